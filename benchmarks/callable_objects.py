@@ -77,7 +77,7 @@ def planned() -> Any:
 
 @functools.cache
 def simulation_of() -> Any:
-    return arm().simulate([0.1, 0.1], duration=0.02, step=1e-3)
+    return arm().simulate([0.1, 0.1], duration=0.02, dt=1e-3)
 
 
 @functools.cache
@@ -100,12 +100,12 @@ def _fresh_problem(_: str) -> Any:
 
 @functools.cache
 def regulator() -> Any:
-    return control.hold(arm(), [0.1, 0.1])
+    return control.lqr_about_state(arm(), [0.1, 0.1])
 
 
 @functools.cache
 def tracker() -> Any:
-    return control.track(arm(), trajectory(), step=0.1)
+    return control.lqr_about_trajectory(arm(), trajectory(), dt=0.1)
 
 
 @functools.cache
@@ -113,7 +113,7 @@ def followed() -> Any:
     robot, q = lw.load("arm6"), np.full(6, 0.5)
     start = robot.pose(q, "tool")
     end = start @ lw.pose([0.01, 0.0, 0.0])
-    return robot.move_along(motion.line(start, end), "tool", start=q)
+    return robot.track_cartesian_path(motion.line(start, end), "tool", q_init=q)
 
 
 @functools.cache
@@ -131,7 +131,7 @@ def measured() -> tuple[np.ndarray, ...]:
 _MECHANISM = {
     *(
         "mobility",
-        "minimal",
+        "minimal_coordinates",
         "loop",
         "closed_configuration",
         "project",
@@ -140,7 +140,7 @@ _MECHANISM = {
         "follow",
         "equilibrium",
     ),
-    *("integrability", "unique_forces", "delassus_matrix"),
+    *("integrability", "determinate_constraint_forces", "delassus_matrix"),
 }
 
 
@@ -160,25 +160,25 @@ INSTANCES: dict[type, Callable[[str], Any]] = {
     lw.Simulator: lambda _: simulator(),
     motion.Trajectory: lambda _: trajectory(),
     motion.CartesianPath: lambda _: motion.line(np.eye(4), lw.pose([1.0, 0.0, 0.0])),
-    motion.FollowedPath: lambda _: followed(),
+    motion.TrackedPath: lambda _: followed(),
     motion.ProfileFunction: lambda _: motion.ProfileFunction(2, velocity=1.0, acceleration=1.0, jerk=1.0),
     planning.PlanResult: lambda _: planned(),
     planning.PoseRegion: lambda _: planning.PoseRegion("hand", np.eye(4), [-1.0] * 6, [1.0] * 6),
-    planning.Roadmap: lambda _: planning.Roadmap(arm(), scene(), nodes=5),
+    planning.Roadmap: lambda _: planning.Roadmap(arm(), scene(), num_nodes=5),
     motion.TimedPath: lambda _: timed(),
     simulation.Simulation: lambda _: simulation_of(),
     optimal.OptimalResult: lambda _: problem(True),
     control.PD: lambda _: control.PD(arm(), 10.0, 1.0),
-    control.HoldingRegulator: lambda _: regulator(),
-    control.TrackingRegulator: lambda _: tracker(),
+    control.LQRController: lambda _: regulator(),
+    control.TVLQRController: lambda _: tracker(),
     control.WholeBody: lambda _: control.WholeBody(arm(), ik.PositionTask("hand")),
-    control.Controller: lambda _: problem().controller(),
+    control.ModelPredictiveController: lambda _: problem().controller(),
     environments.VectorEnvironment: lambda _: _environment(),
     ik.IKProblem: lambda _: ik_problem(),
     ik.DifferentialIK: lambda _: ik.DifferentialIK(arm(), ik.PositionTask("hand", target=[0.5, 0.1, 0.0]), 0.01),
     ik.IKResult: lambda _: ik_problem().solve(),
     ik.ClosedForm: lambda method: _closed_form("arm6", "tool") if method == "nearest_branch" else _closed_form(),
-    identify.ExcitingTrajectory: lambda _: identify.exciting_trajectory(arm(), period=2.0, harmonics=2),
+    identify.ExcitingTrajectory: lambda _: identify.exciting_trajectory(arm(), period=2.0, num_harmonics=2),
     identify.BaseParameterFit: lambda _: identify.base_parameters(arm(), *measured()),
     shapes.Box: lambda _: shapes.Box((0.1, 0.2, 0.3)),
     simulation.ContactMaterial: lambda _: simulation.ContactMaterial(),
@@ -191,7 +191,7 @@ def _closed_form(name: str = "arm7", frame: str = "hand") -> Any:
 
 
 def simulator() -> Any:
-    made = lw.Simulator(arm(), step=1e-3)
+    made = lw.Simulator(arm(), dt=1e-3)
     made.reset([0.1, 0.1])
     return made
 

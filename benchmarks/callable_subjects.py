@@ -63,7 +63,7 @@ _INNER = frozenset(
             "OptimalResult.steps_of",
             "IKResult.after",
         ),
-        *("IKResult.known", "IKProblem.chain", "IKProblem.errors_and_rows", "IKProblem.nearest"),
+        *("IKResult.known", "IKProblem.chain", "IKProblem.residual_and_jacobian", "IKProblem.nearest"),
         *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
         *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
         *("Problem.program", "Problem.read_target", "Problem.window", "WholeBody.any_targets"),
@@ -73,31 +73,46 @@ _INNER = frozenset(
 _FILES = frozenset(  # read by a fuzz of their own
     (
         *("Controller.restore", "Roadmap.load", "Robot.with_loops_document", "Simulation.load"),
-        *("TrackingRegulator.load", "Trajectory.load", "load_mesh"),
+        *("TVLQRController.load", "Trajectory.load", "load_mesh"),
     )
 )
 _CONTRACTS = (
     *(joints.JointType, constraints.Constraint, ik.Task, features.feature.Feature, lw.simulation.Sensor),
     *(lw.simulation.ContactGround, lw.simulation.ContactPair, lw.simulation.ContactScene, lw.simulation.JointStops),
-    *(lw.simulation.ContactPoint, lw.simulation.Servos, lw.optimal.PathContact),
+    *(lw.simulation.ContactPoint, lw.simulation.ServoActuators, lw.optimal.PathContact),
 )
-_VALUES = (constraints.Asking, constraints.Kinematics, constraints.Between, lw.optimal.AskingWindow, lw.optimal.Window)
+_VALUES = (
+    constraints.StateQuery,
+    constraints.Kinematics,
+    constraints.RelativeMotion,
+    lw.optimal.AskingWindow,
+    lw.optimal.Window,
+)
 _RESULTS = {
-    *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensedState"),
-    *("CartesianPath", "FollowedPath", "PlanResult", "TimedPath", "Command", "HoldingRegulator", "TrackingRegulator"),
+    *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensorInput"),
+    *("CartesianPath", "TrackedPath", "PlanResult", "TimedPath", "Command", "LQRController", "TVLQRController"),
     *("OptimalResult", "ShootingResult", "PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative"),
-    *("Simulation", "SimulatorState", "Occurrence", "BaseParameterFit", "InertiaFit", "PlacementFit", "Excitation"),
-    *("ExcitingTrajectory", "HeldOut", "Signals", "ArmBranches", "ClosedForm", "IKNumbers", "IKResult", "PathResult"),
-    *("JointJump", "LimitInTheWay", "ReachProof", "Singularity", "VelocityResult", "TaskRows", "TaskTarget", "Root"),
-    *("Deviation", "Extremes", "PlanTree", "ProfileNumbers", "TrajectoryState", "HorizonRegulator", "Regulator"),
-    *("RecedingPlan", "WholeBodyAnswer", "Iterated", "DifferentialIK", "IKProblem", "Trajectory", "Controller"),
+    *("Simulation", "SimulatorState", "EventRecord", "BaseParameterFit", "InertiaFit", "PlacementFit", "Excitation"),
+    *("ExcitingTrajectory", "HeldOut", "Signals", "IKBranches", "ClosedForm", "IKArrays", "IKResult", "IKPathResult"),
+    *(
+        "JointDiscontinuity",
+        "BlockingLimit",
+        "UnreachableCertificate",
+        "Singularity",
+        "VelocityResult",
+        "TaskRows",
+        "TaskTarget",
+        "Root",
+    ),
+    *("Deviation", "Extremes", "PlanTree", "ProfileNumbers", "TrajectoryState", "FiniteHorizonLQR", "LQRGain"),
+    *("MPCPlan", "WholeBodyAnswer", "WhileResult", "DifferentialIK", "IKProblem", "Trajectory", "Controller"),
     *("ControlLaw", "Task", "TaskKinematics", "Constraint", "Feature", "Shape", "Sensor", "JointType", "Joint"),
     *("PathContact", "ConstraintForce"),
 }
 _ELEMENTWISE = "linkwork.expr"
-_ABSENT = ("Robot.edge_is_free",)  # in whose results NaN stands for what is not there
+_ABSENT = ("Robot.is_motion_free",)  # in whose results NaN stands for what is not there
 _KERNELS = (  # let NaN through, and say so by a status where there is one
-    *("Kernel.interpret", "Kernel.uncompiled", "quadratic_program", "ProfileFunction.__call__"),
+    *("Kernel.interpret", "Kernel.call_python", "quadratic_program", "ProfileFunction.__call__"),
 )
 
 
@@ -126,7 +141,7 @@ class Subject:
     def declares(self, argument: str, value: Any) -> bool:
         """Return False where the signature says that an argument is of another kind."""
         parameter = self.signature.parameters[argument.lstrip("*")]
-        if argument in ("seed", "rng", "at_most") and isinstance(value, int) and not isinstance(value, bool):
+        if argument in ("seed", "rng", "max_iterations") and isinstance(value, int) and not isinstance(value, bool):
             return True  # of any size
         if argument == "out" or (isinstance(value, int) and value in (0, 1)):
             return True  # None leaves an output out; 0 and 1 are equal to False and True

@@ -78,7 +78,7 @@ def _pair(subject: str, name: str) -> Any:
 def _path(subject: str) -> Any:
     if subject in ("time_optimal",):
         return trajectory()
-    if subject == "Robot.move_along":
+    if subject == "Robot.track_cartesian_path":
         return motion.line(arm().pose([0.1, 0.1], "hand"), arm().pose([0.2, 0.1], "hand"))
     if subject.endswith("from_urdf"):
         return lw.robots.path("double_pendulum")
@@ -160,7 +160,7 @@ _VALUES: dict[str, Any] = {
     "parent": "base",
     "child": "more",
     "on": "hand",
-    "other": lambda s: trajectory().moved(1.0) if s.startswith("Traj") else "base",
+    "other": lambda s: trajectory().shifted(1.0) if s.startswith("Traj") else "base",
     "axis": [0.0, 0.0, 1.0],
     "vector": [0.0, 0.0, 1.0],
     "gravity": [0.0, 0.0, -9.8],
@@ -185,7 +185,7 @@ _VALUES: dict[str, Any] = {
     "guard": lambda _: _guard,
     "residual": lambda _: lambda x: x - 0.5,
     "condition": True,
-    "at_most": 5,
+    "max_iterations": 5,
     "yes": lambda _: lambda *x: 1.0,
     "no": lambda _: lambda *x: 2.0,
     "table": [1.0, 2.0, 3.0],

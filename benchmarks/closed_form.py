@@ -114,7 +114,7 @@ def closed_form_found(arm: Arm, poses: int = POSES, few: int = FEW, *, beside: b
     found = ClosedFormFound(arm.name, form.family, *_timed(form.kernel, X, seed, given))
     if not beside or form.redundant is not None:
         return found
-    branches = form.branches(X[:poses], limits=False)
+    branches = form.branches(X[:poses], position_limits=False)
     again = np.asarray(arm.robot.pose(branches.q, arm.tip, relative_to=arm.base))
     assert np.abs(again - X[:poses, np.newaxis])[branches.valid].max() < SAME
     ours = [q[valid] for q, valid in zip(branches.q, branches.valid, strict=True)]

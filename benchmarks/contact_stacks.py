@@ -39,7 +39,7 @@ def stack_figures(count: int, step: float) -> tuple[float, float, float]:
     own = boxes.parameters([f"inertia:box{k}" for k in range(count)])
     loads = {f"inertia:box{k}": masses[:, k, None] * own[f"inertia_box{k}"] for k in range(count)}
     found = boxes.simulate(
-        q.ravel(), duration=0.5, step=step, contacts=contacts, parameters=loads, record=["contact_gap"]
+        q.ravel(), duration=0.5, dt=step, contacts=contacts, parameters=loads, record=["contact_gap"]
     )
     forces, off = found.records["contact_forces"][:, -1, :, 2], 0.0
     for k in range(count):
@@ -69,7 +69,7 @@ def row_energies(step: float, rows: int = 600, count: int = 5) -> tuple[float, f
     loads = {f"inertia:ball{k}": masses[:, k, None] * own[f"inertia_ball{k}"] for k in range(count)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimulationWarning)
-        found = row.simulate(q, v, duration=0.5, step=step, contacts=contacts, parameters=loads)
+        found = row.simulate(q, v, duration=0.5, dt=step, contacts=contacts, parameters=loads)
     energy = (masses[:, None] * found.v**2).sum(axis=-1)
     energy /= energy[:, :1]
     return float(1.0 - energy[:, -1].min()), float(energy.max() - 1.0)

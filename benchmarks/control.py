@@ -101,7 +101,7 @@ def _controller(effort: Effort, batch: int) -> Iterator[tuple[str, Figure]]:
         found = compare(Call(statement, {"kernel": told, **one}), peer, effort)
         assert found.peer is not None and found.ratio is not None
         yield "call, told", Figure(found.ratio, found.ours, found.peer)
-    reference = kernel.uncompiled(*(x[:64] for x in inputs.values()))
+    reference = kernel.call_python(*(x[:64] for x in inputs.values()))
     error = np.abs(kernel(**inputs)[:64] - reference).max() / np.abs(reference).max()
     assert error < 1e-9, f"the controller differs from its function by {error}"
     with threads(1):
@@ -114,7 +114,10 @@ def _iteration(effort: Effort, batch: int, count: int = 20) -> Figure:
     loop = lw.compile(
         lambda q, target: (
             while_loop(
-                lambda state: state[1] >= 0.0, lambda state: reach_step(state[0], target), (q, 1.0), at_most=count
+                lambda state: state[1] >= 0.0,
+                lambda state: reach_step(state[0], target),
+                (q, 1.0),
+                max_iterations=count,
             ).state
         ),
         name="loop",

@@ -67,17 +67,19 @@ def reach_step(q: Any, target: Any) -> tuple[Any, Any]:
 
 def reach(q: Any, target: Any) -> Any:
     """As many steps as it takes."""
-    return while_loop(lambda state: state[1] > 1e-20, lambda state: reach_step(state[0], target), (q, 1.0), at_most=100)
+    return while_loop(
+        lambda state: state[1] > 1e-20, lambda state: reach_step(state[0], target), (q, 1.0), max_iterations=100
+    )
 
 
-def steps_of_reach(q: Any, target: Any, length: Any, at_most: int) -> Any:
+def steps_of_reach(q: Any, target: Any, length: Any, max_iterations: int) -> Any:
     """As many steps as asked for."""
 
     def step(state: Any) -> Any:
         q, k = state
         return reach_step(q, target)[0], k + 1.0
 
-    return while_loop(lambda state: state[1] < length, step, (q, 0.0), at_most=at_most).state[0]
+    return while_loop(lambda state: state[1] < length, step, (q, 0.0), max_iterations=max_iterations).state[0]
 
 
 def controller_inputs(size: int) -> dict[str, np.ndarray]:

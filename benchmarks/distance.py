@@ -62,7 +62,7 @@ class Measured:
 def chosen_poses(case: Case, peer: Coal | None, count: int = BATCH) -> np.ndarray:
     """Of poses within reach those on the case's side of touching, by the peer."""
     rng = np.random.default_rng(7)
-    reach = 1.2 * float(case.a.reach + case.b.reach)
+    reach = 1.2 * float(case.a.origin_radius + case.b.origin_radius)
     found = poses(rng, count if case.side == "both" else 6 * count, reach if case.side != "overlap" else 0.5 * reach)
     if case.side == "both":
         return found

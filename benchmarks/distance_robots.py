@@ -159,7 +159,7 @@ def _hulls(effort: Effort, quick: bool) -> Part:
     bare, scene, folder = ROBOTS["panda"].load(), boxes(), example_robots()
     bare = bare.locked({name: 0.0 for name in bare.q_names if "finger" in name})
     folders = [folder, folder.parent, folder.parents[1]]
-    robot, full = (bare.with_collision_hulls(folders, at_most=count) for count in (32, None))
+    robot, full = (bare.with_collision_hulls(folders, max_vertices=count) for count in (32, None))
     q = robot.random_configuration(np.random.default_rng(1), size=BATCH // 4)
     key = ("panda, hulls of 32", "distances and gradient")
     with threads(1):
@@ -179,7 +179,7 @@ def _edges(effort: Effort, quick: bool) -> Part:
     count = EDGES if quick else CHECKED
     with threads(1):
         q0, q1 = _edges_of(robot, np.random.default_rng(2), EDGES)
-        names = {"ask": robot.edge_is_free, "q0": q0, "q1": q1, "scene": scene}
+        names = {"ask": robot.is_motion_free, "q0": q0, "q1": q1, "scene": scene}
         seconds = compare(Call("ask(q0, q1, scene)", names), None, effort).ours / EDGES
     free, wrong = checked_edges(count, 2)
     what = f"panda, {len(scene)} boxes"
@@ -194,7 +194,7 @@ def checked_edges(count: int, seed: int) -> tuple[int, int]:
     free, wrong = 0, 0
     for start in range(0, count, EDGES):
         q0, q1 = _edges_of(robot, rng, min(EDGES, count - start))
-        certified = np.asarray(robot.edge_is_free(q0, q1, scene).free, bool)
+        certified = np.asarray(robot.is_motion_free(q0, q1, scene).free, bool)
         free += int(certified.sum())
         if certified.any():
             s = rng.uniform(0.0, 1.0, (SAMPLES, int(certified.sum()), 1))

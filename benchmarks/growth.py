@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "machine": about,
             "results": [asdict(x) for x in results],
             "errors": errors,
-            "growth": [{**asdict(x), "at_most": x.target.bound, "met": x.target.met(x.power)} for x in found],
+            "growth": [{**asdict(x), "max_iterations": x.target.bound, "met": x.target.met(x.power)} for x in found],
         }
         Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return int(not all(error < _NEAR for error in errors.values()))

@@ -36,7 +36,7 @@ POSES, QUICK_POSES = 10_000, 200
 class Linkwork(Peer):
     """`robot.inverse_kinematics`: one call, with a seed."""
 
-    name, package, settings, count = "linkwork", "linkwork", "robot.inverse_kinematics(X, frame, seed=)", POSES
+    name, package, settings, count = "linkwork", "linkwork", "robot.inverse_kinematics(X, frame, q_init=)", POSES
 
     def __init__(self, arm: Arm) -> None:
         super().__init__(arm)
@@ -46,10 +46,10 @@ class Linkwork(Peer):
 
     def result(self, X: np.ndarray, seed: np.ndarray) -> Any:
         """Of one pose, or of a batch."""
-        return self.robot.inverse_kinematics(X, self.arm.tip, seed=seed, tolerance=TOLERANCE)
+        return self.robot.inverse_kinematics(X, self.arm.tip, q_init=seed, tolerance=TOLERANCE)
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-        return np.asarray(self.result(X, seed).q)
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
+        return np.asarray(self.result(X, q_init).q)
 
     def nearest(self, X: np.ndarray, near: np.ndarray) -> Any:
         """The nearest configuration at a pose."""

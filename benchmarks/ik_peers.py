@@ -37,7 +37,7 @@ class Peer(ABC):
         self.arm = arm
 
     @abstractmethod
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         """A configuration, or nothing."""
 
 
@@ -90,8 +90,8 @@ class TracIK(Peer):
         if self.solver.dof != arm.n:
             raise CannotCompare(f"reads {self.solver.dof} joints")
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-        found: np.ndarray | None = self.solver.ik(X[:3, 3], X[:3, :3], seed_jnt_values=seed)
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
+        found: np.ndarray | None = self.solver.ik(X[:3, 3], X[:3, :3], seed_jnt_values=q_init)
         return found
 
 
@@ -113,8 +113,8 @@ class RoboticsToolbox(Peer):
         ):
             raise CannotCompare("reads another chain")
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-        found = self.ets.ik_LM(X, q0=seed, ilimit=30, slimit=100, tol=0.5 * TOLERANCE**2, joint_limits=True)
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
+        found = self.ets.ik_LM(X, q0=q_init, ilimit=30, slimit=100, tol=0.5 * TOLERANCE**2, joint_limits=True)
         return np.asarray(found.q) if found.success else None
 
 
@@ -128,9 +128,9 @@ class PinocchioExample(Peer):
         super().__init__(arm)
         self.at = arm.reference
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         at, pin = self.at, self.at.pin
-        q, desired = at.there.q(seed), pin.SE3(X)
+        q, desired = at.there.q(q_init), pin.SE3(X)
         for _ in range(1000):
             pin.framesForwardKinematics(at.model, at.data, q)
             iMd = at.data.oMf[at.frame].actInv(desired)
@@ -162,10 +162,10 @@ class Pink(Peer):
         self.limits = [limits.ConfigurationLimit(self.at.model, config_limit_gain=0.5)]
         self.task = self.pink.tasks.FrameTask(arm.tip, position_cost=1.0, orientation_cost=1.0, lm_damping=1e-2)
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         at = self.at
         self.task.set_target(at.pin.SE3(X))
-        configuration = self.pink.Configuration(at.model, at.data, at.there.q(seed), copy_data=False)
+        configuration = self.pink.Configuration(at.model, at.data, at.there.q(q_init), copy_data=False)
         for _ in range(200):
             if np.abs(self.task.compute_error(configuration)).max() < 0.9 * TOLERANCE:
                 return at.here(configuration.q)
@@ -207,10 +207,10 @@ class Mink(Peer):
         pose: np.ndarray = self.configuration.get_transform_frame_to_world(self.arm.tip, "body").as_matrix()
         return pose
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         configuration = self.configuration
         self.task.set_target(self.mink.SE3.from_matrix(X))
-        configuration.update(seed)
+        configuration.update(q_init)
         for _ in range(200):
             if np.abs(self.task.compute_error(configuration)).max() < 0.9 * TOLERANCE:
                 found: np.ndarray = configuration.q.copy()
@@ -233,10 +233,10 @@ class SciPy(Peer):
         super().__init__(arm)
         self.optimize, self.at = module("scipy.optimize"), arm.reference
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         found = self.optimize.least_squares(
             self.at.residual,
-            seed,
+            q_init,
             self.at.residual_jacobian,
             self.arm.limits,
             args=(self.at.pin.SE3(X),),
@@ -274,11 +274,11 @@ class IKPy(Peer):
         full[self.active] = q
         return full
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = self.chain.inverse_kinematics_frame(
-                X, initial_position=self._full(seed), orientation_mode="all", tol=1e-12
+                X, initial_position=self._full(q_init), orientation_mode="all", tol=1e-12
             )
         return np.asarray(found)[self.active]
 
@@ -307,9 +307,9 @@ class EAIK(Peer):
         Q, rough = np.asarray(found.Q).reshape(-1, 6), np.asarray(found.is_LS, bool)
         return Q[~rough] if len(rough) == len(Q) else Q
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         Q = self.branches(X)
-        return nearest(self.arm, Q, seed)
+        return nearest(self.arm, Q, q_init)
 
 
 class SSIK(Peer):
@@ -328,8 +328,8 @@ class SSIK(Peer):
         except Exception as error:
             raise CannotCompare(f"does not take this arm: {error}") from None
 
-    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-        found = self.robot.solve(X, q_seed=seed, max_solutions=1)
+    def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
+        found = self.robot.solve(X, q_seed=q_init, max_solutions=1)
         return np.asarray(found[0].q) if found else None
 
 

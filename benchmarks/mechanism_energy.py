@@ -140,10 +140,10 @@ def energy_runs(
                 np.tile(q, (len(speeds), 1)),
                 v,
                 duration=duration,
-                step=h,
+                dt=h,
                 method=method,
-                every=5,
-                limits="ignored",
+                record_every=5,
+                joint_limit_mode="ignored",
                 record={"energies": energies},
             )
         for k, speed in enumerate(speeds):

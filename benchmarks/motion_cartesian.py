@@ -40,11 +40,11 @@ def cartesian_rows(quick: bool) -> list[MotionRow]:
 
 
 def _followed(robot: lw.Robot, frame: str, what: str, paths: list, starts: list) -> list[MotionRow]:  # type: ignore[type-arg]
-    robot.move_along(paths[0], frame, start=starts[0])  # compiles
+    robot.track_cartesian_path(paths[0], frame, q_init=starts[0])  # compiles
     seconds, off, done = [], 0.0, 0
     for path, start in zip(paths, starts, strict=True):
         begin = time.perf_counter()
-        found = robot.move_along(path, frame, start=start)
+        found = robot.track_cartesian_path(path, frame, q_init=start)
         seconds.append(time.perf_counter() - begin)
         done += bool(found)
         if found.curves:

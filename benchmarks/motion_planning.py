@@ -143,7 +143,7 @@ def problems(arm: PlanningArm, kind: str, count: int) -> Iterator[PlanningProble
         seed += 1
         ends = []
         for X, rest in zip((drawn.begin, drawn.end), arm.rest or (None, None), strict=True):
-            found = robot.inverse_kinematics(X, arm.hand, count=12)
+            found = robot.inverse_kinematics(X, arm.hand, num_solutions=12)
             q = found.q[found.success]
             if rest is not None and len(q):
                 q = q.copy()
@@ -261,7 +261,7 @@ def _asked(
 ) -> tuple[lw.planning.PlanResult, float]:
     """What is found, and in how many seconds; infinitely many, where nothing is."""
     begun = time.perf_counter()
-    found = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_budget=2.0, **options)
+    found = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_limit=2.0, **options)
     return found, time.perf_counter() - begun if found else np.inf
 
 
@@ -292,7 +292,7 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple
                     looked = False
         cost.append(costs)
         begun = time.perf_counter()
-        arm.robot.plan(problem.start, problem.goals[0], problem.scene, time_budget=2.0)
+        arm.robot.plan(problem.start, problem.goals[0], problem.scene, time_limit=2.0)
         one.append(time.perf_counter() - begun)
         if peer is not None:
             ompl.append(peer.seconds(problem.start, problem.goals[0], problem.scene))

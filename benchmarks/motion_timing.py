@@ -139,7 +139,7 @@ def _as_short(paths: list[Any], ours: list[Trajectory]) -> list[MotionRow]:
     for path, own in zip(paths, ours, strict=True):
         found = {
             f"{points} segments, {passes} passes": time_optimal(
-                own, velocity=FASTEST, acceleration=HARDEST, points=points, passes=passes
+                own, velocity=FASTEST, acceleration=HARDEST, num_points=points, num_passes=passes
             )
             for points, passes in ((100, 1), (200, 2), (400, 2))
         }

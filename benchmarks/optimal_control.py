@@ -29,7 +29,7 @@ def lqr_rows(quick: bool) -> list[MotionRow]:
     Q, R = np.eye(2 * arm.nv), 0.1 * np.eye(arm.nv)
     found: list[MotionRow] = []
     for name, step, solver in (("continuous", None, solve_continuous_are), ("discrete", STEP, solve_discrete_are)):
-        A, B = arm.linearize(q, v, arm.inverse_dynamics(q, v, v), step=step)
+        A, B = arm.linearize(q, v, arm.inverse_dynamics(q, v, v), dt=step)
         discrete = step is not None
         together = lw.control.lqr(A, B, Q, R, discrete=discrete)
         for k in range(0, many, max(many // 16, 1)):

@@ -72,7 +72,7 @@ def _of_a_motion(quick: bool) -> list[MotionRow]:
     own = "inertia:payload"
 
     def motion(mass: float, **more: Any) -> Any:
-        tight = TIGHT | {"step_tolerance": 1e-10, "at_most": 400}
+        tight = TIGHT | {"step_tolerance": 1e-10, "max_iterations": 400}
         found = problem.solve(start, solver="ilqr", control_limits=False, parameters={own: mass * LOAD}, **tight | more)
         assert found.success, found
         return found

@@ -85,7 +85,7 @@ def scene_rows(quick: bool) -> list[MotionRow]:
             problem.add(lw.ik.PoseTask(frame), "equality", at=-1, name="reach")
             problem.add_limits(velocities=False)
             problem.add(clear, "inequality", name="clear")
-            problem.solve(case.start, targets={"reach": case.pose}, at_most=1, seeds=SEEDS)  # makes the kernel
+            problem.solve(case.start, targets={"reach": case.pose}, max_iterations=1, seeds=SEEDS)  # makes the kernel
         targets = {"reach": case.pose, "clear": clear.numbers_of(case.scene)}
         begin = time.perf_counter()
         found = problem.solve(start=case.start, targets=targets, seeds=SEEDS)

@@ -53,7 +53,7 @@ def _beside_crocoddyl(quick: bool) -> list[MotionRow]:
         "targets": {f"configuration {where}": q1 for where in ("on the way", "at the end")},
         "controls": np.tile(hold, (STEPS, 1)),
     }
-    best = problem.solve(q0, second_order=True, at_most=500, step_tolerance=1e-9, **given)
+    best = problem.solve(q0, second_order=True, max_iterations=500, step_tolerance=1e-9, **given)
     first = 0.5 * ALONG["configuration"] ** 2 * float(((q0 - q1) ** 2).sum())  # crocoddyl's, of the start itself
     asked = {"start": [*q0.tolist(), *[0.0] * robot.nv], "goal": q1.tolist(), "step": STEP, "steps": STEPS}
     asked |= {"along": ALONG, "end": END, "torque": TORQUE, "u": hold.tolist()}
@@ -67,7 +67,7 @@ def _beside_crocoddyl(quick: bool) -> list[MotionRow]:
         ends = []
         for iterations in (1, many):
             begun = time.perf_counter()
-            problem.solve(q0, second_order=False, at_most=iterations, **given)
+            problem.solve(q0, second_order=False, max_iterations=iterations, **given)
             ends.append(time.perf_counter() - begun)
         times["ours"].append((ends[1] - ends[0]) / (many - 1))
         if peer is not None:
@@ -130,7 +130,7 @@ def random_reaches(count: int) -> tuple[lw.Problem, dict[str, Any], np.ndarray]:
     q0 = rng.uniform(-1.5, 1.5, (count, 6))
     q1 = q0 + rng.uniform(-0.8, 0.8, (count, 6))
     way = q0[:, None] + (q1 - q0)[:, None] * np.linspace(0.0, 1.0, 51)[1:, None]
-    return problem, {"targets": {"there": q1}, "guess": way, "control_limits": EFFORT, "at_most": 200}, q0
+    return problem, {"targets": {"there": q1}, "guess": way, "control_limits": EFFORT, "max_iterations": 200}, q0
 
 
 def _within_limits(quick: bool) -> list[MotionRow]:
@@ -161,7 +161,7 @@ def _swings() -> list[MotionRow]:
     problem.add("velocity", "squares", scale=0.1, name="slowly")
     problem.add("configuration", "equality", at=-1, target=[np.pi, 0.0], name="up")
     problem.add("velocity", "equality", at=-1, name="at rest")
-    given: dict[str, Any] = {"solver": "ilqr", "actuated": ["elbow"], "control_limits": 20.0, "at_most": 400}
+    given: dict[str, Any] = {"solver": "ilqr", "actuated": ["elbow"], "control_limits": 20.0, "max_iterations": 400}
     found = problem.solve([0.0, 0.0], **given)
     begun = time.perf_counter()
     problem.solve([0.0, 0.0], **given)

@@ -156,12 +156,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def row(
-    problem: lw.Problem, start: np.ndarray, guesses: np.ndarray, solver: str, at_most: int, tolerance: float
+    problem: lw.Problem, start: np.ndarray, guesses: np.ndarray, solver: str, max_iterations: int, tolerance: float
 ) -> str:
     """A line about all guesses by one solver."""
     begun = time.perf_counter()
     found = problem.solve(
-        start, guess=guesses, solver=solver, at_most=at_most, tolerance=tolerance, step_tolerance=tolerance
+        start,
+        guess=guesses,
+        solver=solver,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        step_tolerance=tolerance,
     )
     took = time.perf_counter() - begun
     status = np.asarray(found.status)

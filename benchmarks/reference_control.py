@@ -39,11 +39,11 @@ def bundle_results(bundle: MultiResult, columns: Columns, run: Run, dtype: Any) 
 def _for(loop: Loop, columns: Columns, run: Run, dtype: Any) -> Columns:
     state, stacked, outside = (list(part) for part in loop.split(columns))
     kept: dict[int, Columns] = {}
-    for k in range(loop.at_most):
-        t = loop.at_most - 1 - k if loop.backward else k
+    for k in range(loop.max_iterations):
+        t = loop.max_iterations - 1 - k if loop.backward else k
         found = run(loop.body, [*state, *stacked[t * loop.inputs : (t + 1) * loop.inputs], *outside])
         state, kept[t] = found[: loop.carried], found[loop.carried :]
-    return [*state, *(x for t in range(loop.at_most) for x in kept[t])]
+    return [*state, *(x for t in range(loop.max_iterations) for x in kept[t])]
 
 
 def _while(loop: Loop, columns: Columns, run: Run, dtype: Any) -> Columns:
@@ -53,7 +53,7 @@ def _while(loop: Loop, columns: Columns, run: Run, dtype: Any) -> Columns:
     samples = len(columns[0]) if columns else 0
     done, status = np.zeros(samples, dtype), np.full(samples, OUT_OF_ITERATIONS, dtype)
     left = np.arange(samples)
-    for step in range(loop.at_most + 1):
+    for step in range(loop.max_iterations + 1):
         here = [x[left] for x in state]
         missing = np.zeros(len(left), bool)
         for x in here[: loop.watched]:
@@ -63,7 +63,7 @@ def _while(loop: Loop, columns: Columns, run: Run, dtype: Any) -> Columns:
         status[left[~missing & ~more]] = DONE
         goes_on = ~missing & more
         left = left[goes_on]
-        if step == loop.at_most or not len(left):
+        if step == loop.max_iterations or not len(left):
             break
         for x, new in zip(state, following, strict=True):
             x[left] = new[goes_on]

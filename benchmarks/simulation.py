@@ -127,7 +127,7 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
 
     def run(q: Any, v: Any) -> Any:
         how = {"duration": STEPS * STEP, "step": STEP, "every": STEPS, "contacts": ground}
-        return robot.simulate(q, v, controller=controller, inputs={"wanted": stand}, **how)
+        return robot.simulate(q, v, controller=controller, constants={"wanted": stand}, **how)
 
     stand = q
     settled = run(q, np.zeros(robot.nv))
@@ -139,7 +139,7 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
     many_q = np.repeat(settled.q[-1][None], n, axis=0)
     many_v = settled.v[-1] + 1e-2 * rng.normal(size=(n, robot.nv))
     batch = median_seconds(partial(run, many_q, many_v)) / (n * STEPS)
-    simulator = lw.Simulator(robot, controller=controller, contacts=ground, step=STEP)
+    simulator = lw.Simulator(robot, controller=controller, contacts=ground, dt=STEP)
     simulator.reset(settled.q[-1], settled.v[-1])
     alone = median_seconds(lambda: simulator.step(wanted=stand), 200)
     mujoco = mujoco_module()
@@ -189,7 +189,7 @@ def arm_rows(quick: bool) -> list[MotionRow]:
 
     def run() -> Any:
         how = {"duration": STEPS * STEP, "step": STEP, "every": STEPS, "passive": False}
-        return robot.simulate(q, controller=controller, inputs={"wanted": q[0]}, **how)
+        return robot.simulate(q, controller=controller, constants={"wanted": q[0]}, **how)
 
     found = run()
     assert found, "an arm left what numbers can say"

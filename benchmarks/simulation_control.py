@@ -43,7 +43,7 @@ def opspace_rows(quick: bool) -> list[MotionRow]:
     """
     arm: Any = lw.load("arm7")
     hand, posture = lw.ik.PoseTask("hand"), lw.ik.PostureTask(level=1)
-    law = lw.control.OperationalSpace(arm, [hand, posture], KP, limits=np.inf)
+    law = lw.control.OperationalSpace(arm, [hand, posture], KP, effort_limits=np.inf)
     shapes = {"q": (7,), "v": (7,), "hand": (4, 4), "posture_q": (7,)}
     kernel = lw.compile(lambda q, v, hand, posture_q: law(0.0, q, v, hand=hand, posture_q=posture_q), **shapes)
     n, rng = 256 if quick else MANY, np.random.default_rng(0)

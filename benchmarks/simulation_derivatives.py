@@ -92,7 +92,7 @@ def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool)
 
     def end(start: Any, v: Any, u: Any, every: int, segments: int | None = None) -> Any:
         how = {"duration": steps * STEP, "step": STEP, "every": every, "contacts": ground, "segments": segments}
-        return robot.simulate(start, v, controller=controller, signals={"u": u}, **how)
+        return robot.simulate(start, v, controller=controller, time_inputs={"u": u}, **how)
 
     def left(start: Any, v: Any, u: Any, segments: int = 1) -> Any:
         found = end(start, v, u, steps, segments)

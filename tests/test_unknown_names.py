@@ -69,15 +69,15 @@ def test_errors_of_functions_below_name_the_argument_of_the_one_that_was_called(
         ("cond: no: expected a function of 0 operands", lambda: cond(False, lambda: 1.0, lambda x: x)),
         ("scan: step: ", lambda: scan(int, 0.0, length=3)),
         ("compile: function: expected a function", lambda: lw.compile({3: "x"})),
-        ("follow: start: .*expected an array", lambda: LOOP.follow({"crank_hinge": [0.0, 0.1]}, [])),
+        ("drive_mechanism: start: .*expected an array", lambda: LOOP.drive_mechanism({"crank_hinge": [0.0, 0.1]}, [])),
         ("equilibrium: time: expected a finite number", lambda: LOOP.equilibrium(LOOP.neutral(), time=np.zeros(2))),
-        ("hold: q, step, Q, R: ", lambda: lw.control.hold(ARM, REST, step=1e30)),
+        ("hold: q, step, Q, R: ", lambda: lw.control.lqr_about_state(ARM, REST, dt=1e30)),
         ("inverse_kinematics: X_target: ", lambda: ARM.inverse_kinematics(np.ones(3), "tip", locked=np.array([]))),
         ("distance_field: shapes: ", lambda: lw.distance_field([[]], 0.1)),
         ("Coupling: joints: weight of 3: expected a number", lambda: lw.Coupling({3: "x"})),  # type: ignore[call-overload]
         ("time_optimal: .*widen velocity, acceleration, ", lambda: _timed(line, 1e30)),
         ("Kernel.interpret: arrays: ", lambda: program.interpret((None, None), 1.0)),
-        ("Kernel.uncompiled: arrays: ", lambda: program.uncompiled([], 1.0)),
+        ("Kernel.call_python: arrays: ", lambda: program.call_python([], 1.0)),
         *(
             (f"quadratic_program: {name}: expected", partial(_program, solve, **{name: x}))
             for solve in (lw.quadratic_program, quadratic_program)

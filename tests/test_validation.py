@@ -159,7 +159,7 @@ def test_counts_and_seeds_are_of_any_kind_of_integer() -> None:
     for count in (np.int64(2), np.uint8(2)):
         assert lw.ik.PoseTask("tip", level=count).level == 2
         assert environments.VectorEnvironment("pendulum", count).num_envs == 2
-        assert robot.simulate([0.0, 0.0], duration=0.004, step=1e-3, every=count).t.shape == (3,)
+        assert robot.simulate([0.0, 0.0], duration=0.004, dt=1e-3, record_every=count).t.shape == (3,)
     for seed in (np.int64(3), 10**30, np.random.default_rng(3)):
         assert robot.random_configuration(seed=seed).shape == (2,)
     for seed in (_matrix(), [1], -1, 1.5, "3"):  # NumPy crashes on the first
@@ -200,11 +200,11 @@ def test_what_was_taken_without_a_word() -> None:
     calls: dict[str, Callable[[Any], Any]] = {
         "base_parameters: tolerance": lambda x: robot.base_parameters(tolerance=x),
         "physical_consistency: tolerance": lambda x: robot.physical_consistency(tolerance=x),
-        "Trajectory.spliced: tolerance": lambda x: line.spliced(line.moved(1.0), tolerance=x),
-        "Trajectory.limits_kept: tolerance": lambda x: line.limits_kept(velocity=2.0, tolerance=x),
+        "Trajectory.concatenate: tolerance": lambda x: line.concatenate(line.shifted(1.0), tolerance=x),
+        "Trajectory.satisfies_limits: tolerance": lambda x: line.satisfies_limits(velocity=2.0, tolerance=x),
         "is_physical: tolerance": lambda x: lw.parameters.is_physical(mass, tolerance=x),
         "explain: tolerance": lambda x: lw.parameters.explain(mass, tolerance=x),
-        "hold: step": lambda x: lw.control.hold(robot, [0.0, 0.0], step=x),
+        "hold: step": lambda x: lw.control.lqr_about_state(robot, [0.0, 0.0], dt=x),
         "Distance: length": lambda x: lw.Distance("a", "b", x),
         "profile: velocity": lambda x: lw.motion.profile(0.0, 1.0, velocity=x, acceleration=1.0, jerk=1.0),
         "Problem: duration": lambda x: lw.Problem(robot, steps=2, duration=x),
@@ -225,7 +225,7 @@ def test_what_was_taken_without_a_word() -> None:
     with pytest.raises(ValueError, match=r"start and end: expected a start not after the end, got 2 and -1 s"):
         lw.motion.Trajectory.by_coordinate([[0.0, 1.0]], [[[0.0, 1.0]]], start=2.0, end=-1.0)
     with pytest.raises(ValueError, match=r"linearize: step: expected .* got -0.1"):
-        robot.linearize([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], step=-0.1)
+        robot.linearize([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], dt=-0.1)
     with pytest.raises((TypeError, ValueError), match=r"expected_in|expressed_in: expected"):
         robot.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], expressed_in=3)
 
@@ -252,8 +252,8 @@ def test_absurd_sizes_are_refused_before_memory_is_taken() -> None:
         ("compile: x: expected at most 4194304 elements", lambda: lw.compile(lambda x: x, x=(10**5, 10**5))),
         ("simulate: duration: expected at most 1e.10 steps", lambda: robot.simulate([0.0, 0.0], duration=2**63)),
         ("simulate: duration: expected at most 8589934592 numbers", lambda: robot.simulate([0, 0], duration=5e6)),
-        ("sampled: n: expected at most 1000000000 samples", lambda: line.sampled(n=2 * 10**9)),
-        ("sampled: step: expected at most 1000000000 samples", lambda: line.sampled(step=1e-300)),
+        ("sampled: n: expected at most 1000000000 samples", lambda: line.sampled(num_samples=2 * 10**9)),
+        ("sampled: step: expected at most 1000000000 samples", lambda: line.sampled(dt=1e-300)),
         ("expected an integer up to 2147483647", lambda: robot.base_parameters(samples=10**12)),
     )
     for expected, call in calls:

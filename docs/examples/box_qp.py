@@ -37,10 +37,10 @@ def minimize(H, g, lower, upper):
             way = clipped(x + length * direction) - x
             return cost(x + way) > cost(x) + 0.1 * (slope @ way) + 1e-14
 
-        length = while_loop(rises, lambda length: 0.5 * length, 1.0, at_most=20).state
+        length = while_loop(rises, lambda length: 0.5 * length, 1.0, max_iterations=20).state
         return clipped(x + length * direction)
 
-    return while_loop(is_far, newton, clipped(np.zeros(n)), at_most=50)
+    return while_loop(is_far, newton, clipped(np.zeros(n)), max_iterations=50)
 
 
 if __name__ == "__main__":

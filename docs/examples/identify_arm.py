@@ -41,7 +41,7 @@ def prepared(t, q, tau, cutoff=15.0):
 def estimated():
     """The arm, its measurements, and two fits of them: base parameters, and a robot."""
     arm = arm_as_it_is()
-    motion = identify.exciting_trajectory(robot, passive=JOINTS, trials=40, seed=1)
+    motion = identify.exciting_trajectory(robot, passive=JOINTS, num_trials=40, seed=1)
     data = prepared(*measured(arm, motion, seed=2))
     base = identify.base_parameters(robot, *data, passive=JOINTS)
     return arm, data, base, identify.inertias(robot, *data, passive=JOINTS)

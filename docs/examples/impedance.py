@@ -27,9 +27,9 @@ if __name__ == "__main__":
     assert np.array_equal(control(q[0], v[0], target[0], stiffness[0], damping[0]), tau[0])
 
     # The function as it stands, on one state and on the batch
-    reference = control.uncompiled(q, v, target, stiffness, damping)
+    reference = control.call_python(q, v, target, stiffness, damping)
     assert np.allclose(tau, reference, rtol=1e-9, atol=1e-9 * np.abs(reference).max())
-    assert np.allclose(control.uncompiled(q[0], v[0], target[0], stiffness[0], damping[0]), reference[0], rtol=1e-9)
+    assert np.allclose(control.call_python(q[0], v[0], target[0], stiffness[0], damping[0]), reference[0], rtol=1e-9)
 
     # What it is for: under these forces the hand accelerates as the spring and the damper say
     acceleration = robot.forward_dynamics(q, v, tau)

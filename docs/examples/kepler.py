@@ -24,7 +24,7 @@ def anomaly(M, e):
     def newton(E):
         return E - residual(E) / (1.0 - e * cos(E))
 
-    return while_loop(far, newton, np.pi, at_most=50)  # from π on, Newton's steps never overshoot
+    return while_loop(far, newton, np.pi, max_iterations=50)  # from π on, Newton's steps never overshoot
 
 
 @lw.compile(M=(), e=())

@@ -24,9 +24,9 @@ def kept_up(weights, q, v):
         np.broadcast_to(v, (n, 2)),
         controller=policy,
         duration=SECONDS,
-        step=5e-3,
-        every=4,
-        inputs={"first": first, "second": second},
+        dt=5e-3,
+        record_every=4,
+        constants={"first": first, "second": second},
     )
     fallen = (np.abs(found.q[..., 1] - np.pi) > 0.25) | (np.abs(found.q[..., 0]) > 2.4)
     steps = np.where(fallen.any(axis=1), fallen.argmax(axis=1), fallen.shape[1])

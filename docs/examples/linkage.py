@@ -48,7 +48,7 @@ def synthesised():
     line = FunctionFeature("line", lambda w, x: drawn(w.q(), w.parameter("lengths")) - x, shape=(2,), units="m")
     problem.add(line, "squares", target=ByStep(LINE))
     problem.add("acceleration", "squares", at=slice(2, None), scale=1e-3)
-    result = problem.solve(guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), at_most=1000)
+    result = problem.solve(guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), max_iterations=1000)
     return result, result.parameters["lengths"]
 
 

@@ -1,7 +1,7 @@
 """A car parks between two others: its axles do not slip sideways, its wheels turn only so far, it bumps into nothing.
 
-The car is a robot: a body in the plane, a wheel that is steered, and a blade (`Skate`) at each axle, which hold along
-every path. Cars are discs in a row for each other. Which way to go to and fro is found, not told.
+The car is a robot: a body in the plane, a wheel that is steered, and a blade (`KnifeEdge`) at each axle, which hold
+along every path. Cars are discs in a row for each other. Which way to go to and fro is found, not told.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ car = lw.Robot.build(
         lower=-0.65,
         upper=0.65,
     ),
-).with_constraints(lw.Skate("chassis"), lw.Skate("wheel"))
+).with_constraints(lw.KnifeEdge("chassis"), lw.KnifeEdge("wheel"))
 for disc, ahead in OWN.items():
     car = car.with_point(disc, "chassis", (ahead, 0.0, 0.0))
 
@@ -47,7 +47,7 @@ def parked():
     problem.add(lambda w: np.array([-0.2 - w.point(disc)[1] for disc in OWN]), "inequality", name="kerb")
     problem.add("configuration", "equality", at=-1, target=END, name="parked").add_limits()
     problem.add("velocity", "equality", at=-1, name="at rest")
-    return problem.solve(START, guess=np.linspace(START, END, STEPS + 1)[1:], at_most=600)
+    return problem.solve(START, guess=np.linspace(START, END, STEPS + 1)[1:], max_iterations=600)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def reach(q, target):
         J = robot.jacobian(q, "hand")
         return q + lw.lstsq(J, error, damping=0.01), error @ error
 
-    return while_loop(is_far, step, (q, 1.0), at_most=100)
+    return while_loop(is_far, step, (q, 1.0), max_iterations=100)
 
 
 if __name__ == "__main__":
@@ -33,7 +33,7 @@ if __name__ == "__main__":
     assert arrived.mean() > 0.95  # the others are held up near singular poses
     assert np.abs(robot.pose(q[arrived], "hand") - targets[arrived]).max() < 1e-8
 
-    alone, reference = reach(nearby[0], targets[0]), reach.uncompiled(nearby[0], targets[0])
+    alone, reference = reach(nearby[0], targets[0]), reach.call_python(nearby[0], targets[0])
     assert np.array_equal(alone.state[0], q[0])  # the same bits alone as in a batch
     assert np.allclose(reference.state[0], q[0], rtol=0.0, atol=1e-9)  # Python's own loop gets there too
     print(f"{arrived.mean():.1%} arrived, after {steps[arrived].mean():.1f} steps on average")

@@ -27,7 +27,7 @@ def swing_up(robot, motor, effort, end, steps, duration, slowly):
     problem.add("velocity", "squares", scale=slowly, name="slowly")
     problem.add("configuration", "equality", at=-1, target=end, name="upright")
     problem.add("velocity", "equality", at=-1, name="at rest")
-    return problem.solve(np.zeros(2), solver="ilqr", actuated=[motor], control_limits=effort, at_most=500)
+    return problem.solve(np.zeros(2), solver="ilqr", actuated=[motor], control_limits=effort, max_iterations=500)
 
 
 def moved(result, step):

@@ -36,7 +36,7 @@ if __name__ == "__main__":
     start = robot.pose(q, "trunk")
     aim = lw.pose((0.01, 0.02, -0.02)) @ start @ lw.pose(rpy=(0.0, 0.1, 0.05))
     how = {"duration": 1.0, "step": 2e-3, "every": 50, "contacts": ground, "passive": False}  # joints without friction
-    found = robot.simulate(q, controller=law, inputs={"trunk": aim, "posture_q": q}, **how)
+    found = robot.simulate(q, controller=law, constants={"trunk": aim, "posture_q": q}, **how)
     end = found.q[-1]
     assert found and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3
     feet = found.records["contact_forces"][-1]

@@ -16,7 +16,7 @@ def fourbar() -> Any:
     """The bars in a dozen positions, the path of the coupler's middle, and the rocker's angle over the turn."""
     robot = lw.load("fourbar").with_frame("middle", "coupler", (0.2, 0, 0.25))
     crank = np.linspace(0.0, 2 * np.pi, 145)
-    q = robot.follow({"crank_hinge": crank}).q
+    q = robot.drive_mechanism({"crank_hinge": crank}).q
     places = [robot.pose(q, name)[:, :3, 3] for name in ("crank", "coupler", "coupler_tip", "rocker")]
     path = robot.pose(q, "middle")[:, :3, 3]
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.9), layout="constrained", width_ratios=(1.1, 1))
@@ -110,7 +110,7 @@ def leg() -> Any:
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained", width_ratios=(1, 1.2))
     knee = np.linspace(-0.7, 0.7, 45)
     held = ("hip_roll", "hip_yaw", "shin_spring", "heel", "foot_motor")
-    q = robot.follow({**dict.fromkeys(held, 0.0 * knee), "knee": knee, "hip_pitch": -0.5 * knee}).q
+    q = robot.drive_mechanism({**dict.fromkeys(held, 0.0 * knee), "knee": knee, "hip_pitch": -0.5 * knee}).q
     for i in (0, 22, 44):
         strong = i == 22
         bones = origins(robot, q[i], "thigh", "shin_root", "shin", "tarsus", "foot", "sole")
@@ -175,7 +175,7 @@ def bicycle() -> Any:
     robot = lw.load("bicycle")
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.9), layout="constrained")
     speeds = ["drifting.wx", "steer", "rear_axle"]
-    minimal = robot.minimal(at=robot.neutral(), speeds=speeds)
+    minimal = robot.minimal_coordinates(q=robot.neutral(), speeds=speeds)
     y = minimal.coordinates_of(robot.neutral())
     forwards, found = np.linspace(0.0, 10.0, 201), []
     for speed in forwards:

@@ -24,13 +24,13 @@ GOAL = np.array([-0.7, 0.6, -0.1, -1.6, -0.3, 1.5, 0.2])
 LIMITS: dict[str, Any] = {"acceleration": 4.0, "velocity": 1.5}
 
 
-def _followed() -> tuple[lw.motion.FollowedPath, lw.motion.TimedPath]:
+def _followed() -> tuple[lw.motion.TrackedPath, lw.motion.TimedPath]:
     """A hand on rounded corners, and the same in the least time."""
     robot = lw.load("arm7")
     X = robot.pose(START, "hand")
     places = ((0.0, -0.25, 0.1), (-0.05, -0.3, 0.3), (-0.1, 0.0, 0.35))
     path = lw.motion.polyline([X, *(lw.pose(p) @ X for p in places)], blend=0.08)
-    found = robot.move_along(path, "hand", start=START)
+    found = robot.track_cartesian_path(path, "hand", q_init=START)
     return found, found.timed(speed=0.6, **LIMITS)
 
 
@@ -65,7 +65,7 @@ def phase() -> Any:
 def joints() -> Any:
     """Velocities and accelerations by time, limits shaded."""
     _, timed = _followed()
-    drawn = timed.trajectory.plot(limits=LIMITS, columns=3, n=150)
+    drawn = timed.trajectory.plot(limits=LIMITS, columns=3, num_samples=150)
     drawn[0, 0].figure.set_size_inches(7.2, 5.4)
     return drawn[0, 0].figure
 

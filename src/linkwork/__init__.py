@@ -17,7 +17,7 @@ Robots:
   a `JointReport`.
 - `constraints` are what a robot obeys besides its joints, and `Robot.with_constraints` puts them on: `Distance`,
   `PointOnLine`, `PointOnPlane`, `PointOnCurve`, `PointOnSurface`, `Parallel`, `Angle`, `Weld`, `Ball`, `Gear`, `Rack`,
-  `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `Skate`, `Rolling`, `RollingContact`,
+  `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `KnifeEdge`, `Rolling`, `RollingContact`,
   `BallRolling`; `Holonomic` and `Pfaffian` are functions of your own.  `Robot.with_loop` closes a loop by a joint of
   any type.
 - `SpringDamper` and `Bushing` are springs and dampers between points and frames, in `force_elements`;
@@ -30,7 +30,7 @@ Robots:
 - `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own; `simulation`
   has the ground that is touched.
 - `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
-  robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
+  robot, in a `Scene` of obstacles, and `Robot.is_motion_free` looks at straight segments of configurations.
   `distance_field` makes a grid of distances of shapes.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `environments` has vector environments for reinforcement learning, with gymnasium's interface.
@@ -40,7 +40,7 @@ Robots:
 The compiler:
 
 - `compile` makes a `Kernel` of a Python function of arrays; `expr` has mathematics and derivatives for it.
-- `while_loop`, `scan`, `fori`, `cond`, `call`, `take` and `put` are loops, choices, calls and tables in kernels.
+- `while_loop`, `scan`, `fori_loop`, `cond`, `call`, `take` and `put` are loops, choices, calls and tables in kernels.
 - `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
 - `quadratic_program` minimizes within bounds, in kernels and out of them.
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
@@ -97,6 +97,7 @@ from linkwork.constraints import (
     Distance,
     Gear,
     Holonomic,
+    KnifeEdge,
     NoSlip,
     Parallel,
     Pfaffian,
@@ -109,10 +110,9 @@ from linkwork.constraints import (
     Rolling,
     RollingContact,
     Screw,
-    Skate,
     Weld,
 )
-from linkwork.expr.control import call, cond, fori, put, scan, take, while_loop
+from linkwork.expr.control import call, cond, fori_loop, put, scan, take, while_loop
 from linkwork.expr.linalg import lstsq, solve
 from linkwork.force_elements import Bushing, SpringDamper
 from linkwork.geometry.fields import distance_field
@@ -143,6 +143,7 @@ __all__ = [
     "Joint",
     "JointReport",
     "Kernel",
+    "KnifeEdge",
     "Link",
     "NoSlip",
     "Parallel",
@@ -160,7 +161,6 @@ __all__ = [
     "Scene",
     "Screw",
     "Simulator",
-    "Skate",
     "SpringDamper",
     "Weld",
     "__version__",
@@ -175,7 +175,7 @@ __all__ = [
     "errors",
     "expr",
     "force_elements",
-    "fori",
+    "fori_loop",
     "from_casadi",
     "get_num_threads",
     "identify",

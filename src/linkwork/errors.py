@@ -175,7 +175,8 @@ class SingularInertiaError(ValueError):
             names = f"{', '.join(map(repr, self.joints[:-1]))} and {self.joints[-1]!r}"
             return (
                 f"joints {names} move bodies without inertia, or against each other, so that nothing resists some of "
-                f"their accelerations: give links after them masses, or fix a joint; `unfelt_motions` has these motions"
+                "their accelerations: give links after them masses, or fix a joint; `mass_matrix_null_space` has "
+                "these motions"
             )
         return (
             f"joint {self.joint!r} moves bodies without inertia, so its acceleration is not determined: "

@@ -87,7 +87,7 @@ def test_a_file_of_something_else_is_opened_once_and_says_so(tmp_path: Path, mon
 
     monkeypatch.setattr(archive, "opened_regular", counted)
     own, other = lw.load("double_pendulum"), lw.load("arm6")
-    simulated = own.simulate([0.1, 0.1], duration=0.002, step=1e-3)
+    simulated = own.simulate([0.1, 0.1], duration=0.002, dt=1e-3)
     simulated.save(where)
     assert (simulation.Simulation.load(where, robot=own).q == simulated.q).all() and len(opened) == 1
     with pytest.raises(ValueError, match=r"found\.npz: q_names are .*, and those of robot 'arm6' are"):

@@ -107,7 +107,7 @@ def kinds(folder: Path) -> Iterator[tuple[str, Path, Callable[[Path], Any], Call
     run = ROBOT.simulate([0.1, 0.2], duration=0.02, record=["kinetic_energy"])
     run.save(folder / "run.npz")
     yield "run", folder / "run.npz", lambda path: Simulation.load(path, robot=ROBOT), lambda found: found.reasons()
-    roadmap = Roadmap(ROBOT, SCENE, nodes=30, lazy=True, seed=1)
+    roadmap = Roadmap(ROBOT, SCENE, num_nodes=30, lazy=True, seed=1)
     roadmap.save(folder / "map.npz")
     yield (
         "map",

@@ -120,9 +120,9 @@ class Knowing(Peer):
 
     name, package, settings = "knowing", "nothing", "made up"
 
-    def solve(self, X, seed):
+    def solve(self, X, q_init):
         k, self.k = getattr(self, "k", 0), getattr(self, "k", 0) + 1
-        return self.known[(k - 1) % len(self.known)] if k % 2 else seed
+        return self.known[(k - 1) % len(self.known)] if k % 2 else q_init
 
 
 def test_answers_are_not_believed():

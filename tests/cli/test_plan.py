@@ -42,11 +42,14 @@ def test_the_path_is_the_robots(linkwork, files, tmp_path):
     steps = np.linalg.norm(np.diff(found.path, axis=0), axis=1)
     assert np.allclose(data["times"], [0.0, *np.cumsum(steps)])
     ran = linkwork("plan", *asked, "--method", "optimal", "--iterations", "2", "--budget", "300", "--json")
-    better = robot.plan(start, [goal], obstacles, seed=2, method="optimal", iterations=2, time_budget=300.0)
+    better = robot.plan(start, [goal], obstacles, seed=2, method="optimal", max_iterations=2, time_limit=300.0)
     assert json.loads(ran.out)["path"] == better.path.tolist() and better.cost <= found.cost
     limits = {"j": (-1.5, 1.2), "k": (-2.0, 2.0)}
     ran = linkwork("plan", *asked, "--limits", "j=-1.5:1.2", "--limits", "k=-2:2", "--json")
-    assert json.loads(ran.out)["path"] == robot.plan(start, [goal], obstacles, seed=2, limits=limits).path.tolist()
+    assert (
+        json.loads(ran.out)["path"]
+        == robot.plan(start, [goal], obstacles, seed=2, position_limits=limits).path.tolist()
+    )
     ran = linkwork("plan", *asked, "--limits", "j=-1.5:0.5", "--json")
     assert ran.code == 1 and json.loads(ran.out)["status"] == "goal outside limits"
     # timed, and written: the same from the file as from the robot

@@ -24,7 +24,7 @@ def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
     ran = linkwork("simulate", *asked, "--json", "--output", str(output), *plot)
     assert ran.code == 0, ran.err
     data = json.loads(ran.out)
-    found = robot.simulate([0.3], [1.5], duration=0.05, step=0.01, method="rk4", record=["kinetic_energy"])
+    found = robot.simulate([0.3], [1.5], duration=0.05, dt=0.01, method="rk4", record=["kinetic_energy"])
     assert data["q"] == found.q.tolist() and data["v"] == found.v.tolist() and data["t"] == found.t.tolist()
     assert data["done"] and data["records"]["kinetic_energy"] == found.records["kinetic_energy"].tolist()
     assert np.array_equal(lw.simulation.Simulation.load(output, robot=robot).q, found.q)
@@ -32,7 +32,7 @@ def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
     ran = linkwork("simulate", *asked[:5], "--controller", "pd", "--to", "0.5", "--kp", "30", "--kd", "2")
     assert ran.code == 0 and "arm: done" in ran.out and "5 steps of 0.01 s by semi_implicit_euler" in ran.out
     pd = lw.control.PD(robot, 30.0, 2.0, feedforward="gravity")
-    held = robot.simulate([0.0], controller=pd, inputs={"target_q": [0.5]}, duration=0.05, step=0.01)
+    held = robot.simulate([0.0], controller=pd, constants={"target_q": [0.5]}, duration=0.05, dt=0.01)
     assert f"{held.q[-1, 0]:.4f}" in ran.out
 
 

@@ -26,7 +26,7 @@ def test_answers_keep_clear() -> None:
     settled = next(task for task in problem.tasks if task.name == "clearance")
     moved = problem.solve(hand=X, clearance=settled.numbers_of(other))
     assert robot.minimum_distance(moved.q[moved.success], other).min() > 0.02 - 2e-6
-    rows = settled.row_names
+    rows = settled.component_names
     assert "clearance: hand" not in rows and "clearance: wrist" in rows
     with pytest.raises(ValueError, match="capacities"):
         settled.numbers_of(lw.Scene())

@@ -61,20 +61,20 @@ def test_nothing_is_wrongly_certified(arm: lw.Robot) -> None:
     for seed in range(4):
         scene = _scene(np.random.default_rng(seed))
         q0, q1 = _edges(arm, rng, 700)
-        found, samples = arm.edge_is_free(q0, q1, scene), arm.edge_is_free(q0, q1, scene, **METHOD)
+        found, samples = arm.is_motion_free(q0, q1, scene), arm.is_motion_free(q0, q1, scene, **METHOD)
         assert not (found.free & (samples.status == "colliding")).any()
         assert not ((found.status == "colliding") & (found.clearance > 0.0)).any()
         hit = found.status == "colliding"
         t = found.t[hit, np.newaxis]
         assert found.q[hit] == pytest.approx(arm.integrate(q0[hit], t * arm.difference(q0[hit], q1[hit])), abs=1e-12)
         assert (
-            arm.edge_is_free(found.q[hit], found.q[hit], scene, **METHOD).status.tolist() == ["colliding"] * hit.sum()
+            arm.is_motion_free(found.q[hit], found.q[hit], scene, **METHOD).status.tolist() == ["colliding"] * hit.sum()
         )
         near = found.status == "undecided"
         assert ((found.clearance[near] > 0.0) & (found.clearance[near] <= 1e-4)).all()
         assert np.isnan(found.q[found.free]).all()
         free, colliding, undecided = free + found.free.sum(), colliding + hit.sum(), undecided + near.sum()
-        one = arm.edge_is_free(q0[3], q1[3], scene)  # the same bits alone
+        one = arm.is_motion_free(q0[3], q1[3], scene)  # the same bits alone
         assert (one.status, one.clearance, one.checks) == (found.status[3], found.clearance[3], found.checks[3])
     assert free > 500 and colliding > 500 and undecided < 0.01 * 2800
 
@@ -90,8 +90,8 @@ def test_distances_that_are_searched_for_certify_nothing_wrongly() -> None:
     q0, q1 = rng.uniform(-3.0, 3.0, (2, 1500, swing.nq))
     q1 = q0 + 0.3 * (q1 - q0)
     pairs = [("can", name) for name in scene.names]
-    found = swing.edge_is_free(q0, q1, scene, pairs=pairs)
-    samples = swing.edge_is_free(q0, q1, scene, pairs=pairs, **METHOD)
+    found = swing.is_motion_free(q0, q1, scene, pairs=pairs)
+    samples = swing.is_motion_free(q0, q1, scene, pairs=pairs, **METHOD)
     assert not (found.free & (samples.status == "colliding")).any()
     assert found.free.sum() > 100 and (found.status == "colliding").sum() > 100
     assert (found.status == "undecided").sum() < 15
@@ -104,8 +104,8 @@ def test_fields_are_kept_clear_of() -> None:
     q0, q1 = rng.uniform(-3.0, 3.0, (2, 600, swing.nq))
     q1 = q0 + 0.3 * (q1 - q0)
     pairs = [("ball", "hills")]
-    found = swing.edge_is_free(q0, q1, scene, pairs=pairs)
-    samples = swing.edge_is_free(q0, q1, scene, pairs=pairs, **METHOD)
+    found = swing.is_motion_free(q0, q1, scene, pairs=pairs)
+    samples = swing.is_motion_free(q0, q1, scene, pairs=pairs, **METHOD)
     assert not (found.free & (samples.status == "colliding")).any()
     assert found.free.sum() > 60 and (found.status == "colliding").sum() > 60
 
@@ -113,8 +113,8 @@ def test_fields_are_kept_clear_of() -> None:
 def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
     scene = _scene(np.random.default_rng(5))
     q0, q1 = _edges(arm, np.random.default_rng(6), 300)
-    found = arm.edge_is_free(q0, q1, scene, margin=0.03)
-    samples = arm.edge_is_free(q0[found.free], q1[found.free], scene, **METHOD)
+    found = arm.is_motion_free(q0, q1, scene, margin=0.03)
+    samples = arm.is_motion_free(q0[found.free], q1[found.free], scene, **METHOD)
     assert found.free.sum() > 30 and samples.clearance.min() > 0.03
     assert (found.clearance[found.status == "colliding"] <= 0.03).all()
 
@@ -124,8 +124,8 @@ def test_what_samples_step_over_is_found(arm: lw.Robot) -> None:
     hand = arm.pose([0.3, *q0[1:]], "flange")[:3, 3]
     plate = FAR.with_box("plate", (0.2, 1e-3, 0.2), lw.pose(hand, rpy=(0.0, 0.0, 0.3)))  # across the hand's way
     samples = {"method": "sampled", "resolution": 0.6}
-    assert arm.edge_is_free(q0, q1, plate, method="sampled", resolution=0.01).status == "colliding"
-    coarse, certified = arm.edge_is_free(q0, q1, plate, **samples), arm.edge_is_free(q0, q1, plate)
+    assert arm.is_motion_free(q0, q1, plate, collision_check="sampled", resolution=0.01).status == "colliding"
+    coarse, certified = arm.is_motion_free(q0, q1, plate, **samples), arm.is_motion_free(q0, q1, plate)
     assert (coarse.status, coarse.free, coarse.checks) == ("sampled", True, 3)
     assert (certified.status, certified.free) == ("colliding", False)
     assert coarse and not certified and 0.5 < certified.t < 1.0
@@ -134,7 +134,7 @@ def test_what_samples_step_over_is_found(arm: lw.Robot) -> None:
 def test_a_segment_of_no_length_is_a_configuration(arm: lw.Robot) -> None:
     q = np.array([0.1, -0.3, 0.2, -1.5, 0.0, 1.2, 0.3])
     scene = FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
-    found = arm.edge_is_free(q, q, scene)
+    found = arm.is_motion_free(q, q, scene)
     assert found.free and found.checks == 1
     assert found.clearance == pytest.approx(arm.minimum_distance(q, scene), abs=1e-12)
 
@@ -146,26 +146,26 @@ def test_bases_that_float_and_turn_are_bounded() -> None:
     places = dict(zip(robot.q_names, range(robot.nq), strict=True))
     q1 = q0.copy()
     q1[places["floating_base.x"]] = 2.0
-    found = robot.edge_is_free(np.stack([q0, q0]), np.stack([q1, q0]), scene, pairs=[("trunk", "wall")])
+    found = robot.is_motion_free(np.stack([q0, q0]), np.stack([q1, q0]), scene, pairs=[("trunk", "wall")])
     assert found.status.tolist() == ["colliding", "free"]
     assert abs(found.q[0, places["floating_base.x"]] - 1.0) <= 0.21 + 1e-9  # half of the trunk and of the wall
 
 
 def test_what_is_asked_wrongly_is_refused(arm: lw.Robot) -> None:
     q, scene = arm.neutral(), FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
-    with pytest.raises(ValueError, match="edge_is_free: method: expected one of certified, sampled, got 'exact'"):
-        arm.edge_is_free(q, q, scene, method="exact")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="is_motion_free: method: expected one of certified, sampled, got 'exact'"):
+        arm.is_motion_free(q, q, scene, collision_check="exact")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tolerance: expected a number of at least 1e-07"):
-        arm.edge_is_free(q, q, scene, tolerance=0.0)
+        arm.is_motion_free(q, q, scene, tolerance=0.0)
     with pytest.raises(ValueError, match="resolution: expected a number above zero"):
-        arm.edge_is_free(q, q, scene, method="sampled", resolution=-1.0)
+        arm.is_motion_free(q, q, scene, collision_check="sampled", resolution=-1.0)
     with pytest.raises(ValueError, match="margin"):
-        arm.edge_is_free(q, q, scene, margin=float("nan"))
-    with pytest.raises(ValueError, match=r"edge_is_free: q1\[0\] is NaN"):
-        arm.edge_is_free(q, np.full(7, np.nan), scene)
+        arm.is_motion_free(q, q, scene, margin=float("nan"))
+    with pytest.raises(ValueError, match=r"is_motion_free: q1\[0\] is NaN"):
+        arm.is_motion_free(q, np.full(7, np.nan), scene)
     with pytest.raises(ValueError, match=r"shapes \(3, 7\) and \(2, 7\) do not broadcast"):
-        arm.edge_is_free(np.zeros((3, 7)), np.zeros((2, 7)), scene)
-    with pytest.raises(TypeError, match="edge_is_free: q0: expected numbers, got symbols"):
-        lw.compile(lambda q: arm.edge_is_free(q, q, scene).clearance, q=7)
+        arm.is_motion_free(np.zeros((3, 7)), np.zeros((2, 7)), scene)
+    with pytest.raises(TypeError, match="is_motion_free: q0: expected numbers, got symbols"):
+        lw.compile(lambda q: arm.is_motion_free(q, q, scene).clearance, q=7)
     with pytest.raises(ValueError, match="of several segments"):
-        bool(arm.edge_is_free(np.stack([q, q]), np.stack([q, q]), scene))
+        bool(arm.is_motion_free(np.stack([q, q]), np.stack([q, q]), scene))

@@ -151,7 +151,7 @@ def test_a_robot_of_many_links_is_planned_for_in_loops() -> None:
     goal[0::2] = 0.1
     found = robot.plan(start, goal)
     assert found.success and (found.path[0] == start).all() and (found.path[-1] == goal).all()
-    assert robot.edge_is_free(found.path[:-1], found.path[1:], method="sampled", resolution=0.01).free.all()
+    assert robot.is_motion_free(found.path[:-1], found.path[1:], collision_check="sampled", resolution=0.01).free.all()
     curled = np.zeros(48)
     curled[0::2] = 0.3  # once around and into itself
     assert robot.plan(start, curled).status == "goal in collision"

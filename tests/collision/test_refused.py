@@ -47,9 +47,9 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
         r"obstacles\[0\]: shape: no type of shape named 'bx'; did you mean 'box'\?": lambda: lw.Scene.from_dict(
             {"version": 1, "obstacles": [{"name": "a", "shape": {"type": "bx", "size": [1, 1, 1]}}]}
         ),
-        r"edge_is_free: q1\[0\] is NaN \(joint '": lambda: ROBOT.edge_is_free(Q, infinite, SCENE),
-        r"edge_is_free: method: expected one of certified, sampled, got 'smpled'": lambda: ROBOT.edge_is_free(
-            Q, Q, SCENE, method="smpled"
+        r"is_motion_free: q1\[0\] is NaN \(joint '": lambda: ROBOT.is_motion_free(Q, infinite, SCENE),
+        r"is_motion_free: method: expected one of certified, sampled, got 'smpled'": lambda: ROBOT.is_motion_free(
+            Q, Q, SCENE, collision_check="smpled"
         ),
         r"margin: expected a finite number, got nan": lambda: ROBOT.in_collision(Q, SCENE, margin=np.nan),
         r"nothing measures a HalfSpace and a HalfSpace": lambda: lw.signed_distance(HalfSpace(), X, HalfSpace(), X),

@@ -47,11 +47,11 @@ def test_minimum_nearest_and_collision_are_those_of_all_pairs() -> None:
         assert np.array_equal(ROBOT.in_collision(Q, SCENE, margin=margin), d.min(-1) <= margin)
     assert 0.1 < ROBOT.in_collision(Q, SCENE).mean() < 0.9
     for q in Q[:5]:
-        found, nearest = ROBOT.distances(q, SCENE), ROBOT.nearest(q, scene=SCENE)
+        found, nearest = ROBOT.distances(q, SCENE), ROBOT.nearest_pair(q, scene=SCENE)
         assert nearest.pairs[0] == found.pairs[found.distance.argmin()]
         assert nearest.distance[0] == found.distance.min()
-        of_wrist = ROBOT.nearest(q, "wrist", SCENE)
-        assert ROBOT.nearest(q, "hand", SCENE).pairs == ROBOT.nearest(q, "flange", SCENE).pairs
+        of_wrist = ROBOT.nearest_pair(q, "wrist", SCENE)
+        assert ROBOT.nearest_pair(q, "hand", SCENE).pairs == ROBOT.nearest_pair(q, "flange", SCENE).pairs
         some = [k for k, pair in enumerate(found.pairs) if "wrist" in pair]
         assert of_wrist.distance[0] == found.distance[some].min()
 
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_said() -> None:
     with pytest.raises(UnknownNameError, match="wrist"):
         ROBOT.distances(Q, SCENE, pairs=[("writs", "ball0")])
     with pytest.raises(UnknownNameError, match="wrist"):
-        ROBOT.nearest(Q[0], "writs")
+        ROBOT.nearest_pair(Q[0], "writs")
     with pytest.raises(ValueError, match="obstacles both"):
         ROBOT.distances(Q, SCENE, pairs=[("ball0", "ball1")])
     for pairs in (3, "ab", ["ab"], [("base", "wrist", "x")]):
@@ -135,7 +135,7 @@ def test_pairs_are_those_that_are_meant_and_no_others() -> None:
     given = {"scene": scene, "pairs": pairs}
     for margin in (0.0, 0.05, -0.01):
         assert np.array_equal(robot.in_collision(q, margin=margin, **given), least <= margin)
-    near = robot.nearest(q[0], **given)
+    near = robot.nearest_pair(q[0], **given)
     assert near.pairs[0] == found.pairs[int(found.distance[0].argmin())] and abs(near.distance[0] - least[0]) < 1e-12
 
     def all_of(q):
@@ -149,7 +149,7 @@ def test_pairs_are_those_that_are_meant_and_no_others() -> None:
     for one in (all_of(q), lw.compile(all_of, q=7)(q)):
         for value, expected in zip(one, (least, soft, slope), strict=True):
             assert np.abs(value - expected).max() < 1e-9
-    edges = robot.edge_is_free(q[:30], q[30:], scene, pairs=pairs)
+    edges = robot.is_motion_free(q[:30], q[30:], scene, pairs=pairs)
     t = np.linspace(0.0, 1.0, 200)[:, None]
     for k, free in enumerate(edges.free):
         way = robot.minimum_distance(q[k] + t * (q[30 + k] - q[k]), **given).min()

@@ -24,7 +24,7 @@ from linkwork.expr.control.loops import each
 def rooted(row):
     """Something long, with a loop and a choice, of which the second row is a table of constants."""
     x, y, z = row
-    found = while_loop(lambda s: abs(s * s - x) > 1e-13 * x, lambda s: 0.5 * (s + x / s), 1.0 + x, at_most=60)
+    found = while_loop(lambda s: abs(s * s - x) > 1e-13 * x, lambda s: 0.5 * (s + x / s), 1.0 + x, max_iterations=60)
     w = cond(y > 0.3, lambda a: sin(a) + exp(-a), lambda a: a * a, y * found.state)
     for k in range(40):
         w = where(w > float(k), sqrt(abs(w)) + z, w + x * float(k))
@@ -56,7 +56,7 @@ def at_length(x, steps):
 
     def row(_, x):
         last, kept = scan(lambda s, k: (sin(s) + x * k,) * 2, x, np.linspace(0.0, 1.0, steps))
-        return (), scan(lambda s, y: (0.5 * s + y, None), last, kept, backward=True)[0]
+        return (), scan(lambda s, y: (0.5 * s + y, None), last, kept, reverse=True)[0]
 
     def rows(x):
         return scan(row, (), x)[1]

@@ -107,7 +107,7 @@ def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
         assert not any(bits_equal(jacobian, other) for other in jacobians[:k])
         assert bits_equal(jacobian, one.compile(("jacobian", "arm", way))(Q))
     work.since()
-    assert bits_equal(robot().jacobian(Q, "arm", at="world"), jacobians[1])
+    assert bits_equal(robot().jacobian(Q, "arm", point="world"), jacobians[1])
     assert work.since() == (0, 0)
 
 

@@ -12,7 +12,7 @@ from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, Instruction, Port, Program
 from linkwork.compiler.trace.trace import trace
-from linkwork.expr import fori
+from linkwork.expr import fori_loop
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.block import Region
@@ -22,7 +22,9 @@ PROGRAM = trace(
     lambda x, y: ([f.sin(x[0]) * y + 2.5 * x[1], f.cos(x[0])], f.where(x[0] < y, x[1], -0.0)), "one", {"x": 2, "y": ()}
 )
 LOOP = trace(
-    lambda x: fori(lambda y, k: f.sin(y) * x + fori(lambda z, i: z * (2.0 + k) + i, y, 2), x, 3), "loop", {"x": ()}
+    lambda x: fori_loop(0, 3, lambda k, y: f.sin(y) * x + fori_loop(0, 2, lambda i, z: z * (2.0 + k) + i, y), x),
+    "loop",
+    {"x": ()},
 )
 NAMES = {(Program, "name"), (Port, "name")}
 

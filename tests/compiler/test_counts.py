@@ -15,7 +15,7 @@ from expr.control.cases import CASES
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.runtime.code_statistics import code_facts
 from linkwork.compiler.trace.trace import trace
-from linkwork.expr import call, cond, fori, linalg, root, scan, sin, while_loop
+from linkwork.expr import call, cond, fori_loop, linalg, root, scan, sin, while_loop
 from linkwork.expr.scalar import interpreter as interpret
 from linkwork.expr.scalar.interpreter import Instruction, called
 from linkwork.expr.scalar.multi_result import MultiResult
@@ -65,11 +65,11 @@ def run(kernel: Kernel, *numbers: float) -> dict[str, int]:
 
 def test_loops_of_known_length_calls_and_choices() -> None:
     def function(x: Any, y: Any) -> Any:
-        inner = lambda total, j: total * y - j  # noqa: E731
-        total = fori(lambda s, k: s + fori(inner, s, 3), x, 5)
+        inner = lambda j, total: total * y - j  # noqa: E731
+        total = fori_loop(0, 5, lambda k, s: s + fori_loop(0, 3, inner, s), x)
         scaled = lambda a, b: sin(a) * b + y  # noqa: E731
         total = call(scaled, total, 2.0) * call(scaled, x, total)
-        return cond(x < 2.5, lambda: total, lambda: sin(total) * fori(inner, total, 4))
+        return cond(x < 2.5, lambda: total, lambda: sin(total) * fori_loop(0, 4, inner, total))
 
     kernel = lw.compile(function, x=(), y=())
     assert kernel.while_loops == []
@@ -80,14 +80,14 @@ def test_loops_of_known_length_calls_and_choices() -> None:
 
 def test_loops_with_a_condition_are_counted_by_their_iterations() -> None:
     def function(x: Any, y: Any) -> Any:
-        halve = lambda s: while_loop(lambda t: t * t > y, lambda t: 0.5 * t, s, at_most=30)  # noqa: E731
-        outer = while_loop(lambda s: s < 100.0, lambda s: 3.0 * s + halve(s).state, x, at_most=9)
-        other = while_loop(lambda s: s < y, lambda s: s * s + 1.0, x, at_most=6)
+        halve = lambda s: while_loop(lambda t: t * t > y, lambda t: 0.5 * t, s, max_iterations=30)  # noqa: E731
+        outer = while_loop(lambda s: s < 100.0, lambda s: 3.0 * s + halve(s).state, x, max_iterations=9)
+        other = while_loop(lambda s: s < y, lambda s: s * s + 1.0, x, max_iterations=6)
         return outer.state + other.state, outer.iterations, other.iterations
 
     kernel = lw.compile(function, x=(), y=())
     loops = kernel.while_loops
-    assert [loop.at_most for loop in loops] == [9, 6, 30]
+    assert [loop.max_iterations for loop in loops] == [9, 6, 30]
     assert loops[0].operations == {"add": 1, "lt": 2, "mul": 2} and loops[2].operations == {"lt": 1, "mul": 2}
     assert kernel.operations == {"add": 1, "lt": 2}
     for x, y in ((200.0, 1e9), (1.0, 1e9), (50.0, 0.0)):

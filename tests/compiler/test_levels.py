@@ -221,7 +221,7 @@ def test_what_is_computed_does_not_depend_on_the_effort(
     """Lanes, what is left of them, and one sample alone; straight-line code, and a loop that some lanes leave early."""
 
     def function(x: Any) -> Any:
-        grown = while_loop(lambda r: r < 4.0, lambda r: r * 1.5 + 0.1, abs(x[0]), at_most=20).state
+        grown = while_loop(lambda r: r < 4.0, lambda r: r * 1.5 + 0.1, abs(x[0]), max_iterations=20).state
         return np.array([f.sin(x[0]) * x[1] + x[2], f.exp(-x[1] * x[1]) / x[2], f.where(x[0] < x[1], *x[1:]), grown])
 
     program = trace(function, "mixed", {"x": 3})

@@ -83,7 +83,7 @@ def test_ports_are_named_by_what_leads_to_them(kernel: lw.Kernel) -> None:
 
 
 def test_it_takes_and_gives_what_the_function_does(kernel: lw.Kernel) -> None:
-    """One state, a batch, by name, interpreted, uncompiled, and composed in another function."""
+    """One state, a batch, by name, interpreted, call_python, and composed in another function."""
     given = arguments()
     expected = nested(*given)
     same(kernel(*given), expected)
@@ -91,7 +91,7 @@ def test_it_takes_and_gives_what_the_function_does(kernel: lw.Kernel) -> None:
     same(kernel(state, t=t, goals=goals, gains=gains), expected)
     same(kernel(list(state), gains, goals, t), expected)
     same(kernel.interpret(*given), expected)
-    same(kernel.uncompiled(*given), expected)
+    same(kernel.call_python(*given), expected)
     outer = lw.compile(lambda **x: kernel(**x), **SHAPES)
     same(outer(*given), expected)
     many = arguments((5,))
@@ -101,7 +101,7 @@ def test_it_takes_and_gives_what_the_function_does(kernel: lw.Kernel) -> None:
         "work": tuple(np.array([x["work"][i] for x in one_by_one]) for i in range(2)),
     }
     same(kernel(*many), found)
-    same(kernel.uncompiled(*many), found)
+    same(kernel.call_python(*many), found)
     out = {"next": State(np.empty((5, 2)), np.empty((5, 2))), "work": (np.empty(5), np.empty(5))}
     kernel(*many, out=out)
     same(out, found)
@@ -149,7 +149,7 @@ def test_flat_outputs_are_what_they_were() -> None:
         found = lw.compile(returned, q=2)([1.0, 2.0])
         assert isinstance(found, tuple) and type(found).__name__ == "function_result" and len(found) == 2
         assert all(
-            np.array_equal(x, y) for x, y in zip(found, lw.compile(returned, q=2).uncompiled([1.0, 2.0]), strict=True)
+            np.array_equal(x, y) for x, y in zip(found, lw.compile(returned, q=2).call_python([1.0, 2.0]), strict=True)
         )
     single = lw.compile(lambda q: Plain(1.0, q), q=2)([1.0, 2.0])
     assert isinstance(single, Plain) and single.a == 1.0 and np.array_equal(single.b, [1.0, 2.0])
@@ -202,20 +202,20 @@ def test_uncompiled_is_the_function_itself(what: str) -> None:
     rng = np.random.default_rng(0)
     for size in ((), (4,), (3, 4), (0,)):
         given = [rng.uniform(0.2, 1.0, (*size, *port.shape)) for port in kernel.inputs]
-        found, expected = kernel.uncompiled(*given), kernel(*given)
+        found, expected = kernel.call_python(*given), kernel(*given)
         several = isinstance(expected, tuple)
         for one, other in zip(*((found, expected) if several else ([found], [expected])), strict=True):
             assert np.shape(one) == np.shape(other)
             np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-14)
     if len(given) > 1:  # one that is the same for all
         given = [rng.uniform(0.2, 1.0, (*(size if k else ()), *p.shape)) for k, p in enumerate(kernel.inputs)]
-        found, expected = kernel.uncompiled(*given), kernel(*given)
+        found, expected = kernel.call_python(*given), kernel(*given)
         assert [np.shape(x) for x in found] == [np.shape(x) for x in expected]
 
 
 def test_what_has_no_function_says_so() -> None:
     kernel = lw.load("arm7").compile("gravity_force")
     with pytest.raises(TypeError, match=r"made of no Python function; `interpret`"):
-        kernel.uncompiled(np.zeros(7))
+        kernel.call_python(np.zeros(7))
     with pytest.raises(ValueError, match=r"x: expected an array of shape \(\.\.\., 3\), got shape \(2,\)"):
-        lw.compile(lambda x: x, x=3).uncompiled(np.zeros(2))
+        lw.compile(lambda x: x, x=3).call_python(np.zeros(2))

@@ -27,13 +27,13 @@ BAD = (
     (lambda: lw.Distance("p", "world", 0.0), ValueError, "Distance: length"),
     (lambda: lw.Distance("p", "world", NAN), ValueError, "Distance: length"),
     (lambda: lw.PointOnPlane("p", "world.z", offset=NAN), ValueError, "PointOnPlane: offset"),
-    (lambda: lw.PointOnLine("p", "world.z", at=(0, 0)), ValueError, "PointOnLine: at: expected three numbers"),
+    (lambda: lw.PointOnLine("p", "world.z", line_point=(0, 0)), ValueError, "PointOnLine: at: expected three numbers"),
     (lambda: lw.PointOnSurface("p", "z"), TypeError, "PointOnSurface: expected a function"),
     (lambda: lw.Angle("hand.x", "world.z", 0.0), ValueError, "between 0 and π .* Parallel"),
     (lambda: lw.Angle("hand.x", "world.z", 3.2), ValueError, "between 0 and π"),
-    (lambda: lw.Weld("hand", at=np.ones((4, 4))), ValueError, "Weld: at"),
-    (lambda: lw.Weld("hand", at=np.full((4, 4), NAN)), ValueError, "Weld: at"),
-    (lambda: lw.Ball("p", at=(0, 0, NAN)), ValueError, "Ball: at"),
+    (lambda: lw.Weld("hand", pose=np.ones((4, 4))), ValueError, "Weld: at"),
+    (lambda: lw.Weld("hand", pose=np.full((4, 4), NAN)), ValueError, "Weld: at"),
+    (lambda: lw.Ball("p", point=(0, 0, NAN)), ValueError, "Ball: at"),
     (lambda: lw.CenterOfMass(), ValueError, "CenterOfMass: .*expected a coordinate"),
     (lambda: lw.CenterOfMass(z=NAN), ValueError, "CenterOfMass: z"),
     (lambda: lw.Coupling({}), TypeError, "Coupling: joints"),
@@ -139,7 +139,7 @@ def test_a_kind_that_does_not_say_what_it_is_names_what_is_missing():
         name = "silent"
 
     class Named(Silent):
-        row_names = ("row",)
+        component_names = ("row",)
         row_units = ("m",)
 
     with pytest.raises(TypeError, match=r"Silent: a kind of constraint has to say what its rows are called"):

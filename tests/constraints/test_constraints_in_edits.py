@@ -48,12 +48,12 @@ def every_kind():
     return [
         lw.Distance("world", "tip", 1.3),
         lw.PointOnPlane("corner", "world.z", offset=0.2),
-        lw.PointOnLine("tip", "world.x", at=(0.0, 0.1, 0.2)),
+        lw.PointOnLine("tip", "world.x", line_point=(0.0, 0.1, 0.2)),
         lw.PointOnSurface("tip", height),
         lw.Parallel("up", "world.y"),
         lw.Angle("world.x", "up", 1.1),
-        lw.Weld("rod1", at=lw.pose((0.3, 0.2, 0.1), rpy=(0.1, 0.2, 0.3))),
-        lw.Ball("corner", at=(0.2, 0.3, 0.4)),
+        lw.Weld("rod1", pose=lw.pose((0.3, 0.2, 0.1), rpy=(0.1, 0.2, 0.3))),
+        lw.Ball("corner", point=(0.2, 0.3, 0.4)),
         lw.Gear("wrist", "elbow", -2.0),
         lw.Coupling({"base": 1.0, "elbow": 2.0, "wrist": -1.0}),
         lw.Prescribed("base", turning),
@@ -62,7 +62,7 @@ def every_kind():
         lw.Holonomic("own", lambda k: k.pose("tip")[0, 3] + k.direction("world.z", "rod2")[0] + k.point("corner")[1]),
         lw.Holonomic("more", lambda k: k.center_of_mass()[1] - 0.1 + k.q("elbow")),
         lw.NoSlip("corner", ("up", "world.x")),
-        lw.Skate("tip"),
+        lw.KnifeEdge("tip"),
         lw.Rolling("rod2", radius=0.2),
         lw.BallRolling("rod1", radius=0.2),
         lw.Pfaffian("slip", lambda k: k.point_velocity("corner")[0] + k.twist("tip", expressed_in="rod1")[2]),
@@ -87,7 +87,7 @@ def test_another_root_is_the_same_mechanism():
 def test_a_floating_base_keeps_the_world():
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="pedestal")
     robot = lw.Robot.build("free", lw.Link("pedestal", mass=1.0, inertia=(1, 1, 1)), free)
-    robot = robot.with_constraints(lw.Ball("pedestal", at=(0, 0, 1)))
+    robot = robot.with_constraints(lw.Ball("pedestal", point=(0, 0, 1)))
     assert robot.constraint_error([1, 0, 0, 0, 0.1, 0.2, 0.3]).tolist() == [0.1, 0.2, -0.7]
     assert robot.rerooted("pedestal").constraints == robot.constraints
 

@@ -36,7 +36,7 @@ def test_rates_of_a_function_are_its_derivatives():
 
     second = (along(2e-4) - 2 * along(0) + along(-2e-4)) / 4e-8  # q̈ = 0: of the error, what the bias is
     np.testing.assert_allclose(robot.constraint_bias(q, v, time=t), second, rtol=0, atol=1e-6)
-    assert robot.constraints["f"].row_names == ("f[0]", "f[1]", "f[2]") and robot.constraints["f"].timed
+    assert robot.constraints["f"].component_names == ("f[0]", "f[1]", "f[2]") and robot.constraints["f"].time_dependent
     a, _ = robot.constrained_forward_dynamics(q, v, np.zeros(7), time=t)
     np.testing.assert_allclose(G @ a, -robot.constraint_bias(q, v, time=t), rtol=0, atol=1e-9)
 

@@ -6,7 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork.expr.scalar import functions as f
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived, settled
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree_attachments import with_constraints, with_direction
 
@@ -33,16 +33,16 @@ def kinds(tree, state):
         lw.Distance("marker0", "marker1", 1.9),
         lw.PointOnPlane("marker0", "world.z", offset=0.3),
         lw.PointOnPlane("marker1", "arrow"),
-        lw.PointOnLine("marker0", f"{other}.x", at=(0.1, 0.2, -0.3)),
+        lw.PointOnLine("marker0", f"{other}.x", line_point=(0.1, 0.2, -0.3)),
         lw.PointOnLine("marker1", "arrow"),
         lw.PointOnSurface("marker0", lambda r: f.sqrt(r @ r) + 0.1 * r[0] * r[1] - 1.0, frame=other),
         lw.PointOnCurve("marker0", lambda r: (r[1] - np.sin(r[0]), r[2] - r[0] * r[0])),
         lw.Parallel(f"{other}.y", "along"),
         lw.Angle("arrow", f"{other}.z", 0.8),
         lw.Angle("world.x", "arrow", 2.8),
-        lw.Weld(tool, other, at=np.reshape(X.elements(), (4, 4))),
-        lw.Weld("tool0", at=np.reshape(state.pose("tool0").elements(), (4, 4))),
-        lw.Ball("marker0", other, at=(0.1, 0.2, 0.3)),
+        lw.Weld(tool, other, pose=np.reshape(X.elements(), (4, 4))),
+        lw.Weld("tool0", pose=np.reshape(state.pose("tool0").elements(), (4, 4))),
+        lw.Ball("marker0", other, point=(0.1, 0.2, 0.3)),
         lw.Ball("marker0"),
         lw.Gear(turns[0], turns[1], -3.2, offset=0.1),
         lw.Rack(slides[0], turns[0], 0.2),
@@ -74,7 +74,7 @@ def case(seed):
     last = len(tree.bodies) - 1
     tree = with_direction(tree, "along", f"tool{last}", [*state.direction(f"tool{last // 2}.y", f"tool{last}")])
     state = KinematicState(tree, q, v, TIME)
-    return tree, q, v, [settled(tree, c) for c in kinds(tree, state)]
+    return tree, q, v, [bind_constraints(tree, c) for c in kinds(tree, state)]
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -91,7 +91,7 @@ def test_rows_are_the_derivatives_of_errors(seed):
         state = KinematicState(tree, q, v, TIME)
         by_itself = derived(tree, constraint, q, v, TIME)
         rates = constraint.rates(state) or by_itself
-        rows, count = np.array(rates.rows), len(constraint.row_names)
+        rows, count = np.array(rates.rows), len(constraint.component_names)
         assert rows.shape == (count, tree.nv) and len(constraint.row_units) == count, constraint.name
         size = 1.0 + np.abs(rows).max()
         for i in range(count):  # of each row, where it has the most to say

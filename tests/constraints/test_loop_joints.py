@@ -66,12 +66,14 @@ def test_the_facade_of_a_loop() -> None:
     assert pin.joint.damping == [0.4] and pin.joint.stiffness == [2.0]
     q, v = (np.array(x) for x in zip(*(parallel(robot, angle, 0.7) for angle in (0.4, 0.9)), strict=True))
     angle = np.array([0.4, 0.9])
-    assert np.allclose(pin.q_of(q)[:, 0], -angle, atol=1e-14) and np.allclose(pin.v_of(q, v), -0.7, atol=1e-13)
+    assert np.allclose(pin.configuration_from_pose(q)[:, 0], -angle, atol=1e-14) and np.allclose(
+        pin.velocity_from_rate(q, v), -0.7, atol=1e-13
+    )
     assert pin.error(q).shape == (2, 5) and np.max(np.abs(pin.error(q))) < 1e-14
     expected = -0.4 * -0.7 - 0.3 * np.tanh(-0.7 / 0.5) - 2.0 * -angle
     assert np.allclose(pin.torque_of(q, v)[:, 0], expected, atol=1e-12)
     same = pickle.loads(pickle.dumps(robot))
-    assert same == robot and same.joint("pin").q_of(q[0]) == pin.q_of(q[0])
+    assert same == robot and same.joint("pin").configuration_from_pose(q[0]) == pin.configuration_from_pose(q[0])
     with pytest.raises(lw.errors.UnknownNameError, match="pin"):
         robot.joint("pinn")
 
@@ -108,7 +110,7 @@ def test_frame_and_other_are_the_ends_of_the_joint() -> None:
     robot = robot.with_frame("F", "world", np.eye(4)).with_frame("M", "b", np.eye(4)).with_loop("u", joint, "F", "M")
     q = robot.joint("ball").configuration_of(lw.Joint.of(joint).transform([0.5, 0.8]))
     assert np.max(np.abs(robot.constraint_error(q))) < 1e-14
-    assert np.allclose(robot.loops["u"].q_of(q), [0.5, 0.8], atol=1e-14)
+    assert np.allclose(robot.loops["u"].configuration_from_pose(q), [0.5, 0.8], atol=1e-14)
 
 
 def test_what_a_loop_cannot_have_is_refused() -> None:

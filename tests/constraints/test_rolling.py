@@ -60,7 +60,7 @@ def test_rows_are_rates_and_biases_are_their_rates(robot):
     def at(time):
         return robot.integrate(q, time * v)
 
-    G, names = robot.constraint_jacobian(q), [name for c in robot.constraints for name in c.row_names]
+    G, names = robot.constraint_jacobian(q), [name for c in robot.constraints for name in c.component_names]
     assert len(names) == 3 and names[2].endswith("contact: along z")
     np.testing.assert_allclose(slope(lambda t: robot.constraint_error(at(t)), 0.0), G[2:] @ v, atol=1e-9)
     moved = slope(lambda t: robot.constraint_jacobian(at(t)) @ v, 0.0)

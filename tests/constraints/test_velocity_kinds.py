@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.constraints import BallRolling, NoSlip, Pfaffian, Rolling, RollingContact, Skate
+from linkwork.constraints import BallRolling, KnifeEdge, NoSlip, Pfaffian, Rolling, RollingContact
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
 
 
@@ -42,8 +42,8 @@ KINDS = (
     NoSlip("heel"),
     NoSlip("heel", ("edge", "runner.y", "platform.x"), relative_to="platform"),
     NoSlip("runner", "arm.z", relative_to="body"),
-    Skate("runner"),
-    Skate("runner", across=(1, 2, 3), on="platform"),
+    KnifeEdge("runner"),
+    KnifeEdge("runner", across=(1, 2, 3), on="platform"),
     Rolling("hand", radius=0.2, on="platform", axis=(0, 1, 1)),
     RollingContact("hand", radius=0.2, on="platform", axis=None),
     BallRolling("hand", radius=0.2, on="platform"),
@@ -59,7 +59,7 @@ def test_closed_forms_are_what_follows_by_differentiation():
         closed, found = kind.rates(state), derived(robot.tree, kind, list(q), list(v), 0.0)
         np.testing.assert_allclose(closed.rows, found.rows, rtol=0, atol=1e-13)
         np.testing.assert_allclose(closed.bias, found.bias, rtol=0, atol=1e-12)
-        assert len(kind.row_names) == len(set(kind.row_names)) == len(kind.row_units) == len(closed.rows)
+        assert len(kind.component_names) == len(set(kind.component_names)) == len(kind.row_units) == len(closed.rows)
         if not kind.holonomic:
             np.testing.assert_allclose(closed.rows @ v, kind.velocity(state), rtol=0, atol=1e-13)
 
@@ -68,7 +68,7 @@ def test_rows_drifts_and_biases_of_functions():
     robot, rng = skater().with_constraints(Pfaffian("odd", rolling_about)), np.random.default_rng(1)
     q, v, time = robot.random_configuration(rng), rng.normal(size=robot.nv), 0.7
     (odd,) = robot.constraints
-    assert odd.row_names == ("odd[0]", "odd[1]", "odd[2]") and not robot.constraint_error(q).size
+    assert odd.component_names == ("odd[0]", "odd[1]", "odd[2]") and not robot.constraint_error(q).size
 
     def velocity(t, v=v):
         at = robot.integrate(q, t * v)
@@ -103,7 +103,7 @@ def test_what_is_said_of_one_blade_in_three_ways_is_one():
     rows = [
         [f(robot.with_constraints(c)) for f in (lambda r: r.constraint_jacobian(q), lambda r: r.constraint_bias(q, v))]
         for c in (
-            Skate("runner"),
+            KnifeEdge("runner"),
             NoSlip("runner", "runner.y"),
             Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4]),
         )
@@ -132,8 +132,8 @@ def test_what_no_constraint_can_be_is_refused():
         (put(Pfaffian("f", lambda k: "fast")), "expected a number"),
         (put(Pfaffian("f", lambda k: None)), "expected a number"),
         (put(lw.Holonomic("f", lambda k: k.v("turn"))), "Pfaffian"),
-        (lambda: Skate("runner", across=(0, 0, 0)), "across"),
-        (put(Skate("runner", on="hand")), "of one body"),
+        (lambda: KnifeEdge("runner", across=(0, 0, 0)), "across"),
+        (put(KnifeEdge("runner", on="hand")), "of one body"),
         (put(NoSlip("heel", relative_to="runner")), "'heel' is fixed to frame 'runner'"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -143,7 +143,7 @@ def test_what_no_constraint_can_be_is_refused():
         (NoSlip("heel", "edg"), "edge"),
         (NoSlip("heel", "runner"), "runner.x"),
         (Pfaffian("f", lambda k: k.v("elbo")), "elbow"),
-        (Skate("runer"), "runner"),
+        (KnifeEdge("runer"), "runner"),
     ):
         with pytest.raises(lw.errors.UnknownNameError, match=name):
             robot.with_constraints(constraint)
@@ -159,7 +159,7 @@ def test_chaplygins_sleigh():
     k, w0 = ahead * V * m / J, V * np.sqrt(m / J)
     body = lw.Link("sleigh", mass=m, com=(ahead, 0, 0), inertia=(0.1, 0.2, inertia))
     base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="sleigh")
-    robot = lw.Robot.build("sleigh", body, base).with_constraints(Skate("sleigh"))
+    robot = lw.Robot.build("sleigh", body, base).with_constraints(KnifeEdge("sleigh"))
     tau = np.zeros(3)
 
     def flow(x):
@@ -196,7 +196,7 @@ def test_chaplygins_sleigh():
 
 def test_blades_and_soles_do_no_work():
     robot, rng = skater(), np.random.default_rng(3)
-    robot = robot.with_constraints(Skate("runner"), NoSlip("heel", ("world.x", "world.z")))
+    robot = robot.with_constraints(KnifeEdge("runner"), NoSlip("heel", ("world.x", "world.z")))
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
     G = robot.constraint_jacobian(q)
     v -= np.linalg.pinv(G) @ (G @ v)
@@ -209,7 +209,7 @@ def test_blades_and_soles_do_no_work():
 def test_a_hand_that_sticks_accelerates_as_one_that_is_welded():
     robot, rng = skater(), np.random.default_rng(6)
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
-    welded = robot.with_constraints(lw.Weld("hand", at=robot.pose(q, "hand")))
+    welded = robot.with_constraints(lw.Weld("hand", pose=robot.pose(q, "hand")))
     sticking = robot.with_constraints(
         NoSlip("hand"), Pfaffian("hold", lambda k: k.twist("hand", expressed_in="hand")[:3], units="rad")
     )

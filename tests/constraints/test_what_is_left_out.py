@@ -62,7 +62,7 @@ def test_contradictions_of_velocities_and_the_time_of_coordinates() -> None:
     with pytest.raises(lw.errors.AssemblyError, match="contradict each other"):
         robot.with_constraints(slow, fast).project([0.1, 0.2], [0.0, 0.0])
     driven = robot.with_constraints(lw.Prescribed(names[0], lambda t: t, name="drive"))
-    minimal = driven.minimal(names[1], at=[0.5, 0.2], time=0.5)
+    minimal = driven.minimal_coordinates(names[1], q=[0.5, 0.2], time=0.5)
     np.testing.assert_allclose(minimal.expand([0.2]), [0.5, 0.2], rtol=0, atol=1e-12)
     np.testing.assert_allclose(minimal.expand([0.2], time=0.7), [0.7, 0.2], rtol=0, atol=1e-12)
 

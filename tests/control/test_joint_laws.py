@@ -17,7 +17,7 @@ def test_errors_obey_a_linear_equation_under_computed_torque() -> None:
     rng = np.random.default_rng(0)
     # with a motor a joint
     robot: Any = lw.load("double_pendulum")
-    law = ComputedTorque(robot, kp=[30.0, 50.0], kd=[7.0, 11.0], limits=np.inf, passive=True)
+    law = ComputedTorque(robot, kp=[30.0, 50.0], kd=[7.0, 11.0], effort_limits=np.inf, passive=True)
     q, v, aim, rate, ahead = rng.normal(size=(5, 4, 2))
     tau = law(0.0, q, v, target_q=aim, target_v=rate, target_a=ahead)
     a = robot.forward_dynamics(q, v, tau, passive=True)
@@ -26,7 +26,7 @@ def test_errors_obey_a_linear_equation_under_computed_torque() -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(law))(**alone), law(**alone))
     # by one alone, which is named
     elbow = robot.v_names[1]
-    law = ComputedTorque(robot, kp={elbow: 50.0}, actuators=elbow, limits=np.inf)
+    law = ComputedTorque(robot, kp={elbow: 50.0}, actuators=elbow, effort_limits=np.inf)
     tau = law(0.0, q, v, target_q=aim)
     assert not tau[:, 0].any()
     a = robot.forward_dynamics(q, v, tau)
@@ -34,7 +34,7 @@ def test_errors_obey_a_linear_equation_under_computed_torque() -> None:
     # of a loop, its crank's
     loop: Any = lw.load("fourbar")
     crank = loop.v_names[0]
-    law = ComputedTorque(loop, kp=40.0, actuators=crank, limits=np.inf)
+    law = ComputedTorque(loop, kp=40.0, actuators=crank, effort_limits=np.inf)
     q = loop.assemble().q
     v = loop.explicit_velocity(q, np.full(loop.nv, 0.7), [crank])
     tau = law(0.0, q, v, target_q=q + 0.2)
@@ -63,9 +63,9 @@ def test_a_sinusoid_is_followed_with_feedforward() -> None:
     q, v, a = size * np.sin(w * t), size * w * np.cos(w * t), -size * w * w * np.sin(w * t)
     left = {}
     for how in ("dynamics", "none"):
-        law = PD(robot, kp=200.0, kd=20.0, feedforward=how, limits=np.inf)
+        law = PD(robot, kp=200.0, kd=20.0, feedforward=how, effort_limits=np.inf)
         signals = {"target_q": q, "target_v": v, "target_a": a}
-        found = robot.simulate(q[0], v[0], controller=law, duration=h * count, step=h, signals=signals)
+        found = robot.simulate(q[0], v[0], controller=law, duration=h * count, dt=h, time_inputs=signals)
         left[how] = np.degrees(np.sqrt(np.mean((found.q[:-1] - q) ** 2)))
     assert left["dynamics"] < 0.5 and 3.0 < left["none"] < 15.0, left
 
@@ -76,9 +76,9 @@ def test_an_integral_does_not_wind_up() -> None:
     aim = np.array([1.5, 0.3, 0.4])
     over, left = {}, {}
     for how in ("none", "clamping", "back_calculation"):
-        law = PID(robot, kp=60.0, ki=60.0, kd=25.0, step=h, anti_windup=how, limits=[10.0, 60.0, 30.0])
+        law = PID(robot, kp=60.0, ki=60.0, kd=25.0, dt=h, anti_windup=how, effort_limits=[10.0, 60.0, 30.0])
         found = robot.simulate(
-            np.array([0.0, 0.3, 0.4]), controller=law, duration=20.0, step=h, every=5, inputs={"target_q": aim}
+            np.array([0.0, 0.3, 0.4]), controller=law, duration=20.0, dt=h, record_every=5, constants={"target_q": aim}
         )
         over[how], left[how] = float((found.q[:, 0] - aim[0]).max()), np.abs(found.q[-1] - aim).max()
         assert found.controller_state.shape == (3,)
@@ -111,16 +111,16 @@ def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing is said of"):
         PD(robot, kp={robot.v_names[0]: 1.0}, kd=1.0)
     with pytest.raises(UnknownNameError):
-        PID(robot, 1.0, 1.0, 1.0, step=1e-3, anti_windup="clamp")  # type: ignore[arg-type]
+        PID(robot, 1.0, 1.0, 1.0, dt=1e-3, anti_windup="clamp")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="PID: step"):
-        PID(robot, 1.0, 1.0, 1.0, step=0.0)
+        PID(robot, 1.0, 1.0, 1.0, dt=0.0)
     law = PD(robot, kp=1.0, kd=1.0)
     with pytest.raises(TypeError, match=r"expected target_q \(2,\) too"):
         law(0.0, np.zeros(2), np.zeros(2))
     with pytest.raises(UnknownNameError, match="target_q"):
-        robot.simulate(robot.neutral(), controller=law, duration=0.01, inputs={"target": np.zeros(2)})
+        robot.simulate(robot.neutral(), controller=law, duration=0.01, constants={"target": np.zeros(2)})
     with pytest.raises(ValueError, match=r"target_q: expected the shape \(2,\), got \(3,\)"):
-        robot.simulate(robot.neutral(), controller=law, duration=0.01, inputs={"target_q": np.zeros(3)})
+        robot.simulate(robot.neutral(), controller=law, duration=0.01, constants={"target_q": np.zeros(3)})
 
 
 def test_joints_have_the_inertia_that_is_asked_for() -> None:
@@ -130,24 +130,26 @@ def test_joints_have_the_inertia_that_is_asked_for() -> None:
     K, D = np.array([80.0, 60.0, 40.0]), np.array([10.0, 8.0, 6.0])
     q, v, aim, rate, ahead, push = rng.normal(size=(6, 4, 3))
     wanted = {"target_q": aim, "target_v": rate, "target_a": ahead}
-    law = JointImpedance(robot, K, D, inertia=M_d, limits=np.inf)
+    law = JointImpedance(robot, K, D, inertia=M_d, effort_limits=np.inf)
     a = robot.forward_dynamics(q, v, law(0.0, q, v, force=push, **wanted) + push)
     assert np.allclose((a - ahead) @ M_d, K * (aim - q) + D * (rate - v) + push, rtol=1e-9, atol=1e-9)
     # with the robot's own inertia it is the law without
-    own = JointImpedance(robot, K, D, limits=np.inf)
-    same = JointImpedance(robot, K, D, inertia=robot.mass_matrix(q[0]), limits=np.inf)
+    own = JointImpedance(robot, K, D, effort_limits=np.inf)
+    same = JointImpedance(robot, K, D, inertia=robot.mass_matrix(q[0]), effort_limits=np.inf)
     tau = own(0.0, q[0], v[0], **{name: x[0] for name, x in wanted.items()})
     again = same(0.0, q[0], v[0], force=push[0], **{name: x[0] for name, x in wanted.items()})
     assert np.abs(again - tau).max() < 1e-12 * np.abs(tau).max()
     # by time, the closed form of two real roots, under a push that a payload makes
     h, f = 1e-3, np.array([4.0, -3.0, 2.0])
-    law = JointImpedance(robot, 32.0, 24.0, inertia=2.0, limits=np.inf)
+    law = JointImpedance(robot, 32.0, 24.0, inertia=2.0, effort_limits=np.inf)
     start, pushed = np.array([0.3, 0.4, -0.5]), {"target_q": np.array([0.3, 0.4, -0.5]), "force": f}
 
     def both(t, q, v, target_q, force):
         return law(t, q, v, target_q=target_q, force=force) + force
 
-    found = robot.simulate(start, controller=both, duration=2.0, step=h, every=100, inputs=pushed, passive=False)
+    found = robot.simulate(
+        start, controller=both, duration=2.0, dt=h, record_every=100, constants=pushed, passive=False
+    )
     s = np.sqrt(36.0 - 16.0)  # of two real roots, −6 ± s
     t = found.t[:, None]
     x = f / 32.0 * (1.0 - ((6.0 + s) * np.exp((s - 6.0) * t) - (6.0 - s) * np.exp(-(s + 6.0) * t)) / (2.0 * s))
@@ -155,7 +157,7 @@ def test_joints_have_the_inertia_that_is_asked_for() -> None:
     # one motor of two, and what pushes the other joint too
     two: Any = lw.load("double_pendulum")
     elbow = two.v_names[1]
-    law = JointImpedance(two, 30.0, 4.0, inertia=0.7, actuators=elbow, limits=np.inf)
+    law = JointImpedance(two, 30.0, 4.0, inertia=0.7, actuators=elbow, effort_limits=np.inf)
     q, v, push = rng.normal(size=(3, 2))
     tau = law(0.0, q, v, target_q=np.zeros(2), force=push)
     a = two.forward_dynamics(q, v, tau + push)
@@ -175,8 +177,8 @@ def test_regulators_are_controllers() -> None:
     """Of `track` and `hold`, in kernels as on numbers: before, in and after the motion, with few motors."""
     robot: Any = lw.load("double_pendulum")
     way = robot.spline([0.0, 0.1], [np.zeros(2), np.array([0.5, -0.3])], boundary="clamped")
-    along = lw.control.track(robot, way, Q=(100.0, 1.0), R=0.01)
-    held = lw.control.hold(robot, [np.pi, 0.0], actuators=robot.v_names[1])
+    along = lw.control.lqr_about_trajectory(robot, way, Q=(100.0, 1.0), R=0.01)
+    held = lw.control.lqr_about_state(robot, [np.pi, 0.0], actuators=robot.v_names[1])
     kernel = lw.compile(lambda t, q, v: np.concatenate([along(t, q, v), held(q, v)]), t=(), q=2, v=2)
     rng = np.random.default_rng(0)
     t = np.array([-0.1, 0.0, 0.0123, 0.0999, 0.1, 0.3])

@@ -35,7 +35,9 @@ def test_tasks_do_as_they_are_told_by_their_priority() -> None:
     robot, rng = _planar(), np.random.default_rng(0)
     tip, turn = PositionTask(TIP, **PLANE), JointTask(robot.v_names[0], level=1)
     posture = PostureTask(level=2, target=Q)
-    law = OperationalSpace(robot, [tip, turn, posture], {TIP: 90.0, turn.name: 40.0, "posture": 10.0}, limits=np.inf)
+    law = OperationalSpace(
+        robot, [tip, turn, posture], {TIP: 90.0, turn.name: 40.0, "posture": 10.0}, effort_limits=np.inf
+    )
     q, v = Q + 0.2 * rng.normal(size=(6, 4)), rng.normal(size=(6, 4))
     aim = robot.pose(Q, TIP)[:3, 3]
     ahead, rate = rng.normal(size=(2, 3))
@@ -53,7 +55,7 @@ def test_tasks_do_as_they_are_told_by_their_priority() -> None:
     change = np.einsum("sij,sjk,sk->si", J, robot.mass_matrix_inverse(q), other - tau)
     assert np.abs(other - tau).max() > 1.0 and np.abs(change).max() < 1e-9
     # tasks that conflict: the first is kept, and forces stay bounded
-    both = OperationalSpace(robot, [tip, PositionTask(TIP, **PLANE, level=1, name="other")], 90.0, limits=np.inf)
+    both = OperationalSpace(robot, [tip, PositionTask(TIP, **PLANE, level=1, name="other")], 90.0, effort_limits=np.inf)
     tau = both(0.0, q, v, **wanted, other=aim + 1.0)
     a = robot.forward_dynamics(q, v, tau)
     moved = np.einsum("sij,sj->si", J, a) + robot.bias_acceleration(q, v, TIP)[:, 3:5]
@@ -78,7 +80,7 @@ def test_errors_obey_their_equation() -> None:
         return lw.pose(start[:3, 3] + t * going + 0.5 * t * t * ahead, rotation=turned)
 
     for task in tasks:
-        kind, rows = type(task), len(task.row_names)
+        kind, rows = type(task), len(task.component_names)
         for moves in (False, True) if kind is PositionTask or not task.exact else (False,):
             pick: Any = {PoseTask: lambda X: X, PositionTask: lambda X: X[:3, 3], OrientationTask: lambda X: X[:3, :3]}
 
@@ -93,7 +95,7 @@ def test_errors_obey_their_equation() -> None:
                 return np.concatenate([R.T @ spin, R.T @ (going + t * ahead)])
 
             own = {PoseTask: slice(6), PositionTask: slice(3, 6), OrientationTask: slice(3)}[kind]
-            law, a = OperationalSpace(arm, task, kp, kd, limits=np.inf, condition=1e12), np.zeros(7)
+            law, a = OperationalSpace(arm, task, kp, kd, effort_limits=np.inf, max_condition=1e12), np.zeros(7)
             for _ in range(2):  # how the target's velocity is seen depends on how the frame turns
                 led = {}
                 if moves:
@@ -103,7 +105,7 @@ def test_errors_obey_their_equation() -> None:
                 a = arm.forward_dynamics(q, v, np.array(law.forces(0.0, q, v, None, found)[0], float))
             answers = [a]
             if task == PoseTask("hand"):
-                whole = WholeBody(arm, task, kp, kd, limits=1e9, horizon=1e-4, small=(1e-9, 1e-9))
+                whole = WholeBody(arm, task, kp, kd, effort_limits=1e9, horizon=1e-4, regularization=(1e-9, 1e-9))
                 answers.append(whole.answer(0.0, q, v, **found).acceleration)
             for given in answers:
                 e = [left(k * h, given) for k in (-1, 0, 1)]
@@ -116,7 +118,9 @@ def test_singularities_are_passed_with_bounded_forces() -> None:
     """A hand is pulled out of reach and back, so that the arm is stretched: alone and among others to the bit."""
     robot, h = _planar(), 2e-3
     tip = PositionTask(TIP, **PLANE)
-    law = OperationalSpace(robot, [tip, PostureTask(level=1, target=Q)], {TIP: 100.0, "posture": 20.0}, limits=200.0)
+    law = OperationalSpace(
+        robot, [tip, PostureTask(level=1, target=Q)], {TIP: 100.0, "posture": 20.0}, effort_limits=200.0
+    )
     steps = 1500
     t = h * np.arange(steps)
     first, start = robot.pose(Q, TIP)[:3, 3], Q
@@ -127,7 +131,7 @@ def test_singularities_are_passed_with_bounded_forces() -> None:
 
     def run(q: np.ndarray, aim: np.ndarray) -> Any:
         return robot.simulate(
-            q, controller=law, duration=h * steps, step=h, every=10, signals={TIP: aim}, record=["tau"]
+            q, controller=law, duration=h * steps, dt=h, record_every=10, time_inputs={TIP: aim}, record=["tau"]
         )
 
     alone = run(start, aim)
@@ -143,7 +147,7 @@ def test_singularities_are_passed_with_bounded_forces() -> None:
     assert np.abs(robot.pose(alone.q[-1], TIP)[:2, 3] - aim[-1, :2]).max() < 5e-2
     # at the singularity itself, exactly
     flat = np.zeros(4)
-    tau = OperationalSpace(robot, tip, limits=np.inf)(0.0, flat, flat, **{TIP: [1.0, 0.5, 0.0]})
+    tau = OperationalSpace(robot, tip, effort_limits=np.inf)(0.0, flat, flat, **{TIP: [1.0, 0.5, 0.0]})
     assert np.isfinite(tau).all() and np.abs(tau).max() < 1e6
 
 
@@ -152,7 +156,7 @@ def test_springs_at_a_frame() -> None:
     q, v = Q + 0.1, rng.normal(size=4)
     target = robot.pose(Q, TIP)
     K, D = (50.0, 300.0), (5.0, 30.0)
-    soft = Impedance(robot, TIP, stiffness=K, damping=D, limits=np.inf)
+    soft = Impedance(robot, TIP, stiffness=K, damping=D, effort_limits=np.inf)
     # at rest, force against displacement: F = K dx holds it
     J = robot.jacobian(q, TIP)
     e = lw.pose_difference(robot.pose(q, TIP), target)
@@ -160,7 +164,7 @@ def test_springs_at_a_frame() -> None:
     a = robot.forward_dynamics(q, np.zeros(4), soft(0.0, q, np.zeros(4), target=target) + J.T @ push)
     assert np.abs(a).max() < 1e-9
     # with an inertia, along axes that the arm can move, it is that of a body on which all acts
-    shaped = Impedance(robot, TIP, stiffness=K, damping=D, inertia=(0.5, 2.0), limits=np.inf, condition=1e12)
+    shaped = Impedance(robot, TIP, stiffness=K, damping=D, inertia=(0.5, 2.0), effort_limits=np.inf, max_condition=1e12)
     wrench = np.array([0.0, 0.0, 1.0, 4.0, -3.0, 0.0])
     tau = shaped(0.0, q, v, target=target, wrench=wrench)
     a = robot.forward_dynamics(q, v, tau + J.T @ wrench)
@@ -183,16 +187,18 @@ def test_springs_at_a_frame() -> None:
 def test_a_target_gives_way_to_a_force() -> None:
     """M ẍ + D ẋ + K x = F, which the robot under computed torque follows."""
     robot, h = _planar(), 1e-3
-    law = Admittance(ComputedTorque(robot, 400.0, limits=np.inf), inertia=1.0, damping=12.0, stiffness=30.0, step=h)
+    law = Admittance(
+        ComputedTorque(robot, 400.0, effort_limits=np.inf), inertia=1.0, damping=12.0, stiffness=30.0, dt=h
+    )
     force = np.array([3.0, 0.0, -2.0, 1.0])
     how = {"duration": 3.0, "step": h, "every": 100}
-    found = robot.simulate(Q, controller=law, inputs={"target_q": Q, "force": force}, passive=False, **how)
+    found = robot.simulate(Q, controller=law, constants={"target_q": Q, "force": force}, passive=False, **how)
     s = np.sqrt(36.0 - 30.0)  # of two real roots, −6 ± s
     t = found.t[:, None]
     x = force / 30.0 * (1.0 - ((6.0 + s) * np.exp((s - 6.0) * t) - (6.0 - s) * np.exp(-(s + 6.0) * t)) / (2.0 * s))
     assert np.abs(found.q - Q - x).max() < 2e-3 and np.abs(found.q[-1] - Q - force / 30.0).max() < 1e-4
     at_frame = Admittance(
-        Impedance(robot, TIP, stiffness=100.0, damping=10.0), inertia=1.0, damping=1.0, stiffness=0.0, step=h
+        Impedance(robot, TIP, stiffness=100.0, damping=10.0), inertia=1.0, damping=1.0, stiffness=0.0, dt=h
     )
     _, carried = at_frame(0.0, Q, 0.0 * Q, at_frame.start, target=robot.pose(Q, TIP), force=np.ones(6))
     assert np.allclose(carried[6:], h / (1.0 + h)) and np.allclose(carried[:6], h * carried[6:])
@@ -203,17 +209,17 @@ def test_a_force_is_held_on_a_wall() -> None:
     robot, h = _planar(), 1e-3
     start = robot.pose(Q, TIP)
     wall = ContactGround((ContactPoint(TIP),), friction=0.0, normal=(-1.0, 0.0, 0.0), height=float(-start[0, 3]))
-    law = HybridForcePosition(robot, TIP, "x", motion_axes=["y", "rz"], stiffness=200.0, limits=np.inf)
+    law = HybridForcePosition(robot, TIP, "x", motion_axes=["y", "rz"], stiffness=200.0, effort_limits=np.inf)
     aim = start.copy()
     aim[1, 3] += 0.1
     found = robot.simulate(
         Q,
         controller=law,
         duration=1.5,
-        step=h,
-        every=100,
+        dt=h,
+        record_every=100,
         contacts=wall,
-        inputs={"target": aim, "force": [12.0]},
+        constants={"target": aim, "force": [12.0]},
         passive=False,
     )
     pressed = found.records["contact_forces"][:, 0]
@@ -222,7 +228,7 @@ def test_a_force_is_held_on_a_wall() -> None:
     assert np.abs(end[1, 3] - aim[1, 3]) < 1e-3 and np.abs(end[:2, :2] - aim[:2, :2]).max() < 1e-2
     # measured, what is missing is asked for, and summed up
     law = HybridForcePosition(
-        robot, TIP, "x", motion_axes="y", force_gain=0.5, integral_gain=2.0, step=h, limits=np.inf
+        robot, TIP, "x", motion_axes="y", force_gain=0.5, integral_gain=2.0, dt=h, effort_limits=np.inf
     )
     given = {"target": start, "force": [12.0], "wrench": [0, 0, 0, 10.0, 0, 0]}
     tau, carried = law(0.0, Q, 0.0 * Q, law.start, **given)
@@ -248,7 +254,7 @@ def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(ValueError, match="'x' is among both"):
         HybridForcePosition(robot, TIP, "x", motion_axes=["x", "y"])
     with pytest.raises(ValueError, match="null_damping acts where no posture does"):
-        OperationalSpace(robot, [PositionTask(TIP), PostureTask(level=1)], null_damping=1.0)
+        OperationalSpace(robot, [PositionTask(TIP), PostureTask(level=1)], nullspace_damping=1.0)
     for law, name in (
         (Impedance(robot, TIP, stiffness=1.0, damping=1.0), "target"),
         (OperationalSpace(robot, PoseTask(TIP)), TIP),
@@ -256,9 +262,9 @@ def test_what_is_wrong_is_refused() -> None:
         with pytest.raises(ValueError, match=f"{name}: expected a pose, a matrix with a rotation"):
             law(0.0, Q, 0.0 * Q, **{name: np.zeros((4, 4))})
         with pytest.raises(ValueError, match=f"{name}: expected a pose"):
-            robot.simulate(Q, controller=law, duration=0.01, inputs={name: np.ones((4, 4))})
+            robot.simulate(Q, controller=law, duration=0.01, constants={name: np.ones((4, 4))})
     with pytest.raises(ValueError, match="condition: expected a number above 1"):
-        OperationalSpace(robot, PositionTask(TIP), condition=0.5)
+        OperationalSpace(robot, PositionTask(TIP), max_condition=0.5)
 
 
 def test_what_is_out_of_reach_is_settled_at_within_limits() -> None:
@@ -268,15 +274,15 @@ def test_what_is_out_of_reach_is_settled_at_within_limits() -> None:
         robot = robot.with_joint(robot.joint(name).with_effort_limit(effort))
     tip, posture = PositionTask(TIP, **PLANE), PostureTask(level=1, target=Q)
     law = OperationalSpace(robot, [tip, posture], {TIP: 100.0, "posture": 10.0})
-    wide = OperationalSpace(robot, [tip, posture], {TIP: 100.0, "posture": 10.0}, limits=1e9)
-    free = OperationalSpace(robot, [tip, posture], {TIP: 100.0, "posture": 10.0}, limits=np.inf)
+    wide = OperationalSpace(robot, [tip, posture], {TIP: 100.0, "posture": 10.0}, effort_limits=1e9)
+    free = OperationalSpace(robot, [tip, posture], {TIP: 100.0, "posture": 10.0}, effort_limits=np.inf)
     rng = np.random.default_rng(3)
     q, v = Q + 0.3 * rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
     aim = np.array([2.0, 1.5, 0.0])
     assert np.allclose(wide(0.0, q, v, **{TIP: aim}), free(0.0, q, v, **{TIP: aim}), rtol=1e-9, atol=1e-9)
     assert (np.abs(law(0.0, q, v, **{TIP: aim})) <= robot.effort_limits * (1.0 + 1e-12)).all()
     found = robot.simulate(
-        Q, np.zeros(4), controller=lambda t, q, v: law(t, q, v, **{TIP: aim}), duration=12.0, step=2e-3
+        Q, np.zeros(4), controller=lambda t, q, v: law(t, q, v, **{TIP: aim}), duration=12.0, dt=2e-3
     )
     place = robot.pose(found.q[-1], TIP)[:2, 3]
     assert np.abs(found.v[-500:]).max() < 1e-2

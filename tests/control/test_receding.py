@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control import Controller, lqr_horizon
+from linkwork.control import ModelPredictiveController, finite_horizon_lqr
 from linkwork.control.mpc.mpc_solvers import AugmentedPlanner
 
 STEPS, TAU, MASS = 8, 0.1, 2.0
@@ -45,7 +45,7 @@ def _regulator() -> np.ndarray:
     A = np.block([[one, TAU * one], [none, one]])
     B = np.vstack([TAU**2 * np.linalg.inv(M), TAU * np.linalg.inv(M)])
     Q, R = np.diag([9.0, 9.0, 0.25, 0.25]), 0.04 * np.linalg.inv(M @ M)
-    return lqr_horizon(A, B, Q, R, end=Q, steps=STEPS).K[0]
+    return finite_horizon_lqr(A, B, Q, R, end=Q, num_steps=STEPS).K[0]
 
 
 def test_of_a_linear_robot_it_is_the_regulator(problem: Any) -> None:
@@ -285,7 +285,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         for solver in ("augmented", "ilqr"):
             with pytest.raises(ValueError, match=r"duration is one number"):
                 free.controller(solver=solver)
-    assert isinstance(controller, Controller)
+    assert isinstance(controller, ModelPredictiveController)
 
 
 def test_an_effort_is_a_limit_of_the_plan() -> None:

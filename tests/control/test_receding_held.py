@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control import lqr_horizon
+from linkwork.control import finite_horizon_lqr
 
 STEPS, TAU = 4, 0.05
 TRUNK, LEG, G = 4.0, 1.0, 9.81
@@ -45,7 +45,7 @@ def test_a_leg_that_stands_pushes(solver: str, tmp_path: Path) -> None:
     assert command.status == "planned" and np.allclose(command.torque, wanted, atol=1e-6)
     A, B = np.array([[1.0, TAU], [0.0, 1.0]]), np.array([[-TAU * TAU], [-TAU]]) / TRUNK
     cost = np.diag([200.0, 2.0])  # of both joints, that move against each other
-    K = lqr_horizon(A, B, cost, [[1e-3]], end=cost, steps=STEPS).K[0]
+    K = finite_horizon_lqr(A, B, cost, [[1e-3]], end=cost, num_steps=STEPS).K[0]
     on_its_foot = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     assert np.allclose(command.K @ on_its_foot, K, rtol=1e-6)
     low = STANDING + np.array([0.01, -0.01])

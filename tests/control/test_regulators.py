@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import solve_continuous_are, solve_discrete_are
 
 import linkwork as lw
-from linkwork.control import lqr, lqr_horizon
+from linkwork.control import finite_horizon_lqr, lqr
 from linkwork.control.linear_quadratic import dense_riccati
 from linkwork.control.linear_quadratic.dense_riccati import _sizes
 from linkwork.expr import adjoint, tangent
@@ -67,7 +67,7 @@ def test_horizons_cost_what_they_say() -> None:
     n, m = _SIZES
     A, B, Q, R, N = _systems(1, 12, n, m, True)  # twelve steps
     end = np.diag([1.0, 2.0, 3.0])
-    found = lqr_horizon(A, B, Q, R, N, end=end)
+    found = finite_horizon_lqr(A, B, Q, R, N, end=end)
     rng = np.random.default_rng(2)
     x = start = rng.normal(size=n)
     cost, worse = 0.0, 0.0
@@ -78,13 +78,13 @@ def test_horizons_cost_what_they_say() -> None:
         worse += y @ Q[k] @ y + 2.0 * y @ N[k] @ w + w @ R[k] @ w
         x, y = A[k] @ x + B[k] @ u, A[k] @ y + B[k] @ w
     upper = np.triu(np.ones((n, n)), 1)  # is not read
-    assert np.array_equal(lqr_horizon(A, B, Q, R, N, end=end + upper).X, found.X)
+    assert np.array_equal(finite_horizon_lqr(A, B, Q, R, N, end=end + upper).X, found.X)
     cost, worse = cost + x @ end @ x, worse + y @ end @ y
     assert abs(cost - start @ found.X[0] @ start) < 1e-9 * cost and worse > cost
     # of one system, many steps lead to the regulator without end; batches go along
-    long = lqr_horizon(A[:2, None] * 0.5, B[:2, None], Q[0], R[0], steps=None, end=np.zeros((n, n)))
+    long = finite_horizon_lqr(A[:2, None] * 0.5, B[:2, None], Q[0], R[0], num_steps=None, end=np.zeros((n, n)))
     assert long.K.shape == (2, 1, m, n)
-    settled = lqr_horizon(A[0], B[0], Q[0], R[0], steps=400)
+    settled = finite_horizon_lqr(A[0], B[0], Q[0], R[0], num_steps=400)
     assert np.abs(settled.X[0] - lqr(A[0], B[0], Q[0], R[0], discrete=True).X).max() < 1e-8 * np.abs(settled.X[0]).max()
 
 
@@ -118,7 +118,7 @@ def test_robots_are_held() -> None:
     n = arm.nv
     q, v = arm.random_configuration(seed=0), np.zeros(n)
     tau = arm.inverse_dynamics(q, v, v)
-    K = lqr(*arm.linearize(q, v, tau, step=0.01), np.eye(2 * n), 1e-3 * np.eye(n), discrete=True).K
+    K = lqr(*arm.linearize(q, v, tau, dt=0.01), np.eye(2 * n), 1e-3 * np.eye(n), discrete=True).K
     at, rate = arm.integrate(q, np.full(n, 0.02)), v
     for _ in range(1500):
         x = np.concatenate([arm.difference(q, at), rate])
@@ -149,16 +149,16 @@ def test_what_is_refused() -> None:
         with pytest.raises(ValueError, match=message):
             lqr(**given)
         with pytest.raises(ValueError, match=message):
-            lqr_horizon(**given, steps=3)
+            finite_horizon_lqr(**given, num_steps=3)
     for end in (np.diag([1.0, -1.0]), [[0.0, 9.0], [1.0, 0.0]]):
         with pytest.raises(ValueError, match=r"end: expected a cost that is nowhere negative, .* eigenvalue -1"):
-            lqr_horizon(A, B, Q, R, end=end, steps=3)
+            finite_horizon_lqr(A, B, Q, R, end=end, num_steps=3)
     with pytest.raises(TypeError, match="expected an array of real numbers"):
         lqr(A * 1j, B, Q, R)
     with pytest.raises(ValueError, match="steps: expected how many"):
-        lqr_horizon(A, B, Q, R)
+        finite_horizon_lqr(A, B, Q, R)
     with pytest.raises(ValueError, match="as many steps everywhere"):
-        lqr_horizon(np.tile(A, (3, 1, 1)), B, Q, R, steps=4)
+        finite_horizon_lqr(np.tile(A, (3, 1, 1)), B, Q, R, num_steps=4)
     # in a batch, one that has no regulator leaves the others alone
     good = np.array([[0.0, 1.0], [0.0, 0.0]])
     both = lqr(np.array([A, good]), B, Q, R)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control import HoldingRegulator, TrackingRegulator, hold, lqr, lqr_horizon, track
+from linkwork.control import LQRController, TVLQRController, finite_horizon_lqr, hold, lqr, track
 from linkwork.control.linear_quadratic import dense_linearization
 from linkwork.control.linear_quadratic.dense_linearization import _by_directions
 
@@ -48,13 +48,13 @@ def test_a_state_is_held_also_by_few_joints() -> None:
 def test_a_trajectory_is_followed(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     way = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")
-    along = track(robot, way, Q=(100.0, 1.0), R=0.01, step=0.01)
+    along = track(robot, way, Q=(100.0, 1.0), R=0.01, dt=0.01)
     assert along.K.shape == (100, 2, 4) and along.X.shape == (101, 4, 4)
     # gains are those of the recursion with the same matrices
     q, v, a = way(along.times)
-    A, B = robot.linearize(q, v, robot.inverse_dynamics(q, v, a), step=along.times[1] - along.times[0])
+    A, B = robot.linearize(q, v, robot.inverse_dynamics(q, v, a), dt=along.times[1] - along.times[0])
     Q, R = np.diag([100.0, 100.0, 1.0, 1.0]), 0.01 * np.eye(2)
-    assert np.array_equal(along.K, lqr_horizon(A[:-1], B[:-1], Q, R, end=along.X[-1]).K)
+    assert np.array_equal(along.K, finite_horizon_lqr(A[:-1], B[:-1], Q, R, end=along.X[-1]).K)
     # what an end costs by itself is what it costs to stay there
     stay = lqr(A[-1], B[-1], Q, R, discrete=True).X
     assert np.abs(along.X[-1] - stay).max() < 1e-9 * np.abs(stay).max()
@@ -70,18 +70,18 @@ def test_a_trajectory_is_followed(tmp_path: Path) -> None:
     assert np.abs(along.gains(0.505) - 0.5 * (along.K[0] + along.K[1])).max() < 1e-9 * np.abs(along.K).max()
     # a value
     along.save(tmp_path / "along.npz")
-    for other in (TrackingRegulator.load(tmp_path / "along.npz", robot=robot), pickle.loads(pickle.dumps(along))):
+    for other in (TVLQRController.load(tmp_path / "along.npz", robot=robot), pickle.loads(pickle.dumps(along))):
         assert np.array_equal(other(t, q, 0.0 * q), together)
     way.save(tmp_path / "way.npz")
-    with pytest.raises(ValueError, match=r"not a file that TrackingRegulator\.save wrote"):
-        TrackingRegulator.load(tmp_path / "way.npz", robot=robot)
+    with pytest.raises(ValueError, match=r"not a file that TVLQRController\.save wrote"):
+        TVLQRController.load(tmp_path / "way.npz", robot=robot)
 
 
 def test_deviations_of_free_bodies_are_those_of_their_manifold() -> None:
     robot = lw.load("double_pendulum", floating_base=True)
     q, n = robot.random_configuration(seed=1), robot.nv
     zeros, K = np.zeros(n), np.random.default_rng(0).normal(size=(n, 2 * n))
-    held = HoldingRegulator(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n))
+    held = LQRController(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n))
     turned = robot.integrate(q, 0.3 * np.eye(n)[2])
     assert np.allclose(held.deviation(turned, zeros), 0.3 * np.eye(2 * n)[2], atol=1e-12)
     assert np.allclose(held(turned, zeros), -0.3 * K[:, 2])
@@ -106,7 +106,7 @@ def test_what_robots_regulators_refuse() -> None:
     with pytest.raises(ValueError, match="expected one of robot 'double_pendulum'"):
         track(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="step: expected seconds above 0"):
-        track(robot, way, step=0.0)
+        track(robot, way, dt=0.0)
     with pytest.raises(TypeError, match="expected a robot"):
         hold("double_pendulum", [0.0, 0.0])
 
@@ -115,9 +115,9 @@ def test_steps_of_no_length_are_refused() -> None:
     robot, still = lw.load("double_pendulum"), np.zeros(2)
     for step in (-0.01, 0.0, np.nan):
         with pytest.raises(ValueError, match="linearize: step"):
-            robot.linearize(still, still, still, step=step)
+            robot.linearize(still, still, still, dt=step)
         with pytest.raises(ValueError, match="hold: step: expected a finite number > 0"):
-            lw.control.hold(robot, still, step=step)
+            lw.control.lqr_about_state(robot, still, dt=step)
 
 
 def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.Monkey
     q, v, tau = rng.normal(size=(2, robot.nq)), rng.normal(size=(2, robot.nv)), rng.normal(size=robot.nv)
     for step, integrator in ((None, "semi_implicit_euler"), (0.01, "semi_implicit_euler"), (0.01, "euler")):
         for passive in (False, True):
-            known = robot.linearize(q, v, tau, step=step, integrator=integrator, passive=passive)
+            known = robot.linearize(q, v, tau, dt=step, integrator=integrator, passive=passive)
             found = _by_directions(robot, q, v, tau, step, integrator, passive)
             assert found is not None
             for one, other in zip(found, known, strict=True):

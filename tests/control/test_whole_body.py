@@ -87,7 +87,7 @@ def test_what_it_finds_is_the_motion() -> None:
     robot, rng = _carrier(), np.random.default_rng(0)
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
     tasks = [JointTask("shoulder"), JointTask("elbow", weight=2.0)]
-    law = WholeBody(robot, tasks, 30.0, contacts=ground, small=(1e-6, 1e-6))
+    law = WholeBody(robot, tasks, 30.0, contacts=ground, regularization=(1e-6, 1e-6))
     q = np.repeat(robot.neutral()[None], 16, axis=0)
     q[:, 7:] = rng.uniform(-0.5, 0.5, (16, 2))
     v = np.zeros((16, 8))
@@ -131,10 +131,10 @@ def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
         robot.neutral(),
         controller=law,
         duration=1.0,
-        step=2e-3,
-        every=100,
+        dt=2e-3,
+        record_every=100,
         contacts=ground,
-        inputs={"shoulder": 0.6, "elbow": -1.0},
+        constants={"shoulder": 0.6, "elbow": -1.0},
     )
     assert found and np.abs(found.q[-1, 7:] - [0.6, -1.0]).max() < 2e-2
     assert np.abs(found.q[-1, :7] - robot.neutral()[:7]).max() < 1e-3
@@ -213,7 +213,9 @@ def test_levels_and_limits_of_speed() -> None:
     robot: Any = lw.load("double_pendulum")
     first = robot.v_names[0]
     q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
-    law = WholeBody(robot, [JointTask(first), PostureTask(level=1)], 25.0, small=(1e-9, 1e-9), limits=np.inf)
+    law = WholeBody(
+        robot, [JointTask(first), PostureTask(level=1)], 25.0, regularization=(1e-9, 1e-9), effort_limits=np.inf
+    )
     a = law.answer(0.0, q, v, **{first: 0.5}, posture_q=[-3.0, 0.1]).acceleration
     assert np.allclose(a, 25.0 * (np.array([0.5, 0.1]) - q) - 10.0 * v, atol=1e-4)
     far = law.answer(0.0, q, v, **{first: 300.0}, posture_q=[-3.0, 0.1])
@@ -223,7 +225,9 @@ def test_levels_and_limits_of_speed() -> None:
 def test_loops_are_kept() -> None:
     loop: Any = lw.load("fourbar")
     crank = loop.v_names[0]
-    law = WholeBody(loop, JointTask(loop.joints[-1].name), 25.0, actuators=crank, limits=np.inf, small=(1e-9, 1e-9))
+    law = WholeBody(
+        loop, JointTask(loop.joints[-1].name), 25.0, actuators=crank, effort_limits=np.inf, regularization=(1e-9, 1e-9)
+    )
     q = loop.assemble().q
     v = loop.explicit_velocity(q, np.full(loop.nv, 0.7), [crank])
     k = loop.joints[-1].name
@@ -241,7 +245,7 @@ def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(KeyError, match="no frame named"):
         WholeBody(robot, PoseTask("body"), contacts=ContactGround("foot"))
     with pytest.raises(ValueError, match=r"small\[1\]: expected a number above 0"):
-        WholeBody(robot, PoseTask("body"), small=(1e-3, 0.0))
+        WholeBody(robot, PoseTask("body"), regularization=(1e-3, 0.0))
     law = WholeBody(robot, JointTask("elbow"), contacts=ContactGround(tuple(CORNERS)))
     with pytest.raises(ValueError, match=r"contact: expected the shape \(4,\), got \(3,\)"):
         law(0.0, robot.neutral(), np.zeros(8), elbow=0.1, contact=np.ones(3))

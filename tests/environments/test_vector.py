@@ -46,7 +46,7 @@ def test_an_action_is_a_simulation_with_held_forces():
     for k in range(3):
         tau = np.clip(actions[k], -1.0, 1.0) * task.efforts
         found = task.robot.simulate(
-            q[k], v[k], controller=lambda t, q, v, tau: tau, inputs={"tau": tau}, duration=0.02, step=5e-3
+            q[k], v[k], controller=lambda t, q, v, tau: tau, constants={"tau": tau}, duration=0.02, dt=5e-3
         )
         assert np.allclose(envs.state[0][k], found.q[-1], rtol=0, atol=1e-12)
         assert np.allclose(envs.state[1][k], found.v[-1], rtol=0, atol=1e-12)

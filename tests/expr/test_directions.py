@@ -26,7 +26,7 @@ def chosen(x):
 
 
 def looped(x):
-    total = lw.fori(lambda s, k: [s[0] * x[1] + k, s[1] - s[0] * s[0]], [x[0], 1.0], 3)
+    total = lw.fori_loop(0, 3, lambda k, s: [s[0] * x[1] + k, s[1] - s[0] * s[0]], [x[0], 1.0])
     return [*total]
 
 

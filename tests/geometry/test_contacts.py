@@ -343,7 +343,7 @@ def test_contact_points_are_asked_of_shapes() -> None:
     assert found.mask.sum(-1).tolist() == [4, 0, 4] and found.depth.shape == (3, 4)
     assert found.depth[0] == pytest.approx([1e-3] * 4) and found.depth[2] == pytest.approx([0.051] * 4)
     assert found.point_a - found.point_b == pytest.approx(found.depth[..., np.newaxis] * found.normal[:, np.newaxis])
-    assert lw.contact_points(floor, lw.pose(), box, X, within=0.02).mask.sum(-1).tolist() == [4, 4, 4]
+    assert lw.contact_points(floor, lw.pose(), box, X, max_distance=0.02).mask.sum(-1).tolist() == [4, 4, 4]
     one = lw.contact_points(box, lw.pose(), ball, lw.pose((0.0, 0.0, 0.14)))
     assert one.depth == pytest.approx([0.01]) and repr(one).startswith("<ContactPoints: 1 of 1, depth [0.0")
     force = lw.compile(lambda X: lw.contact_points(floor, lw.pose(), box, X).depth, X=(4, 4))
@@ -353,6 +353,6 @@ def test_contact_points_are_asked_of_shapes() -> None:
     with pytest.raises(ValueError, match="contact_points: X_b: expected poses"):
         lw.contact_points(box, lw.pose(), ball, np.eye(3))
     with pytest.raises(ValueError, match="within: expected a finite number"):
-        lw.contact_points(box, lw.pose(), ball, lw.pose(), within=float("inf"))
+        lw.contact_points(box, lw.pose(), ball, lw.pose(), max_distance=float("inf"))
     with pytest.raises(TypeError, match="half"):
         lw.contact_points(floor, lw.pose(), floor, lw.pose())

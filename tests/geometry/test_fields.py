@@ -230,7 +230,7 @@ def test_compounds_are_the_least_of_their_parts() -> None:
     X = [Pose.of(x.tolist()) for x in poses(rng, 3, 0.5)]
     one = shapes.Compound([(shapes.Sphere(0.2), X[0]), shapes.Capsule(0.1, 0.4).at((0.3, 0, 0))])
     whole = shapes.Compound([one, shapes.Sphere(0.1)])
-    assert len(whole.parts) == 3 and whole.reach >= one.reach
+    assert len(whole.parts) == 3 and whole.origin_radius >= one.origin_radius
     other = shapes.Compound([shapes.Sphere(0.05), shapes.Sphere(0.02).at((0.0, 0.0, 0.5))])
     for _ in range(20):
         here, there = (Pose.of(x.tolist()) for x in poses(rng, 2, 0.7))
@@ -260,13 +260,13 @@ def test_values_and_what_they_refuse() -> None:
     compound = shapes.Compound([shapes.Sphere(0.5).at((0, 0, 1))])
     for value in (GROUND, cloud, voxels, compound):
         again = pickle.loads(pickle.dumps(value))
-        assert again == value and hash(again) == hash(value) and value.volume is None and value.gyration() is None
+        assert again == value and hash(again) == hash(value) and value.volume is None and value.unit_inertia() is None
         with pytest.raises(AttributeError):
             setattr(value, type(value).__slots__[0], 3)
-    assert cloud != shapes.PointCloud([[0, 3, 4]], 0.25) and (cloud.reach, compound.reach) == (5.5, 1.5)
-    assert voxels.reach == pytest.approx(np.linalg.norm([0.25, 0.5, 0.75])) and not cloud.points.flags.writeable
+    assert cloud != shapes.PointCloud([[0, 3, 4]], 0.25) and (cloud.origin_radius, compound.origin_radius) == (5.5, 1.5)
+    assert voxels.origin_radius == pytest.approx(np.linalg.norm([0.25, 0.5, 0.75])) and not cloud.points.flags.writeable
     corners = np.array([v for triangle in triangles_of(GROUND) for v in triangle])
-    assert GROUND.reach >= np.linalg.norm(corners, axis=1).max()
+    assert GROUND.origin_radius >= np.linalg.norm(corners, axis=1).max()
     bad = {
         r"height field: heights: expected numbers \(m, n\) \[m\], at least \(2, 2\), got an array of shape \(1, 3\)": (
             lambda: shapes.HeightField([[1.0, 2.0, 3.0]], 0.1)

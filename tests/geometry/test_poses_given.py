@@ -17,7 +17,7 @@ def asked(caller, X_a, X_b):
     """Some numbers of what a function gives."""
     if caller == "signed_distance":
         return lw.signed_distance(BALL, X_a, BOX, X_b).distance
-    return lw.contact_points(FLOOR, X_a, BOX, X_b, within=0.05).depth
+    return lw.contact_points(FLOOR, X_a, BOX, X_b, max_distance=0.05).depth
 
 
 @pytest.mark.parametrize("caller", ["signed_distance", "contact_points"])

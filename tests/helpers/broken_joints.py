@@ -46,17 +46,17 @@ class NotRigid(Hinge):
 
 
 class WrongReached(Hinge):
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return [0.1]
 
 
 class WrongVelocity(Hinge):
-    def v_of_twist(self, q: Any, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Any, V: Motion) -> list[Any]:
         return [2.0 * Z.dot(V.angular)]
 
 
 class FalseZero(Hinge):
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         """Sines: zero half a turn away."""
         R = X.rotation
         return Motion(R.inv_act(Z).cross(Z), R.inv_act(X.translation))
@@ -77,7 +77,7 @@ class WrongNormal(Hinge):
 
 
 class WrongPrincipal(Hinge):
-    def principal(self, q: Any) -> list[Any]:
+    def canonical(self, q: Any) -> list[Any]:
         return [0.0]
 
 
@@ -105,7 +105,7 @@ class Crank(Hinge):
 class Stated(Crank):
     """A crank that says of itself what a hinge may say: outright, so that it is kept."""
 
-    slides, turns, felt = Revolute.slides, Revolute.turns, Revolute.felt
+    slides, turns, felt = Revolute.commuting_translations, Revolute.commuting_rotations, Revolute.reduced_inertia
 
     def X(self, q: Any) -> Pose:
         return Crank.X(self, q)
@@ -114,22 +114,22 @@ class Stated(Crank):
 class WrongSlides(Hinge):
     """M of a robot with it would be wrong, where the robot's lengths invite sliding."""
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return (Vec3(1.0, 0.0, 0.0),)
 
 
 class LongSlides(Hinge):
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return (Vec3(0.0, 0.0, 2.0),)
 
 
 class WrongTurns(Hinge):
-    def turns(self) -> tuple[Vec3, ...]:
+    def commuting_rotations(self) -> tuple[Vec3, ...]:
         return (Vec3(0.0, 1.0, 0.0),)
 
 
 class WrongFelt(Hinge):
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         return Inertia(0.0, Vec3.zero(), inertia.about)
 
 
@@ -264,17 +264,17 @@ class WrongJacobian(Hinge):
 
 
 class WrongOtherJacobian(Hinge):
-    def v_of_jacobian(self, q: Any) -> list[list[Any]]:
+    def velocity_from_rate_jacobian(self, q: Any) -> list[list[Any]]:
         return [[2.0]]
 
 
 class WrongAdjoint(Hinge):
-    def v_of_adjoint(self, q: Any, f_v: Any) -> list[Any]:
+    def velocity_from_rate_adjoint(self, q: Any, f_v: Any) -> list[Any]:
         return [-f_v[0]]
 
 
 class WrongLocalRate(Hinge):
-    def local_rate(self, q: Any, other: Any, v: Any) -> list[Any]:
+    def difference_rate(self, q: Any, other: Any, v: Any) -> list[Any]:
         return [0.0]
 
 
@@ -291,11 +291,11 @@ class OffManifold(Ball):
 class Drifts(Ball):
     """Its steps leave the manifold."""
 
-    def retract(self, q: Any, phi: Any) -> list[Any]:
+    def integrate(self, q: Any, phi: Any) -> list[Any]:
         return [a + b for a, b in zip(q, Ball.q_dot(self, q, phi), strict=True)]
 
-    def local(self, q: Any, other: Any) -> list[Any]:
-        return Ball.v_of(self, q, [b - a for a, b in zip(q, other, strict=True)])
+    def difference(self, q: Any, other: Any) -> list[Any]:
+        return Ball.velocity_from_rate(self, q, [b - a for a, b in zip(q, other, strict=True)])
 
 
 class WrongRates(Hinge):
@@ -304,13 +304,13 @@ class WrongRates(Hinge):
     def q_dot(self, q: Any, v: Any) -> list[Any]:
         return [2.0 * v[0]]
 
-    def v_of(self, q: Any, q_dot: Any) -> list[Any]:
+    def velocity_from_rate(self, q: Any, q_dot: Any) -> list[Any]:
         return [0.5 * q_dot[0]]
 
-    def retract(self, q: Any, phi: Any) -> list[Any]:
+    def integrate(self, q: Any, phi: Any) -> list[Any]:
         return [q[0] + phi[0]]
 
-    def local(self, q: Any, other: Any) -> list[Any]:
+    def difference(self, q: Any, other: Any) -> list[Any]:
         return [other[0] - q[0]]
 
 
@@ -318,13 +318,17 @@ class WrongInverse(WrongRates):
     def q_dot(self, q: Any, v: Any) -> list[Any]:
         return [v[0]]
 
-    v_of, retract, local = WrongRates.v_of, WrongRates.retract, WrongRates.local
+    velocity_from_rate, integrate, difference = (
+        WrongRates.velocity_from_rate,
+        WrongRates.integrate,
+        WrongRates.difference,
+    )
 
 
 class WrongLocal(WrongRates):
-    q_dot, v_of, retract = JointType.q_dot, JointType.v_of, JointType.retract
+    q_dot, velocity_from_rate, integrate = JointType.q_dot, JointType.velocity_from_rate, JointType.integrate
 
-    def local(self, q: Any, other: Any) -> list[Any]:
+    def difference(self, q: Any, other: Any) -> list[Any]:
         return [0.5 * (other[0] - q[0])]
 
 
@@ -336,7 +340,7 @@ class OtherOnSymbols(Hinge):
 
 
 class OnlyScalars(Hinge):
-    def principal(self, q: Any) -> list[Any]:
+    def canonical(self, q: Any) -> list[Any]:
         return [float(q[0])]
 
 
@@ -345,20 +349,20 @@ BREAKS: dict[type[JointType], str] = {
     WrongBias: "bias",
     WrongZero: "zero",
     NotRigid: "X",
-    WrongReached: "q_of",
-    WrongVelocity: "v_of_twist",
-    FalseZero: "gap",
+    WrongReached: "configuration_from_pose",
+    WrongVelocity: "velocity_from_twist",
+    FalseZero: "pose_residual",
     WrongUnits: "sizes",
     WrongRandom: "random",
     WrongNormal: "normalize",
-    WrongPrincipal: "principal",
+    WrongPrincipal: "canonical",
     NotOverSymbols: "symbols",
     Broken: "bias",
-    Stated: "felt",
-    WrongSlides: "slides",
-    LongSlides: "slides",
-    WrongTurns: "turns",
-    WrongFelt: "felt",
+    Stated: "reduced_inertia",
+    WrongSlides: "commuting_translations",
+    LongSlides: "commuting_translations",
+    WrongTurns: "commuting_rotations",
+    WrongFelt: "reduced_inertia",
     WrongReversed: "reversed",
     ReversedOnce: "reversed",
     WrongDistance: "distance",
@@ -384,13 +388,13 @@ BREAKS: dict[type[JointType], str] = {
     WrongWrenches: "constraint_wrench_subspace",
     WrongJacobian: "jacobians",
     WrongOtherJacobian: "jacobians",
-    WrongAdjoint: "v_of_adjoint",
-    WrongLocalRate: "local_rate",
+    WrongAdjoint: "velocity_from_rate_adjoint",
+    WrongLocalRate: "difference_rate",
     ChecksNothing: "checked",
     OffManifold: "random",
     Drifts: "distance",
     WrongRates: "q_dot",
-    WrongInverse: "v_of",
+    WrongInverse: "velocity_from_rate",
     WrongLocal: "retract, local",
     OtherOnSymbols: "symbols",
     OnlyScalars: "batches",

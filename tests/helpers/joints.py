@@ -96,13 +96,13 @@ class Ball(JointType):
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         return [0.5 * x for x in (Quaternion(*q) @ Quaternion(0.0, *v)).elements()]
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         return list((Quaternion(*q).conjugate() @ Quaternion(*q_dot)).vector * 2.0)
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         return list((Quaternion(*q) @ Quaternion.exp(Vec3.of(phi))).normalized().elements())
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         return list((Quaternion(*q).conjugate() @ Quaternion(*other)).log())
 
     def zero(self) -> list[float]:

@@ -18,7 +18,7 @@ class Height(Constraint):
     frame: str
     rate: float
     timed = True
-    row_names = ("height",)
+    component_names = ("height",)
     row_units = ("m",)
 
     @property
@@ -36,7 +36,7 @@ class Blade(Constraint):
     name: str
     frame: str
     holonomic = False
-    row_names = ("slip",)
+    component_names = ("slip",)
     row_units = ("m",)
 
     @property

@@ -106,7 +106,7 @@ def test_options_that_are_none() -> None:
             identify.inertias(robot, q, v, a, tau, spread=spread)
     for at_most in (0, 1.5, True, "many"):
         with pytest.raises(ValueError, match="at_most: expected a whole number from 1, got"):
-            identify.inertias(robot, q, v, a, tau, at_most=at_most)
+            identify.inertias(robot, q, v, a, tau, max_iterations=at_most)
 
 
 def test_robots_of_which_nothing_is_known() -> None:
@@ -132,7 +132,7 @@ def test_robots_of_which_nothing_is_known() -> None:
     q, v, a = pendulum_motion(40)
     tau = point.inverse_dynamics(q, v, a)
     fit = identify.inertias(point, q, v, a, tau)
-    assert fit.kept == ("lower_rod",) and "kept as they were" in str(fit)
+    assert fit.unchanged == ("lower_rod",) and "kept as they were" in str(fit)
     with pytest.raises(ValueError, match="'lower_rod' cannot be estimated from what the robot has for them"):
         identify.inertias(point, q, v, a, tau, bodies=["lower_rod"])
 

@@ -45,7 +45,7 @@ def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
     base = identify.base_parameters(robot, q, v, a, tau)
     for spread in (0.2, 5.0):
         fit = identify.inertias(robot, q, v, a, tau, spread=spread)
-        assert fit.converged and fit.shown == (43, 43)
+        assert fit.converged and fit.identifiable == (43, 43)
         assert_close(base.base.values(fit.values), base.values, 1e-8)
         assert_close(fit.robot.inertial_parameters(), fit.values, 1e-12)
         assert fit.robot.physical_consistency() == {}
@@ -66,7 +66,7 @@ def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
         fit = identify.inertias(robot, q, v, a, tau)
         assert fit.converged, name
         extended = deformed.has_extent(robot.inertial_parameters().reshape(-1, 10))
-        assert len(fit.kept) == (~extended).sum()
+        assert len(fit.unchanged) == (~extended).sum()
         ten = fit.robot.inertial_parameters().reshape(-1, 10)
         assert parameters.is_physical(ten[extended], definite=True, tolerance=1e-12).all(), name
         there = motion(robot, 200, 9)
@@ -206,7 +206,7 @@ def test_what_a_follower_shares_with_its_master_is_kept() -> None:
     kinds = ["armature", "damping"]
     fit = identify.inertias(robot, q, v, a, truth.inverse_dynamics(q, v, a, passive=True), passive=kinds)
     shared = tuple(f"{follower.name}.{kind}" for kind in kinds)
-    assert fit.kept == shared and not {*shared} & {*fit.names} and fit.converged
+    assert fit.unchanged == shared and not {*shared} & {*fit.names} and fit.converged
     assert f"forces do not tell them from others': {', '.join(shared)}" in str(fit)
     found = fit.robot.joint(master.name), fit.robot.joint(follower.name)
     assert_close(found[0].damping, [3.0], 1e-6)
@@ -217,7 +217,10 @@ def test_what_a_follower_shares_with_its_master_is_kept() -> None:
         q, v, a = motion(coupled, 80, 3)
         fit = identify.inertias(coupled, q, v, a, coupled.inverse_dynamics(q, v, a), passive=["damping"])
         followers = {body.joint_name for body in coupled.tree.bodies if body.coupling is not None}
-        assert fit.kept and {name.partition(".")[0] for name in fit.kept if name.endswith("damping")} <= followers
+        assert (
+            fit.unchanged
+            and {name.partition(".")[0] for name in fit.unchanged if name.endswith("damping")} <= followers
+        )
 
 
 def test_resistance_that_was_not_in_the_fit_is_not_in_the_robot() -> None:
@@ -254,13 +257,13 @@ def test_what_is_not_shown_stays() -> None:
     q = np.tile(motion(robot, 1)[0], (20, 1))
     still = np.zeros((20, 7))
     fit = identify.inertias(robot, q, still, still, other.inverse_dynamics(q, still, still))
-    seen, count = fit.shown
+    seen, count = fit.identifiable
     assert 0 < seen < 7 and count == 43 and fit.converged
     assert f"the measurements show {seen} of 43 base parameters; the robot's own" in str(fit)
-    assert fit.divergence["shoulder"] < 1e-12
+    assert fit.inertia_divergence["shoulder"] < 1e-12
     q, v, a = motion(robot, 50)
     fit = identify.inertias(robot, q, v, a, other.inverse_dynamics(q, v, a), bodies=["flange", "wrist"])
-    assert [*fit.divergence] == ["wrist", "flange"]
+    assert [*fit.inertia_divergence] == ["wrist", "flange"]
     assert np.array_equal(fit.robot.inertial_parameters()[:50], robot.inertial_parameters()[:50])
 
 

@@ -59,9 +59,9 @@ def test_its_numbers_are_those_of_the_regressor() -> None:
 def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
     robot = shipped("arm7")
     limits = {"acceleration": 4.0, "velocity": np.full(7, 1.5), "lower": -1.0, "upper": np.linspace(0.0, 1.0, 7)}
-    found = identify.exciting_trajectory(robot, trials=40, seed=3, period=8.0, **limits)
-    again = identify.exciting_trajectory(robot, trials=40, seed=3, period=8.0, **limits)
-    other = identify.exciting_trajectory(robot, trials=8, seed=4, period=8.0, **limits)
+    found = identify.exciting_trajectory(robot, num_trials=40, seed=3, period=8.0, **limits)
+    again = identify.exciting_trajectory(robot, num_trials=40, seed=3, period=8.0, **limits)
+    other = identify.exciting_trajectory(robot, num_trials=8, seed=4, period=8.0, **limits)
     assert np.array_equal(found.sines, again.sines) and not np.array_equal(found.sines, other.sines)
     assert found.excitation.condition < other.excitation.condition < np.inf
     t = np.linspace(0.0, 8.0, 5001)
@@ -79,7 +79,7 @@ def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
     times, *samples = found.sampled(100)
     assert times[-1] == pytest.approx(8.0 * 0.99) and found.at(1.0)[0].shape == (7,)
     assert identify.excitation(robot, *samples).condition == pytest.approx(found.excitation.condition)
-    by_default, *_ = identify.exciting_trajectory(lw.load("double_pendulum"), trials=5).sampled(3)
+    by_default, *_ = identify.exciting_trajectory(lw.load("double_pendulum"), num_trials=5).sampled(3)
     assert by_default[0] == 0.0
 
 
@@ -89,7 +89,7 @@ def test_what_follows_stays_within_its_own_limits() -> None:
     follower = next(joint for joint in robot.joints if joint.mimic is not None)
     master = robot.joint(follower.mimic.joint)
     robot = robot.with_joint(master.with_velocity_limit(0.2)).with_joint(follower.with_velocity_limit(0.005))
-    q, v, _ = identify.exciting_trajectory(robot, trials=5).at(np.linspace(0.0, 10.0, 2000))
+    q, v, _ = identify.exciting_trajectory(robot, num_trials=5).at(np.linspace(0.0, 10.0, 2000))
     place = robot.v_index([master.name])[0]
     assert 0.002 < np.abs(v[:, place]).max() * abs(follower.mimic.ratio) <= 0.005
     assert q[:, place].min() >= master.lower[0] and q[:, place].max() <= master.upper[0]
@@ -115,7 +115,7 @@ def test_trajectories_that_cannot_be() -> None:
         identify.exciting_trajectory(shipped("quadruped"))
     with pytest.raises(TypeError, match="expected a robot first"):
         identify.exciting_trajectory("arm7")
-    motion = identify.exciting_trajectory(lw.load("double_pendulum"), trials=1)
+    motion = identify.exciting_trajectory(lw.load("double_pendulum"), num_trials=1)
     for samples in (1, 2.5, "two"):
         with pytest.raises(ValueError, match="sampled: samples: expected a whole number from 2, got"):
             motion.sampled(samples)

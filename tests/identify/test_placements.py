@@ -42,8 +42,8 @@ def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
     assert_close(fit.robot.pose(elsewhere, "hand"), other.pose(elsewhere, "hand"), 1e-12, core=2)
     assert (fit.held_out.error < 1e-12).all() and (fit.held_out.nominal_error > 1e-3).all()
     assert np.array_equal(fit.base, np.eye(4)) and not fit.zeros.any()
-    assert "placement:shoulder_pan.d_z - placement:shoulder_lift.d_y" in fit.shown.expressions()
-    assert "placement:shoulder_lift.d_y" in fit.kept and len(fit.kept) == 48 - 34
+    assert "placement:shoulder_pan.d_z - placement:shoulder_lift.d_y" in fit.identifiable.expressions()
+    assert "placement:shoulder_lift.d_y" in fit.unchanged and len(fit.unchanged) == 48 - 34
     places = identify.placements(robot, q, X[:, :3, 3], "hand")
     assert places.converged and len(places.values) == 4 * 7 + 3  # a hand on its axis shows them off it alone
     assert_close(places.robot.pose(elsewhere, "hand")[:, :3, 3], other.pose(elsewhere, "hand")[:, :3, 3], 1e-12, core=1)
@@ -69,14 +69,14 @@ def test_offsets_are_found_within_the_covariance_that_is_stated() -> None:
     names = [*(f"placement:{joint.name}" for joint in robot.joints), f"frame:{end}"]
     first = identify.placements(robot, q, robot.pose(q, end), end)
     truth = np.zeros(24)
-    truth[first.shown.columns] = 0.02 * rng.normal(size=18)
+    truth[first.identifiable.columns] = 0.02 * rng.normal(size=18)
     other = robot.with_parameters(dict(zip(names, truth.reshape(4, 6), strict=True)))
     X = other.pose(q, end)
     single, sigmas = [], []
     for _ in range(15):
         fit = identify.placements(robot, q, with_noise(X, 2e-3, 5e-4, rng), end, held_out=0.0)
         assert fit.converged and fit.names == first.names and fit.held_out is None
-        single.append((fit.values - truth[fit.shown.columns]) / fit.standard_deviations)
+        single.append((fit.values - truth[fit.identifiable.columns]) / fit.standard_deviations)
         sigmas.append(fit.sigma)
     assert 0.75 < np.mean(np.square(single)) < 1.35
     assert_close(np.mean(sigmas, axis=0) / ([2e-3] * 3 + [5e-4] * 3), np.ones(6), 0.12)
@@ -98,7 +98,7 @@ def test_zeros_and_the_base() -> None:
     X = base @ robot.pose(q + truth, "hand")
     names = ["base", *(f"zero:{joint.name}" for joint in robot.joints)]
     fit = identify.placements(robot, q, X, "hand", parameters=names)
-    assert fit.kept == ("zero:shoulder_pan",) and fit.converged and fit.robot == robot
+    assert fit.unchanged == ("zero:shoulder_pan",) and fit.converged and fit.robot == robot
     assert_close(fit.zeros, truth, 1e-10)
     assert_close(fit.base, base, 1e-10)
     assert_close(fit.base @ fit.robot.pose(fit.configuration(q), "hand"), X, 1e-10, core=2)
@@ -122,7 +122,7 @@ def test_points_and_a_frame_alone() -> None:
     q = robot.random_configuration(seed=11, size=40)
     fit = identify.placements(robot, q, other.point_position(q, "probe"), "probe", parameters=["frame:tool"])
     assert_close(fit.robot.point_position(q, "probe"), other.point_position(q, "probe"), 1e-10, core=1)
-    assert len(fit.values) == 3 and len(fit.kept) == 3
+    assert len(fit.values) == 3 and len(fit.unchanged) == 3
     whole = identify.placements(robot, q, other.pose(q, "tool"), "tool", parameters=["frame:tool"])
     assert_close(whole.values, [0.0, 0.0, 0.0, 0.003, -0.002, 0.001], 1e-10)
 
@@ -143,7 +143,7 @@ def test_patterns_stand_for_each_parameter_that_fits() -> None:
         (["frame:too?", "zero:wrist*"], ["frame:tool", *(f"zero:{name}" for name in wrists)]),
     ):
         fit, each = (identify.placements(robot, q, X, "tool", parameters=names) for names in (parameters, named))
-        assert fit.names == each.names and fit.kept == each.kept and len(fit.values) > 1, parameters
+        assert fit.names == each.names and fit.unchanged == each.unchanged and len(fit.values) > 1, parameters
         assert_close(fit.values, each.values, 1e-12)
     for parameters, problem in (
         (["frame"], "'frame' names no frame: write .* for one and \"frame:\\*\" for each"),
@@ -159,7 +159,7 @@ def test_patterns_stand_for_each_parameter_that_fits() -> None:
     coupled = lw.load("arm7_gripper", mimic="coupled")
     q = coupled.random_configuration(seed=15, size=10)
     fit = identify.placements(coupled, q, coupled.pose(q, "hand"), "hand", parameters=["zero:*"])
-    assert {*fit.shown.of} == {f"zero:{name}" for name in coupled.v_names}  # a follower's is its master's
+    assert {*fit.identifiable.of} == {f"zero:{name}" for name in coupled.v_names}  # a follower's is its master's
 
 
 def test_what_measurements_do_not_show_is_named() -> None:
@@ -217,7 +217,7 @@ def test_bad_input() -> None:
             identify.placements(robot, q, X, "tool", parameters=["base"], weights=weights)
     for at_most in (0, 1.5):
         with pytest.raises(ValueError, match="placements: at_most: expected a whole number from 1, got"):
-            identify.placements(robot, q, X, "tool", parameters=["base"], at_most=at_most)
+            identify.placements(robot, q, X, "tool", parameters=["base"], max_iterations=at_most)
     with pytest.raises(TypeError, match="expected a list of names, got 'base'"):
         identify.placements(robot, q, X, "tool", parameters="base")
     with pytest.raises(TypeError, match="expected a robot first"):

@@ -45,9 +45,9 @@ def test_six_axes_by_the_pose():
     q = ARM6.random_configuration(seed=1, size=60) * 0.9
     q = q[regular(ARM6, "tool", q, 0.1)][:10]
     X = ARM6.pose(q, "tool")
-    found = ARM6.inverse_kinematics(X, "tool", seed=q, tolerance=FINE)
+    found = ARM6.inverse_kinematics(X, "tool", q_init=q, tolerance=FINE)
     D = found.derivative("X_target")
-    again = differences(lambda k, h: ARM6.inverse_kinematics(moved(X, k, h), "tool", seed=q, tolerance=FINE).q, 6)
+    again = differences(lambda k, h: ARM6.inverse_kinematics(moved(X, k, h), "tool", q_init=q, tolerance=FINE).q, 6)
     assert D.shape == (len(q), 6, 6) and np.abs(D - again).max() <= 1e-6 * np.abs(again).max()
     J = ARM6.jacobian(found.q, "tool", expressed_in="tool")  # the frame's own axes are the target's
     assert np.abs(J @ D - np.eye(6)).max() <= 1e-8
@@ -56,7 +56,7 @@ def test_six_axes_by_the_pose():
 def test_seven_axes_go_by_the_least_step():
     q = ARM.random_configuration(seed=2, size=20) * 0.9
     q = q[regular(ARM, "hand", q)][:8]
-    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", seed=q, tolerance=FINE)
+    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", q_init=q, tolerance=FINE)
     D, J = found.derivative("X_target"), ARM.jacobian(found.q, "hand", expressed_in="hand")
     assert np.abs(D - np.linalg.pinv(J)).max() <= 1e-6
 
@@ -77,7 +77,7 @@ def test_the_nearest_by_pose_and_by_what_it_is_near_to():
     assert len(inside) >= 4 and len(pressed)
     for chosen, limits in ((inside, None), (pressed, None)):
         X1, near1 = X[chosen], near[chosen]
-        found = ARM.inverse_kinematics(X1, "hand", nearest_to=near1, tolerance=FINE, limits=limits)
+        found = ARM.inverse_kinematics(X1, "hand", nearest_to=near1, tolerance=FINE, position_limits=limits)
 
         def by_pose(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
             problem = ARM.inverse_kinematics
@@ -85,7 +85,9 @@ def test_the_nearest_by_pose_and_by_what_it_is_near_to():
 
         def by_near(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
             other = near1 + h * np.eye(7)[k]
-            return ARM.inverse_kinematics(X1, "hand", nearest_to=other, seed=q, tolerance=FINE, limits=limits).q
+            return ARM.inverse_kinematics(
+                X1, "hand", nearest_to=other, q_init=q, tolerance=FINE, position_limits=limits
+            ).q
 
         for name, answer, n in (("X_target", by_pose, 6), ("nearest_to", by_near, 7)):
             D, again = found.derivative(name), differences(answer, n)
@@ -150,7 +152,7 @@ def test_finite_where_there_is_none():
     ):
         at = robot.neutral() if robot is ARM6 else robot.upper
         for X in (robot.pose(at, frame), lw.pose((40.0, 0.0, 0.0))):
-            found = robot.inverse_kinematics(X, frame, at_most=300, **options)
+            found = robot.inverse_kinematics(X, frame, max_iterations=300, **options)
             assert np.isfinite(found.derivative("X_target")).all()
     found = ARM6.inverse_kinematics(ARM6.pose(ARM6.neutral(), "tool"), "tool")
     for by, error, text in (

@@ -132,7 +132,7 @@ def test_what_is_met_already_is_a_minimum():
 def test_what_is_contradictory_or_nothing_ends():
     """Two hands in one, weights of zero: an end, within limits, no NaN, and no success where there is none."""
     far = [lw.ik.PositionTask("hand", name="a"), lw.ik.PositionTask("hand", name="b")]
-    problem = ARM.ik_problem([*far, lw.ik.PostureTask(weight=0.0)], at_most=200)
+    problem = ARM.ik_problem([*far, lw.ik.PostureTask(weight=0.0)], max_iterations=200)
     apart = problem.solve(a=[0.4, 0.0, 0.4], b=[0.4, 0.0, 0.6], posture=ARM.neutral())
     assert apart.success is False and apart.feasible is False and np.isfinite(apart.q).all()
     middle = ARM.pose(apart.q, "hand")[:3, 3]

@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.closed_form_arms import FAMILIES, arm, iiwa14, kr16, on_numbers, puma560, random_arm, random_pose, ur5
 from linkwork.errors import UnknownNameError
-from linkwork.ik.closed_form import ArmBranches
+from linkwork.ik.closed_form import IKBranches
 
 RIGHT = math.pi / 2
 
@@ -29,10 +29,10 @@ def check(robot, form, q, *, found=1e-6, compiled=True, **given):
     """Branches of the poses of q; returns them."""
     X = poses_of(robot, form, q)
     if compiled:
-        branches = form.branches(X, seed=q, limits=False, **given)
+        branches = form.branches(X, q_init=q, position_limits=False, **given)
     else:
         numbers = on_numbers(robot, form, X, q)
-        branches = ArmBranches(*numbers, *np.zeros((2, *numbers[1].shape)))
+        branches = IKBranches(*numbers, *np.zeros((2, *numbers[1].shape)))
     reached = poses_of(robot, form, branches.q)
     wanted = np.broadcast_to(X[..., np.newaxis, :, :], reached.shape)
     assert np.isfinite(branches.q).all()
@@ -100,11 +100,11 @@ def test_seven_axes_by_the_elbow():
     assert (branches.count == 8).all()
     # the angle of each branch is the one that was asked for, and by default it is the seed's
     assert apart(form.redundant_angle(branches.q)[..., np.newaxis], psi[:, np.newaxis, np.newaxis]).max() < 1e-7
-    again = form.branches(poses_of(robot, form, q), seed=q, limits=False)
+    again = form.branches(poses_of(robot, form, q), q_init=q, position_limits=False)
     assert np.array_equal(again.q, branches.q)
     # elsewhere on the circle the pose is the same, and the elbow is where the angle says: turned about shoulder-wrist
     X = poses_of(robot, form, q)
-    turned = form.branches(X, seed=q, limits=False, elbow=psi + 0.5)
+    turned = form.branches(X, q_init=q, position_limits=False, elbow=psi + 0.5)
     assert (turned.count == 8).all()
     assert np.abs(poses_of(robot, form, turned.q) - X[:, np.newaxis]).max() < 1e-12
     shoulder, wrist = (np.asarray(robot.pose(q, link))[:, :3, 3] for link in ("link2", "link5"))
@@ -149,11 +149,11 @@ def test_limits_are_kept():
     low, high = (np.clip(x, -10.0, 10.0) for x in (robot.lower, robot.upper))
     q = rng.uniform(low, high, (500, 6))
     X = poses_of(robot, form, q)
-    found = form.branches(X, seed=q)
+    found = form.branches(X, q_init=q)
     assert (found.q >= robot.lower)[found.valid].all() and (found.q <= robot.upper)[found.valid].all()
     assert np.where(found.valid, np.abs(found.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-6
     # what is left out has no turns that would be within
-    free = form.branches(X, seed=q, limits=False)
+    free = form.branches(X, q_init=q, position_limits=False)
     turns = np.arange(-4, 5)[:, np.newaxis, np.newaxis, np.newaxis] * 2.0 * math.pi
     candidates = free.q + turns
     some = ((candidates >= robot.lower) & (candidates <= robot.upper)).any(axis=0).all(axis=-1)
@@ -166,7 +166,7 @@ def test_limits_are_kept():
     assert np.abs(far.min(axis=0) - np.abs(found.q - q[:, np.newaxis]))[found.valid].max() < 1e-9
     # an angle at its limit is within, to the bit
     edge = np.array([6.3, 1.0, 3.0, 3.0, 3.0, 0.4])
-    at = form.branches(poses_of(robot, form, edge), seed=edge)
+    at = form.branches(poses_of(robot, form, edge), q_init=edge)
     assert (at.q[at.valid] == edge).sum(axis=-1).max() >= 3
 
 
@@ -176,7 +176,7 @@ def test_out_of_reach():
         form = robot.closed_form(hand)
         X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
         X[:, :3, 3] = np.random.default_rng(0).normal(size=(50, 3)) + np.array([9.0, 0.0, 0.0])
-        found = form.branches(X, limits=False)
+        found = form.branches(X, position_limits=False)
         assert not found.valid.any() and (found.count == 0).all()
         for numbers in (found.q, found.orientation_error, found.position_error):
             assert np.isfinite(numbers).all()
@@ -199,7 +199,7 @@ def test_singular_configurations():
                 for k, value in values.items():
                     q[:, k] = value + off
                 X = poses_of(robot, form, q)
-                found = form.branches(X, seed=q, limits=False)
+                found = form.branches(X, q_init=q, position_limits=False)
                 assert np.isfinite(found.q).all()
                 assert (found.count >= 1).all()
                 reached = poses_of(robot, form, found.q)
@@ -207,7 +207,9 @@ def test_singular_configurations():
     # in line: half of the branches; near it: all
     form = puma560().closed_form("link6")
     q = np.array([0.3, 0.4, -0.7, 0.2, 0.0, 0.5])
-    at, near = (form.branches(poses_of(puma560(), form, q + x * np.eye(6)[4]), limits=False).count for x in (0.0, 1e-4))
+    at, near = (
+        form.branches(poses_of(puma560(), form, q + x * np.eye(6)[4]), position_limits=False).count for x in (0.0, 1e-4)
+    )
     assert near == 8 and at < 8
 
 
@@ -237,15 +239,15 @@ def test_alone_and_in_batches():
     form = robot.closed_form("hand")
     q = robot.random_configuration(seed=2, size=37)
     X = poses_of(robot, form, q)
-    many = form.branches(X, seed=q)
+    many = form.branches(X, q_init=q)
     for k in (0, 17, 36):
-        one = form.branches(X[k], seed=q[k])
+        one = form.branches(X[k], q_init=q[k])
         assert np.array_equal(one.q, many.q[k]) and np.array_equal(one.valid, many.valid[k])
         assert one.q.shape == (8, robot.nq)
     others = [name for name in robot.q_names if name not in (*form.joints, form.redundant)]
     places = robot.q_index(others)
     assert others and (many.q[..., places] == q[:, np.newaxis, places]).all()
-    grid = form.branches(X[:, np.newaxis], seed=q[:3])
+    grid = form.branches(X[:, np.newaxis], q_init=q[:3])
     assert grid.q.shape == (37, 3, 8, robot.nq) and grid.count.shape == (37, 3)
     told = form.kernel(X[0], q[0], q[0, robot.q_index([form.redundant])[0]])
     assert np.array_equal(told.q, many.q[0])
@@ -257,7 +259,7 @@ def test_the_function_itself():
     form = robot.closed_form("link6")
     q = np.random.default_rng(3).uniform(-3.0, 3.0, (100, 6))
     X = poses_of(robot, form, q)
-    compiled = form.branches(X, seed=q, limits=False)
+    compiled = form.branches(X, q_init=q, position_limits=False)
     found, valid = on_numbers(robot, form, X, q)
     assert np.array_equal(valid, compiled.valid)
     assert apart(found, compiled.q)[valid].max() < 1e-9
@@ -289,7 +291,7 @@ def test_angles_as_sine_and_cosine():
     assert robot.nq == 9
     q = robot.random_configuration(seed=0, size=100)
     X = poses_of(robot, form, q)
-    found = form.branches(X, seed=q)
+    found = form.branches(X, q_init=q)
     assert np.abs(poses_of(robot, form, found.q) - X[:, np.newaxis])[found.valid].max() < 1e-12
     assert np.where(found.valid, np.abs(found.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-7
 
@@ -336,10 +338,10 @@ def test_bad_input():
 def test_what_it_says():
     form = ur5().closed_form("link6")
     assert ur5().closed_form("link6") is form
-    found = form.branches(np.asarray(ur5().pose([0.1, -1.0, 1.2, 0.4, 0.9, -0.3], "link6")), limits=False)
+    found = form.branches(np.asarray(ur5().pose([0.1, -1.0, 1.2, 0.4, 0.9, -0.3], "link6")), position_limits=False)
     assert str(found).startswith("8 branches\n  0: q = ")
     assert "three parallel axes" in repr(form)
-    assert str(form.branches(np.eye(4)[np.newaxis], limits=False)).startswith("1 poses: ")
+    assert str(form.branches(np.eye(4)[np.newaxis], position_limits=False)).startswith("1 poses: ")
 
 
 def test_a_root_between():
@@ -373,7 +375,7 @@ def test_which_joints_turn():
 
 def test_empty_batches_and_symbols():
     form = ur5().closed_form("link6")
-    nothing = form.branches(np.zeros((0, 4, 4)), limits=False)
+    nothing = form.branches(np.zeros((0, 4, 4)), position_limits=False)
     assert nothing.q.shape == (0, 8, 6) and nothing.count.shape == (0,)
     assert str(nothing) == "0 poses: 0 to 0 branches"
 
@@ -419,7 +421,7 @@ def test_ranges_of_the_elbow():
                 assert -math.pi <= start < math.pi and start < stop <= start + 2.0 * math.pi
                 within |= (psi - start) % (2.0 * math.pi) <= stop - start
                 if (start, stop) != (-math.pi, math.pi):
-                    ends = form.branches(X, elbow=np.array([start, stop]), limits=False).q[:, k]
+                    ends = form.branches(X, elbow=np.array([start, stop]), position_limits=False).q[:, k]
                     assert np.abs(np.abs(ends) - bounds).min(axis=-1).max() < 1e-6
             assert (within != valid[:, k]).sum() <= 2 * len(own)
     with pytest.raises(ValueError, match="leave nothing open"):
@@ -433,7 +435,7 @@ def test_nearest_first_and_rounded_targets():
     form = ur5().closed_form("link6")
     q = np.random.default_rng(5).uniform(-3.0, 3.0, (30, 6))
     X = poses_of(ur5(), form, q)
-    found = form.branches(X, seed=q, limits=False)
+    found = form.branches(X, q_init=q, position_limits=False)
     ordered = found.nearest_first(q)
     assert np.array_equal(ordered.count, found.count)
     far = np.linalg.norm(ordered.q - q[:, np.newaxis], axis=-1)
@@ -442,7 +444,7 @@ def test_nearest_first_and_rounded_targets():
         assert (np.diff(far[k, :many]) >= 0.0).all() and far[k, 0] < 1e-6
         assert {x.tobytes() for x in ordered.q[k]} == {x.tobytes() for x in found.q[k]}
     # seven digits: a rotation within 1e-6, of which the nearest is taken
-    rounded = form.branches(X.round(7), seed=q, limits=False)
+    rounded = form.branches(X.round(7), q_init=q, position_limits=False)
     assert (rounded.count >= 1).mean() > 0.9
     assert apart(rounded.q, found.q)[rounded.valid & found.valid].max() < 1e-3
     assert np.abs(poses_of(ur5(), form, rounded.q) - X[:, np.newaxis])[rounded.valid].max() < 1e-6

@@ -57,17 +57,17 @@ def test_any_constraint_of_configurations_is_a_task():
     made = (
         lw.Distance("tip", "world", 0.6),
         lw.PointOnPlane("tip", "world.z", offset=0.4),
-        lw.PointOnLine("tip", "world.z", at=(0.3, 0.1, 0.0)),
+        lw.PointOnLine("tip", "world.z", line_point=(0.3, 0.1, 0.0)),
         lw.Parallel("hand.z", "world.x"),
         lw.Angle("hand.z", "world.x", 0.7),
-        lw.Ball("tip", "world", at=(0.3, 0.2, 0.4)),
+        lw.Ball("tip", "world", point=(0.3, 0.2, 0.4)),
         lw.CenterOfMass(x=0.05),
         lw.Coupling({robot.joints[0].name: 1.0, robot.joints[2].name: -2.0}),
         lw.Holonomic("mine", lambda k: k.point("tip")[0] - 2.0 * k.point("forearm_distal")[1]),
         lw.Prescribed(robot.joints[1].name, lambda t: 0.2 + 0.1 * t),
     )
     for constraint in made:
-        given = {constraint.name: 3.0} if constraint.timed else {}
+        given = {constraint.name: 3.0} if constraint.time_dependent else {}
         found = robot.ik_problem(constraint).solve(**given)
         assert found.success and abs(left_of(robot, constraint, found.q)) <= 2e-6, constraint
 
@@ -114,7 +114,7 @@ def test_ranges_of_errors():
 
 def test_rows_of_ranges_are_exact():
     """Where errors need not vanish rows are their derivative, also of what states them in another way."""
-    robot = ARM.with_constraints(lw.Weld("hand", at=lw.pose((0.3, 0.1, 0.5))))
+    robot = ARM.with_constraints(lw.Weld("hand", pose=lw.pose((0.3, 0.1, 0.5))))
     tree, q = ARM.tree, ARM.random_configuration(seed=8)
     (weld,) = robot.tree.constraints
     for task in (ik.Within(weld, -0.1, 0.1), ik.Within(ik.PoseTask("hand", axes="frame"), -0.1, 0.1)):
@@ -130,7 +130,7 @@ def test_an_axis_of_a_weld_may_be_free():
     """Rows are then exact, though the weld states others in closed form."""
     q, aims = ARM.random_configuration(seed=1, size=12), ARM.random_configuration(seed=0)
     X = ARM.pose(aims, "hand")
-    weld = ik.ConstraintTask(lw.Weld("hand", at=X), tolerance=(1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7))
+    weld = ik.ConstraintTask(lw.Weld("hand", pose=X), tolerance=(1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7))
     found = ARM.ik_problem(weld).solve(q)
     Y = ARM.pose(found.q, "hand")
     assert found.success.all() and np.abs(Y[:, :3, 2:] - X[:3, 2:]).max() <= 3e-7

@@ -24,13 +24,13 @@ def test_two_elbows_by_the_law_of_cosines():
     robot, tip = planar((1.0, 0.8))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
     place = np.array([0.9, 0.6, 0.0])
-    found = problem.solve([1.0, -1.0], count=3, place=place)
+    found = problem.solve([1.0, -1.0], num_solutions=3, place=place)
     bend = math.acos((place @ place - 1.0 - 0.64) / 1.6)
     assert found.q.shape == (3, 2) and found.success.tolist() == [True, True, False]
     assert found.status.tolist() == ["solved", "solved", "none other"]
     assert np.abs(found.q[:2, 1] - [-bend, bend]).max() < 1e-5  # the nearer one first
     assert "2 answers that differ" in found.explain(2) and found.explain(0).startswith("solved")
-    assert problem.solve([1.0, 1.0], count=1, place=place).q[0, 1] > 0.0
+    assert problem.solve([1.0, 1.0], num_solutions=1, place=place).q[0, 1] > 0.0
 
 
 def test_branches_of_six_axes():
@@ -38,7 +38,7 @@ def test_branches_of_six_axes():
     q = ARM6.random_configuration(seed=3, size=6)
     X, seed = ARM6.pose(q, "tool"), np.zeros(6)
     branches = ARM6.closed_form("tool").branches(X)
-    found = ARM6.inverse_kinematics(X, "tool", seed=seed, count=16, tolerance=1e-9)
+    found = ARM6.inverse_kinematics(X, "tool", q_init=seed, num_solutions=16, tolerance=1e-9)
     assert found.q.shape == (16, 6, 6) and found.success.shape == (16, 6)
     for k in range(6):
         mine = found.q[found.success[:, k], k]
@@ -54,34 +54,34 @@ def test_branches_of_six_axes():
 
 def test_seven_axes_far_apart_and_the_same_alone_as_in_a_batch():
     X = ARM7.pose(ARM7.random_configuration(seed=8, size=4), "hand")
-    found = ARM7.inverse_kinematics(X, "hand", count=5)
+    found = ARM7.inverse_kinematics(X, "hand", num_solutions=5)
     assert found.success.all() and (found.status == "solved").all()
     for k in range(4):
         assert apart(found.q[:, k]) > 0.3
-    one = ARM7.inverse_kinematics(X[2], "hand", count=5)
+    one = ARM7.inverse_kinematics(X[2], "hand", num_solutions=5)
     assert np.array_equal(one.q, found.q[:, 2]) and one.iterations.tolist() == found.iterations[:, 2].tolist()
 
 
 def test_none_where_there_is_none_and_bad_counts():
-    far = ARM7.inverse_kinematics(lw.pose((3.0, 0.0, 0.0)), "hand", count=2)
+    far = ARM7.inverse_kinematics(lw.pose((3.0, 0.0, 0.0)), "hand", num_solutions=2)
     assert far.status.tolist() == ["out of reach"] * 2 and not far.success.any() and far.proof[0].proved
     X = ARM7.pose(ARM7.neutral(), "hand")
     for count in (0, -1, 1.5, True, 10**9):
         with pytest.raises(ValueError, match="count"):
-            ARM7.inverse_kinematics(X, "hand", count=count)
+            ARM7.inverse_kinematics(X, "hand", num_solutions=count)
     with pytest.raises(ValueError, match="deadline"):
-        ARM7.inverse_kinematics(X, "hand", count=2, deadline=1.0)
+        ARM7.inverse_kinematics(X, "hand", num_solutions=2, time_limit=1.0)
     with pytest.raises(ValueError, match="X_target"):
-        ARM7.inverse_kinematics(2.0 * X, "hand", count=2)
+        ARM7.inverse_kinematics(2.0 * X, "hand", num_solutions=2)
 
 
 def test_none_of_no_targets():
     """No targets have no answers, of the shapes that answers have."""
     for robot, frame in ((ARM7, "hand"), (lw.load("arm6"), "tool")):
         for shape in ((0,), (3, 0)):
-            found = robot.inverse_kinematics(np.zeros((*shape, 4, 4)), frame, count=2)
+            found = robot.inverse_kinematics(np.zeros((*shape, 4, 4)), frame, num_solutions=2)
             assert found.q.shape == (2, *shape, robot.nq) and found.errors.shape == (2, *shape, 6)
             assert found.success.shape == found.status.shape == found.iterations.shape == (2, *shape)
             assert found.position_error.shape == (2, *shape) and "0 of 0" in repr(found)
     with pytest.raises(ValueError, match="count"):
-        ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", count=0)
+        ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", num_solutions=0)

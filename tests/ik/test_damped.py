@@ -28,7 +28,7 @@ def test_a_step_is_the_least_of_what_it_is_written_for():
 def test_the_first_iterate_of_the_solver_is_that_step():
     """Of a place, with errors in the axes of the world: y − φ and J are then those of textbooks."""
     task = lw.ik.PositionTask("hand", axes="reference")
-    problem = ARM.ik_problem(task, solver="damped", limits=False, at_most=2)
+    problem = ARM.ik_problem(task, solver="damped", position_limits=False, max_iterations=2)
     q, rng = ARM.random_configuration(seed=1), np.random.default_rng(1)
     place = ARM.pose(q, "hand")[:3, 3] + 0.05 * rng.normal(size=3)
     found = problem.solve(q, hand=place)
@@ -45,7 +45,7 @@ def test_it_leads_from_near_by_and_not_from_afar():
     """Where the search reaches all poses, plain steps reach those that are near; and what they reach they say."""
     q = ARM.random_configuration(seed=4, size=200)
     X = ARM.pose(q, "hand")
-    plain = ARM.ik_problem(lw.ik.PoseTask("hand"), solver="damped", at_most=100)
+    plain = ARM.ik_problem(lw.ik.PoseTask("hand"), solver="damped", max_iterations=100)
     near = plain.solve(np.clip(q + 0.02, ARM.lower, ARM.upper), hand=X)
     far = plain.solve(hand=X)
     assert near.success.mean() >= 0.98 and near.iterations[near.success].max() <= 20

@@ -42,7 +42,7 @@ class Below(lw.ik.Task):
     target: Any = None
 
     @property
-    def row_names(self):
+    def component_names(self):
         return ("below: z",)
 
     @property
@@ -76,7 +76,7 @@ def test_limits_hold_for_every_joint_type(name):
     moving = [k for k, n in numbers_of(robot)]
     places = [n for k, n in numbers_of(robot)]
     limits = {"velocity": fastest, "acceleration": hardest}
-    found = robot.velocity_for(task, q, DT, v_last=last, limits=limits, X=X)
+    found = robot.velocity_for(task, q, DT, v_last=last, motion_limits=limits, X=X)
     assert np.isfinite(found.v).all() and found.success.all()
     assert (np.abs(found.v) <= np.minimum(fastest, robot.velocity_limits)).all()
     after = robot.integrate(q, found.v * DT)
@@ -109,7 +109,7 @@ def test_it_is_the_least_within_the_box():
         ([hand, elbow], {"hand": X, "forearm_distal": place}, 0.05),
     ):
         for limits in (True, {"velocity": 0.3}, False):
-            found = ARM.velocity_for(tasks, q, DT, limits=limits, gain=gain, damping=0.2, **targets)
+            found = ARM.velocity_for(tasks, q, DT, motion_limits=limits, gain=gain, damping=0.2, **targets)
             assert (found.status == "solved").all()
             for k in range(25):
                 J = np.vstack(
@@ -156,7 +156,7 @@ def test_a_free_base_beside_rows():
     q = robot.random_configuration(seed=4)
     tasks = [lw.ik.PoseTask(frame.name, weight=1.0, name=f"X{k}") for k, frame in enumerate(frames)]
     targets = {f"X{k}": far_target(robot, frame.name, k) for k, frame in enumerate(frames)}
-    found = robot.velocity_for(tasks, q, 1.0, limits=False, gain=0.1, **targets)
+    found = robot.velocity_for(tasks, q, 1.0, motion_limits=False, gain=0.1, **targets)
     J = np.vstack([jacobian_of(robot, q, frame.name) for frame in frames])
     mu = 0.1 * found.errors @ found.errors + FLOOR
     length = max(np.linalg.norm([*map(float, body.placement.translation)]) for body in robot.tree.bodies)
@@ -191,9 +191,9 @@ def test_hard_tasks_are_met_or_told():
     away = q + 1e-3
     tasks = [lw.ik.PositionTask("hand"), lw.ik.OrientationTask("hand", weight=1.0, name="turn")]
     targets = {"hand": ARM.pose(away, "hand")[:, :3, 3], "turn": ARM.pose(away, "hand")[:, :3, :3]}
-    easy = ARM.velocity_for(tasks, q, DT, limits=False, **targets)
+    easy = ARM.velocity_for(tasks, q, DT, motion_limits=False, **targets)
     assert easy.success.all() and np.abs(easy.after[:, :3]).max() <= 1e-7
-    slow = ARM.velocity_for(tasks, q, DT, limits={"velocity": 1e-3}, **targets)
+    slow = ARM.velocity_for(tasks, q, DT, motion_limits={"velocity": 1e-3}, **targets)
     assert not slow.success.any() and (slow.status == "hard tasks not met").all()
     assert (np.abs(slow.v) <= 1e-3).all()
 
@@ -219,7 +219,7 @@ def test_a_stretched_arm_stays_calm():
             X = ARM.pose(q, "hand")
             X[:3, 3] += size * np.random.default_rng(seed).normal(size=3)
             for bend in (0.0, 1e-9, 1e-5, 1e-3):
-                found = ARM.velocity_for(lw.ik.PoseTask("hand", weight=1.0), q + bend, DT, limits=False, hand=X)
+                found = ARM.velocity_for(lw.ik.PoseTask("hand", weight=1.0), q + bend, DT, motion_limits=False, hand=X)
                 assert np.linalg.norm(found.v) * DT <= 1.0 / (2.0 * np.sqrt(0.1)) + 1e-9
 
 
@@ -249,7 +249,7 @@ def test_a_run_keeps_all_limits_and_arrives():
     goal = ARM.random_configuration(seed=21)
     X, q, v = ARM.pose(goal, "hand"), ARM.random_configuration(seed=22), np.zeros(7)
     problem = lw.ik.DifferentialIK(
-        ARM, lw.ik.PoseTask("hand", weight=1.0), DT, limits={"acceleration": 4.0}, time_constant=0.1
+        ARM, lw.ik.PoseTask("hand", weight=1.0), DT, motion_limits={"acceleration": 4.0}, time_constant=0.1
     )
     for _ in range(1500):
         last, v = v, problem.step(q, X, v_last=v)
@@ -266,9 +266,9 @@ def test_a_base_is_bounded_by_number_and_by_length():
     q = robot.random_configuration(seed=2, size=30)
     X = np.array([far_target(robot, frame, seed) for seed in range(30)])
     task = lw.ik.PoseTask(frame, weight=1.0, name="X")
-    boxed = robot.velocity_for(task, q, DT, limits={"velocity": {base.name: 5.0}}, X=X)
+    boxed = robot.velocity_for(task, q, DT, motion_limits={"velocity": {base.name: 5.0}}, X=X)
     assert np.abs(boxed.v[:, base.v_slice]).max() == 5.0
-    balled = robot.velocity_for(task, q, DT, limits={"speed": {base.name: (2.0, 0.5)}}, X=X)
+    balled = robot.velocity_for(task, q, DT, motion_limits={"speed": {base.name: (2.0, 0.5)}}, X=X)
     turning = np.linalg.norm(balled.v[:, base.v_slice][:, :3], axis=1)
     moving = np.linalg.norm(balled.v[:, base.v_slice][:, 3:], axis=1)
     assert turning.max() <= 2.0 and moving.max() <= 0.5 and moving.max() > 0.499
@@ -292,19 +292,23 @@ def test_bad_input_says_what():
         (lambda: ARM.velocity_for(task, q, DT, hand=X, gain={"hnad": 1.0}), UnknownNameError, "hand"),
         (lambda: ARM.velocity_for(task, q, DT, hand=X, time_constant=0.0), ValueError, "time"),
         (lambda: ARM.velocity_for(task, q, DT, hand=X, damping=-1.0), ValueError, "damping"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, limits={"speeds": 1.0}), UnknownNameError, "speed"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, limits={"velocity": -1.0}), ValueError, "velocity"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits={"speeds": 1.0}), UnknownNameError, "speed"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits={"velocity": -1.0}), ValueError, "velocity"),
         (
-            lambda: ARM.velocity_for(task, q, DT, hand=X, limits={"velocity": {"elbow9": 1.0}}),
+            lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits={"velocity": {"elbow9": 1.0}}),
             UnknownNameError,
             "joint",
         ),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, limits={"acceleration": 0.0}), ValueError, "acceleration"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, limits=3), TypeError, "limits"),
+        (
+            lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits={"acceleration": 0.0}),
+            ValueError,
+            "acceleration",
+        ),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits=3), TypeError, "limits"),
     ):
         with pytest.raises(error, match=text):
             call()
-    problem = lw.ik.DifferentialIK(ARM, task, DT, limits={"acceleration": 1.0})
+    problem = lw.ik.DifferentialIK(ARM, task, DT, motion_limits={"acceleration": 1.0})
     for call, text in (
         (lambda: problem.velocity(q, hand=X, v_last=np.full(7, np.nan)), "v_last"),
         (lambda: problem.step(q, X, v_last=np.full(7, np.inf)), "v_last"),

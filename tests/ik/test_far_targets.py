@@ -25,7 +25,7 @@ GANTRY = chain(("prismatic", "1 0 0", "0 0 0"), ("prismatic", "0 1 0", "0 0 0"),
 def test_linear_problems_take_a_few_steps_however_far(robot, weight):
     tip = f"l{robot.nv}"
     task = lw.ik.PositionTask(tip, weight=weight, name="place")
-    bounded = robot.ik_problem(task, limits=False)
+    bounded = robot.ik_problem(task, position_limits=False)
     most = {}
     for far in (1.0, 30.0, 1e3, 1e5):
         q = np.random.default_rng(0).uniform(-far, far, (20, robot.nq))
@@ -40,7 +40,7 @@ def test_linear_problems_take_a_few_steps_however_far(robot, weight):
 
 def test_functions_of_lengths_count_as_lengths():
     height = lw.ik.FunctionTask("height", lambda k, z: k.point("l1")[2] - z[0], shape=(1,), units="1")
-    found = SLIDER.ik_problem(height, limits=False).solve(height=[[3e4]])
+    found = SLIDER.ik_problem(height, position_limits=False).solve(height=[[3e4]])
     assert found.success.all() and found.iterations.max() <= 5
 
 
@@ -90,8 +90,8 @@ def test_no_certificate_without_a_proof():
     """What searches have not found is "not found"; "out of reach" has a proof."""
     arm = lw.load("arm7")
     X = arm.pose(arm.random_configuration(seed=3, size=12), "hand")
-    held = arm.inverse_kinematics(X, "hand", locked=["elbow", "wrist_roll"], at_most=100)
-    far = arm.inverse_kinematics(X @ lw.pose((0.0, 0.0, 4.0)), "hand", at_most=100)
+    held = arm.inverse_kinematics(X, "hand", locked=["elbow", "wrist_roll"], max_iterations=100)
+    far = arm.inverse_kinematics(X @ lw.pose((0.0, 0.0, 4.0)), "hand", max_iterations=100)
     assert (far.status == "out of reach").all() and all(proof.proved for proof in far.proof)
     for found in (held, far):
         for status, proof in zip(found.status, found.proof, strict=True):

@@ -36,7 +36,7 @@ def test_a_smooth_path_is_followed_without_a_jump():
     X = ARM.pose(q, "hand")
     for count in (3, 60):
         path = straight(X, X[:3, 3] + [0.1, -0.25, -0.15], count)
-        found = ARM.follow_path(path, "hand", seed=q)
+        found = ARM.inverse_kinematics_path(path, "hand", q_init=q)
         assert found.success.all() and found.reconfigurations == 0
         assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), path)).max() <= 1e-6
         assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
@@ -80,10 +80,10 @@ def test_a_batch_of_paths_is_as_each_alone():
     seeds = ARM.random_configuration(seed=31, size=4)
     starts = ARM.pose(seeds, "hand")
     paths = np.array([straight(X, 0.85 * X[:3, 3], 12) for X in starts])
-    many = ARM.follow_path(paths, "hand", seed=seeds)
+    many = ARM.inverse_kinematics_path(paths, "hand", q_init=seeds)
     assert many.q.shape == (4, 12, 7) and many.success.shape == (4, 12) and many.reconfigurations.shape == (4,)
     for k in range(4):
-        one = ARM.follow_path(paths[k], "hand", seed=seeds[k])
+        one = ARM.inverse_kinematics_path(paths[k], "hand", q_init=seeds[k])
         assert np.array_equal(one.q, many.q[k]) and one.explain() == many.explain(k)
 
 
@@ -95,12 +95,12 @@ def test_bad_input_says_what():
     turned[2, :3, :3] *= 1.1
     problem = ARM.ik_problem([lw.ik.PositionTask("hand"), lw.ik.OrientationTask("forearm_distal")])
     for call, error, text in (
-        (lambda: ARM.follow_path(X[0], "hand"), ValueError, "path"),
-        (lambda: ARM.follow_path(late, "hand"), ValueError, "nan"),
-        (lambda: ARM.follow_path(turned, "hand"), ValueError, "rotation|pose"),
-        (lambda: ARM.follow_path(X, "hadn"), UnknownNameError, "hand"),
-        (lambda: ARM.follow_path(X, "hand", largest_jump=0.0), ValueError, "largest_jump"),
-        (lambda: ARM.follow_path(X, "hand", seed=np.zeros(2)), ValueError, "seed"),
+        (lambda: ARM.inverse_kinematics_path(X[0], "hand"), ValueError, "path"),
+        (lambda: ARM.inverse_kinematics_path(late, "hand"), ValueError, "nan"),
+        (lambda: ARM.inverse_kinematics_path(turned, "hand"), ValueError, "rotation|pose"),
+        (lambda: ARM.inverse_kinematics_path(X, "hadn"), UnknownNameError, "hand"),
+        (lambda: ARM.inverse_kinematics_path(X, "hand", max_joint_jump=0.0), ValueError, "largest_jump"),
+        (lambda: ARM.inverse_kinematics_path(X, "hand", q_init=np.zeros(2)), ValueError, "seed"),
         (lambda: problem.follow(hand=X[:, :3, 3], forearm_distal=X[:2, :3, :3]), ValueError, "one length"),
         (lambda: problem.follow(hnad=X[:, :3, 3]), UnknownNameError, "hand"),
     ):

@@ -65,7 +65,7 @@ def test_never_farther_than_other_solvers_from_many_starts():
     q = np.clip(ARM6.random_configuration(seed=3, size=6), lower, upper)
     near = np.clip(q + rng.normal(size=q.shape), lower, upper)
     X = ARM6.pose(q, "tool")
-    found = ARM6.inverse_kinematics(X, "tool", nearest_to=near, limits=(lower, upper))
+    found = ARM6.inverse_kinematics(X, "tool", nearest_to=near, position_limits=(lower, upper))
     assert found.success.all()
     for k in range(len(q)):
 
@@ -156,7 +156,7 @@ def test_whole_turns_are_no_way():
         ([-5.5, 7.0], ([-7.0] * 2, [7.5] * 2), [0.3 - TURN, 0.8 + TURN]),
         ([-5.5, 7.0], ([-5.0, -7.0], [7.5, 7.0]), [0.3, 0.8]),
     ):
-        found = robot.inverse_kinematics(X, frame, nearest_to=np.array(near), limits=limits)
+        found = robot.inverse_kinematics(X, frame, nearest_to=np.array(near), position_limits=limits)
         assert found.success and np.abs(found.q - expected).max() <= 1e-6
 
 
@@ -181,14 +181,16 @@ def test_joints_that_are_held_stay():
     q = ARM.random_configuration(seed=8, size=10)
     near = q + 0.1
     name, place = ARM.joints[2].name, ARM.joints[2].q_slice
-    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", seed=q, nearest_to=near, locked=[name], limits=False)
+    found = ARM.inverse_kinematics(
+        ARM.pose(q, "hand"), "hand", q_init=q, nearest_to=near, locked=[name], position_limits=False
+    )
     assert found.success.all() and np.array_equal(found.q[:, place], q[:, place])
     assert (np.linalg.norm(found.q - near, axis=1) <= np.linalg.norm(q - near, axis=1) + 1e-9).all()
 
 
 def test_what_cannot_be_is_no_success():
     near = ARM.random_configuration(seed=9)
-    found = ARM.inverse_kinematics(lw.pose((50.0, 0.0, 0.0)), "hand", nearest_to=near, at_most=200)
+    found = ARM.inverse_kinematics(lw.pose((50.0, 0.0, 0.0)), "hand", nearest_to=near, max_iterations=200)
     assert not found.success and np.isfinite(found.q).all() and found.iterations == 200
     assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all() and found.position_error > 40.0
 
@@ -208,7 +210,7 @@ def test_an_arm_with_a_closed_form_is_never_farther_than_its_branches():
     q, near = (ARM6.random_configuration(seed=seed, size=60) for seed in (1, 2))
     X = ARM6.pose(q, "tool")
     found = ARM6.inverse_kinematics(X, "tool", nearest_to=near)
-    branches = ARM6.closed_form("tool").branches(X, seed=near)
+    branches = ARM6.closed_form("tool").branches(X, q_init=near)
     away = np.where(branches.valid, ((branches.q - near[:, None]) ** 2).sum(axis=-1), np.inf).min(axis=1)
     assert found.success.all() and (((found.q - near) ** 2).sum(axis=-1) <= away * (1.0 + 1e-6)).all()
     for k in (0, 59):

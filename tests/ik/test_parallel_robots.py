@@ -29,7 +29,7 @@ def test_a_stewart_platform():
     X = robot.pose(q, "platform") @ np.array(
         [lw.pose(rng.uniform(-0.03, 0.03, 3), rpy=rng.uniform(-0.1, 0.1, 3)) for _ in range(10)]
     )
-    found = robot.inverse_kinematics(X, "platform", seed=q)
+    found = robot.inverse_kinematics(X, "platform", q_init=q)
     assert found.success.all() and np.abs(robot.constraint_error(found.q)).max() <= 1e-8
     assert np.abs(robot.pose(found.q, "platform") - X).max() <= 2e-6
     assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()

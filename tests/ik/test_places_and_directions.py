@@ -76,7 +76,7 @@ def test_looking_at_a_place():
     Y = ARM.pose(Q[3], "forearm_proximal")
     gaze = Y[:3, :3].T @ (tip(Q[3]) - Y[:3, 3])
     robot = ARM.with_direction("gaze", "forearm_proximal", gaze / np.linalg.norm(gaze))
-    at = robot.ik_problem(ik.LookAtTask("gaze", at="tip", cone=0.2)).solve(Q)
+    at = robot.ik_problem(ik.LookAtTask("gaze", point="tip", cone=0.2)).solve(Q)
     Y = ARM.pose(at.q, "forearm_proximal")
     assert at.success.all() and angle(Y[:, :3, :3] @ gaze, tip(at.q) - Y[:, :3, 3]).max() <= 0.2 + 1e-6
 

@@ -90,25 +90,25 @@ def test_held_joints_stay_and_limits_of_ones_own_count():
     name = ARM.joints[2].name
     X = targets(ARM, "hand", 20, seed=7)
     seed = ARM.random_configuration(seed=7, size=20)  # at which the targets were made: so they can be reached
-    found = ARM.inverse_kinematics(X, "hand", seed=seed + 0.0, locked=[name])
+    found = ARM.inverse_kinematics(X, "hand", q_init=seed + 0.0, locked=[name])
     assert np.array_equal(found.q[:, ARM.joints[2].q_slice], seed[:, ARM.joints[2].q_slice]) and found.success.all()
     low, high = seed.min(axis=0) - 0.05, seed.max(axis=0) + 0.05
-    tight = ARM.inverse_kinematics(X, "hand", limits=(low, high))
+    tight = ARM.inverse_kinematics(X, "hand", position_limits=(low, high))
     assert tight.success.all() and (tight.q >= low).all() and (tight.q <= high).all()
 
 
 def test_a_seed_that_is_an_answer_is_kept():
     q = ARM.random_configuration(seed=9)
-    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", seed=q)
+    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", q_init=q)
     assert np.array_equal(found.q, q) and found.iterations == 1 and found.restarts == 0
 
 
 def test_what_cannot_be_is_no_success():
     X = lw.pose((50.0, 0.0, 0.0))
-    found = ARM.inverse_kinematics(X, "hand", at_most=300)
+    found = ARM.inverse_kinematics(X, "hand", max_iterations=300)
     assert found.success is False and found.position_error > 40.0 and found.iterations <= 300
     assert np.isfinite(found.q).all() and (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
-    late = ARM.inverse_kinematics(X, "hand", deadline=0.0)
+    late = ARM.inverse_kinematics(X, "hand", time_limit=0.0)
     assert not late.success and late.iterations < 3000
 
 
@@ -131,13 +131,17 @@ def test_bad_input_says_what():
         (lambda: ARM.inverse_kinematics(X[:, :3], "hand"), ValueError, "4, 4"),
         (lambda: ARM.inverse_kinematics(mirrored, "hand"), ValueError, "pose"),
         (lambda: ARM.inverse_kinematics(late, "hand"), ValueError, "nan"),
-        (lambda: ARM.inverse_kinematics(X, "hand", seed=np.zeros(3)), ValueError, "seed"),
+        (lambda: ARM.inverse_kinematics(X, "hand", q_init=np.zeros(3)), ValueError, "seed"),
         (lambda: ARM.inverse_kinematics(X, "hand", tolerance=-1.0), ValueError, "tolerance"),
         (lambda: ARM.inverse_kinematics(X, "hand", tolerance=[1.0, 2.0]), ValueError, "6 rows"),
         (lambda: ARM.inverse_kinematics(X, "hand", relative_to="hand"), ValueError, "no joint"),
-        (lambda: ARM.inverse_kinematics(X, "hand", limits=(np.ones(7), -np.ones(7))), ValueError, "leave nothing"),
+        (
+            lambda: ARM.inverse_kinematics(X, "hand", position_limits=(np.ones(7), -np.ones(7))),
+            ValueError,
+            "leave nothing",
+        ),
         (lambda: ARM.inverse_kinematics(X, "hand", locked=["elbow9"]), UnknownNameError, "joint"),
-        (lambda: ARM.inverse_kinematics(X, "hand", deadline=1.0), ValueError, "one state"),
+        (lambda: ARM.inverse_kinematics(X, "hand", time_limit=1.0), ValueError, "one state"),
         (lambda: ARM.inverse_kinematics(X, "hand", axes="tools"), ValueError, "axes"),
         (lambda: ARM.ik_problem([]), ValueError, "task"),
         (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "two tasks"),
@@ -177,7 +181,7 @@ def test_problems_and_answers_are_pickled_and_copied_without_their_machine_code(
 def test_a_deadline_is_a_time():
     for deadline in (-1.0, np.nan, "soon"):
         with pytest.raises(ValueError, match="deadline"):
-            ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand", deadline=deadline)
+            ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand", time_limit=deadline)
 
 
 def test_what_is_not_finite_is_refused_wherever_it_stands():
@@ -205,16 +209,16 @@ def test_seeds_are_looked_at_in_every_call():
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name
     q = robot.random_configuration(seed=1)
     for _ in range(2):
-        assert robot.inverse_kinematics(robot.pose(q, frame), frame, seed=q).success
+        assert robot.inverse_kinematics(robot.pose(q, frame), frame, q_init=q).success
         for wrong in (2.0 * q, 0.0 * q):
             with pytest.raises(ValueError, match="seed"):
-                robot.inverse_kinematics(robot.pose(q, frame), frame, seed=wrong)
+                robot.inverse_kinematics(robot.pose(q, frame), frame, q_init=wrong)
     turned = ARM.random_configuration(seed=2)
     X = ARM.pose(turned, "hand")
     turned[0] += 2.0 * np.pi
     with pytest.raises(ValueError, match="beyond its limits"):
-        ARM.inverse_kinematics(X, "hand", seed=turned, locked=[ARM.joints[0].name])
-    assert ARM.inverse_kinematics(X, "hand", seed=turned, locked=[ARM.joints[0].name], limits=False).success
+        ARM.inverse_kinematics(X, "hand", q_init=turned, locked=[ARM.joints[0].name])
+    assert ARM.inverse_kinematics(X, "hand", q_init=turned, locked=[ARM.joints[0].name], position_limits=False).success
 
 
 def test_targets_that_are_numbers():
@@ -230,10 +234,12 @@ def test_options_reach_those_who_are_asked():
     problem = ARM.ik_problem(lw.ik.PoseTask("hand", axes="target"))
     X = targets(ARM, "hand", 1)[0]
     free = [1e-6, 1e-6, np.inf, 1e-6, 1e-6, 1e-6]
-    assert problem.solve(hand=X, tolerance=free, count=3).q.shape == (3, 7)
+    assert problem.solve(hand=X, tolerance=free, num_solutions=3).q.shape == (3, 7)
     low, high = np.full(7, -0.001), np.full(7, 0.001)
-    tight = ARM.ik_problem(lw.ik.PoseTask("hand", weight=1.0), limits=(ARM.neutral() + low, ARM.neutral() + high))
-    step = tight.differential(1.0, limits={"velocity": 1.0}, locked=["elbow"])
+    tight = ARM.ik_problem(
+        lw.ik.PoseTask("hand", weight=1.0), position_limits=(ARM.neutral() + low, ARM.neutral() + high)
+    )
+    step = tight.differential(1.0, motion_limits={"velocity": 1.0}, locked=["elbow"])
     v = step.velocity(ARM.neutral(), hand=X).v
     assert np.abs(v).max() <= 0.001 + 1e-12 and v[3] == 0.0
     for option in ({"count": 2}, {"deadline": 1.0}, {"posture": ARM.neutral()}):

@@ -20,7 +20,7 @@ def test_reachable_poses_are_reached_by_soft_tasks(name, frame):
     assert np.abs(lw.pose_difference(robot.pose(found.q, frame), X)).max() <= 1e-6
     assert (found.status == "solved").all() and found.success.all() and found.soft_cost.max() <= 1e-12
     assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
-    alone = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"), starts=1).solve(X=X)
+    alone = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"), num_starts=1).solve(X=X)
     left = np.abs(lw.pose_difference(robot.pose(alone.q, frame), X)).max(axis=-1)
     assert 0.05 < (left > 1e-3).mean() < 0.5
     assert (alone.status[(left > 1e-3) & alone.success] == "local minimum").all()
@@ -47,7 +47,7 @@ def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
     tasks = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1e-2)]
     costs = []
     for starts in (1, None, 40):
-        found = ARM.ik_problem(tasks, starts=starts).solve(hand=X, posture=ARM.neutral())
+        found = ARM.ik_problem(tasks, num_starts=starts).solve(hand=X, posture=ARM.neutral())
         costs.append(found.soft_cost)
         assert found.success.all()
     assert (costs[1] <= costs[0] * (1.0 + 1e-6)).all() and (costs[2] <= costs[1] * (1.0 + 1e-6)).all()
@@ -60,7 +60,7 @@ def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
 def test_a_task_that_is_not_a_number_is_said_to_be():
     for weight in (None, 1.0):
         odd = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
-        found = ARM.ik_problem(odd, at_most=200).solve()
+        found = ARM.ik_problem(odd, max_iterations=200).solve()
         assert found.status == "not a number" and not found.success and "'odd'" in found.explain()
 
 
@@ -68,9 +68,9 @@ def test_raising_at_most_is_proposed_where_it_helps():
     """A method without restarts stands where it stands, however many steps it may take."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=40), "hand")
     for solver in ("projection", "damped"):
-        found = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, at_most=50).solve(hand=X)
-        more = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, at_most=20_000).solve(hand=X)
+        found = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, max_iterations=50).solve(hand=X)
+        more = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, max_iterations=20_000).solve(hand=X)
         stuck = ~found.success & ~more.success
         assert stuck.sum() >= 3 and set(found.status[stuck]) <= {"local minimum", "singular"}
         for k in np.flatnonzero(~found.success):
-            assert ("raise at_most" in found.explain(k)) == bool(more.success[k])
+            assert ("raise max_iterations" in found.explain(k)) == bool(more.success[k])

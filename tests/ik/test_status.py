@@ -150,14 +150,14 @@ def test_one_task_of_several_that_is_out_of_reach():
 def test_stuck_at_a_singularity_and_out_of_iterations():
     """A stretched arm that is to come nearer along its own line: no small motion helps."""
     robot, tip = planar((1.0, 0.8))
-    problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place", axes="reference"), at_most=1)
+    problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place", axes="reference"), max_iterations=1)
     found = problem.solve([0.0, 0.0], place=[1.2, 0.0, 0.0])
     assert found.status == "singular" and not found.success and found.proof is None
     assert "nothing moves it along" in found.explain() and "place: position x" in found.explain()
     moved = problem.solve([0.0, 0.9], place=[1.2, 0.0, 0.0])
     assert moved.status == "out of iterations" and "after 1 steps" in moved.explain()
     X = ARM.pose(ARM.neutral() + 0.3, "hand")
-    assert ARM.inverse_kinematics(X, "hand", at_most=2).status == "out of iterations"
+    assert ARM.inverse_kinematics(X, "hand", max_iterations=2).status == "out of iterations"
 
 
 def test_what_is_proved_is_so():
@@ -187,7 +187,7 @@ def test_what_is_proved_is_so():
 def test_failures_are_no_answers_and_limits_hold(scale):
     X = ARM.pose(ARM.random_configuration(seed=6, size=300), "hand")
     X[:, :3, 3] *= scale
-    found = ARM.inverse_kinematics(X, "hand", at_most=200)
+    found = ARM.inverse_kinematics(X, "hand", max_iterations=200)
     assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all() and np.isfinite(found.q).all()
     left = np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max(axis=-1)
     assert np.array_equal(found.success, left <= 1e-6) or (left[found.success] <= 1.01e-6).all()
@@ -201,14 +201,14 @@ def test_failures_are_no_answers_and_limits_hold(scale):
 def test_singular_and_odd_cases_stay_numbers():
     robot, tip = planar((0.0, 0.0), 3.0)  # no length at all
     assert robot.inverse_kinematics(lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.0)), tip).status == "solved"
-    far = robot.inverse_kinematics(lw.pose((0.1, 0.0, 0.0)), tip, at_most=50)
+    far = robot.inverse_kinematics(lw.pose((0.1, 0.0, 0.0)), tip, max_iterations=50)
     assert far.status == "out of reach" and far.proof.bound < 1e-12 and abs(far.position_error - 0.1) < 1e-12
-    tiny = ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "hand"), "hand", tolerance=1e-30, at_most=50)
+    tiny = ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "hand"), "hand", tolerance=1e-30, max_iterations=50)
     assert np.isfinite(tiny.q).all() and tiny.success == bool(tiny.position_error <= 1e-30 and tiny.iterations < 50)
-    held = ARM.inverse_kinematics(ARM.pose(ARM.neutral() + 0.3, "hand"), "hand", locked=["elbow"], at_most=200)
+    held = ARM.inverse_kinematics(ARM.pose(ARM.neutral() + 0.3, "hand"), "hand", locked=["elbow"], max_iterations=200)
     assert held.status == "not found" and held.proof is None and "with 'elbow' held" in held.explain()
     with pytest.raises(ValueError, match="explain: index: expected 1 integers"):
-        ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", at_most=5).explain()
+        ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", max_iterations=5).explain()
 
 
 def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():

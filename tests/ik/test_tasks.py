@@ -39,7 +39,7 @@ def rate_by_differences(robot, task, q, target, v, step=1e-6):
 def assert_rows(robot, task, q, target, size=1e-7):
     """Rows as differences of errors, and as the project's own derivatives of them."""
     errors, rows = rows_of(robot, task, q, target)
-    assert errors.shape == (len(task.row_names),) and rows.shape == (len(task.row_names), robot.nv)
+    assert errors.shape == (len(task.component_names),) and rows.shape == (len(task.component_names), robot.nv)
     scale = 1.0 + np.abs(rows).max(initial=0.0) + np.abs(errors).max(initial=0.0)
     v = np.random.default_rng(0).normal(size=robot.nv)
     rate = rate_by_differences(robot, task, q, target, v)
@@ -113,7 +113,7 @@ def test_posture_in_the_tangent_space():
 def test_joints_count_as_they_are_told():
     robot = lw.load("arm7")
     (task,) = on(robot, ik.PostureTask({robot.joints[2].name: 3.0, robot.joints[0].name: 1.0}, weight=2.0))
-    assert task.weights == (2.0, 6.0) and [name.split(": ")[1] for name in task.row_names] == [
+    assert task.weights == (2.0, 6.0) and [name.split(": ")[1] for name in task.component_names] == [
         robot.joints[0].name,
         robot.joints[2].name,
     ]  # in the robot's order
@@ -131,7 +131,7 @@ def test_centre_of_mass_of_a_robot_that_floats():
     wanted = robot.center_of_mass(q) + np.array([0.02, 0.03, -0.04])
     problem = robot.ik_problem([*(ik.PositionTask(foot) for foot in feet), ik.CenterOfMassTask()])
     aims = {foot: robot.pose(q, foot)[:3, 3] for foot in feet}
-    found = problem.solve(seed=q, **aims, center_of_mass=wanted)
+    found = problem.solve(q_init=q, **aims, center_of_mass=wanted)
     assert found.success and len(feet) == 4
     assert np.abs(robot.center_of_mass(found.q) - wanted).max() <= 1e-6
     for foot in feet:
@@ -156,7 +156,7 @@ def test_they_are_values():
         (ik.CenterOfMassTask(target=[0.0, 0.0, 1.0]), ik.CenterOfMassTask(target=np.array([0.0, 0.0, 1.0]))),
         (ik.BoxTask("hand", [0, 0, 0], 1), ik.BoxTask("hand", np.zeros(3), 1.0)),
         (ik.AlignTask("hand.z", cone=1), ik.AlignTask("hand.z", cone=np.float64(1.0))),
-        (ik.LookAtTask("hand.z", at="foot"), ik.LookAtTask("hand.z", at="foot")),
+        (ik.LookAtTask("hand.z", point="foot"), ik.LookAtTask("hand.z", point="foot")),
         (ik.SupportPolygonTask([(0, 0), (0, 1), (1, 0)]), ik.SupportPolygonTask(np.array([[1, 0], [0, 1], [0, 0]]))),
         (ik.FunctionTask("f", abs), ik.FunctionTask("f", abs)),
         (ik.JointTask("elbow", target=1), ik.JointTask("elbow", target=np.float64(1.0))),
@@ -199,7 +199,7 @@ def test_bad_input_says_what():
         (lambda: arm.ik_problem(ik.AlignTask("hand.z", to="hand.x")), ValueError, "one body"),
         (lambda: ik.AlignTask("hand.z", cone=4.0), ValueError, "cone"),
         (lambda: ik.LookAtTask("hand.z", cone="wide"), ValueError, "cone"),
-        (lambda: arm.ik_problem(ik.LookAtTask("hand.z", at="hand")), ValueError, "one body"),
+        (lambda: arm.ik_problem(ik.LookAtTask("hand.z", point="hand")), ValueError, "one body"),
         (lambda: arm.ik_problem(ik.DistanceTask("hand", "hand")), ValueError, "itself"),
         (lambda: far.solve(far=-0.1), ValueError, "far: expected lengths .*, got -0.1"),
         (lambda: far.solve(far=[0.4, -0.2]), ValueError, "got -0.2"),
@@ -225,12 +225,12 @@ def test_bad_input_says_what():
         (lambda: ik.FunctionTask("f", abs, shape=(0,)), ValueError, "shape"),
         (lambda: pickle.dumps(ik.FunctionTask("f", lambda k: k.q())), pickle.PicklingError, "task 'f'"),
         (lambda: ik.ConstraintTask("loop"), TypeError, "constraint"),
-        (lambda: arm.ik_problem(ik.ConstraintTask(lw.Skate("hand"))), ValueError, "one of velocities"),
+        (lambda: arm.ik_problem(ik.ConstraintTask(lw.KnifeEdge("hand"))), ValueError, "one of velocities"),
         (lambda: arm.ik_problem(ik.JointVelocityTask("elbow")), ValueError, "one of velocities"),
         (lambda: ik.Within(ik.JointVelocityTask("elbow"), 0.0), ValueError, "one of velocities"),
         (lambda: ik.JointVelocityTask(3), TypeError, "name"),
         (lambda: arm.velocity_for(ik.JointVelocityTask("elbw"), arm.neutral(), 0.01), UnknownNameError, "elbow"),
-        (lambda: arm.ik_problem(ik.PoseTask("hand"), starts=0), ValueError, "starts"),
+        (lambda: arm.ik_problem(ik.PoseTask("hand"), num_starts=0), ValueError, "starts"),
         (lambda: arm.ik_problem(["hand"]), TypeError, "expected a task"),
         (lambda: arm.ik_problem(ik.CenterOfMassTask()).solve(center_of_mass=[0.0, 1.0]), ValueError, "shape"),
     ):

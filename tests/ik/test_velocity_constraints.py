@@ -16,7 +16,7 @@ def skater():
     text = """<robot name="skater"><link name="ground"/><link name="body"/><link name="mast"/>
     <joint name="base" type="planar"><parent link="ground"/><child link="body"/><axis xyz="0 0 1"/></joint>
     <joint name="fixed" type="fixed"><parent link="body"/><child link="mast"/><origin xyz="0.3 0 0"/></joint></robot>"""
-    return lw.Robot.from_urdf_string(text).with_constraints(lw.Skate("body"))
+    return lw.Robot.from_urdf_string(text).with_constraints(lw.KnifeEdge("body"))
 
 
 def begun(robot):
@@ -26,7 +26,7 @@ def begun(robot):
 
 def left_open(robot, q, v):
     """G v + σ, with what the step closes of errors of configurations."""
-    holonomic = [c.holonomic for c in robot.tree.constraints for _ in c.row_names]
+    holonomic = [c.holonomic for c in robot.tree.constraints for _ in c.component_names]
     closing = np.zeros(len(holonomic))
     closing[holonomic] = robot.constraint_error(q)
     return robot.constraint_jacobian(q) @ v + robot.constraint_drift(q) + closing / DT
@@ -78,7 +78,7 @@ def test_drifts_count():
     found = step.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
     assert abs(found.v[3] - 0.5) <= 1e-12 and found.success
     slow = {"velocity": {"elbow": 0.1}}
-    held = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT, limits=slow)
+    held = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT, motion_limits=slow)
     found = held.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
     assert found.v[3] == 0.1 and found.status == "constraints not met" and not found.success
 
@@ -116,7 +116,7 @@ def test_tasks_of_velocities():
     bare = skater().without_constraints()
     body = lw.ik.PositionTask("body", weight=1.0, name="place")
     for weight in (None, 1e3):
-        rolled = lw.ik.ConstraintTask(lw.Skate("body"), weight=weight)
+        rolled = lw.ik.ConstraintTask(lw.KnifeEdge("body"), weight=weight)
         found = bare.velocity_for([rolled, body], bare.neutral(), DT, place=[0.01, 0.01, 0.0])
         assert abs((bare.jacobian(bare.neutral(), "body") @ found.v)[4]) <= 1e-5
     with pytest.raises(ValueError, match="velocities"):
@@ -134,7 +134,7 @@ def test_a_free_base_accelerates_within_limits():
     base = robot.joints[0]
     most = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 0.5])
     step = lw.ik.DifferentialIK(
-        robot, lw.ik.PoseTask("arm", weight=1.0, name="X"), DT, limits={"acceleration": {base.name: most}}
+        robot, lw.ik.PoseTask("arm", weight=1.0, name="X"), DT, motion_limits={"acceleration": {base.name: most}}
     )
     q, v = robot.neutral(), np.zeros(robot.nv)
     X = robot.pose(q, "arm") @ lw.pose((1.0, -2.0, 3.0), rpy=(0.5, 1.0, -1.5))
@@ -163,7 +163,7 @@ def test_no_step_leaves_limits_by_a_last_digit(name):
     for tasks in (lw.ik.PoseTask(frame, weight=1.0, name="X"), lw.ik.PoseTask(frame, name="X")):
         for dt in (0.003, 0.01):
             limits = {"position": (lower, upper), "velocity": False}
-            found = robot.velocity_for(tasks, q, dt, limits=limits, X=X)
+            found = robot.velocity_for(tasks, q, dt, motion_limits=limits, X=X)
             after = robot.integrate(q, found.v * dt)
             assert (after >= lower).all() and (after <= upper).all()
             assert (found.active != 0).any(axis=0).all()
@@ -178,7 +178,7 @@ def test_support_polygons_of_frames_in_any_order():
     rows = []
     for order in ((0, 1, 3, 2), (0, 1, 2, 3), (3, 0, 2, 1), (2, 1, 0, 3)):
         task = lw.ik.SupportPolygonTask([feet[i] for i in order], relative_to=robot.links[0].name)
-        rows.append(np.sort(robot.ik_problem(task).errors_and_rows(q)[0], axis=-1))
+        rows.append(np.sort(robot.ik_problem(task).residual_and_jacobian(q)[0], axis=-1))
     for other in rows[1:]:
         assert np.abs(rows[0] - other).max() <= 1e-12
     assert robot.ik_problem(task).solve(robot.neutral()).status == "solved"

@@ -191,7 +191,7 @@ def test_gimbal_lock_is_reported_and_kinematics_stay_finite() -> None:
             v = [1.0, -2.0, 0.5, 0.1, 0.2, 0.3][: joint.nv]
             S = np.array([c.elements() for c in joint.S(q).columns], dtype=float)
             assert np.linalg.svd(S, compute_uv=False)[-1] <= 1e-15
-            outcomes = [*joint.X(q).elements(), *joint.bias(q, v).elements(), *joint.principal(q), *joint.q_dot(q, v)]
+            outcomes = [*joint.X(q).elements(), *joint.bias(q, v).elements(), *joint.canonical(q), *joint.q_dot(q, v)]
             assert np.isfinite(np.array(outcomes, dtype=float)).all()
     for order, function in (("xyz", math.cos), ("xyx", math.sin)):
         both = Composite((SphericalEuler(order), linkwork.joints.Prismatic((1, 0, 0))))
@@ -215,7 +215,13 @@ class _Joint(JointType):
 
 
 @pytest.mark.parametrize(
-    ("written", "missing"), [("q_dot", "v_of"), ("v_of", "q_dot"), ("retract", "local"), ("local", "retract")]
+    ("written", "missing"),
+    [
+        ("q_dot", "velocity_from_rate"),
+        ("velocity_from_rate", "q_dot"),
+        ("integrate", "difference"),
+        ("difference", "integrate"),
+    ],
 )
 def test_one_of_two_maps_is_not_enough(written: str, missing: str) -> None:
     with pytest.raises(TypeError, match=f"^Half: {written} is written and {missing} is not.*; write Half.{missing}$"):
@@ -223,10 +229,13 @@ def test_one_of_two_maps_is_not_enough(written: str, missing: str) -> None:
 
 
 def test_rates_that_are_not_velocities_need_steps_of_their_own() -> None:
-    maps = {"q_dot": lambda self, q, v: [2.0 * v[0]], "v_of": lambda self, q, q_dot: [0.5 * q_dot[0]]}
+    maps = {"q_dot": lambda self, q, v: [2.0 * v[0]], "velocity_from_rate": lambda self, q, q_dot: [0.5 * q_dot[0]]}
     with pytest.raises(TypeError, match="Half: q_dot is written and retract is not"):
         type("Half", (_Joint,), maps)
-    steps = {"retract": lambda self, q, phi: [q[0] + 2.0 * phi[0]], "local": lambda self, q, p: [0.5 * (p[0] - q[0])]}
+    steps = {
+        "integrate": lambda self, q, phi: [q[0] + 2.0 * phi[0]],
+        "difference": lambda self, q, p: [0.5 * (p[0] - q[0])],
+    }
     assert type("Whole", (_Joint,), maps | steps)().q_dot([0.0], [1.0]) == [2.0]
     assert type("Stepping", (_Joint,), steps)().q_dot([0.0], [1.0]) == [1.0]
 

@@ -18,7 +18,7 @@ every_moving_joint = pytest.mark.parametrize("joint", moving.values(), ids=movin
 
 def everything(joint: JointType, q: Any, v: Any) -> list[Any]:
     """Transform, motion subspace, bias, maps of the manifold and the part of a wrench that it bears."""
-    there = joint.retract(q, [0.5 * x for x in v])
+    there = joint.integrate(q, [0.5 * x for x in v])
     wrenches = [F.elements() for F in joint.constraint_wrench_subspace(q)]
     along = [sum(a * b for a, b in zip(F, SOME, strict=True)) for F in wrenches]
     return [
@@ -26,10 +26,10 @@ def everything(joint: JointType, q: Any, v: Any) -> list[Any]:
         *(x for column in joint.S(q).columns for x in column.elements()),
         *joint.bias(q, v).elements(),
         *joint.q_dot(q, v),
-        *joint.v_of(q, joint.q_dot(q, v)),
+        *joint.velocity_from_rate(q, joint.q_dot(q, v)),
         *there,
-        *joint.local(q, there),
-        *joint.principal(q),
+        *joint.difference(q, there),
+        *joint.canonical(q),
         joint.regularity(q),
         *(sum((a * F[k] for a, F in zip(along, wrenches, strict=True)), 0.0) for k in range(6)),  # whatever the basis
     ]

@@ -73,7 +73,7 @@ def test_a_hinge_with_another_transform_is_another_joint() -> None:
         for name, arguments in (("mass_matrix", (q,)), ("inverse_dynamics", (q, v, a)), ("forward_kinematics", (q,))):
             found, expected = getattr(robot, name)(*arguments), getattr(alone, name)(*arguments)
             assert np.max(np.abs(found - expected)) <= 1e-13 * max(1.0, float(np.max(np.abs(expected)))), (kind, name)
-        assert not kind.slides() and not kind.turns() and not kind.has_fixed_subspaces
+        assert not kind.commuting_translations() and not kind.commuting_rotations() and not kind.has_fixed_subspaces
         assert kind.reversed() == lw.joints.Reversed(kind)
 
 
@@ -84,7 +84,16 @@ def test_every_type_falls_back_where_its_transform_is_another() -> None:
         other = type(f"Other{kind.__name__}", (kind,), {"X": lambda self, q: Pose.identity()})
         for said in about_X:
             assert getattr(other, said) is getattr(JointType, said), (kind, said)
-        for said in ("q_dot", "v_of", "retract", "local", "zero", "normalize", "random", "unit_length"):
+        for said in (
+            "q_dot",
+            "velocity_from_rate",
+            "integrate",
+            "difference",
+            "zero",
+            "normalize",
+            "random",
+            "unit_length",
+        ):
             same = getattr(other, said) == getattr(kind, said)
             assert same, (kind, said)
         plain = type(f"Plain{kind.__name__}", (kind,), {})
@@ -98,12 +107,12 @@ def test_what_is_written_again_is_kept() -> None:
         def X(self, q: Any) -> Pose:
             return Crank.X(self, [0.5 * q[0]])
 
-        turns = Revolute.turns
+        turns = Revolute.commuting_rotations
 
     class Further(Slower):
         arm = 0.2
 
-    assert Further.turns is Revolute.turns and Further.S is JointType.S
+    assert Further.commuting_rotations is Revolute.commuting_rotations and Further.S is JointType.S
     assert Further.reversed is JointType.reversed
 
     class Base(JointType):
@@ -128,24 +137,24 @@ def test_other_rates_drop_what_was_said_of_the_old_ones() -> None:
             R = Floating.X(self, q).rotation
             return Floating.q_dot(self, q, [*R.inv_act(Vec3.of(v[:3])), *R.inv_act(Vec3.of(v[3:]))])
 
-        def v_of(self, q: Any, q_dot: Any) -> list[Any]:
-            R, v = Floating.X(self, q).rotation, Floating.v_of(self, q, q_dot)
+        def velocity_from_rate(self, q: Any, q_dot: Any) -> list[Any]:
+            R, v = Floating.X(self, q).rotation, Floating.velocity_from_rate(self, q, q_dot)
             return [*(R @ Vec3.of(v[:3])), *(R @ Vec3.of(v[3:]))]
 
-        def retract(self, q: Any, phi: Any) -> list[Any]:
+        def integrate(self, q: Any, phi: Any) -> list[Any]:
             R = Floating.X(self, q).rotation
-            return Floating.retract(self, q, [*R.inv_act(Vec3.of(phi[:3])), *R.inv_act(Vec3.of(phi[3:]))])
+            return Floating.integrate(self, q, [*R.inv_act(Vec3.of(phi[:3])), *R.inv_act(Vec3.of(phi[3:]))])
 
-        def local(self, q: Any, other: Any) -> list[Any]:
-            R, v = Floating.X(self, q).rotation, Floating.local(self, q, other)
+        def difference(self, q: Any, other: Any) -> list[Any]:
+            R, v = Floating.X(self, q).rotation, Floating.difference(self, q, other)
             return [*(R @ Vec3.of(v[:3])), *(R @ Vec3.of(v[3:]))]
 
-    report = lw.check_joint(InF(), samples=4)
+    report = lw.check_joint(InF(), num_samples=4)
     assert report.passed, str(report)
     assert not InF().has_fixed_subspaces and InF().is_floating
 
 
-@pytest.mark.parametrize("written", ["q_dot", "v_of", "retract", "local"])
+@pytest.mark.parametrize("written", ["q_dot", "velocity_from_rate", "integrate", "difference"])
 def test_an_inherited_map_does_not_fit_a_new_one(written: str) -> None:
     with pytest.raises(TypeError, match=rf"^Half: {written} is written and .* is not, and the one of Floating"):
         type("Half", (Floating,), {written: lambda self, q, x: list(x)})

@@ -172,7 +172,7 @@ def test_joints_with_a_fixed_subspace_are_screws(name: str) -> None:
         with mpmath.workdps(40):
             step = np.array(mpmath.expm(mpmath.matrix(generator.tolist())).tolist(), dtype=float)
         before = np.array(joint.X(q).elements(), dtype=float).reshape(4, 4)
-        after = np.array(joint.X(joint.retract(q, phi)).elements(), dtype=float)
+        after = np.array(joint.X(joint.integrate(q, phi)).elements(), dtype=float)
         assert_near(after, (before @ step).ravel(), times=16.0)
 
 

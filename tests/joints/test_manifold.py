@@ -41,7 +41,9 @@ LENGTHS = [0.0, 1e-12, 1e-8, 1e-4, 1.0, 3.0, math.pi - 1e-6, math.pi - 1e-8]
 def test_rates_and_velocities_are_inverse(joint: JointType, run: Any) -> None:
     samples = np.hstack([configurations(joint, 0), np.random.default_rng(1).normal(size=(SAMPLES, joint.nv))])
     nq = joint.nq
-    for result, x in zip(run(lambda x: joint.v_of(x[:nq], joint.q_dot(x[:nq], x[nq:])), samples), samples, strict=True):
+    for result, x in zip(
+        run(lambda x: joint.velocity_from_rate(x[:nq], joint.q_dot(x[:nq], x[nq:])), samples), samples, strict=True
+    ):
         assert_near(result, x[nq:], times=8.0)
     for result in run(lambda x: joint.q_dot(x[:nq], x[nq:]), samples):
         assert result.shape == (nq,)
@@ -50,13 +52,13 @@ def test_rates_and_velocities_are_inverse(joint: JointType, run: Any) -> None:
 @every_joint
 @every_scalar
 def test_rates_are_tangent_to_the_manifold(joint: JointType, run: Any) -> None:
-    """The rate of v_of's preimage is again itself: q_dot(v_of(q_dot(v))) = q_dot(v)."""
+    """The rate of velocity_from_rate's preimage is again itself: q_dot(velocity_from_rate(q_dot(v))) = q_dot(v)."""
     samples = np.hstack([configurations(joint, 0), np.random.default_rng(1).normal(size=(SAMPLES, joint.nv))])
     nq = joint.nq
 
     def function(x: list[Any]) -> list[Any]:
         rate = joint.q_dot(x[:nq], x[nq:])
-        return [*rate, *joint.q_dot(x[:nq], joint.v_of(x[:nq], rate))]
+        return [*rate, *joint.q_dot(x[:nq], joint.velocity_from_rate(x[:nq], rate))]
 
     for result in run(function, samples):
         one, other = np.split(result, 2)
@@ -68,7 +70,7 @@ def test_the_rate_is_the_derivative_of_a_step(joint: JointType) -> None:
     rng = np.random.default_rng(4)
     for q in configurations(joint, 2).tolist():
         v = rng.normal(size=joint.nv).tolist()
-        exact = differences(lambda phi, q=q: joint.retract(q, phi), [0.0] * joint.nv, v)
+        exact = differences(lambda phi, q=q: joint.integrate(q, phi), [0.0] * joint.nv, v)
         assert_near([float(x) for x in joint.q_dot(q, v)], [float(x) for x in exact], times=8.0)
 
 
@@ -79,7 +81,7 @@ def test_a_step_is_found_again(joint: JointType, run: Any) -> None:
     phi = steps(joint, LENGTHS)
     samples = np.hstack([configurations(joint, 5, len(phi)), phi])
     nq = joint.nq
-    results = run(lambda x: joint.local(x[:nq], joint.retract(x[:nq], x[nq:])), samples)
+    results = run(lambda x: joint.difference(x[:nq], joint.integrate(x[:nq], x[nq:])), samples)
     for result, step in zip(results, phi, strict=True):
         assert_near(result, step, times=32.0)
 
@@ -93,7 +95,7 @@ def test_a_difference_leads_there(joint: JointType, run: Any) -> None:
 
     def function(x: list[Any]) -> list[Any]:
         q, p = x[:nq], x[nq:]
-        return [*joint.X(joint.retract(q, joint.local(q, p))).elements(), *joint.X(p).elements()]
+        return [*joint.X(joint.integrate(q, joint.difference(q, p))).elements(), *joint.X(p).elements()]
 
     for result in run(function, samples):
         reached, wanted = np.split(result, 2)
@@ -107,10 +109,10 @@ def test_angles_are_counted_and_rotations_go_the_short_way(joint: JointType) -> 
         for k, unit in enumerate(joint.q_units):
             if unit == "rad":
                 turned = [x + 4.0 * math.pi * (i == k) for i, x in enumerate(q)]
-                phi = np.array(joint.local(q, turned))
+                phi = np.array(joint.difference(q, turned))
                 assert np.max(np.abs(np.array(joint.q_dot(q, phi.tolist())) - np.subtract(turned, q))) <= 64.0 * EPS
         for same in _same_rotations(joint, q):
-            assert_near(joint.local(q, same), np.zeros(joint.nv), times=8.0)
+            assert_near(joint.difference(q, same), np.zeros(joint.nv), times=8.0)
 
 
 def _same_rotations(joint: JointType, q: list[float]) -> list[list[float]]:
@@ -129,9 +131,9 @@ def _same_rotations(joint: JointType, q: list[float]) -> list[list[float]]:
 @every_scalar
 def test_no_step_and_no_difference(joint: JointType, run: Any) -> None:
     q = configurations(joint, 8)
-    for result in run(lambda q: joint.local(q, q), q):
+    for result in run(lambda q: joint.difference(q, q), q):
         assert_near(result, np.zeros(joint.nv), times=4.0)
-    for result, start in zip(run(lambda q: joint.retract(q, [0.0] * joint.nv), q), q, strict=True):
+    for result, start in zip(run(lambda q: joint.integrate(q, [0.0] * joint.nv), q), q, strict=True):
         assert_near(result, start, times=4.0)
 
 
@@ -146,7 +148,7 @@ def test_many_steps_stay_on_the_manifold(name: str, run: Any) -> None:
     def function(x: list[Any]) -> list[Any]:
         q = list(x[:nq])
         for _ in range(50):
-            q = joint.retract(q, x[nq:])
+            q = joint.integrate(q, x[nq:])
         return q
 
     for result in run(function, samples):
@@ -201,7 +203,7 @@ def test_the_distance_where_only_normalize_tells_of_the_manifold(run: Any) -> No
 @every_scalar
 def test_the_preferred_configuration_has_the_same_transform(joint: JointType, run: Any) -> None:
     for result in run(
-        lambda q: [*joint.X(joint.principal(q)).elements(), *joint.X(q).elements()], configurations(joint, 11)
+        lambda q: [*joint.X(joint.canonical(q)).elements(), *joint.X(q).elements()], configurations(joint, 11)
     ):
         one, other = np.split(result, 2)
         assert_near(one, other, times=8.0)
@@ -216,7 +218,7 @@ def test_derivatives_of_steps(joint: JointType, differentiate: Any, length: floa
     nq = joint.nq
 
     def function(x: list[Any]) -> list[Any]:
-        return joint.retract(x[:nq], x[nq:])
+        return joint.integrate(x[:nq], x[nq:])
 
     if not q:
         assert function([]) == []
@@ -231,11 +233,11 @@ def test_derivatives_of_steps(joint: JointType, differentiate: Any, length: floa
 @pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.25, math.pi - 1e-8])
 def test_derivatives_of_differences(joint: JointType, differentiate: Any, length: float) -> None:
     (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 13, 1).tolist()
-    p = q if length == 0.0 else [float(x) for x in joint.retract(q, phi)]
+    p = q if length == 0.0 else [float(x) for x in joint.integrate(q, phi)]
     nq = joint.nq
 
     def function(x: list[Any]) -> list[Any]:
-        return joint.local(x[:nq], x[nq:])
+        return joint.difference(x[:nq], x[nq:])
 
     if not q:
         assert function([]) == []

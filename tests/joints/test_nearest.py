@@ -15,7 +15,11 @@ from linkwork.joints.base.pose_inversion import least_squares, nearest
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.quaternion import translation_of_twist
 
-CLOSED = {name: joint for name, joint in OWN.items() if type(joint).q_of is not JointType.q_of}
+CLOSED = {
+    name: joint
+    for name, joint in OWN.items()
+    if type(joint).configuration_from_pose is not JointType.configuration_from_pose
+}
 SEARCHED = {name: joint for name, joint in EVERY.items() if name not in CLOSED}
 HALF_TURNS = [np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, 1.0, -1.0]), np.diag([-1.0, -1.0, 1.0]), np.eye(3)]
 
@@ -39,8 +43,12 @@ def moved(X: Pose, V: Motion) -> Pose:
 def everything(joint: JointType, numbers: Any) -> list[Any]:
     """q, v and gap of a pose and a twist."""
     X = pose(numbers)
-    q = joint.q_of(X)
-    return [*q, *joint.v_of_twist(q, Motion.of([0.3, -1.0, 2.0, 0.4, 1.1, 0.7])), *joint.gap(X).elements()]
+    q = joint.configuration_from_pose(X)
+    return [
+        *q,
+        *joint.velocity_from_twist(q, Motion.of([0.3, -1.0, 2.0, 0.4, 1.1, 0.7])),
+        *joint.pose_residual(X).elements(),
+    ]
 
 
 def test_every_kind_of_scalar_and_of_derivative_gives_the_same() -> None:
@@ -67,13 +75,13 @@ def test_the_gap_is_the_twist_to_first_order() -> None:
     rng, h = np.random.default_rng(1), 1e-6
     for name, joint in EVERY.items():
         X, V = pose(poses(joint, 2)[1]), Motion.of(rng.normal(size=6).tolist())
-        q = joint.q_of(X)
+        q = joint.configuration_from_pose(X)
         for F in joint.constraint_wrench_subspace(q):
-            ahead, behind = (joint.gap(moved(X, V * k)).dot(F) for k in (h, -h))
+            ahead, behind = (joint.pose_residual(moved(X, V * k)).dot(F) for k in (h, -h))
             assert abs((ahead - behind) / (2.0 * h) - V.dot(F)) <= 2e-7 * (1.0 + abs(V.dot(F))), name
         v = rng.normal(size=joint.nv).tolist()
         rate = [float(x) for x in joint.q_dot(q, v)]
-        found = [joint.q_of(moved(X, joint.S(q) @ v * k)) for k in (h, -h)]
+        found = [joint.configuration_from_pose(moved(X, joint.S(q) @ v * k)) for k in (h, -h)]
         assert np.allclose(np.subtract(*found) / (2.0 * h), rate, atol=1e-6), name
 
 
@@ -81,12 +89,12 @@ def test_the_gap_is_the_twist_to_first_order() -> None:
 def test_the_closed_form_is_what_the_contract_finds(kind: type[JointType]) -> None:
     """The same transform, the same velocities, and the same gap next to a pose of the joint."""
     joint = kind.example(np.random.default_rng(3))
-    X, q = pose(poses(joint, 2)[1]), joint.q_of(pose(poses(joint, 2)[1]))
+    X, q = pose(poses(joint, 2)[1]), joint.configuration_from_pose(pose(poses(joint, 2)[1]))
     found = nearest(joint, X)
     assert np.allclose(joint.X(found).elements(), X.elements(), atol=1e-12)
     V = Motion.of(np.random.default_rng(4).normal(size=6).tolist())
     S = [column.elements() for column in joint.S(q).columns]
-    assert np.allclose(joint.v_of_twist(q, V), least_squares(S, V.elements()), atol=1e-12)
+    assert np.allclose(joint.velocity_from_twist(q, V), least_squares(S, V.elements()), atol=1e-12)
 
 
 def test_no_pose_of_another_kind_is_a_zero() -> None:
@@ -99,9 +107,9 @@ def test_no_pose_of_another_kind_is_a_zero() -> None:
             X = pose(poses(joint, 2, k)[1]) @ Pose(
                 turn if k < 12 else far, Vec3(*(k % 2 * rng.normal(size=3)).tolist())
             )
-            q = joint.q_of(X)
+            q = joint.configuration_from_pose(X)
             missed = np.max(np.abs(np.subtract(joint.X(q).elements(), X.elements())))
-            told = [joint.gap(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
+            told = [joint.pose_residual(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
             assert np.max(np.abs(told), initial=0.0) >= 0.3 * missed - 1e-12, name
 
 
@@ -109,20 +117,24 @@ def test_what_the_search_does_not_reach_is_told_too() -> None:
     for name in ("composite-0", "helical"):
         joint = SEARCHED[name]
         X = pose(poses(joint, 2)[1]) @ Pose(Rotation.about(Vec3(1.0, 0.0, 0.0), np.pi), Vec3(0.1, 0.0, 0.0))
-        q = joint.q_of(X)
+        q = joint.configuration_from_pose(X)
         missed = np.max(np.abs(np.subtract(joint.X(q).elements(), X.elements())))
-        told = [joint.gap(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
+        told = [joint.pose_residual(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
         assert missed > 0.01 and np.max(np.abs(told)) >= 0.3 * missed, name
 
 
 def test_a_screw_counts_its_turns() -> None:
     screw = Screw((0.6, 0.0, 0.8), 0.05)
     for q in (0.3, 3.1, -9.0, 40.0):
-        assert screw.q_of(screw.X([q]))[0] == pytest.approx(q, abs=1e-12)
+        assert screw.configuration_from_pose(screw.X([q]))[0] == pytest.approx(q, abs=1e-12)
     without = Screw((0.0, 0.0, 1.0), 0.0)
-    assert without.q_of(without.X([1.0])) == Revolute((0.0, 0.0, 1.0)).q_of(without.X([1.0])) == [pytest.approx(1.0)]
+    assert (
+        without.configuration_from_pose(without.X([1.0]))
+        == Revolute((0.0, 0.0, 1.0)).configuration_from_pose(without.X([1.0]))
+        == [pytest.approx(1.0)]
+    )
     users = Helical(Vec3(0.0, 0.0, 1.0), 0.3)  # its transform alone, and more than a turn away
-    assert users.q_of(users.X([8.0]))[0] == pytest.approx(8.0, abs=1e-12)
+    assert users.configuration_from_pose(users.X([8.0]))[0] == pytest.approx(8.0, abs=1e-12)
 
 
 def test_gimbal_lock_has_angles() -> None:
@@ -132,16 +144,22 @@ def test_gimbal_lock_has_angles() -> None:
         lock = 0.0 if order[0] == order[2] else 0.5 * np.pi
         for off in (0.0, 1e-15, 1e-13, 1e-10, 1e-7):
             X = joint.X([0.4, lock + off, -1.3])
-            assert np.allclose(joint.X(joint.q_of(X)).elements(), X.elements(), rtol=0.0, atol=4e-15), (order, off)
+            assert np.allclose(
+                joint.X(joint.configuration_from_pose(X)).elements(), X.elements(), rtol=0.0, atol=4e-15
+            ), (order, off)
         at = np.array(joint.X([0.0, lock, 0.0]).elements()[:12])
-        assert np.isfinite(dual_jacobian(lambda x, joint=joint: joint.q_of(pose(x)), at)).all()
+        assert np.isfinite(dual_jacobian(lambda x, joint=joint: joint.configuration_from_pose(pose(x)), at)).all()
 
 
 def test_a_bare_type_finds_what_the_closed_form_says() -> None:
     """Everything that follows from the transform alone, of a type with closed forms."""
     joint = OWN["cylindrical-0"]
     other = bare(type(joint)(joint.axis))
-    plain = type("Plain", (type(other),), {"q_of": JointType.q_of, "gap": JointType.gap})(joint.axis)
+    plain = type(
+        "Plain",
+        (type(other),),
+        {"configuration_from_pose": JointType.configuration_from_pose, "pose_residual": JointType.pose_residual},
+    )(joint.axis)
     X = joint.X([0.7, 0.2])
-    assert np.allclose(plain.q_of(X), [0.7, 0.2], atol=1e-12)
-    assert np.allclose(plain.gap(X).elements(), 0.0, atol=1e-12)
+    assert np.allclose(plain.configuration_from_pose(X), [0.7, 0.2], atol=1e-12)
+    assert np.allclose(plain.pose_residual(X).elements(), 0.0, atol=1e-12)

@@ -64,8 +64,8 @@ def exact_local_rates(joint: JointType) -> list[list[float]]:
 
         def after(time: list[Any], q: list[float] = q, phi: list[float] = phi, v: list[float] = v) -> list[Any]:
             start = [Precise(a) for a in q]
-            moved = joint.retract(joint.retract(start, [Precise(a) for a in phi]), [time[0] * a for a in v])
-            return joint.local(start, moved)
+            moved = joint.integrate(joint.integrate(start, [Precise(a) for a in phi]), [time[0] * a for a in v])
+            return joint.difference(start, moved)
 
         found.append([float(d) for d in differences(after, [0.0], [1.0])])
     return found
@@ -115,11 +115,11 @@ def test_the_matrices_of_the_rates(joint: JointType, run: Any) -> None:
 
     def function(x: list[Any]) -> list[Any]:
         q, v, rate = x[:nq], x[nq : nq + nv], x[nq + nv :]
-        forward, backward = joint.q_dot_jacobian(q), joint.v_of_jacobian(q)
+        forward, backward = joint.q_dot_jacobian(q), joint.velocity_from_rate_jacobian(q)
         assert len(forward) == nq and all(len(row) == nv for row in forward)
         assert len(backward) == nv and all(len(row) == nq for row in backward)
         one = [*apply(forward, v), *apply(backward, rate), *apply(backward, apply(forward, v))]
-        return [*one, *joint.q_dot(q, v), *joint.v_of(q, rate), *v]
+        return [*one, *joint.q_dot(q, v), *joint.velocity_from_rate(q, rate), *v]
 
     for result in run(function, samples):
         one, other = np.split(result, 2)
@@ -129,12 +129,12 @@ def test_the_matrices_of_the_rates(joint: JointType, run: Any) -> None:
 @every_joint
 @every_scalar
 def test_the_adjoint_keeps_the_power(joint: JointType, run: Any) -> None:
-    """⟨v_of_adjoint(f), q̇⟩ = ⟨f, v_of(q̇)⟩ for every q̇."""
+    """⟨velocity_from_rate_adjoint(f), q̇⟩ = ⟨f, velocity_from_rate(q̇)⟩ for every q̇."""
     samples, nq, nv = draw(joint, joint.nv, joint.nq), joint.nq, joint.nv
 
     def function(x: list[Any]) -> list[Any]:
         q, f, rate = x[:nq], x[nq : nq + nv], x[nq + nv :]
-        pairs = ((joint.v_of_adjoint(q, f), rate), (f, joint.v_of(q, rate)))
+        pairs = ((joint.velocity_from_rate_adjoint(q, f), rate), (f, joint.velocity_from_rate(q, rate)))
         return [sum((a * b for a, b in zip(*pair, strict=True)), 0.0) for pair in pairs]
 
     for one, other in run(function, samples):
@@ -149,7 +149,7 @@ def test_the_rate_of_the_local_coordinates(joint: JointType, run: Any) -> None:
 
     def function(x: list[Any]) -> list[Any]:
         q, phi, v = x[:nq], [0.5 * a for a in x[nq : nq + nv]], x[nq + nv :]
-        return [*joint.local_rate(q, joint.retract(q, phi), v), *joint.local_rate(q, q, v)]
+        return [*joint.difference_rate(q, joint.integrate(q, phi), v), *joint.difference_rate(q, q, v)]
 
     for result, x, exact in zip(run(function, samples), samples, exact_local_rates(joint), strict=True):
         assert_near(result[:nv], exact, times=32.0)

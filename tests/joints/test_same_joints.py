@@ -164,10 +164,10 @@ def test_euler_angles_are_turns_about_axes_that_turn_along(order: str) -> None:
     for q in draw(joint, 1):
         expected = about(order[0], q[0]) @ about(order[1], q[1]) @ about(order[2], q[2])
         assert_near(matrix(joint.X(q))[:3, :3], expected, times=4.0)
-        found = joint.principal(q)
+        found = joint.canonical(q)
         low, high = (0.0, math.pi) if order[0] == order[2] else (-math.pi / 2.0, math.pi / 2.0)
         assert low <= found[1] <= high and abs(found[0]) <= math.pi and abs(found[2]) <= math.pi
-        assert_near(joint.principal(found), found, times=4.0)
+        assert_near(joint.canonical(found), found, times=4.0)
         singular = np.linalg.svd(subspace(joint, q)[:3], compute_uv=False)
         assert abs(np.prod(singular) - joint.regularity(q)) <= 1e-14  # |det S| is |cos β| or |sin β|
 
@@ -180,7 +180,7 @@ def test_modified_rodrigues_parameters_are_tan_of_a_quarter_of_the_angle() -> No
         q = (math.tan(angle / 4.0) * axis).tolist()
         expected = Rotation.about(Vec3.of(axis.tolist()), angle)
         assert_near(np.array(joint.X(q).rotation.rows(), dtype=float), np.array(expected.rows()), times=8.0)
-        preferred = np.array(joint.principal(q))
+        preferred = np.array(joint.canonical(q))
         assert np.linalg.norm(preferred) <= 1.0 + 1e-15
         short = math.tan((angle if angle <= math.pi else angle - 2.0 * math.pi) / 4.0) * axis
         assert_near(preferred, short, times=16.0)
@@ -192,7 +192,7 @@ def test_a_motion_through_whole_turns_stays_away_from_the_singularity() -> None:
     for joint in (SphericalMRP(), FloatingMRP()):
         q, switched = joint.zero(), 0
         for _ in range(100):
-            after = joint.retract(q, [0.3, 0.1, -0.2, *[0.0] * (joint.nv - 3)])
+            after = joint.integrate(q, [0.3, 0.1, -0.2, *[0.0] * (joint.nv - 3)])
             switched += math.dist(q[:3], after[:3]) > 1.0
             q = after
             assert np.linalg.norm(q[:3]) <= 1.0 and joint.regularity(q) >= 0.5
@@ -232,8 +232,8 @@ def test_the_other_way_round(joint: JointType) -> None:
         found = np.array(back.bias(one, v).elements(), dtype=float)
         assert_near(found, expected, times=32.0, scale=1.0 + np.dot(v, v))
         assert_near(back.q_dot(one, v), joint.q_dot(one, v), times=4.0)
-        assert_near(back.retract(one, phi), joint.retract(one, phi), times=4.0)
-        assert_near(back.local(one, other), joint.local(one, other), times=4.0)
+        assert_near(back.integrate(one, phi), joint.integrate(one, phi), times=4.0)
+        assert_near(back.difference(one, other), joint.difference(one, other), times=4.0)
 
 
 def test_every_type_can_be_reversed() -> None:
@@ -255,9 +255,9 @@ def test_the_scalar_of_a_quaternion_may_be_last(kind: Any) -> None:
         v = rng.normal(size=first.nv).tolist()
         assert matrix(last.X(rolled(one))).tolist() == matrix(first.X(one)).tolist()
         assert last.q_dot(rolled(one), v) == rolled(first.q_dot(one, v))
-        assert last.v_of(rolled(one), rolled(other)) == first.v_of(one, other)
-        assert last.retract(rolled(one), v) == rolled(first.retract(one, v))
-        assert last.local(rolled(one), rolled(other)) == first.local(one, other)
+        assert last.velocity_from_rate(rolled(one), rolled(other)) == first.velocity_from_rate(one, other)
+        assert last.integrate(rolled(one), v) == rolled(first.integrate(one, v))
+        assert last.difference(rolled(one), rolled(other)) == first.difference(one, other)
         assert last.normalize(rolled([2.0 * x for x in one])) == rolled(first.normalize([2.0 * x for x in one]))
 
 

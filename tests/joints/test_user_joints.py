@@ -158,7 +158,7 @@ def test_a_ball_joints_subspace_is_derived_along_its_own_rate() -> None:
         assert_near(list(column.elements()), np.eye(6)[k], times=4.0)
     v = [0.3, -1.1, 0.6]
     assert_near(list(Ball().bias(q, v).elements()), np.zeros(6), times=8.0)
-    rate = [float(x) for x in differences(lambda phi: Ball().retract(q, phi), [0.0] * 3, v)]
+    rate = [float(x) for x in differences(lambda phi: Ball().integrate(q, phi), [0.0] * 3, v)]
     assert_near([float(x) for x in Ball().q_dot(q, v)], rate, times=4.0)
 
 
@@ -184,9 +184,9 @@ Q, V = [1.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3]
     ("method", "missing", "arguments"),
     [
         ("q_dot", "q_dot", (Q, V)),
-        ("v_of", "v_of", (Q, Q)),
-        ("retract", "retract", (Q, V)),
-        ("local", "local", (Q, Q)),
+        ("velocity_from_rate", "velocity_from_rate", (Q, Q)),
+        ("integrate", "integrate", (Q, V)),
+        ("difference", "difference", (Q, Q)),
         ("S", "q_dot", (Q,)),
         ("bias", "q_dot", (Q, V)),
         ("constraint_wrench_subspace", "q_dot", (Q,)),
@@ -270,10 +270,10 @@ def test_an_example_is_for_random_trees_alone() -> None:
 
 def test_defaults_where_rate_and_velocity_are_one() -> None:
     q, p = [0.3, -0.9], [1.0, 2.0]
-    assert SWIVEL.q_dot(q, p) == SWIVEL.v_of(q, p) == p
-    assert SWIVEL.retract(q, p) == [1.3, 1.1]
-    assert SWIVEL.local(q, p) == [0.7, 2.9]
+    assert SWIVEL.q_dot(q, p) == SWIVEL.velocity_from_rate(q, p) == p
+    assert SWIVEL.integrate(q, p) == [1.3, 1.1]
+    assert SWIVEL.difference(q, p) == [0.7, 2.9]
     assert SWIVEL.zero() == [0.0, 0.0]
-    assert SWIVEL.normalize(q) == SWIVEL.principal(q) == q
+    assert SWIVEL.normalize(q) == SWIVEL.canonical(q) == q
     assert (SWIVEL.has_fixed_subspaces, SWIVEL.is_floating, SWIVEL.num_constraints) == (False, False, 4)
     assert Swivel.type_name() == "swivel"

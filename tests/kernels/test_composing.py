@@ -217,7 +217,7 @@ def test_what_is_wrong_is_told_as_for_numbers(what: str) -> None:
 
 
 def test_methods_inside_a_loop() -> None:
-    """Damped inverse kinematics: compiled, on floats, and uncompiled on a batch, which takes as many steps."""
+    """Damped inverse kinematics: compiled, on floats, and call_python on a batch, which takes as many steps."""
     frame, eye = ARM.frames[-1], np.eye(6)
 
     @lw.compile(q=7, target=(4, 4))
@@ -229,7 +229,7 @@ def test_methods_inside_a_loop() -> None:
         def away(q: Any) -> Any:
             return np.linalg.norm(lw.pose_difference(ARM.pose(q, frame), target)) > 1e-8
 
-        found = lw.while_loop(away, step, q, at_most=50)
+        found = lw.while_loop(away, step, q, max_iterations=50)
         return found.state, found.iterations
 
     goal = state(ARM.tree, size=4)[0]
@@ -238,7 +238,10 @@ def test_methods_inside_a_loop() -> None:
     solution, iterations = reach(start, target)
     assert np.abs(ARM.pose(solution, frame) - target).max() < 1e-7
     assert (iterations > 1).all() and (iterations < 50).all()
-    on_batch, on_floats = reach.uncompiled(start, target), [reach.function(*x) for x in zip(start, target, strict=True)]
+    on_batch, on_floats = (
+        reach.call_python(start, target),
+        [reach.function(*x) for x in zip(start, target, strict=True)],
+    )
     for found in (on_batch, [np.array(x) for x in zip(*on_floats, strict=True)]):
         assert np.array_equal(found[1], iterations)
         assert np.abs(found[0] - solution).max() < 1e-9

@@ -37,7 +37,7 @@ MORE = (
     ("What `Robot.base_parameters` gives", BaseParameters, {}),
     ("What `Robot.integrability` gives", Integrability, {}),
     ("What `Robot.mobility` gives", Mobility, {}),
-    ("Minimal coordinates, what `Robot.minimal` gives", MinimalCoordinates, {}),
+    ("Minimal coordinates, what `Robot.minimal_coordinates` gives", MinimalCoordinates, {}),
     ("What `check_joint` gives, `linkwork.JointReport`", lw.JointReport, {}),
 )
 COLUMNS = "| method | takes | gives | units | |\n|---|---|---|---|---|\n"
@@ -105,7 +105,9 @@ def reference() -> str:
         tables += names(title, others(kind, rows), "method or property")
     types = {kind.__name__: kind for kind in lw.joints.ALL}
     tables += names("Joint types, `linkwork.joints`", types, "type")
-    kinds = {kind.__name__: kind for kind in (lw.constraints.Constraint, lw.constraints.Asking, *lw.constraints.ALL)}
+    kinds = {
+        kind.__name__: kind for kind in (lw.constraints.Constraint, lw.constraints.StateQuery, *lw.constraints.ALL)
+    }
     tables += names("Constraints, `linkwork.constraints`", kinds)
     elements = {kind.__name__: kind for kind in (lw.force_elements.ForceElement, *lw.force_elements.ALL)}
     tables += names("Force elements, `linkwork.force_elements`", elements)

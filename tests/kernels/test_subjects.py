@@ -134,14 +134,14 @@ class Circle(JointType):
     def q_dot(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         return [q[1] * v[0], -q[0] * v[0]]
 
-    def v_of(self, q: Sequence[Any], q_dot: Sequence[Any]) -> list[Any]:
+    def velocity_from_rate(self, q: Sequence[Any], q_dot: Sequence[Any]) -> list[Any]:
         return [q[1] * q_dot[0] - q[0] * q_dot[1]]
 
-    def retract(self, q: Sequence[Any], phi: Sequence[Any]) -> list[Any]:
+    def integrate(self, q: Sequence[Any], phi: Sequence[Any]) -> list[Any]:
         s, c = lw.expr.sin(phi[0]), lw.expr.cos(phi[0])
         return [q[0] * c + q[1] * s, q[1] * c - q[0] * s]
 
-    def local(self, q: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    def difference(self, q: Sequence[Any], other: Sequence[Any]) -> list[Any]:
         return [lw.expr.atan2(other[0] * q[1] - other[1] * q[0], other[1] * q[1] + other[0] * q[0])]
 
     def zero(self) -> list[float]:

@@ -72,8 +72,8 @@ def test_opposite_questions(sample):
     """A seen from B and B seen from A, in the same axes at the same point: twists and Jacobians are opposite."""
     q, v, _, _, f = sample
     for B, A in PAIRS:
-        there = f.twist(q, v, B, relative_to=A, at="tool2", expressed_in="body0")
-        back = f.twist(q, v, A, relative_to=B, at="tool2", expressed_in="body0")
+        there = f.twist(q, v, B, relative_to=A, point="tool2", expressed_in="body0")
+        back = f.twist(q, v, A, relative_to=B, point="tool2", expressed_in="body0")
         assert_close(there, -back, 1e-13, f"{B}, {A}", core=1)
 
 

@@ -178,7 +178,7 @@ def ring(
     one, other = found
     v = one.feasible(seed)
     V = KinematicState(one.tree, one.q, v.tolist()).between("M", "F").twist
-    rates = [*split(one.tree, v), types[3].v_of_twist(q[3], V)]
+    rates = [*split(one.tree, v), types[3].velocity_from_twist(q[3], V)]
     return found, [v, np.array(placed(other.tree.v_slices, other.tree, rates))], q
 
 

@@ -34,7 +34,7 @@ def test_freudensteins_linkage_over_the_full_turn():
     expected = freudenstein(angle)
     for way in (0, 1):
         guess = np.stack([-angle, 0.0 * angle, -expected[:, way] + 0.2], axis=-1)
-        guess[:, 1] = robot.follow({"crank": -angle}, start=[0.0, *_knee(way), 0.0]).q[:, 1] if way else 0.0
+        guess[:, 1] = robot.drive_mechanism({"crank": -angle}, start=[0.0, *_knee(way), 0.0]).q[:, 1] if way else 0.0
         found = robot.assemble(guess, hold={"crank": -angle})
         assert found.assembled.all() and (found.status == "assembled").all()
         assert found.error.max() < 1e-13
@@ -97,7 +97,7 @@ def test_limits_are_kept_or_it_says_no():
     assert set(found.status[~found.assembled]) == {"at limits"}
     i = int(np.flatnonzero(~possible)[0])
     assert "'rocker'" in found.explain(i) and "limits" in found.explain(i)
-    assert bounded.assemble(guess, hold={"crank": -angle}, limits=False).assembled.all()
+    assert bounded.assemble(guess, hold={"crank": -angle}, position_limits=False).assembled.all()
     assert free.assemble(guess, hold={"crank": -angle}).assembled.all()
     with pytest.raises(ValueError, match=r"joint 'rocker' = 0.3 is beyond its limits \[-2, -1.4\]"):
         bounded.assemble(hold={"rocker": [-1.5, 0.3]})
@@ -136,7 +136,7 @@ def test_bad_calls_are_refused_by_name():
         ({"hold": {"crank": 0.0}, "prefer": {"crank": 0.0}}, "is held, so nothing else"),
         ({"weights": [1.0, 0.0, 1.0]}, "weights: expected numbers > 0, got 0"),
         ({"tolerance": 0.0}, "tolerance: expected a positive number"),
-        ({"at_most": 0}, "at_most: expected how many starts"),
+        ({"max_starts": 0}, "max_starts: expected how many starts"),
         ({"time": "now"}, r"time: expected an array of finite numbers \[s\]"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -164,7 +164,7 @@ def test_a_state_does_not_depend_on_its_neighbours():
         alone = robot.assemble(guess[i], hold={"rocker": rocker[i]}, check=False)
         np.testing.assert_array_equal(alone.q, together.q[i])
         assert alone.status == together.status[i] and alone.assembled == together.assembled[i]
-    grid = robot.assemble(hold={"crank": angle.reshape(37, 1)}, guess=guess[:2])
+    grid = robot.assemble(hold={"crank": angle.reshape(37, 1)}, q_init=guess[:2])
     assert grid.q.shape == (37, 2, 3) and grid.assembled.all()
     assert robot.assemble(np.zeros((0, 3))).q.shape == (0, 3)
     redundant = fourbars(1).with_loop("again", robot.constraints["pin"].joint, "end1", "tip1")
@@ -266,14 +266,16 @@ def test_joints_that_close_loops_keep_their_bounds() -> None:
     """Of a four-bar's two assemblies one is within the bounds of its pin; where none is, that is said."""
     free = fourbars(1).without_constraints()
     found = free.with_loop("pin", HINGE, "tip1", "end1").branches(hold={"A0": -1.0})
-    angles = [float(free.with_loop("pin", HINGE, "tip1", "end1").loops["pin"].q_of(q)[0]) for q in found.q]
+    angles = [
+        float(free.with_loop("pin", HINGE, "tip1", "end1").loops["pin"].configuration_from_pose(q)[0]) for q in found.q
+    ]
     assert len(angles) == 2 and abs(angles[0] - angles[1]) > 0.1
     for angle in angles:
         bounded = free.with_loop("pin", HINGE, "tip1", "end1", lower=angle - 0.05, upper=angle + 0.05)
         q = bounded.assemble(hold={"A0": -1.0}).q
-        assert abs(bounded.loops["pin"].q_of(q)[0] - angle) < 0.05
+        assert abs(bounded.loops["pin"].configuration_from_pose(q)[0] - angle) < 0.05
     nowhere = free.with_loop("pin", HINGE, "tip1", "end1", lower=max(angles) + 0.1, upper=max(angles) + 0.2)
     with pytest.raises(lw.errors.AssemblyError, match=r"closes only with 'pin'.*beyond"):
         nowhere.assemble(hold={"A0": -1.0})
     assert not nowhere.assemble(hold={"A0": [-1.0, -1.0]}, check=False).assembled.any()
-    assert bool(nowhere.assemble(hold={"A0": -1.0}, limits=False).assembled)
+    assert bool(nowhere.assemble(hold={"A0": -1.0}, position_limits=False).assembled)

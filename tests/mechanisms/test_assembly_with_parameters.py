@@ -21,7 +21,10 @@ def test_assembly_with_other_numbers_is_that_of_the_robot_with_them():
         assert found.sign == other.assemble(guess, hold={"A": 0.8}).sign and "is assembled" in found.explain()
         angles = np.linspace(0.8, 1.6, 5)
         rates = {"velocity": {"A": 2.0}, "acceleration": {"A": 3.0}}
-        way, known = robot.follow({"A": angles}, guess, parameters=numbers, **rates), other.follow({"A": angles}, guess)
+        way, known = (
+            robot.drive_mechanism({"A": angles}, guess, parameters=numbers, **rates),
+            other.drive_mechanism({"A": angles}, guess),
+        )
         assert np.abs(way.q - known.q).max() < 1e-8
         left = other.constraint_jacobian(way.q) @ way.v[..., None]
         assert np.abs(left).max() < 1e-9
@@ -44,7 +47,7 @@ def test_velocities_and_accelerations_along_a_motion_are_its_rates():
     robot, h, omega, alpha = four_bar("C"), 1e-3, 3.0, 5.0
     t = h * np.arange(-3, 4)
     angles = 0.8 + omega * t + 0.5 * alpha * t * t
-    found = robot.follow({"A": angles}, velocity={"A": omega + alpha * t}, acceleration={"A": alpha})
+    found = robot.drive_mechanism({"A": angles}, velocity={"A": omega + alpha * t}, acceleration={"A": alpha})
     q = found.q
     rate = (q[1] - 8.0 * q[2] + 8.0 * q[4] - q[5]) / (12.0 * h)
     bend = (-q[1] + 16.0 * q[2] - 30.0 * q[3] + 16.0 * q[4] - q[5]) / (12.0 * h * h)
@@ -53,8 +56,8 @@ def test_velocities_and_accelerations_along_a_motion_are_its_rates():
     tau, forces, _ = robot.constrained_inverse_dynamics(q, found.v, found.a, actuators="A")
     a, again = robot.constrained_forward_dynamics(q, found.v, tau)
     assert np.abs(a - found.a).max() < 1e-8 and np.abs(again - forces).max() < 1e-8
-    still = robot.follow({"A": angles})
+    still = robot.drive_mechanism({"A": angles})
     assert not still.v.any() and np.isfinite(still.a).all()
     for wrong, error in (({"B": 1.0}, ValueError), ({"A": [1.0, 2.0]}, ValueError), ([1.0], TypeError)):
-        with pytest.raises(error, match="follow: velocity"):
-            robot.follow({"A": angles}, velocity=wrong)
+        with pytest.raises(error, match="drive_mechanism: velocity"):
+            robot.drive_mechanism({"A": angles}, velocity=wrong)

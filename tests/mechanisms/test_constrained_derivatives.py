@@ -145,7 +145,7 @@ def test_linear_system_is_that_of_the_constrained_robot():
         faster = speed + 0.01 * robot.forward_dynamics(there, speed, tau)
         return [np.concatenate([there + 0.01 * faster, faster])]
 
-    A, _ = robot.linearize(q, v, tau, step=0.01)
+    A, _ = robot.linearize(q, v, tau, dt=0.01)
     np.testing.assert_allclose(A, differences(stepped, 2 * n)[0], rtol=0, atol=1e-7)
 
 

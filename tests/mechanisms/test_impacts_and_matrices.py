@@ -78,13 +78,13 @@ def test_forces_are_unique_where_nothing_else_does_the_same():
     G = robot.constraint_jacobian(q)
     expected = np.abs(G).max(axis=1) > 1e-12
     assert expected.sum() == 2
-    np.testing.assert_array_equal(robot.unique_forces(q), expected)
+    np.testing.assert_array_equal(robot.determinate_constraint_forces(q), expected)
     robot, q, _ = standing(doubled=True)  # the first foot's rows are told, the others' are shared
     G = robot.constraint_jacobian(q)
     null = np.linalg.svd(G.T)[2][np.linalg.matrix_rank(G) :]
-    np.testing.assert_array_equal(robot.unique_forces(q), np.abs(null).max(axis=0) < 1e-9)
-    assert robot.unique_forces(q).sum() == 3
-    np.testing.assert_allclose(robot.constraint_force_ambiguity(np.stack([q, q]))[1, 3:], 0.5, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(robot.determinate_constraint_forces(q), np.abs(null).max(axis=0) < 1e-9)
+    assert robot.determinate_constraint_forces(q).sum() == 3
+    np.testing.assert_allclose(robot.constraint_force_indeterminacy(np.stack([q, q]))[1, 3:], 0.5, rtol=0, atol=1e-6)
 
 
 def test_energy_changes_by_the_power_of_joints_wrenches_and_constraints():
@@ -103,7 +103,7 @@ def test_energy_changes_by_the_power_of_joints_wrenches_and_constraints():
         power = robot.constraint_power(q, v, tau, wrenches={frame: w}, **given)
         np.testing.assert_allclose(rate, joints + outside + power, rtol=0, atol=1e-6 * max(1.0, abs(power)))
         np.testing.assert_allclose(power, forces @ robot.constraint_jacobian(q, **given) @ v, rtol=0, atol=1e-10)
-        if not any(constraint.timed for constraint in robot.constraints):
+        if not any(constraint.time_dependent for constraint in robot.constraints):
             assert abs(power) < 1e-11 * np.abs(forces).max()
         else:
             assert abs(power) > 1e-3 and time
@@ -146,7 +146,7 @@ def test_equilibria_are_found_or_it_is_said_why_not():
     assert np.abs(robot.forward_dynamics(pushed.q, np.zeros(3), -tau)).max() < 1e-9
     none = robot.equilibrium(q, tau=[1e3, 0.0, 0.0])
     assert not none and none.status == "no equilibrium nearby"
-    few = robot.equilibrium(q, steps=1)
+    few = robot.equilibrium(q, max_iterations=1)
     assert not few and few.status == "too many steps"
     with pytest.raises(ValueError, match="q0"):
         robot.equilibrium(np.zeros(4))

@@ -38,14 +38,14 @@ def dimensions(report):
 @pytest.mark.parametrize(
     ("robot", "constraints", "q", "growth"),
     [
-        (planar(), [lw.Skate("body")], HERE, (2, 3)),
+        (planar(), [lw.KnifeEdge("body")], HERE, (2, 3)),
         (planar(), [lw.Pfaffian("skate", lambda k: k.twist("body", expressed_in="body")[4])], HERE, (2, 3)),
         (planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0))), [lw.Rolling("wheel", radius=0.1)], [*HERE, 0.4], (2, 3, 4)),
         (free(), [lw.Rolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 4, 5)),
         (free(), [lw.BallRolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 5)),
         (free(), [lw.NoSlip("body", "body.z")], [1, 0, 0, 0, 0.1, 0.2, 0.4], (5, 6)),
         (planar(*CAR).with_frame("axle", "trailer", (-1.2, 0, 0)),
-         [lw.Skate("body"), lw.Skate("front"), lw.Skate("axle")], [*HERE, 0.2, 0.1], (2, 3, 4, 5)),
+         [lw.KnifeEdge("body"), lw.KnifeEdge("front"), lw.KnifeEdge("axle")], [*HERE, 0.2, 0.1], (2, 3, 4, 5)),
     ],
     ids=["skate", "function", "coin", "disc", "ball", "arrow", "car"],
 )  # fmt: skip
@@ -156,7 +156,7 @@ def test_loops_and_velocities_together():
 
 
 def test_bad_questions_are_refused():
-    robot = planar().with_constraints(lw.Skate("body"))
+    robot = planar().with_constraints(lw.KnifeEdge("body"))
     for q in (HERE[:2], [0.0, np.nan, 0.0], np.zeros((2, 3)), "here"):
         with pytest.raises((ValueError, TypeError), match="integrability: q"):
             robot.integrability(q)

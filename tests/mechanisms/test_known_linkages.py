@@ -172,8 +172,8 @@ def test_welds_and_balls_are_loops_of_joints():
     X = robot.pose(q, "grip")
     there = robot.with_frame("socket", "world", X)
     for own, joint in (
-        (lw.Weld("grip", at=X), lw.joints.Fixed()),
-        (lw.Ball("grip", at=X[:3, 3]), lw.joints.Spherical()),
+        (lw.Weld("grip", pose=X), lw.joints.Fixed()),
+        (lw.Ball("grip", point=X[:3, 3]), lw.joints.Spherical()),
         (lw.Parallel("socket.z", "grip.z"), None),
         (lw.PointOnLine("grip", "socket.z"), None),
     ):

@@ -62,7 +62,7 @@ def test_mobility_is_told_by_name():
 
 def rows_of(robot):
     """The constraint of each row."""
-    return [c for c in robot.constraints for _ in c.row_names]
+    return [c for c in robot.constraints for _ in c.component_names]
 
 
 def runge_kutta(a, robot, q, v, h):
@@ -280,7 +280,7 @@ def test_bicycle_is_the_benchmarks():
 
 def test_bicycle_has_the_published_eigenvalues():
     bicycle = Linearised()
-    ride = bicycle.robot.minimal(at=bicycle.q, speeds=["drifting.wx", "steer", "rear_axle"])
+    ride = bicycle.robot.minimal_coordinates(q=bicycle.q, speeds=["drifting.wx", "steer", "rear_axle"])
     at = ride.coordinates_of(bicycle.q)
     for speed in range(11):
         A, _ = bicycle.matrices(float(speed))

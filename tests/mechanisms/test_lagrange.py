@@ -53,7 +53,7 @@ def lagrange():
 
 def test_accelerations_and_multipliers_are_those_of_sympy():
     robot, system, rng = spatial_slider_crank(), lagrange(), np.random.default_rng(0)
-    minimal = robot.minimal("crank", at=robot.mobility([0.5, 1.0]).q)
+    minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.5, 1.0]).q)
     assert robot.mobility(minimal.at).dof == 1
     for angle in (0.5, 1.4, 2.6, -1.9):
         q, v = minimal.expand([angle], rng.normal(size=1))

@@ -51,7 +51,7 @@ def test_reduced_dynamics_is_that_of_multipliers():
         (coin(), np.array([0.3, -0.2, RADIUS, 0.4, 0.0, 0.2]), None),
     ]
     for robot, q, names in cases:
-        minimal = robot.minimal(names, at=q)
+        minimal = robot.minimal_coordinates(names, q=q)
         y = minimal.coordinates_of(minimal.at) + 0.05 * rng.normal(size=(5, len(minimal.independent)))
         u, u_dot = rng.normal(size=(2, 5, minimal.dof))
         tau = rng.normal(size=(5, robot.nv))
@@ -85,7 +85,7 @@ def test_explicit_map_and_its_rate():
         (bennett(), bennett_angles(1.1), ["theta2"]),
         (floating_coin(), [1, 0, 0, 0, 0, 0, RADIUS], None),
     ):
-        minimal = robot.minimal(names, at=q)
+        minimal = robot.minimal_coordinates(names, q=q)
         y, u = minimal.coordinates_of(minimal.at), np.linspace(0.5, 1.0, minimal.dof)
         q, v = minimal.expand(y, u)
 
@@ -100,7 +100,7 @@ def test_explicit_map_and_its_rate():
 
 def test_coordinates_follow_a_driver_through_a_turn():
     robot = linkage()
-    minimal = robot.minimal("crank", at=robot.mobility([0.4, 1.0, -1.0]).q)
+    minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.4, 1.0, -1.0]).q)
     y = np.linspace(-np.pi, np.pi, 41)[:, None]
     q = minimal.expand(y)
     assert np.abs(robot.constraint_error(q)).max() < 1e-12
@@ -108,7 +108,7 @@ def test_coordinates_follow_a_driver_through_a_turn():
     near = minimal.expand(y + 0.01, near=q)
     assert np.abs(near - q).max() < 0.1
     with pytest.raises(ValueError, match=r"no configuration with coordinates rocker 2\.5.*'pin: "):
-        robot.minimal("rocker", at=minimal.at).expand([2.5])
+        robot.minimal_coordinates("rocker", q=minimal.at).expand([2.5])
     with pytest.raises(ValueError, match=r"y: expected an array of shape \(\.\.\., 1\), of crank; got shape \(2,\)"):
         minimal.expand([0.0, 0.0])
     with pytest.raises(ValueError, match="not finite"):
@@ -117,7 +117,7 @@ def test_coordinates_follow_a_driver_through_a_turn():
 
 def test_coordinates_of_a_floating_joint_in_part():
     robot = floating_coin()
-    minimal = robot.minimal(at=[1, 0, 0, 0, 0, 0, RADIUS])
+    minimal = robot.minimal_coordinates(q=[1, 0, 0, 0, 0, 0, RADIUS])
     assert minimal.dof == 3 and len(minimal.independent) == 5 and set(minimal.speeds) < set(minimal.independent)
     y = minimal.coordinates_of(minimal.at) + np.linspace(0.1, 0.5, 5)
     q = minimal.expand(y)
@@ -127,7 +127,7 @@ def test_coordinates_of_a_floating_joint_in_part():
 
 def test_linearisation_is_that_of_finite_differences():
     robot = linkage()
-    minimal = robot.minimal("crank", at=robot.mobility([0.4, 1.0, -1.0]).q)
+    minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.4, 1.0, -1.0]).q)
     tau = np.array([0.3, -0.2, 0.5])
     y, u = minimal.coordinates_of(minimal.at), np.array([0.7])
     A, B = minimal.linearize(y, u, tau)
@@ -139,12 +139,12 @@ def test_linearisation_is_that_of_finite_differences():
 
     many = fourbars(3)
     q, _ = parallel(many, 0.7)
-    A, _ = many.minimal("A0", at=q).linearize([-0.7], [0.0])
+    A, _ = many.minimal_coordinates("A0", q=q).linearize([-0.7], [0.0])
     expected = slope(lambda t: pendulum_acceleration(3, t), 0.7)
     np.testing.assert_allclose(A, [[0, 1], [expected, 0]], atol=1e-9)
 
     disc = floating_coin()  # in the tangent space, where velocities are no rates of coordinates
-    free = disc.minimal(at=[1, 0, 0, 0, 0, 0, RADIUS])
+    free = disc.minimal_coordinates(q=[1, 0, 0, 0, 0, 0, RADIUS])
     y = free.coordinates_of(free.at) + np.linspace(0.1, 0.5, 5)
     u = np.array([0.5, 2.0, -0.4])
     q, v = free.expand(y, u)
@@ -174,8 +174,8 @@ def _apart(robot, moved, q, v, time=1e-4):
 def test_rolling_coin_is_stable_above_the_known_speed():
     """A λ² (A + m r²) = A m g r − C (C + m r²) Ω²: stable where v² > g r/3."""
     robot = coin()
-    minimal = robot.minimal(
-        ["x", "y", "yaw", "lean", "spin"], at=[0, 0, RADIUS, 0, 0, 0], speeds=["yaw", "lean", "spin"]
+    minimal = robot.minimal_coordinates(
+        ["x", "y", "yaw", "lean", "spin"], q=[0, 0, RADIUS, 0, 0, 0], speeds=["yaw", "lean", "spin"]
     )
     assert minimal.dof == 3 and minimal.dependent == ("z",)
     across, along = RADIUS**2 / 4, RADIUS**2 / 2
@@ -192,7 +192,7 @@ def test_constraints_that_move_by_themselves():
         lw.constraints.Holonomic("drive", lambda k: k.q("crank") - 0.3 * k.time**2 - 0.4)
     )
     at = swung.mobility([0.4, 1.0, -1.0]).q
-    minimal = swung.minimal([], at=at)
+    minimal = swung.minimal_coordinates([], q=at)
     assert minimal.dof == 0
     y, empty = np.zeros(0), np.zeros(0)
     q, v, a = minimal.expand(y, empty, empty, time=1.2)
@@ -219,21 +219,27 @@ def test_named_coordinates_are_refused_with_reasons():
     rolling = coin()
     on = [0, 0, RADIUS, 0, 0, 0]
     for asked, message in (
-        (lambda: robot.minimal(["A0", "A1"], at=q), r"'A1' is 1 A0 \(the mechanism has 1 degree of freedom"),
-        (lambda: robot.minimal([], at=q), r"none: they leave 1 motion undetermined: A0 1, B1 -1, A1 1"),
-        (lambda: robot.minimal("A0", at=0 * q), r"they leave 1 motion undetermined: B1 1, A1 1"),
-        (lambda: rolling.minimal(["x", "y", "z", "lean", "spin"], at=on), "'z' cannot move; they leave 1 motion undet"),
-        (lambda: rolling.minimal(at=on, speeds=["x", "y", "lean"]), "'lean' is -2.5 y"),
-        (lambda: robot.minimal("A0", at=q + np.eye(3)[0] / 10), "at: it is not assembled: .* is left of 'C1: "),
-        (lambda: robot.minimal("A0", at=parallel(robot, 1e-6)[0]), "margin .* is below 1e-06"),
-        (lambda: robot.minimal("A0", at=[0.0]), "3 numbers"),
-        (lambda: robot.minimal("A0", at=q, least=0.0), "least"),
+        (lambda: robot.minimal_coordinates(["A0", "A1"], q=q), r"'A1' is 1 A0 \(the mechanism has 1 degree of freedom"),
+        (lambda: robot.minimal_coordinates([], q=q), r"none: they leave 1 motion undetermined: A0 1, B1 -1, A1 1"),
+        (lambda: robot.minimal_coordinates("A0", q=0 * q), r"they leave 1 motion undetermined: B1 1, A1 1"),
+        (
+            lambda: rolling.minimal_coordinates(["x", "y", "z", "lean", "spin"], q=on),
+            "'z' cannot move; they leave 1 motion undet",
+        ),
+        (lambda: rolling.minimal_coordinates(q=on, speeds=["x", "y", "lean"]), "'lean' is -2.5 y"),
+        (
+            lambda: robot.minimal_coordinates("A0", q=q + np.eye(3)[0] / 10),
+            "at: it is not assembled: .* is left of 'C1: ",
+        ),
+        (lambda: robot.minimal_coordinates("A0", q=parallel(robot, 1e-6)[0]), "margin .* is below 1e-06"),
+        (lambda: robot.minimal_coordinates("A0", q=[0.0]), "3 numbers"),
+        (lambda: robot.minimal_coordinates("A0", q=q, least=0.0), "least"),
         (lambda: robot.explicit_jacobian(np.zeros(3), "A9"), "A9"),
         (lambda: floating_coin().explicit_jacobian([1, 0, 0, 0, 0, 0, 0.4], "free"), "has 6 velocities: name them"),
     ):
         with pytest.raises((ValueError, lw.errors.UnknownNameError), match=message):
             asked()
     with pytest.raises(lw.errors.UnknownNameError, match="did you mean"):
-        robot.minimal(["A00"], at=q)
-    text = repr(robot.minimal("A0", at=q))
+        robot.minimal_coordinates(["A00"], q=q)
+    text = repr(robot.minimal_coordinates("A0", q=q))
     assert text.startswith("<MinimalCoordinates A0 of '1 four-bars': margin 0.48")

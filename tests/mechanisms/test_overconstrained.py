@@ -60,7 +60,9 @@ def test_bennetts_linkage_moves_as_its_closed_form_says() -> None:
         second = 2.0 * math.atan2(k * math.cos(t), math.sin(t))
         m = Mechanism(robot.tree, [first, second, 2.0 * math.pi - first])
         assert np.max(np.abs(m.error)) < 1e-12
-        assert robot.loops["pin"].q_of(m.q) == pytest.approx(math.remainder(-second, 2.0 * math.pi), abs=1e-12)
+        assert robot.loops["pin"].configuration_from_pose(m.q) == pytest.approx(
+            math.remainder(-second, 2.0 * math.pi), abs=1e-12
+        )
         sizes = np.linalg.svd(m.G, compute_uv=False)
         assert sizes[1] > 1e-2 and sizes[2] < 1e-14
         below = math.sin(t) ** 2 + (k * math.cos(t)) ** 2

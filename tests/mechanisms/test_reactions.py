@@ -122,12 +122,12 @@ def test_which_reactions_are_unique():
     """In a planar four-bar of full hinges: forces in the plane, and moments about the hinges."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))
-    unique = robot.unique_joint_wrenches(q)
+    unique = robot.determinate_joint_wrenches(q)
     assert unique.tolist() == [[False, True, False, True, False, True]] * 3
     pin = lw.PointOnLine("coupler end", "rocker end.y")  # frees what a hinge holds out of the plane
-    assert robot.without_constraints().with_constraints(pin).unique_joint_wrenches(q).all()
+    assert robot.without_constraints().with_constraints(pin).determinate_joint_wrenches(q).all()
     free = robot.without_constraints()
-    assert free.unique_joint_wrenches(q).all() and free.loop_joint_wrenches(q, q, q).shape == (0, 6)
+    assert free.determinate_joint_wrenches(q).all() and free.loop_joint_wrenches(q, q, q).shape == (0, 6)
 
 
 def test_power_of_reactions_is_that_of_joint_forces():
@@ -142,5 +142,5 @@ def test_power_of_reactions_is_that_of_joint_forces():
     assert np.allclose(w[:, 1], tau, atol=1e-9) and np.allclose(loop[0, 1], motor, atol=1e-9)
     power = w[:, 1] @ v + loop[0, 1] * robot.loop_velocity(q, v)[0]
     assert np.isclose(power, v @ robot.mass_matrix(q) @ a + v @ robot.bias_force(q, v), atol=1e-9)
-    along, rest = robot.joint_wrench_split(q, v, a, **given)
+    along, rest = robot.joint_wrench_components(q, v, a, **given)
     assert np.allclose(along + rest, w) and np.abs(rest[:, 1]).max() < 1e-9

@@ -80,19 +80,19 @@ def test_robots_have_fewer_numbers_and_take_fewer_operations(example):
 
 
 def test_masses_on_the_axis_make_no_difference():
-    """What `felt` leaves out neither resists the joint nor looks different from F as it moves."""
+    """What `reduced_inertia` leaves out neither resists the joint nor looks different from F as it moves."""
     rng = np.random.default_rng(0)
     for kind in ALL:
         for _ in range(10):
             joint, inertia = kind.example(rng), random_inertia(rng)
-            felt = joint.felt(inertia)
+            felt = joint.reduced_inertia(inertia)
             rest = inertia - felt
             free = np.full(joint.nq, np.inf)
             for q in joint.random(rng, -free, free, (3,)).tolist():
                 for column in joint.S(q).columns:
                     assert_close((rest @ column).elements(), np.zeros(6), 1e-14)
                 assert_close(numbers(joint.X(q) @ rest), numbers(rest), 1e-14)
-            assert_close(numbers(joint.felt(felt)), numbers(felt), 1e-14)
+            assert_close(numbers(joint.reduced_inertia(felt)), numbers(felt), 1e-14)
 
 
 def test_about_a_coordinate_axis_a_body_becomes_flat_exactly():
@@ -103,7 +103,7 @@ def test_about_a_coordinate_axis_a_body_becomes_flat_exactly():
         axis[k] = float(rng.choice([-1.0, 1.0]))
         for _ in range(100):
             inertia = random_inertia(rng, float(10.0 ** rng.uniform(-6.0, 6.0)))
-            felt = Revolute(Vec3.of(axis)).felt(inertia)
+            felt = Revolute(Vec3.of(axis)).reduced_inertia(inertia)
             J, K = inertia.about.elements(), felt.about.elements()
             across = [(K[0], K[3], K[5])[i] for i in range(3) if i != k]
             assert felt.mass == list(felt.moment)[k] == 0.0
@@ -130,7 +130,13 @@ def test_what_forward_dynamics_refuses_it_still_refuses():
 
 def test_kernels_regroup_joint_space_functions_only():
     """Wrenches and masses that people ask about are those of the bodies; torques do not tell them apart."""
-    of_bodies = {"body_terms", "center_of_mass", "inverse_dynamics_regressor", "joint_wrenches", "potential_energy"}
+    of_bodies = {
+        "newton_euler_terms",
+        "center_of_mass",
+        "inverse_dynamics_regressor",
+        "joint_wrenches",
+        "potential_energy",
+    }
     felt = [name for name, row in ROBOT.items() if row.joint_space]
     assert {"inverse_dynamics", "forward_dynamics", "mass_matrix"} <= {*felt} and not of_bodies & {*felt}
     for tree in (TREES["mixed_0"], TREES["coupled_chain"]):

@@ -91,7 +91,7 @@ def test_only_places_change():
 
 def test_what_may_not_move_does_not():
     """A free body's velocity is that of its origin, and a joint of the user's says nothing about sliding."""
-    fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).slides()]
+    fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_translations()]
     for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)
         assert slid(tree) == tree
@@ -102,7 +102,7 @@ def test_slides_commute_with_the_joint():
     for kind in ALL:
         for joint in (kind.example(rng) for _ in range(5)):
             free = np.full(joint.nq, np.inf)
-            for direction in joint.slides():
+            for direction in joint.commuting_translations():
                 there, back = (Pose(Rotation.identity(), direction * s) for s in (0.3, -0.3))
                 for q in joint.random(rng, -free, free, (3,)).tolist():
                     X = joint.X(q)

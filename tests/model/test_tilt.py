@@ -79,7 +79,7 @@ def test_what_is_simple_stays():
 
 def test_what_may_not_turn_does_not():
     """A free body's velocity is in its axes, and a joint of the user's says nothing about turning."""
-    fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).turns()]
+    fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_rotations()]
     for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)
         assert tilted(tree) == tree
@@ -90,7 +90,7 @@ def test_turns_commute_with_the_joint():
     for kind in ALL:
         for joint in (kind.example(rng) for _ in range(5)):
             free = np.full(joint.nq, np.inf)
-            for direction in joint.turns():
+            for direction in joint.commuting_rotations():
                 there, back = (Pose(Rotation.about(direction, angle), Vec3.zero()) for angle in (0.3, -0.3))
                 for q in joint.random(rng, -free, free, (3,)).tolist():
                     X = joint.X(q)

@@ -55,15 +55,15 @@ def test_ways_are_smooth_and_their_twists_are_derivatives():
     for name, path in PATHS.items():
         s = np.linspace(0.0, path.length, 40)
         s = s[np.abs(s[:, None] - path.knots).min(axis=1) > 10 * h]
-        X, V = path.moving(s)
+        X, V = path.twist(s)
         assert np.allclose(lw.pose_difference(path(s - h), path(s + h)) / (2 * h), V, atol=1e-7), name
         assert np.allclose(np.swapaxes(X[:, :3, :3], 1, 2) @ X[:, :3, :3], np.eye(3), atol=1e-12), name
         back = path.reversed()
         assert np.allclose(back(path.length - s), X, atol=1e-12) and np.allclose(back.reversed()(s), X, atol=1e-12)
-        assert np.allclose(back.moving(path.length - s)[1], -V, atol=1e-9), name
+        assert np.allclose(back.twist(path.length - s)[1], -V, atol=1e-9), name
         inner = path.knots[1:-1]
         jumps = [
-            k for k in range(len(inner)) if not np.allclose(path.ending(k)[1], path.moving(inner[k])[1], atol=1e-6)
+            k for k in range(len(inner)) if not np.allclose(path.truncated(k)[1], path.twist(inner[k])[1], atol=1e-6)
         ]
         assert np.array_equal(inner[jumps], path.corners), name
         assert np.allclose(path(np.maximum(inner - 1e-9, 0.0)), path(inner), atol=1e-7), name
@@ -75,7 +75,7 @@ def test_ways_go_where_they_should():
         assert np.allclose(path(0.0), A, atol=1e-12) and np.allclose(path(path.length), end, atol=1e-9)
     assert line.length == pytest.approx(np.linalg.norm(B[:3, 3]), abs=1e-12)
     assert np.allclose(np.cross(line(line.length / 3)[:3, 3], B[:3, 3]), 0.0, atol=1e-12)
-    twist = screw.moving([0.0, 0.3])[1]
+    twist = screw.twist([0.0, 0.3])[1]
     X = screw([0.0, 0.3])
     own = [np.concatenate([x[:3, :3].T @ v[:3], x[:3, :3].T @ v[3:]]) for x, v in zip(X, twist, strict=True)]
     assert np.allclose(own[0], own[1], atol=1e-12)  # one screw, in the frame's own axes
@@ -116,7 +116,7 @@ def test_a_frame_stays_on_its_path():
         (SEVEN, "hand", Q7, lw.motion.line(X7, lw.pose((0.0, 0.3, 0.1)) @ X7), {"orientation": "free"}),
     ]
     for robot, frame, start, path, options in cases:
-        found = robot.move_along(path, frame, start=start, **options)
+        found = robot.track_cartesian_path(path, frame, q_init=start, **options)
         assert found and found.fraction == 1.0 and found.reconfigurations == 0, found.reason
         assert start is None or np.abs(found.q[0] - start).max() < 1e-6
         assert found.largest_step <= 0.2 + 1e-9
@@ -133,7 +133,7 @@ def test_a_frame_stays_on_its_path():
         elif "orientation" not in options:
             assert np.linalg.norm(off[:, :3], axis=1).max() <= rad
         assert found.deviation.position <= m
-        back = robot.move_along(path.reversed(), frame, start=q[-1], **options)
+        back = robot.track_cartesian_path(path.reversed(), frame, q_init=q[-1], **options)
         assert back and np.abs(back.q[0] - q[-1]).max() < 1e-6
         if robot is ARM:  # nothing is left over, so it is the same way back
             assert np.abs(back.q[-1] - q[0]).max() < 1e-5
@@ -145,7 +145,7 @@ def test_in_the_least_time():
     q = np.array([-0.3, 0.2, 0.9])
     X = SMALL.pose(q, "l4")
     path = lw.motion.polyline([X, lw.pose((-0.1, 0.15, 0.1)) @ X, lw.pose((0.0, 0.1, 0.0)) @ X])
-    found = SMALL.move_along(path, "l4", start=q, orientation="free")
+    found = SMALL.track_cartesian_path(path, "l4", q_init=q, orientation="free")
     timed = found.timed(speed=0.2, acceleration=20.0, velocity=2.0)
     t = np.linspace(0.0, timed.duration, 500)
     q, v, a = timed.trajectory(t)
@@ -164,12 +164,12 @@ def test_a_wrist_that_has_to_flip_is_counted():
     lower[[0, 2, 5]], upper[[0, 2, 5]] = (-0.5, 0.2, -1.7), (1.0, 3.0, 1.7)  # neither shoulder nor elbow
     X = ARM.pose(q, "tool")
     path = lw.motion.polyline([X, X @ lw.pose(rpy=(0, 0, 2.0)), X @ lw.pose(rpy=(0, 0, 4.0))])
-    refused = ARM.move_along(path, "tool", start=q, limits=(lower, upper))
+    refused = ARM.track_cartesian_path(path, "tool", q_init=q, position_limits=(lower, upper))
     assert not refused and refused.status == "joint limit" and "'wrist_3' is at its upper limit, 1.7" in refused.reason
     assert refused.fraction == pytest.approx(3.3 / 4.0, abs=1e-3)
     assert far(ARM, refused.q[-1], path(refused.s[-1]), "tool") < 1e-7
     for start in (q, None):
-        found = ARM.move_along(path, "tool", start=start, limits=(lower, upper), reconfigure=True)
+        found = ARM.track_cartesian_path(path, "tool", q_init=start, position_limits=(lower, upper), reconfigure=True)
         assert found and found.reconfigurations == 1
         one, other = found.parts()
         assert one.end_time == other.start_time  # it stands still in space
@@ -182,8 +182,8 @@ def test_a_wrist_that_has_to_flip_is_counted():
         with pytest.raises(ValueError, match="reconfigured at"):
             found.trajectory()
     # an arm without a closed form, by searches
-    found = SEVEN.move_along(
-        lw.motion.line(SEVEN.pose(Q7, "hand"), SEVEN.pose(Q7, "hand") @ lw.pose(rpy=(0, 0, 2.0))), "hand", start=Q7
+    found = SEVEN.track_cartesian_path(
+        lw.motion.line(SEVEN.pose(Q7, "hand"), SEVEN.pose(Q7, "hand") @ lw.pose(rpy=(0, 0, 2.0))), "hand", q_init=Q7
     )
     assert found.reconfigurations == 0
 
@@ -194,13 +194,15 @@ def test_without_a_closed_form_it_goes_over_to_the_nearest_other_answer():
     q = np.array([0.5, -1.0])
     X = arm.pose(q, tip)
     path = lw.motion.arc(X, center=(0, 0, 0), axis=(0, 0, 1), angle=0.8)
-    ended = arm.move_along(path, tip, start=q, orientation="free")
+    ended = arm.track_cartesian_path(path, tip, q_init=q, orientation="free")
     assert ended.status == "joint limit" and "'j0' is at its upper limit, 0.6" in ended.reason
     assert ended.fraction == pytest.approx(0.1 / 0.8, abs=2e-3)
-    found = arm.move_along(path, tip, start=q, orientation="free", reconfigure=True)
+    found = arm.track_cartesian_path(path, tip, q_init=q, orientation="free", reconfigure=True)
     assert found and found.reconfigurations == 1
     one, other = found.parts()
-    assert (one.sampled(n=50)[1].q[:, 1] < 0.0).all() and (other.sampled(n=50)[1].q[:, 1] > 0.0).all()
+    assert (one.sampled(num_samples=50)[1].q[:, 1] < 0.0).all() and (
+        other.sampled(num_samples=50)[1].q[:, 1] > 0.0
+    ).all()
     assert one.end_time == other.start_time == pytest.approx(ended.fraction * path.length, abs=2e-3)
     for part in (one, other):
         s = np.linspace(part.start_time, part.end_time, 300)
@@ -212,8 +214,8 @@ def test_a_line_next_to_a_singularity_says_so():
     X = ARM.pose(np.array([0.3, -1.2, 1.4, -0.9, 0.05, 0.2]), "tool")
     first, last = (X @ lw.pose(axis=(0, 1, 0), angle=a) @ lw.pose((0.002, y, 0)) for a, y in ((-0.3, 0.002), (0.3, 0)))
     path = lw.motion.line(first, last)
-    starts = ARM.closed_form("tool").branches(first, seed=Q).configurations
-    ways = [ARM.move_along(path, "tool", start=q, largest_step=0.1) for q in starts]
+    starts = ARM.closed_form("tool").branches(first, q_init=Q).configurations
+    ways = [ARM.track_cartesian_path(path, "tool", q_init=q, max_joint_step=0.1) for q in starts]
     (through,) = {way.status for way in ways} - {"followed"}
     assert through == "singularity"
     for way in ways:
@@ -221,7 +223,7 @@ def test_a_line_next_to_a_singularity_says_so():
             J = ARM.jacobian(way.q[-1], "tool")
             assert np.linalg.svd(J)[1][-1] < 0.05 and "least singular value" in way.reason
             assert 0.0 < way.fraction < 1.0 and f"{100 * way.fraction:.4g} %" in way.reason
-    assert ARM.move_along(path, "tool")  # another branch knows a way
+    assert ARM.track_cartesian_path(path, "tool")  # another branch knows a way
 
 
 def test_branches_are_the_best_of_all_sequences():
@@ -262,11 +264,11 @@ def test_branches_are_the_best_of_all_sequences():
 def test_why_it_ends():
     """Out of reach, a collision: at which part of the path, with what."""
     X = SEVEN.pose(Q7, "hand")
-    far_away = SEVEN.move_along(lw.motion.line(X, lw.pose((2.0, 0.0, 0.0)) @ X), "hand", start=Q7)
+    far_away = SEVEN.track_cartesian_path(lw.motion.line(X, lw.pose((2.0, 0.0, 0.0)) @ X), "hand", q_init=Q7)
     assert far_away.status == "out of reach" and 0.0 < far_away.fraction < 0.5
     assert far_away.s[-1] == pytest.approx(2.0 * far_away.fraction, abs=2e-3)
     nowhere = lw.motion.line(lw.pose((5, 0, 0)) @ X, lw.pose((6, 0, 0)) @ X)
-    found = SEVEN.move_along(nowhere, "hand")
+    found = SEVEN.track_cartesian_path(nowhere, "hand")
     assert found.status == "out of reach" and found.fraction == 0.0 and not len(found.q)
     with pytest.raises(ValueError, match="nothing of the path"):
         found.trajectory()
@@ -279,7 +281,7 @@ def test_of_joints_that_are_left_over_some_choice_leads_to_the_end():
         middle = 0.5 * (SEVEN.lower + SEVEN.upper) + rng.uniform(-0.4, 0.4, 7)
         way = SEVEN.spline([0.0, 1.0, 2.0], middle + np.cumsum(rng.normal(scale=0.2, size=(3, 7)), axis=0))
         path = lw.motion.pose_spline(SEVEN.pose(way(np.linspace(0.0, 2.0, 30)).q, "hand"))
-        found = SEVEN.move_along(path, "hand", start=way(0.0).q)
+        found = SEVEN.track_cartesian_path(path, "hand", q_init=way(0.0).q)
         assert found, found.reason
         s = np.linspace(0.0, path.length, 300)
         assert far(SEVEN, found.trajectory()(s).q, path(s), "hand") < 1e-3
@@ -290,7 +292,7 @@ def test_loops_stay_closed_on_the_way():
     q = leg.assemble().q
     X = leg.pose(q, "foot")
     path = lw.motion.line(X, lw.pose((0.0, 0.0, 0.03)) @ X)
-    found = leg.move_along(path, "foot", start=q, orientation="free")
+    found = leg.track_cartesian_path(path, "foot", q_init=q, orientation="free")
     assert found
     s = np.linspace(0.0, path.length, 300)
     q = found.trajectory()(s).q
@@ -305,15 +307,19 @@ def test_what_is_in_the_way_is_named():
     path = lw.motion.line(X, lw.pose((0.0, 0.3, 0.0)) @ X)
     scene = lw.Scene().with_sphere("ball", 0.05, X[:3, 3] + [0.0, 0.25, 0.0])
     for edges, near in (("certified", 5e-3), ("sampled", 0.02)):
-        met = robot.move_along(path, "l4", start=q, orientation="free", scene=scene, edges=edges, resolution=0.01)
+        met = robot.track_cartesian_path(
+            path, "l4", q_init=q, orientation="free", scene=scene, collision_check=edges, resolution=0.01
+        )
         assert met.status == "collision" and "'l4'" in met.reason and "'ball'" in met.reason
         assert met.s[-1] <= 0.3 * met.fraction + 1e-12 and met.fraction == pytest.approx(0.5, abs=near)
         assert (robot.minimum_distance(met.q, scene) > 0.0).all()
-    assert robot.move_along(path, "l4", start=q, orientation="free", scene=scene.moved("ball", (0.0, 0.0, 3.0)))
+    assert robot.track_cartesian_path(
+        path, "l4", q_init=q, orientation="free", scene=scene.moved("ball", (0.0, 0.0, 3.0))
+    )
     # beside the ball with some room, and no more: the curve itself is certified, not its chords alone
     beside = scene.moved("ball", X[:3, 3] + [0.11, 0.15, 0.0])
     for margin, free in ((0.005, True), (0.02, False)):
-        passed = robot.move_along(path, "l4", start=q, orientation="free", scene=beside, margin=margin)
+        passed = robot.track_cartesian_path(path, "l4", q_init=q, orientation="free", scene=beside, margin=margin)
         clearance = robot.minimum_distance(passed.trajectory()(np.linspace(0.0, passed.s[-1], 2000)).q, beside)
         assert bool(passed) == free and clearance.min() > margin
     assert passed.status == "collision" and "m from 'ball'" in passed.reason
@@ -323,7 +329,9 @@ def test_what_is_in_the_way_is_named():
     path = lw.motion.line(X, lw.pose((0.0, 0.2, 0.0)) @ X)
     ball = lw.Scene().with_sphere("ball", 0.05, X[:3, 3] + [0.0, 0.15, 0.0])
     for start in (Q, None):
-        met = six.move_along(path, "tool", start=start, scene=ball, edges="sampled", resolution=0.01)
+        met = six.track_cartesian_path(
+            path, "tool", q_init=start, scene=ball, collision_check="sampled", resolution=0.01
+        )
         assert met.status == "collision" and "'tool' collides with 'ball'" in met.reason
         assert met.fraction == pytest.approx(0.25, abs=0.02)
     # no point of the hand moves farther than the levers say
@@ -338,9 +346,9 @@ def test_where_no_branch_is_known_searches_begin(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
     monkeypatch.setattr(following, "_within", lambda asked, q, turning: q[:0])
-    assert ARM.move_along(path, "tool", starts=2)
+    assert ARM.track_cartesian_path(path, "tool", num_starts=2)
     monkeypatch.setattr(following, "_ways", lambda *given: [])
-    found = ARM.move_along(path, "tool")  # of collisions nothing is said without a scene
+    found = ARM.track_cartesian_path(path, "tool")  # of collisions nothing is said without a scene
     assert found.status == "out of reach" and "no configuration was found to begin at" in found.reason
 
 
@@ -359,8 +367,10 @@ def test_what_bounds_how_far_points_move():
     scene = lw.Scene().with_sphere("ball", 0.1, (0.0, 0.0, 2.0))
     path = lw.motion.line(slider.pose([0.0, 0.1], "l3"), slider.pose([0.0, 0.2], "l3"))
     with pytest.raises(ValueError, match=r'has no end.*: use edges="sampled"'):
-        slider.move_along(path, "l3", orientation="free", scene=scene, limits=False)
-    assert slider.move_along(path, "l3", orientation="free", scene=scene, limits=False, edges="sampled")
+        slider.track_cartesian_path(path, "l3", orientation="free", scene=scene, position_limits=False)
+    assert slider.track_cartesian_path(
+        path, "l3", orientation="free", scene=scene, position_limits=False, collision_check="sampled"
+    )
 
 
 def test_bad_input_says_what():
@@ -391,18 +401,22 @@ def test_bad_input_says_what():
         (lambda: path(0.2), ValueError, "from 0 to 0.1"),
         (lambda: path.with_approach(0.0), ValueError, "distance"),
         (lambda: path.with_retreat(0.1, "w"), ValueError, "axis"),
-        (lambda: path.then(path), ValueError, "0.1 m and 0 rad away"),
-        (lambda: ARM.move_along(path, "tol"), UnknownNameError, "tool"),
-        (lambda: ARM.move_along([X, B], "tool"), TypeError, "CartesianPath"),
-        (lambda: ARM.move_along(path, "tool", start=Q + 0.1), ValueError, "away from where the path begins"),
-        (lambda: ARM.move_along(path, "tool", start=Q[:3]), ValueError, "start"),
-        (lambda: ARM.move_along(path, "tool", start=Q + np.array([0, 0, 9, 0, 0, 0])), ValueError, "beyond its limits"),
-        (lambda: ARM.move_along(path, "tool", start=Q * np.nan), ValueError, "start"),
-        (lambda: ARM.move_along(path, "tool", tolerance=(0.0, 1.0)), ValueError, "tolerance"),
-        (lambda: ARM.move_along(path, "tool", largest_step=np.nan), ValueError, "largest_step"),
-        (lambda: ARM.move_along(path, "tool", orientation="w"), ValueError, "orientation"),
-        (lambda: ARM.move_along(path, "tool", starts=0), ValueError, "starts"),
-        (lambda: ARM.move_along(path, "tool", scene=3), TypeError, "Scene"),
+        (lambda: path.append(path), ValueError, "0.1 m and 0 rad away"),
+        (lambda: ARM.track_cartesian_path(path, "tol"), UnknownNameError, "tool"),
+        (lambda: ARM.track_cartesian_path([X, B], "tool"), TypeError, "CartesianPath"),
+        (lambda: ARM.track_cartesian_path(path, "tool", q_init=Q + 0.1), ValueError, "away from where the path begins"),
+        (lambda: ARM.track_cartesian_path(path, "tool", q_init=Q[:3]), ValueError, "start"),
+        (
+            lambda: ARM.track_cartesian_path(path, "tool", q_init=Q + np.array([0, 0, 9, 0, 0, 0])),
+            ValueError,
+            "beyond its limits",
+        ),
+        (lambda: ARM.track_cartesian_path(path, "tool", q_init=Q * np.nan), ValueError, "start"),
+        (lambda: ARM.track_cartesian_path(path, "tool", tolerance=(0.0, 1.0)), ValueError, "tolerance"),
+        (lambda: ARM.track_cartesian_path(path, "tool", max_joint_step=np.nan), ValueError, "largest_step"),
+        (lambda: ARM.track_cartesian_path(path, "tool", orientation="w"), ValueError, "orientation"),
+        (lambda: ARM.track_cartesian_path(path, "tool", num_starts=0), ValueError, "starts"),
+        (lambda: ARM.track_cartesian_path(path, "tool", scene=3), TypeError, "Scene"),
     ):
         with pytest.raises(error, match=text):
             call()
@@ -412,7 +426,7 @@ def test_within_limits_of_jerk_nothing_stops_between_way_points():
     q0 = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
     arm = lw.load("arm6")
     X = arm.pose(q0, "tool")
-    along = arm.move_along(lw.motion.line(X, lw.pose((0.1, -0.2, 0.1)) @ X), "tool", start=q0)
+    along = arm.track_cartesian_path(lw.motion.line(X, lw.pose((0.1, -0.2, 0.1)) @ X), "tool", q_init=q0)
     way = along.trajectory()
     inner = way.knots[1:-1]
     assert np.abs(way(inner + 1e-9).a - way(inner - 1e-9).a).max() < 1e-6 * np.abs(way(inner).a).max()
@@ -433,7 +447,7 @@ def test_curves_stay_within_the_tolerance_between_the_places_at_which_they_are_m
     q += [[0.633865, 0.904006, 0.71581, 1.168157, 0.510316, -0.606652]]
     way, frame = robot.spline([0.0, 1.0, 2.0, 3.0], q), robot.frames[-1]
     path = lw.motion.pose_spline(robot.pose(way(np.linspace(0.0, 3.0, 100)).q, frame))
-    found = robot.move_along(path, frame, start=q[0])
+    found = robot.track_cartesian_path(path, frame, q_init=q[0])
     (part,) = found.parts()
     s = np.linspace(part.start_time, part.end_time, 8001)
     off = np.linalg.norm(lw.pose_difference(robot.pose(part(s).q, frame), path(s))[:, 3:], axis=-1).max()

@@ -33,18 +33,18 @@ def _shaded(axis):
 
 def test_limits_are_shaded_and_joints_named(arm):
     way = arm.spline([0.0, 1.0, 2.0], [[0.0, 0.0], [1.0, 0.55], [0.5, 0.0]])
-    axes = way.plot(limits={"acceleration": (-1.0, 2.0)}, columns=2, n=50)
+    axes = way.plot(limits={"acceleration": (-1.0, 2.0)}, columns=2, num_samples=50)
     assert axes.shape == (4, 2)
     assert [t.get_text() for t in axes[0, 1].get_legend().get_texts()] == [arm.q_names[1]]
-    assert np.allclose(axes[0, 1].lines[0].get_ydata(), way.sampled(n=50)[1].q[:, 1])
+    assert np.allclose(axes[0, 1].lines[0].get_ydata(), way.sampled(num_samples=50)[1].q[:, 1])
     shaded = [line.get_ydata()[0] for line in axes[0, 1].lines if line.get_linestyle() == "--"]
     assert shaded == [0.6]  # the robot's own upper limit; the lower is far away
-    by_joint = way.plot(limits={"velocity": {arm.v_names[0]: 0.5}}, n=50)[1]
+    by_joint = way.plot(limits={"velocity": {arm.v_names[0]: 0.5}}, num_samples=50)[1]
     assert {abs(line.get_ydata()[0]) for line in by_joint.lines if line.get_linestyle() == "--"} == {0.5}
     for axis in axes[2]:
         bounds = {line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"}
         assert bounds <= {-1.0, 2.0} and len(_shaded(axis)) == len(bounds) > 0
-    assert not _shaded(way.plot(n=10)[0]) and way.plot(limits=True, n=10).shape == (4,)
+    assert not _shaded(way.plot(num_samples=10)[0]) and way.plot(limits=True, num_samples=10).shape == (4,)
     for options, text in (
         ({"limits": {"speed": 1.0}}, "position, velocity"),
         ({"limits": {"velocity": np.nan}}, "velocity"),
@@ -105,7 +105,7 @@ def test_ways_in_space_with_shapes_and_obstacles(arm):
         .with_shape("floor", lw.shapes.HalfSpace(), lw.pose((0, 0, -1.0)))
         .with_shape("cloud", lw.shapes.PointCloud(np.random.default_rng(0).normal(size=(50, 3)), 0.01), lw.pose())
     )
-    axes = way.plot_path("l3", scene=scene, shapes=3, n=20)
+    axes = way.plot_path("l3", scene=scene, shapes=3, num_samples=20)
     (line,) = axes.lines
     t = np.linspace(0.0, 1.0, 20)
     assert np.allclose(np.array(line.get_data_3d()).T, arm.pose(way(t).q, "l3")[:, :3, 3])
@@ -114,7 +114,7 @@ def test_ways_in_space_with_shapes_and_obstacles(arm):
     corners = np.concatenate([np.asarray(side) for side in box._faces])
     assert np.allclose(corners.max(axis=0), (1.1, 0.15, 0.05))
     assert np.allclose(corners.min(axis=0), (0.9, -0.15, -0.05))
-    assert len(way.plot_path(["l2", "l3"], n=5).lines) == 2
+    assert len(way.plot_path(["l2", "l3"], num_samples=5).lines) == 2
     with pytest.raises(lw.errors.UnknownNameError, match="l3"):
         way.plot_path("l9")
     with pytest.raises(ValueError, match="plain numbers"):
@@ -124,7 +124,7 @@ def test_ways_in_space_with_shapes_and_obstacles(arm):
     # of a path that is not followed to its end the rest is drawn, too
     X = arm.pose([0.0, 0.2], "l3")
     path = lw.motion.arc(X, center=(0, 0, X[2, 3]), axis=(0, 0, 1), angle=4.0)
-    found = arm.move_along(path, "l3", start=[0.0, 0.2], orientation="free")
+    found = arm.track_cartesian_path(path, "l3", q_init=[0.0, 0.2], orientation="free")
     assert found.status == "joint limit" and found.fraction == pytest.approx(3.0 / 4.0, abs=1e-2)
     followed, rest = found.plot(shapes=0).lines
     assert rest.get_label() == "not followed"

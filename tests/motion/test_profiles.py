@@ -205,7 +205,7 @@ def test_in_phase_is_a_straight_line():
     for kind in ("jerk", "trapezoid", "quintic"):
         options = {"kind": kind, "synchronize": "phase", **LIMITS, "velocity": [1.0, 0.1, 1.0]}
         way = lw.motion.profile(q0, q1, v0=0.1 * (q1 - q0), **options)
-        _, state = way.sampled(n=50)
+        _, state = way.sampled(num_samples=50)
         np.testing.assert_allclose(state.q - q0, state.q[:, :1] * (q1 - q0), atol=1e-13)
         assert way.extremes(1).lower[1] >= -0.1 * (1.0 + 1e-12)
         with pytest.raises(ValueError, match=r"v1 of coordinate 1 is .*, and along the straight line"):
@@ -342,7 +342,7 @@ def test_durations_far_longer_than_the_least():
                 begin, end = way([0.0, duration]).v[:, 0]
                 assert way.duration == duration and abs(way(duration).q[0] - 1.0) < 1e-8
                 assert abs(begin - state.get("v0", 0.0)) < 1e-9 and abs(end - state.get("v1", 0.0)) < 1e-9
-                assert way.limits_kept(tolerance=1e-9, **own)
+                assert way.satisfies_limits(tolerance=1e-9, **own)
     # beside a coordinate that takes so long
     way = profile([0.0, 0.0], [1e5, 1.0], **limits)
     assert np.abs(way(way.duration).q - [1e5, 1.0]).max() < 1e-9 * 1e5 and abs(way(way.duration).q[1] - 1.0) < 1e-9

@@ -58,7 +58,7 @@ def _consistent(trajectory: Trajectory, tolerance: float = 1e-5) -> None:
     before, here, after = (trajectory(middle + x) for x in (-h, 0.0 * h, h))
     space = trajectory.sections[0].space
     for k, step in enumerate(h):
-        moved = np.asarray(space.local([*before.q[k]], [*after.q[k]]), dtype=float)
+        moved = np.asarray(space.difference([*before.q[k]], [*after.q[k]]), dtype=float)
         size = 1.0 + np.abs(here.v[k]).max() + np.abs(here.a[k]).max()
         assert np.abs(moved / (2.0 * step) - here.v[k]).max() < tolerance * size
         assert np.abs((after.v[k] - before.v[k]) / (2.0 * step) - here.a[k]).max() < tolerance * size
@@ -91,7 +91,7 @@ def test_timing_within_any_limits():
         if seed % 3 == 1:
             v[1][0], a[0][1], j[1][1] = np.inf, -np.inf, np.inf
         found = time_optimal(path, velocity=v, acceleration=a, **POINTS)
-        rounded = time_optimal(path, velocity=v, acceleration=a, jerk=j, points=200)
+        rounded = time_optimal(path, velocity=v, acceleration=a, jerk=j, num_points=200)
         for timed in (found, rounded):
             for k, (low, high) in ((1, v), (2, a)):
                 extremes = timed.trajectory.extremes(k)
@@ -99,13 +99,13 @@ def test_timing_within_any_limits():
             _consistent(timed.trajectory)
         low, high = rounded.trajectory.extremes(3)
         assert (low >= j[0] - 1e-4).all() and (high <= j[1] + 1e-4).all()
-        assert rounded.duration > time_optimal(path, velocity=v, acceleration=a, points=100).duration
+        assert rounded.duration > time_optimal(path, velocity=v, acceleration=a, num_points=100).duration
         # backwards, with limits turned around
         how = {"velocity": (-v[1], -v[0]), "acceleration": a}
-        fine = time_optimal(path, velocity=v, acceleration=a, points=200)
-        back = time_optimal(path.reversed(), **how, points=200)
+        fine = time_optimal(path, velocity=v, acceleration=a, num_points=200)
+        back = time_optimal(path.reversed(), **how, num_points=200)
         assert abs(back.duration - fine.duration) < 5e-3 * fine.duration
-        turned = time_optimal(path.reversed(), **how, jerk=(-j[1], -j[0]), points=200)
+        turned = time_optimal(path.reversed(), **how, jerk=(-j[1], -j[0]), num_points=200)
         assert abs(turned.duration - rounded.duration) < 1e-2 * rounded.duration
         # again, and wider limits
         assert time_optimal(found.trajectory, velocity=v, acceleration=a, **POINTS).t.tobytes() == found.t.tobytes()
@@ -158,8 +158,8 @@ def test_bad_input_is_told():
         (lambda: Trajectory.polynomial([0.0, np.nan], [[[0.0, 1.0]]]), "finite|increas|NaN|nan"),
         (lambda: time_optimal(path, velocity=[1.0, np.nan], acceleration=1.0), "got nan"),
         (lambda: time_optimal(path, acceleration=(0.5, 1.0)), "lets it rest"),
-        (lambda: time_optimal(path, acceleration=1.0, points=np.nan), "points: expected a whole number"),
-        (lambda: time_optimal(path, acceleration=1.0, passes=1.5), "passes: expected a whole number"),
+        (lambda: time_optimal(path, acceleration=1.0, num_points=np.nan), "points: expected a whole number"),
+        (lambda: time_optimal(path, acceleration=1.0, num_passes=1.5), "passes: expected a whole number"),
         (lambda: time_optimal(path, acceleration=1.0, tolerance=np.nan), "tolerance"),
         (lambda: time_optimal(path, acceleration=1.0, end_speed=np.inf), "end_speed: expected a number"),
     ]

@@ -48,7 +48,7 @@ def test_many_times_give_what_each_gives_alone():
     rng = np.random.default_rng(2)
     for kind, n, width in (("cubic", 2, 1), ("cubic", 40, 7), ("bspline", 12, 3), ("quintic", 40, 19)):
         curve = spline(*plain(n, width), kind)
-        for moved in (curve, curve.reversed(), curve.retimed(1.37), curve.moved(2.0)):
+        for moved in (curve, curve.reversed(), curve.retimed(1.37), curve.shifted(2.0)):
             even = np.linspace(moved.start_time, moved.end_time, 5003)
             for t in (even, rng.permutation(even)):
                 found, jerk = moved(t), moved.jerk(t)

@@ -59,15 +59,15 @@ def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.
     assert affine_numbers(straight)[lengths].all() and not affine_numbers(joint)[lengths].any()
     check_joint(straight).raise_if_failed()
     for q0, q1 in joint.random(rng, [-x for x in free], free, (5, 2)).tolist():
-        phi = straight.local(q0, q1)
-        end = straight.retract(q0, phi)
+        phi = straight.difference(q0, q1)
+        end = straight.integrate(q0, phi)
         assert np.abs(np.array((joint.X(end).inv() @ joint.X(q1)).elements()) - np.eye(4).ravel()).max() < 1e-9
-        half = straight.retract(q0, [0.5 * x for x in phi])
+        half = straight.integrate(q0, [0.5 * x for x in phi])
         assert np.allclose(np.array(half)[lengths], 0.5 * (np.array(q0) + q1)[lengths], atol=1e-14)
         v = rng.normal(size=joint.nv).tolist()
         q_dot = straight.q_dot(q0, v)
-        own = joint.v_of(q0, q_dot)
-        assert np.allclose(straight.v_of(q0, q_dot), v)
+        own = joint.velocity_from_rate(q0, q_dot)
+        assert np.allclose(straight.velocity_from_rate(q0, q_dot), v)
         assert np.allclose((straight.S(q0) @ v).elements(), (joint.S(q0) @ own).elements())
 
 
@@ -86,7 +86,7 @@ def test_limits_hold_all_along(name: str) -> None:
         x = next(k for k, one in enumerate(names) if one.endswith("x") and units[k] == "m")
         start[x], goal[x] = -2.5, 2.5
         how = {"method": "optimal", "iterations": 1} if seed == 3 else {}
-        plan = robot.plan(start, goal, POSTS, seed=seed, edges=edges, time_budget=60.0, **how)
+        plan = robot.plan(start, goal, POSTS, seed=seed, collision_check=edges, time_limit=60.0, **how)
         if not plan:
             assert "collision" in plan.status
             continue
@@ -94,13 +94,13 @@ def test_limits_hold_all_along(name: str) -> None:
         straight, smooth = plan.trajectory(), plan.trajectory(smooth=True)
         assert abs(straight.duration - plan.cost) < 1e-9
         for one in (straight, smooth, time_optimal(straight), time_optimal(smooth)):
-            at = one.sampled(n=1500)[1]
+            at = one.sampled(num_samples=1500)[1]
             assert ((at.q >= low) & (at.q <= high)).all()
             if edges == "certified":
                 assert robot.minimum_distance(at.q, POSTS).min() > 0.0
         before, after = plan.path[:-1], plan.path[1:]
         if edges == "certified":
-            assert robot.edge_is_free(before, after, POSTS).free.all()
+            assert robot.is_motion_free(before, after, POSTS).free.all()
     assert found >= 2
 
 
@@ -112,7 +112,7 @@ def test_headings_take_the_short_way() -> None:
     robot = _based(joints.Planar())
     for turned, way in ((-3.0, 2.0 * np.pi - 6.0), (3.0 + 200.0 * np.pi, 0.0), (3.0 + 6.2831, 6.2831 - 2.0 * np.pi)):
         start, goal = np.array([-2.0, 0.25, 3.0, 0.0]), np.array([2.0, 0.25, turned, 0.0])
-        plan = robot.plan(start, goal, POSTS, edges="sampled")
+        plan = robot.plan(start, goal, POSTS, collision_check="sampled")
         assert plan and abs(plan.path[-1, 2] - 3.0 - way) < 1e-9
         assert np.abs(np.diff(plan.path[:, 2])).max() < 2.0
         assert abs(plan.trajectory().path_length() - plan.cost) < 1e-6 * plan.cost
@@ -125,7 +125,7 @@ def test_memory_is_bounded_where_ways_are_long() -> None:
     start[4], goal[4] = -far, far
     scene = lw.Scene().with_box("wall", (1.0, 2.0, 2.0), (0.0, 0.0, 0.0))
     for edges in ("certified", "sampled"):
-        told = robot.plan(start, goal, scene, edges=edges, time_budget=0.2)
+        told = robot.plan(start, goal, scene, collision_check=edges, time_limit=0.2)
         assert told.status in ("solved", "budget spent")
 
 
@@ -134,7 +134,7 @@ def test_limits_that_may_be_left_between_way_points_are_refused() -> None:
     base = robot.tree.bodies[0]
     low, high = list(base.limits.lower), list(base.limits.upper)
     low[:4], high[:4] = [-1.01] * 4, [1.01] * 4  # which no quaternion leaves
-    assert PlanningSpace(_limited(robot, low, high), POSTS, edges="sampled")
+    assert PlanningSpace(_limited(robot, low, high), POSTS, collision_check="sampled")
     low[1] = -0.2
     with pytest.raises(ValueError, match=r"plan: limits of joint 'base' \(floating\): -0.2 to 1.01 of number 1"):
         _limited(robot, low, high).plan(robot.neutral(), robot.neutral(), POSTS)

@@ -36,7 +36,7 @@ def test_durations_that_are_known():
     # a straight line from rest to rest is a trapezoid, or a triangle where the line is short
     for length, v, a in ((2.0, 1.0, 2.0), (0.2, 1.0, 2.0), (5.0, 0.3, 40.0)):
         line = Trajectory.polynomial([0.0, 1.0], [[[0.3, length]]])
-        found = time_optimal(line, velocity=v, acceleration=a, points=100)
+        found = time_optimal(line, velocity=v, acceleration=a, num_points=100)
         known = length / v + v / a if length > v * v / a else 2.0 * np.sqrt(length / a)
         assert abs(found.duration - known) < 2e-3 * known and found.duration > known * (1.0 - 1e-9)
         assert abs(found.trajectory.duration - found.duration) < 1e-12 * known
@@ -66,7 +66,7 @@ def test_many_paths_at_once():
     for path, one in zip(paths, found, strict=True):
         alone = time_optimal(path, **how)
         assert one.trajectory == alone.trajectory and one.t.tobytes() == alone.t.tobytes()
-        assert one.trajectory.limits_kept(velocity=1.0, acceleration=3.0, tolerance=1e-8)
+        assert one.trajectory.satisfies_limits(velocity=1.0, acceleration=3.0, tolerance=1e-8)
     rounded = time_optimal([paths[0], paths[0].reversed()], jerk=30.0, **how)
     assert rounded[0].duration > found[0].duration and len(rounded) == 2
     assert time_optimal([], **how) == []
@@ -107,7 +107,7 @@ def test_limits_hold_at_all_times_between():
         path = _cubic(seed, 3)
         v = -rng.uniform(0.5, 2.0, 3), rng.uniform(0.5, 2.0, 3)
         a = -rng.uniform(1.0, 5.0, 3), rng.uniform(1.0, 5.0, 3)
-        found = time_optimal(path, velocity=v, acceleration=a, points=100)
+        found = time_optimal(path, velocity=v, acceleration=a, num_points=100)
         assert _kept(found, 1, *v) < 1e-8 and _kept(found, 2, *a) < 1e-8
         # at each time something is at its limit, all but where segments end
         times = np.linspace(0.0, found.duration, 2001)[1:-1]
@@ -115,9 +115,9 @@ def test_limits_hold_at_all_times_between():
         near = np.maximum(np.where(rate > 0, rate / v[1], rate / v[0]), np.where(more > 0, more / a[1], more / a[0]))
         assert np.quantile(near.max(-1), 0.05) > 0.75
         # more segments find less time, and what is in the least time already stays as it is
-        finer = time_optimal(path, velocity=v, acceleration=a, points=200)
+        finer = time_optimal(path, velocity=v, acceleration=a, num_points=200)
         assert 0.98 * found.duration < finer.duration <= found.duration * (1.0 + 1e-9)
-        again = time_optimal(finer.trajectory, velocity=v, acceleration=a, points=200)
+        again = time_optimal(finer.trajectory, velocity=v, acceleration=a, num_points=200)
         assert abs(again.duration - finer.duration) < 4e-3 * finer.duration
         q = finer.trajectory(np.interp(found.s, finer.s, finer.t)).q
         assert np.abs(path(found.s).q - q).max() < 0.05  # the same way
@@ -132,21 +132,21 @@ def test_along_a_robots_path():
     q, v, _ = path(np.linspace(0.0, 1.0, 500))
     still = np.abs(robot.inverse_dynamics(q, 0 * v, 0 * v)).max(0)
     torque = 1.1 * still + 0.5
-    free = time_optimal(path, velocity=3.0, acceleration=8.0, points=100)
-    found = time_optimal(path, velocity=3.0, acceleration=8.0, torque=torque, points=100)
+    free = time_optimal(path, velocity=3.0, acceleration=8.0, num_points=100)
+    found = time_optimal(path, velocity=3.0, acceleration=8.0, torque=torque, num_points=100)
     moved = found.trajectory(np.linspace(0.0, found.duration, 20_000))
     passed = np.abs(robot.inverse_dynamics(*moved)) - torque
     assert -1e-3 < (passed / torque).max() < 1e-6
     assert found.duration > free.duration
     frame = robot.frames[-1]
-    slow = time_optimal(path, velocity=3.0, acceleration=8.0, speed={frame: 0.2}, points=100)
+    slow = time_optimal(path, velocity=3.0, acceleration=8.0, speed={frame: 0.2}, num_points=100)
     q, v, _ = slow.trajectory(np.linspace(0.0, slow.duration, 20_000))
     speed = np.linalg.norm(robot.twist(q, v, frame)[..., 3:], axis=-1)
     assert 0.199 < speed.max() < 0.2 * (1.0 + 1e-6) and slow.duration > free.duration
 
     # a limit of one's own, that of the accelerations again, says the same
     same = MotionLimit(lambda q, v, a: a, -8.0, 8.0, "a")
-    other = time_optimal(path, velocity=3.0, limits=[same], points=100)
+    other = time_optimal(path, velocity=3.0, motion_limits=[same], num_points=100)
     assert abs(other.duration - free.duration) < 1e-9
 
 
@@ -155,20 +155,20 @@ def test_ones_own_limits_hold_between_points(monkeypatch: pytest.MonkeyPatch) ->
     durations = set()
     for name in ("acceleration", "velocity", "speed", "another"):
         limit = MotionLimit(lambda q, v, a: a * (1.0 + 0.5 * np.sin(3.0 * q)), -4.0, 4.0, name)
-        found = time_optimal(path, velocity=3.0, acceleration=8.0, limits=[limit], points=50)
+        found = time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50)
         moved = found.trajectory(np.linspace(0.0, found.duration, 20_001))
         assert np.abs(limit.function(*moved)).max() < 4.0 * (1.0 + 1e-6)
         durations.add(found.duration)
     assert len(durations) == 1
     # what rounds of narrower limits leave is kept in a little more time, or told where the ends have speeds
     monkeypatch.setattr(sweeps, "_ROUNDS", 0)
-    slower = time_optimal(path, velocity=3.0, acceleration=8.0, limits=[limit], points=50)
+    slower = time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50)
     moved = slower.trajectory(np.linspace(0.0, slower.duration, 20_001))
     assert np.abs(limit.function(*moved)).max() < 4.0 * (1.0 + 1e-6)
     assert found.duration < slower.duration < 1.01 * found.duration
     monkeypatch.setattr("linkwork.motion.timing.time_optimal._FINEST", 50)
     with pytest.raises(ValueError, match=r"between points of the grid: another is passed by 0\.\d+ of its limit"):
-        time_optimal(path, velocity=3.0, acceleration=8.0, limits=[limit], points=50, start_speed=0.05)
+        time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50, start_speed=0.05)
 
 
 def test_corners_are_stopped_at():
@@ -205,14 +205,18 @@ def test_how_fast_a_path_was_does_not_matter():
     how = {"velocity": 1.0, "acceleration": 2.0, "points": 100}
     path = _cubic(1, 2)
     begin, middle, end = path.start_time, 0.45 * path.end_time, path.end_time
-    halves = path.between(begin, middle), path.between(middle, end)
+    halves = path.slice(begin, middle), path.slice(middle, end)
     alone = time_optimal(path, **how)
-    cut = alone.trajectory.between(0.0, 1.0).spliced(alone.trajectory.between(1.0, alone.duration))
-    for other in (halves[0].spliced(halves[1]), halves[0].spliced(halves[1].retimed(0.3), allow_jump=True), cut):
+    cut = alone.trajectory.slice(0.0, 1.0).concatenate(alone.trajectory.slice(1.0, alone.duration))
+    for other in (
+        halves[0].concatenate(halves[1]),
+        halves[0].concatenate(halves[1].retimed(0.3), allow_jump=True),
+        cut,
+    ):
         found = time_optimal(other, **how)
         assert len(other.sections) == 2 and abs(found.duration - alone.duration) < 1e-3 * alone.duration
         assert np.allclose(found.s[[0, -1]], [begin, end] if other is cut else [other.start_time, other.end_time])
-    way = path.spliced(_cubic(2, 2), allow_jump=True)
+    way = path.concatenate(_cubic(2, 2), allow_jump=True)
     once = time_optimal(way, **how)
     for other in (once.trajectory, once.trajectory.retimed(2.0), once.trajectory.reversed().reversed()):
         assert len(other.sections) == 2
@@ -238,7 +242,7 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
         lw.motion.spline([0.0, 1.0], [[1.0, 2.0], [1.0, 2.0]], "linear"),
         lw.motion.spline([0.0, 1.0, 3.0], np.ones((3, 1))),
         arm.spline([0.0, 1.0], [q, q]),
-        arm.spline([0.0, 1.0], [q, q]).spliced(arm.spline([0.0, 1.0], [q, q])),
+        arm.spline([0.0, 1.0], [q, q]).concatenate(arm.spline([0.0, 1.0], [q, q])),
     ):
         for jerk in (None, 10.0):
             found = time_optimal(path, velocity=2.0, acceleration=1.0, jerk=jerk)
@@ -292,27 +296,27 @@ def test_the_grid_follows_the_path() -> None:
         spline = CubicSpline(knots, q)
         path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
         found = time_optimal(path, velocity=2.0, acceleration=4.0)
-        finest = time_optimal(path, velocity=2.0, acceleration=4.0, points=25_000)
-        coarse = time_optimal(path, velocity=2.0, acceleration=4.0, points=400)
+        finest = time_optimal(path, velocity=2.0, acceleration=4.0, num_points=25_000)
+        coarse = time_optimal(path, velocity=2.0, acceleration=4.0, num_points=400)
         assert len(coarse.t) == 401 < len(found.t)
         assert found.duration < 1.005 * finest.duration and coarse.duration > 1.02 * finest.duration
         for one in (found, coarse):
             left = one.duration - finest.duration
             assert left < one.optimality_gap < 2.5 * left
         assert found.optimality_gap < 0.3 * coarse.optimality_gap
-        assert found.trajectory.limits_kept(velocity=2.0, acceleration=4.0, tolerance=1e-7)
+        assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, tolerance=1e-7)
 
 
 def test_one_kernel_serves_any_number_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     path = _cubic(0, 2)
     how = {"velocity": 1.0, "acceleration": 3.0}
-    time_optimal(path, points=500, **how)
+    time_optimal(path, num_points=500, **how)
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("compiled")
 
     monkeypatch.setattr(kernels, "compile", never)
-    durations = [time_optimal(path, points=n, **how).duration for n in (500, 777, 2000, 10_000)]
+    durations = [time_optimal(path, num_points=n, **how).duration for n in (500, 777, 2000, 10_000)]
     assert durations == sorted(durations, reverse=True)
     # blocks that end anywhere: the number of segments is a multiple of theirs, or is not
     for n in (1, 2, 63, 64, 65, 128, 129):
@@ -334,7 +338,7 @@ def test_a_straight_piece_that_rests_inside_is_passed() -> None:
     ways = np.abs(np.diff(np.polynomial.polynomial.polyval([0.0, 2.0, 3.0], turns)))
     cubed = Trajectory.polynomial([0.0, 2.0], [[[-1.0, 3.0, -3.0, 1.0], [0.5, -1.5, 1.5, -0.5]]])
     clamped = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 0.0, 3.0, -2.0]], [[1.0, 0.0, 3.0, -2.0]]])
-    halves = clamped.between(0.0, 1.0).spliced(clamped.between(1.0, 2.0))
+    halves = clamped.slice(0.0, 1.0).concatenate(clamped.slice(1.0, 2.0))
     paths = {
         "a cubic": (cubed, 2.5),
         "slow inside": (Trajectory.polynomial([0.0, 2.0], [[[-1.001, 3.001, -3.0, 1.0]]]), _trapezoid(2.002)),
@@ -342,12 +346,12 @@ def test_a_straight_piece_that_rests_inside_is_passed() -> None:
         "at a knot": (clamped, 2.5),
         "where sections meet": (halves, 2.5),
         "backward": (halves.reversed(), 2.5),
-        "a part": (cubed.between(0.5, 2.0), _trapezoid(1.125)),
+        "a part": (cubed.slice(0.5, 2.0), _trapezoid(1.125)),
         "and turns back": (Trajectory.polynomial([0.0, 3.0], [[list(turns)]]), sum(map(_trapezoid, ways))),
         "and goes on in a curve": (
             Trajectory.polynomial([0.0, 2.0, 3.0], [[[-1, 3, -3, 1], [0] * 4], [[1, 3, 0, 0], [0, 0, 1, 0]]]),
             time_optimal(
-                Trajectory.polynomial([0.0, 2.0], [[[-1.0, 1.0], [0.0, 0.0]]]).spliced(
+                Trajectory.polynomial([0.0, 2.0], [[[-1.0, 1.0], [0.0, 0.0]]]).concatenate(
                     Trajectory.polynomial([0.0, 1.0], [[[1.0, 3.0, 0.0], [0.0, 0.0, 1.0]]]), allow_jump=True
                 ),
                 velocity=1.0,
@@ -360,11 +364,11 @@ def test_a_straight_piece_that_rests_inside_is_passed() -> None:
         assert known * (1.0 - 1e-4) < found.duration < 1.001 * known, name
         ends = path([path.start_time, path.end_time]).q
         assert np.allclose(found.trajectory([0.0, found.duration]).q, ends, rtol=0.0, atol=1e-12), name
-        assert found.trajectory.limits_kept(velocity=1.0, acceleration=2.0, tolerance=1e-8), name
+        assert found.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, tolerance=1e-8), name
     # ṡ is given of the path as it is
     fast = time_optimal(cubed, velocity=1.0, acceleration=2.0, start_speed=0.2, end_speed=1.0 / 3.0)
     assert np.allclose(np.abs(fast.trajectory([0.0, fast.duration]).v[:, 0]), [0.6, 1.0])
-    smooth = time_optimal(cubed, velocity=1.0, acceleration=2.0, jerk=8.0, points=100)
+    smooth = time_optimal(cubed, velocity=1.0, acceleration=2.0, jerk=8.0, num_points=100)
     best = lw.motion.profile(-1.0, 1.0, velocity=1.0, acceleration=2.0, jerk=8.0).duration
     assert best * (1.0 - 1e-9) < smooth.duration < 1.001 * best
     assert smooth.duration - best < smooth.optimality_gap < smooth.duration - 2.5 + 1e-3

@@ -31,7 +31,7 @@ def test_straight_lines_take_what_profiles_take():
         (1.0, (-0.4, 0.9), (-1.0, 3.0), (-20.0, 7.0)),
     ]
     for length, v, a, j in cases:
-        found = time_optimal(_line(length), velocity=v, acceleration=a, jerk=j, points=100)
+        found = time_optimal(_line(length), velocity=v, acceleration=a, jerk=j, num_points=100)
         exact = profile([0.3], [0.3 + length], velocity=v, acceleration=a, jerk=j).duration
         assert exact * (1.0 - 1e-6) < found.duration < 1.01 * exact
         assert abs(found.trajectory(found.duration).q[0] - 0.3 - length) < 1e-12
@@ -39,7 +39,7 @@ def test_straight_lines_take_what_profiles_take():
         assert np.abs(ends.v).max() < 1e-9 and np.abs(ends.a).max() < 1e-9
     # within wider limits it takes less, and as little as without them in the end
     how = {"velocity": 2.0, "acceleration": 3.0}
-    times = [time_optimal(_line(1.0), jerk=j, points=100, **how).duration for j in (3.0, 30.0, 300.0)]
+    times = [time_optimal(_line(1.0), jerk=j, num_points=100, **how).duration for j in (3.0, 30.0, 300.0)]
     free = time_optimal(_line(1.0), **how).duration
     assert times[0] > times[1] > times[2] > free and times[2] < 1.02 * free
 
@@ -55,7 +55,7 @@ def test_all_limits_hold_at_all_times():
     for seed in range(3):
         rng, path = np.random.default_rng(seed), _cubic(seed)
         v, a, j = ((-rng.uniform(0.5, 1.0, 2) * x, rng.uniform(0.5, 1.0, 2) * x) for x in (2.0, 5.0, 40.0))
-        found = time_optimal(path, velocity=v, acceleration=a, jerk=j, points=100)
+        found = time_optimal(path, velocity=v, acceleration=a, jerk=j, num_points=100)
         n = int(found.duration / 1e-4)
         times = np.linspace(0.0, found.duration, n)
         state = found.trajectory(times)
@@ -71,7 +71,7 @@ def test_all_limits_hold_at_all_times():
         free = time_optimal(path, velocity=v, acceleration=a)
         assert free.duration < found.duration < 1.15 * free.duration
         # the same again, of what it made
-        again = time_optimal(found.trajectory, velocity=v, acceleration=a, jerk=j, points=100)
+        again = time_optimal(found.trajectory, velocity=v, acceleration=a, jerk=j, num_points=100)
         assert abs(again.duration - found.duration) < 1e-3 * found.duration
 
 
@@ -93,14 +93,16 @@ def test_rest_and_speeds_at_ends():
     bent = Trajectory.polynomial(np.concatenate([[-1.0], s]), np.concatenate([straight, c]))
     found = time_optimal(bent, **how)
     assert abs(found.trajectory(np.interp(0.0, found.s, found.t)).v).max() < 1e-6
-    assert found.trajectory.limits_kept(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
+    assert found.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
 
     path = _cubic(5)
-    found = time_optimal(path, velocity=2.0, acceleration=4.0, jerk=50.0, start_speed=0.5, end_speed=0.3, points=100)
+    found = time_optimal(
+        path, velocity=2.0, acceleration=4.0, jerk=50.0, start_speed=0.5, end_speed=0.3, num_points=100
+    )
     assert np.allclose(found.speed[[0, -1]], [0.5, 0.3], atol=1e-9)
     assert np.allclose(found.trajectory(0.0).v, 0.5 * path(path.start_time).v, atol=1e-9)
-    assert found.trajectory.limits_kept(velocity=2.0, acceleration=4.0, jerk=50.0, tolerance=5e-5)
-    rest = time_optimal(path, velocity=2.0, acceleration=4.0, jerk=50.0, points=100)
+    assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, jerk=50.0, tolerance=5e-5)
+    rest = time_optimal(path, velocity=2.0, acceleration=4.0, jerk=50.0, num_points=100)
     assert found.duration < rest.duration
 
 
@@ -113,7 +115,7 @@ def test_a_loaded_arm():
     q = path(np.linspace(0.0, 1.0, 200)).q
     torque = 1.2 * np.abs(loaded.inverse_dynamics(q, 0.0 * q, 0.0 * q)).max(0) + 1.0
     found = time_optimal(
-        path, velocity=2.0, acceleration=6.0, jerk=100.0, torque=torque, robot=loaded, points=50, passes=1
+        path, velocity=2.0, acceleration=6.0, jerk=100.0, torque=torque, robot=loaded, num_points=50, num_passes=1
     )
     times = np.linspace(0.0, found.duration, int(found.duration / 1e-4))
     state = found.trajectory(times)
@@ -156,7 +158,7 @@ def test_how_fast_the_path_was_before_does_not_matter():
         (spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]], boundary="clamped"), twice),
     ]
     for path, exact in cases:
-        found = time_optimal(path, points=100, **how)
+        found = time_optimal(path, num_points=100, **how)
         assert exact * (1.0 - 1e-6) < found.duration < 1.002 * exact
         state = found.trajectory(np.linspace(0.0, found.duration, 5001))
         most = [found.trajectory.jerk(np.linspace(0.0, found.duration, 5001)), state.a, state.v]
@@ -182,16 +184,16 @@ def test_jumps_of_the_acceleration_along_the_path_are_no_stops():
     way = [[0.0, 0.5, 0.5], [0.0, 0.25, 0.25]], [[1.0, 1.5, 0.0], [0.5, 0.75, 0.0]]
     path = Trajectory.polynomial([0.0, 1.0, 1.0 + 2.0 / 3.0], way)
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
-    found = time_optimal(path, points=100, **how)
+    found = time_optimal(path, num_points=100, **how)
     exact = profile(0.0, 2.0, **how).duration
     assert exact * (1.0 - 1e-6) < found.duration < 1.002 * exact
-    assert found.trajectory.limits_kept(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
+    assert found.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
     # the same in two sections, one of which is faster, and what was made of it, cut in two
-    half = path.between(0.0, 1.2), path.between(1.2, path.end_time).retimed(0.4)
+    half = path.slice(0.0, 1.2), path.slice(1.2, path.end_time).retimed(0.4)
     made = found.trajectory
-    cut = made.between(0.0, 1.0).spliced(made.between(1.0, found.duration))
-    for other in (half[0].spliced(half[1], allow_jump=True), cut, made.retimed(2.0)):
-        assert abs(time_optimal(other, points=100, **how).duration - found.duration) < 1e-3 * exact
+    cut = made.slice(0.0, 1.0).concatenate(made.slice(1.0, found.duration))
+    for other in (half[0].concatenate(half[1], allow_jump=True), cut, made.retimed(2.0)):
+        assert abs(time_optimal(other, num_points=100, **how).duration - found.duration) < 1e-3 * exact
 
 
 def test_no_path_takes_many_times_as_long():
@@ -207,11 +209,11 @@ def test_no_path_takes_many_times_as_long():
             x[[0, -1]] = 0.0
         path = lw.motion.spline(knots, q, kind, **dict(zip(("velocity", "acceleration"), rates, strict=False)))
         how = {"velocity": 2.0, "acceleration": 5.0}
-        found = time_optimal(path, jerk=rng.choice([10.0, 40.0, 200.0]), points=100, **how)
+        found = time_optimal(path, jerk=rng.choice([10.0, 40.0, 200.0]), num_points=100, **how)
         assert found.duration < most * time_optimal(path, **how).duration
     robot = lw.load("quadruped")
     path = robot.spline([0.0, 1.0, 2.0], [robot.random_configuration(seed=k) for k in range(3)], boundary="clamped")
-    found = time_optimal(path, velocity=2.0, acceleration=5.0, jerk=50.0, points=100)
+    found = time_optimal(path, velocity=2.0, acceleration=5.0, jerk=50.0, num_points=100)
     assert found.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration
 
 
@@ -221,12 +223,12 @@ def test_segments_follow_a_path_of_many_pieces():
     how = {"velocity": 2.0, "acceleration": 4.0}
     free, found = time_optimal(path, **how), time_optimal(path, jerk=40.0, **how)
     assert free.duration < found.duration < 1.015 * free.duration
-    assert found.trajectory.limits_kept(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
+    assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
     assert found.speed[1:-1].min() > 0.0 and len(found.t) > 32 * 60
     # fewer segments take longer, and the estimate of what they leave says so
-    few = time_optimal(path, jerk=40.0, points=400, **how)
+    few = time_optimal(path, jerk=40.0, num_points=400, **how)
     assert 1.01 * found.duration < few.duration < 1.1 * found.duration
-    assert few.trajectory.limits_kept(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
+    assert few.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
     assert few.duration - few.optimality_gap < found.duration
     line = time_optimal(_line(2.0), velocity=1.0, acceleration=2.0, jerk=8.0)
     exact = profile([0.3], [2.3], velocity=1.0, acceleration=2.0, jerk=8.0).duration

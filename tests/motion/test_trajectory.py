@@ -99,13 +99,13 @@ def test_turned_round_scaled_cut_and_spliced():
     slow = curve.retimed(2.0)
     assert np.allclose(slow(2.0 * INSIDE).v, 0.5 * curve(INSIDE).v) and np.allclose(slow.knots, 2.0 * curve.knots)
     assert apart(slow.retimed(0.5), curve, INSIDE) < 1e-10
-    first, second = curve.between(0.0, 1.2), curve.between(1.2, 3.1)
-    again = first.spliced(second)
+    first, second = curve.slice(0.0, 1.2), curve.slice(1.2, 3.1)
+    again = first.concatenate(second)
     assert all(map(np.array_equal, again(INSIDE), curve(INSIDE))) and again.end_time == curve.end_time
-    assert apart(again.moved(5.0).moved(0.0), curve, INSIDE) < 1e-10
+    assert apart(again.shifted(5.0).shifted(0.0), curve, INSIDE) < 1e-10
     with pytest.raises(ValueError, match="jumps by"):
-        first.spliced(first)
-    assert first.spliced(first, allow_jump=True).duration == 2.4
+        first.concatenate(first)
+    assert first.concatenate(first, allow_jump=True).duration == 2.4
 
 
 def test_retimed():
@@ -124,7 +124,7 @@ def test_retimed():
 
 def test_files(tmp_path):
     robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
-    whole = curve.spliced(curve.reversed().retimed([0.0, 1.0, 1.5, 2.5, 5.0]), allow_jump=True)
+    whole = curve.concatenate(curve.reversed().retimed([0.0, 1.0, 1.5, 2.5, 5.0]), allow_jump=True)
     whole.save(tmp_path / "it.npz")
     loaded = Trajectory.load(tmp_path / "it.npz", robot=robot)
     assert loaded == whole and hash(loaded) == hash(whole)
@@ -172,9 +172,13 @@ def test_every_coordinate_by_pieces_of_its_own():
 def test_extremes_are_those_of_samples_and_reached():
     rng = np.random.default_rng(3)
     curve = Trajectory.polynomial([0.0, 0.5, 2.0, 3.0], rng.normal(size=(3, 4, 6)))
-    others = (curve, by_coordinate(), curve.retimed([0.0, 1.0, 1.5, 4.0]).spliced(curve.reversed(), allow_jump=True))
+    others = (
+        curve,
+        by_coordinate(),
+        curve.retimed([0.0, 1.0, 1.5, 4.0]).concatenate(curve.reversed(), allow_jump=True),
+    )
     for one in others:
-        t, state = one.sampled(n=20001)
+        t, state = one.sampled(num_samples=20001)
         for order, values in enumerate((*state, one.jerk(t))):
             found = one.extremes(order)
             room = 1e-9 * np.abs(values).max()
@@ -242,7 +246,7 @@ def test_squads_that_jump_have_no_bounds():
     assert leaps and np.isinf(np.array(way.extremes(1))).any()
     joint = through((joints.Revolute, joints.Prismatic))
     plain = joint.robot.spline([0.0, 1.0, 1.5, 4.0], joint.robot.random_configuration(size=4, seed=1), "squad")
-    for order, x in enumerate(plain.sampled(n=20001)[1]):
+    for order, x in enumerate(plain.sampled(num_samples=20001)[1]):
         low, high = plain.extremes(order)
         assert (np.abs([low - x.min(axis=0), high - x.max(axis=0)]) < 1e-3 * np.ptp(x)).all()
         assert (low <= x.min(axis=0) + 1e-12).all() and (high >= x.max(axis=0) - 1e-12).all()
@@ -250,7 +254,7 @@ def test_squads_that_jump_have_no_bounds():
 
 def test_limits_are_kept_or_not():
     curve = by_coordinate()  # v is up to 3 and 1.5, a from -3 to 3
-    assert curve.limits_kept(velocity=[3.0, 1.5]) and not curve.limits_kept(velocity=[3.0, 1.49])
+    assert curve.satisfies_limits(velocity=[3.0, 1.5]) and not curve.satisfies_limits(velocity=[3.0, 1.49])
     assert np.allclose(curve.limit_margins(lower=-1.0)["lower"], 1.0)
     assert np.allclose(curve.limit_margins(acceleration=4.0)["acceleration"], [2.0, 1.0])
     low, high = curve.extremes(2)
@@ -259,14 +263,14 @@ def test_limits_are_kept_or_not():
     robot = lw.load("arm7")
     q = np.stack([robot.lower, robot.upper])
     fast = robot.spline([0.0, 0.1], q)
-    assert not fast.limits_kept() and fast.limits_kept(velocity=np.inf)
-    assert fast.retimed(1.001 * np.max(fast.extremes(1).upper / robot.velocity_limits)).limits_kept()
+    assert not fast.satisfies_limits() and fast.satisfies_limits(velocity=np.inf)
+    assert fast.retimed(1.001 * np.max(fast.extremes(1).upper / robot.velocity_limits)).satisfies_limits()
     mixed = through(FEW_TYPES)
-    assert mixed.limits_kept(velocity=np.inf)
+    assert mixed.satisfies_limits(velocity=np.inf)
     fastest = np.maximum(-mixed.extremes(1).lower, mixed.extremes(1).upper)
-    assert mixed.limits_kept(velocity=fastest) and not mixed.limits_kept(velocity=fastest * (1.0 - 1e-5))
+    assert mixed.satisfies_limits(velocity=fastest) and not mixed.satisfies_limits(velocity=fastest * (1.0 - 1e-5))
     with pytest.raises(ValueError, match="lets it rest"):
-        curve.limits_kept(jerk=-1.0)
+        curve.satisfies_limits(jerk=-1.0)
 
 
 def test_length_and_one_speed():
@@ -277,7 +281,7 @@ def test_length_and_one_speed():
     robot, rng = lw.load("arm7"), np.random.default_rng(0)
     curve = robot.spline([0.0, 1.0, 3.0], [robot.random_configuration(rng) for _ in range(3)])
     for asked in ({}, {"frame": "hand"}):
-        even = curve.by_length(0.5, **asked)
+        even = curve.at_constant_speed(0.5, **asked)
         length = curve.path_length(**asked)
         assert abs(even.duration - 2.0 * length) < 1e-9 * length
         state = even(np.linspace(0.0, even.end_time, 301))
@@ -303,12 +307,12 @@ def test_one_speed_where_a_trajectory_stands_still():
         (spline([0.0, 1.0, 2.5], [[0.0], [1.0], [0.3]]), None),
         (lw.motion.profile([0.0, 0.0], [1.0, 0.2], velocity=1.0, acceleration=2.0, jerk=8.0), []),
         (rests, [1.0]),
-        (go[0].spliced(still, allow_jump=True).spliced(go[1], allow_jump=True), [1.0]),
-        (still.spliced(go[1], allow_jump=True), []),
-        (go[0].spliced(still, allow_jump=True), []),
+        (go[0].concatenate(still, allow_jump=True).concatenate(go[1], allow_jump=True), [1.0]),
+        (still.concatenate(go[1], allow_jump=True), []),
+        (go[0].concatenate(still, allow_jump=True), []),
     ]
     for path, moments in cases:
-        even, length = path.by_length(2.0), path.path_length()
+        even, length = path.at_constant_speed(2.0), path.path_length()
         assert abs(2.0 * even.duration - length) < 1e-9 * length
         times = np.linspace(even.start_time, even.end_time, 2002)[1:-1]
         if moments is not None:
@@ -318,8 +322,8 @@ def test_one_speed_where_a_trajectory_stands_still():
             assert np.abs(np.linalg.norm(even(times).v, axis=1) - 2.0).max() < 1e-5
         ends = (even.start_time, even.end_time), (path.start_time, path.end_time)
         assert np.abs(even([*ends[0]]).q - path([*ends[1]]).q).max() < 1e-9
-    with pytest.raises(ValueError, match="by_length: the trajectory has no length"):
-        still.by_length()
+    with pytest.raises(ValueError, match="at_constant_speed: the trajectory has no length"):
+        still.at_constant_speed()
 
 
 def test_pieces_of_many_parameters_are_those_of_bisection():
@@ -343,7 +347,7 @@ def test_many_times_in_order_have_the_bits_of_each_alone():
     drawn = rng.permutation(9000).reshape(3, 3000)
     for x, y, each in zip(whole, few(t[drawn]), zip(*parts, strict=True), strict=True):
         assert np.array_equal(x[drawn], y) and np.array_equal(x, np.concatenate(each))
-    for one in (curve, curve.reversed(), curve.retimed(0.3), curve.between(10.0, 20.0)):
+    for one in (curve, curve.reversed(), curve.retimed(0.3), curve.slice(10.0, 20.0)):
         t = np.linspace(one.start_time, one.end_time, 5000)
         drawn = rng.permutation(5000)
         whole, mixed = one(t), one(t[drawn])
@@ -353,7 +357,7 @@ def test_many_times_in_order_have_the_bits_of_each_alone():
 
 
 def test_in_a_function_that_is_compiled():
-    curve = by_coordinate().spliced(by_coordinate().reversed(), allow_jump=True)
+    curve = by_coordinate().concatenate(by_coordinate().reversed(), allow_jump=True)
     compiled = lw.compile(lambda t: (*curve(t), curve.jerk(t)), t=())
     t = np.array([0.1, 0.6, 1.9, 2.3, 3.7])
     for one, other in zip(compiled(t), (*curve(t), curve.jerk(t)), strict=True):
@@ -384,9 +388,9 @@ def test_what_is_refused():
             Trajectory.polynomial([0.0, 1.0], c)
     with pytest.raises(ValueError, match="base"):
         Trajectory.polynomial([0.0, 1.0], np.zeros((1, 8, 2)), robot=robot_of(FEW_TYPES))
-    for wrong in (lambda: curve.retimed(-1.0), lambda: curve.retimed([0.0, 1.0]), lambda: curve.between(1.0, 0.5),
-                  lambda: curve.sampled(), lambda: curve.sampled(n=1), lambda: curve.extremes(5),
-                  lambda: curve.spliced(through(FEW_TYPES)), lambda: curve(0.0, outside="go on")):  # fmt: skip
+    for wrong in (lambda: curve.retimed(-1.0), lambda: curve.retimed([0.0, 1.0]), lambda: curve.slice(1.0, 0.5),
+                  lambda: curve.sampled(), lambda: curve.sampled(num_samples=1), lambda: curve.extremes(5),
+                  lambda: curve.concatenate(through(FEW_TYPES)), lambda: curve(0.0, outside="go on")):  # fmt: skip
         with pytest.raises(ValueError):
             wrong()
     with pytest.raises(AttributeError):

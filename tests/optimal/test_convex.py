@@ -94,7 +94,7 @@ def test_a_conflict_is_refuted_by_a_path_that_keeps_all_constraints():
     robot, _, _ = drawn(np.random.default_rng(0), 1)
     problem = lw.Problem(robot, steps=40, duration=4.0).add("torque", "squares", scale=1e-3)
     problem.add("configuration", "squares", target=[6.0]).add_limits(torques=True)
-    found = problem.solve([0.0], at_most=10)
+    found = problem.solve([0.0], max_iterations=10)
     assert found.status == "out of iterations" and found.conflicts == ("torque limits",)
     assert "violated: 'torque limits'" in found.explain()
 
@@ -160,8 +160,8 @@ def test_tight_tolerances_are_reached():
     problem.add("velocity", "equality", at=-1, name="at rest")
     waves = np.sin(np.multiply.outer(np.arange(1, steps + 1) / steps, 0.5 * np.pi * np.arange(1, 6)))
     guess = np.einsum("tk,nkj->ntj", waves, np.random.default_rng(0).normal(size=(40, 5, 2)))
-    coarse = problem.solve(np.zeros(2), guess=guess, at_most=1000)
-    fine = problem.solve(np.zeros(2), guess=guess, at_most=1000, tolerance=1e-9, step_tolerance=1e-9)
+    coarse = problem.solve(np.zeros(2), guess=guess, max_iterations=1000)
+    fine = problem.solve(np.zeros(2), guess=guess, max_iterations=1000, tolerance=1e-9, step_tolerance=1e-9)
     assert coarse.success.sum() >= 36 and (coarse.success & fine.success).sum() >= 0.6 * coarse.success.sum()
     for x in fine.violations.values():
         assert x[fine.success].max() <= 1e-9

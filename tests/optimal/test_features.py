@@ -98,8 +98,8 @@ def test_rows_are_derivatives(seed):
     sizes = {"variables": {"foot": 3, "sole": 6}, "parameters": {"length": 1}, "contacts": (foot, sole)}
     for feature in everything(frame, joint, foot, sole):
         found = settled(robot, feature, **sizes)
-        assert len(found.row_names) == len(found.row_units)
-        if found.row_names:
+        assert len(found.component_names) == len(found.row_units)
+        if found.component_names:
             aim = [0.0] * 3 if isinstance(found, TaskFeature) else []
             check = check_rows(robot.tree, found, aim, **sizes, step=TAU, windows=1, seed=seed)
             assert check, str(check)
@@ -111,7 +111,7 @@ class _Wrong(Feature):
 
     name = "wrong"
     depth = 1
-    row_names = ("one", "other")
+    component_names = ("one", "other")
 
     def values(self, w, target):
         return [w.velocity()[0], w.configuration(1)[1] ** 2]
@@ -270,15 +270,15 @@ def test_torques_are_of_second_order():
 def test_limits_have_rows_where_they_are_finite():
     robot = lw.load("arm7")
     count = np.isfinite(robot.lower).sum() + np.isfinite(robot.upper).sum()
-    assert len(settled(robot, PositionLimits()).row_names) == count > 0
+    assert len(settled(robot, PositionLimits()).component_names) == count > 0
     only = settled(robot, PositionLimits(lower=np.full(7, -np.inf), upper=[1.0] + [np.inf] * 6))
-    assert len(only.row_names) == 1 and only.row_names[0].endswith(": upper") and only.row_units == ("rad",)
+    assert len(only.component_names) == 1 and only.component_names[0].endswith(": upper") and only.row_units == ("rad",)
     w, path = windows(robot, np.random.default_rng(0))
     assert np.allclose(only.values(w, []), path[0][0] - 1.0)
     turning = lw.Robot(random_tree(np.random.default_rng(1), 3, types=(lw.joints.UnboundedRevolute,)))
-    assert settled(turning, PositionLimits()).row_names == ()
+    assert settled(turning, PositionLimits()).component_names == ()
     free = settled(lw.load("arm7", floating_base=True), UnactuatedFeature())
-    assert len(free.row_names) == 6 and free.name == "unactuated" and free.row_units == ("N·m",) * 3 + ("N",) * 3
+    assert len(free.component_names) == 6 and free.name == "unactuated" and free.row_units == ("N·m",) * 3 + ("N",) * 3
     speed = settled(robot, VelocityLimits(upper=2.0))
     v = robot.difference(path[1], path[0]) / TAU
     assert np.allclose(speed.values(w, []), np.stack([-2.0 - v, v - 2.0], axis=1).ravel())
@@ -343,7 +343,7 @@ def test_constraints_and_what_keeps_them():
         forces = [ConstraintForce(f"keeps {c.name}", c) for c in kept]
         sizes = {"variables": {one.name: one.size for one in forces}, "contacts": tuple(forces)}
         features = [HeldConstraint(c) if c.holonomic else VelocityConstraint(c) for c in kept]
-        assert sum(len(feature.row_names) for feature in features) == count
+        assert sum(len(feature.component_names) for feature in features) == count
         for feature in (*features, TorqueFeature()):
             check = check_rows(robot.tree, settled(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True)
             assert check, str(check)
@@ -358,7 +358,7 @@ def test_constraints_and_what_keeps_them():
         if moving:  # by the rows of the state in the middle
             middle = robot.integrate(path[1], 0.5 * TAU * v)
             rows = robot.constraint_jacobian(middle) @ v
-            places = [k for c in kept for k in [not c.holonomic] * len(c.row_names)]
+            places = [k for c in kept for k in [not c.holonomic] * len(c.component_names)]
             assert np.allclose(np.concatenate([f.values(w, []) for f in moving]), rows[places], atol=1e-10)
     with pytest.raises(ValueError, match="is one of velocities"):
         HeldConstraint(next(c for c in kept if not c.holonomic))

@@ -35,7 +35,7 @@ def scene():
 def found(robot, feature, q, target=()):
     w = PathWindow(robot.tree, [list(map(float, q))], [TAU])
     rows = feature.rows(w, list(target))
-    assert len(rows.values) == len(feature.row_names) == len(feature.row_units)
+    assert len(rows.values) == len(feature.component_names) == len(feature.row_units)
     return np.array(rows.values, dtype=float), np.array(rows.rows[0], dtype=float)
 
 
@@ -47,12 +47,12 @@ def test_distances_of_pairs_and_their_rows():
     spheres = Clearance(scene=where, at_least=0.03, near=0.05).settled(robot, at)
     by_link = Clearance(scene=where, near=np.inf, per="link").settled(robot, at)
     smooth = Clearance(scene=where, per="robot", sharpness=300.0, near=np.inf).settled(robot, at)
-    assert few.row_names == (f"{links[1]} - {links[6]}", f"{links[-1]} - table")
+    assert few.component_names == (f"{links[1]} - {links[6]}", f"{links[-1]} - table")
     rng, near = np.random.default_rng(0), 0
     for _ in range(12):
         q = robot.random_configuration(rng)
         exact = robot.distance_derivatives(q, where)
-        assert [f"{a} - {b}" for a, b in exact.pairs] == [*every.row_names]
+        assert [f"{a} - {b}" for a, b in exact.pairs] == [*every.component_names]
         values, rows = found(robot, every, q)
         assert np.allclose(values, 0.03 - exact.distance, atol=1e-9)
         assert np.allclose(rows, -exact.gradient, atol=1e-8)
@@ -66,7 +66,7 @@ def test_distances_of_pairs_and_their_rows():
         named = dict(zip(exact.pairs, exact.distance, strict=True))
         assert np.allclose(found(robot, few, q)[0], [-named[links[1], links[6]], -named[links[-1], "table"]], atol=1e-9)
         per = found(robot, by_link, q)[0]
-        for name, x in zip(by_link.row_names, per, strict=True):
+        for name, x in zip(by_link.component_names, per, strict=True):
             mine = [d for (a, b), d in zip(exact.pairs, exact.distance, strict=True) if name in (a, b)]
             assert -x >= min(mine) - 1e-9
         assert np.isclose(-per.max(), exact.distance.min())
@@ -99,7 +99,7 @@ def test_distances_between_steps():
     q0, d = free.random_configuration(seed=2), np.array([0.4, -0.3, 0.5, 0.2, 0.1, -0.2])
     at = PathWindow(free.tree, [[*q0], [*q0]], [TAU] * 2)
     feature = Clearance(scene=where, near=np.inf, between=2).settled(free, at)
-    assert feature.depth == 1 and feature.row_names[1] == "block - ball, 1/3 of the way"
+    assert feature.depth == 1 and feature.component_names[1] == "block - ball, 1/3 of the way"
 
     def values(before, after):
         w = PathWindow(free.tree, [[*after], [*before]], [TAU] * 2)

@@ -23,7 +23,7 @@ def test_a_surface_carries_a_block_that_stands():
     assert np.allclose(found.variables["sole"], [0.0, 0.05 * 98.1, 0.0, 0.0, 0.0, 98.1], atol=1e-4)
     assert problem.check("no motor") and problem.check("sole: stays") and problem.check("sole: friction")
     tilted = block.integrate(block.neutral(), [0.0, 0.7, 0.0, 0.0, 0.0, 0.0])  # tan 0.7 > 0.6
-    slides = problem.solve(tilted, at_most=60)
+    slides = problem.solve(tilted, max_iterations=60)
     assert not slides.success
     with pytest.raises(KeyError, match=r"no feature of the problem named 'sole: friktion'.*sole: friction"):
         problem.check("sole: friktion")
@@ -75,11 +75,11 @@ def test_a_car_parks():
             lower=-0.6,
             upper=0.6,
         ),
-    ).with_constraints(lw.Skate("chassis"), lw.Skate("front"))
+    ).with_constraints(lw.KnifeEdge("chassis"), lw.KnifeEdge("front"))
     problem = lw.Problem(car, steps=32, duration=4.0).add("acceleration", "squares", scale=0.1)
     problem.add("velocity", "squares", scale=0.1).add("position limits", "inequality")
     problem.add("configuration", "equality", at=-1, target=[0.0, 0.4, 0.0, 0.0], name="parked")
-    found = problem.solve(car.neutral(), at_most=150)
+    found = problem.solve(car.neutral(), max_iterations=150)
     assert [entry.name for entry in problem.entries][:2] == ["chassis skates", "front skates"]
     path = np.concatenate([car.neutral()[None], found.q])
     assert np.abs(path[-1] - [0.0, 0.4, 0.0, 0.0]).max() < 1e-5 and np.abs(path[:, 3]).max() < 0.6 + 1e-5

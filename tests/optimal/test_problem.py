@@ -40,7 +40,7 @@ def test_a_path_reaches(reaching):
             rows[t - 1] += -2.0 * a[t] / tau**2
         if t >= 2:
             rows[t - 2] += a[t] / tau**2
-    _, J = robot.ik_problem([lw.ik.PoseTask("hand", name="reach")]).errors_and_rows(found.q[-1], reach=X[0])
+    _, J = robot.ik_problem([lw.ik.PoseTask("hand", name="reach")]).residual_and_jacobian(found.q[-1], reach=X[0])
     rows[-1] += J.T @ found.multipliers["reach"][0]
     assert np.abs(rows).max() < 1e-3 * np.abs(found.multipliers["reach"]).max()
 
@@ -57,9 +57,9 @@ def test_lanes_do_not_influence_each_other(reaching):
 
 def test_seeds_give_the_best_and_all(reaching):
     _, problem, q0, X = reaching
-    found = problem.solve(q0[0], targets={"reach": X[0]}, seeds=5, seed=2)
+    found = problem.solve(q0[0], targets={"reach": X[0]}, seeds=5, q_init=2)
     assert found.attempts.q.shape == (5, STEPS, 7) and found.cost == found.attempts.cost[found.attempts.success].min()
-    again = problem.solve(q0[:2], targets={"reach": X[:2]}, seeds=5, seed=2)
+    again = problem.solve(q0[:2], targets={"reach": X[:2]}, seeds=5, q_init=2)
     assert (again.q[0] == found.q).all() and again.residuals["reach"].shape == (2, 1, 6)
 
 
@@ -123,11 +123,11 @@ def test_pieces_are_the_whole(reaching):
         assert solver == "ilqr" or (piece.q == whole.q).all()
     stopped = problem.solve(q0[0], targets={"reach": X[0]}, callback=lambda r: False)
     assert stopped.iterations == 1 and stopped.status == "out of time"
-    late = problem.solve(q0[0], targets={"reach": X[0]}, deadline=0.0)
+    late = problem.solve(q0[0], targets={"reach": X[0]}, time_limit=0.0)
     assert late.status == "out of time" and "violated: 'reach'" in late.explain()
     warm = problem.solve(q0[0], targets={"reach": X[0]}, warm=whole)
     assert warm.iterations <= 2 and np.abs(warm.q - whole.q).max() < 1e-5
-    assert problem.solve(q0[0], targets={"reach": X[0]}, at_most=2).status == "out of iterations"
+    assert problem.solve(q0[0], targets={"reach": X[0]}, max_iterations=2).status == "out of iterations"
 
 
 def test_what_conflicts_is_named(reaching):
@@ -283,5 +283,5 @@ def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):
             patch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
             patch.setattr(module, "make_ready", lambda kernel: now.__setitem__(0, now[0] + 10.0))
             before = now[0]
-            found = problem.solve(q0[0], targets={"reach": X[0]}, solver=solver, deadline=5.0)
+            found = problem.solve(q0[0], targets={"reach": X[0]}, solver=solver, time_limit=5.0)
         assert found.status == "solved" and now[0] == before + 10.0, solver

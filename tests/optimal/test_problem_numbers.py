@@ -96,7 +96,7 @@ def test_one_step_is_inverse_kinematics():
     problem = lw.Problem(robot, steps=1).add(lw.ik.PoseTask(frame), "equality", name="reach")
     near = q + 0.1
     found = problem.solve(guess=near, targets={"reach": robot.pose(q, frame)}, step_tolerance=1e-9, tolerance=1e-9)
-    other = robot.ik_problem([lw.ik.PoseTask(frame, name="reach")], limits=False).solve(
+    other = robot.ik_problem([lw.ik.PoseTask(frame, name="reach")], position_limits=False).solve(
         near, reach=robot.pose(q, frame)
     )
     assert found.success and np.abs(found.q[0] - q).max() < 1e-6 and np.abs(found.q[0] - other.q).max() < 1e-5

@@ -12,7 +12,7 @@ pytest.importorskip("casadi")
 
 def both(problem, *start, **given):
     """What the kernel finds, and what IPOPT does."""
-    found = [problem.solve(*start, **given, solver=solver, at_most=500) for solver in ("augmented", "ipopt")]
+    found = [problem.solve(*start, **given, solver=solver, max_iterations=500) for solver in ("augmented", "ipopt")]
     assert [x.status for x in found] == ["solved", "solved"]
     return found
 

@@ -72,21 +72,21 @@ class Textbook:
     def pose(self, B: str, A: str = "world") -> np.ndarray:
         return (self.frame(A).inverse() @ self.frame(B)).X
 
-    def twist(self, B: str, A: str = "world", E: str = "world", at: str | None = None) -> np.ndarray:
-        """(ω; v) of B relative to A at the origin of ``at``, in the axes of E."""
-        X, point, R_EA = self._seen(B, A, E, at)
+    def twist(self, B: str, A: str = "world", E: str = "world", point: str | None = None) -> np.ndarray:
+        """(ω; v) of B relative to A at the origin of ``point``, in the axes of E."""
+        X, point, R_EA = self._seen(B, A, E, point)
         R, R_dot = X.X[..., :3, :3], X.rate[..., :3, :3]
         return _stacked(R_EA, _vee(R_dot @ _T(R)), (X.rate @ point)[..., :3, 0])
 
-    def acceleration(self, B: str, A: str = "world", E: str = "world", at: str | None = None) -> np.ndarray:
-        """(ω̇; v̇) of B as seen from A: of the point of B that is at the origin of ``at``, in the axes of E."""
-        X, point, R_EA = self._seen(B, A, E, at)
+    def acceleration(self, B: str, A: str = "world", E: str = "world", point: str | None = None) -> np.ndarray:
+        """(ω̇; v̇) of B as seen from A: of the point of B that is at the origin of ``point``, in the axes of E."""
+        X, point, R_EA = self._seen(B, A, E, point)
         R, R_dot, R_second = (Y[..., :3, :3] for Y in (X.X, X.rate, X.second))
         return _stacked(R_EA, _vee(R_second @ _T(R) + R_dot @ _T(R_dot)), (X.second @ point)[..., :3, 0])
 
-    def jacobian(self, B: str, A: str = "world", E: str = "world", at: str | None = None) -> np.ndarray:
+    def jacobian(self, B: str, A: str = "world", E: str = "world", point: str | None = None) -> np.ndarray:
         """The twists of the unit velocities, in columns."""
-        return np.moveaxis(self._along_units().twist(B, A, E, at), 0, -1)
+        return np.moveaxis(self._along_units().twist(B, A, E, point), 0, -1)
 
     def marks(self, B: str, r: Any, A: str = "world", E: str = "world", *, directions: bool = False) -> Jet:
         """X r, Ẋ r, Ẍ r: points r (..., n, 3) of B from A's origin, and their rates as seen from A, in the axes of E.

@@ -244,15 +244,15 @@ class Wheel(lw.joints.UnboundedRevolute):
         self._told("q_dot")
         return super().q_dot(q, v)
 
-    def v_of(self, q, q_dot):
-        self._told("v_of")
-        return super().v_of(q, q_dot)
+    def velocity_from_rate(self, q, q_dot):
+        self._told("velocity_from_rate")
+        return super().velocity_from_rate(q, q_dot)
 
-    def retract(self, q, phi):
-        return super().retract(q, phi)
+    def integrate(self, q, phi):
+        return super().integrate(q, phi)
 
-    def local(self, q, other):
-        return super().local(q, other)
+    def difference(self, q, other):
+        return super().difference(q, other)
 
     def normalize(self, q):
         self._told("normalize")
@@ -276,7 +276,7 @@ def test_what_a_manifold_of_ones_own_raises_names_the_joint_and_the_method() -> 
     calls = {
         "zero": (robot.neutral, lambda: robot.mass_matrix({}), robot.joint("elbow").zero_configuration),
         "q_dot": (lambda: robot.velocity_to_configuration_derivative(q, v),),
-        "v_of": (lambda: robot.configuration_derivative_to_velocity(q, q),),
+        "velocity_from_rate": (lambda: robot.configuration_derivative_to_velocity(q, q),),
         "normalize": (lambda: robot.normalize(q), lambda: robot.mass_matrix(off)),
         "distance": (lambda: robot.gravity_force(q), lambda: robot.mass_matrix(off)),
         "random": (robot.random_configuration, robot.joint("elbow").random_configuration),

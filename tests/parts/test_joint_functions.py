@@ -151,9 +151,9 @@ def test_gap(joint: lw.Joint) -> None:
     """Nothing at the joint's poses; told by the wrenches that the joint bears half a turn away from them."""
     q, _, _ = state(joint)
     X = joint.transform(q)
-    near(joint.gap(X), np.zeros((SAMPLES, 6)), within=1e-12)
+    near(joint.pose_residual(X), np.zeros((SAMPLES, 6)), within=1e-12)
     away = X @ np.diag([1.0, -1.0, -1.0, 1.0])
-    q, gap = joint.configuration_of(away), joint.gap(away)
+    q, gap = joint.configuration_of(away), joint.pose_residual(away)
     told = np.linalg.norm(np.einsum("nik,ni->nk", joint.constraint_wrench_subspace(q), gap), axis=-1)
     missed = np.abs(joint.transform(q) - away).max(axis=(-2, -1))
     assert np.all(told >= 0.5 * missed - 1e-12)
@@ -246,7 +246,7 @@ def test_local_coordinates(joint: lw.Joint) -> None:
 @every_joint
 def test_global_coordinates(joint: lw.Joint) -> None:
     q0, phi, _ = state(joint)
-    near(joint.global_coordinates(q0, phi), sample_by_sample(joint.type.retract, q0, phi))
+    near(joint.global_coordinates(q0, phi), sample_by_sample(joint.type.integrate, q0, phi))
     near(joint.transform(joint.global_coordinates(q0, 0.0 * phi)), joint.transform(q0))
 
 

@@ -22,7 +22,7 @@ def _space(robot, scene=None, keep=(), bound=1e-3, **options):
 
 def _plan(robot, start, goal, scene, seed=0, **options):
     """A path, of which the same seed gives the same."""
-    found = robot.plan(start, goal, scene, seed=seed, time_budget=60.0, **options)
+    found = robot.plan(start, goal, scene, seed=seed, time_limit=60.0, **options)
     assert found and np.allclose(found.path[0], start, atol=1e-9) and np.allclose(found.path[-1], goal, atol=1e-9)
     return found
 
@@ -39,7 +39,7 @@ def test_a_cup_is_held_upright_around_a_wall():
     ends = []
     for y in (-0.35, 0.35):
         at = lw.pose((0.45, y, 0.4))
-        found = (robot.inverse_kinematics(at, "hand", seed=robot.random_configuration(seed=k)).q for k in range(20))
+        found = (robot.inverse_kinematics(at, "hand", q_init=robot.random_configuration(seed=k)).q for k in range(20))
         ends.append(next(q for q in found if space.free(q[None])[0]))
     assert space.dimension() == 5
     for seed in range(2):
@@ -51,7 +51,9 @@ def test_a_cup_is_held_upright_around_a_wall():
         assert not robot.in_collision(q, ROOM).any() and space.within(q).all()
         assert found.cost <= _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT, simplify=False).cost
         assert np.array_equal(way, _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT).path)
-    found = robot.plan(ends[0], robot.pose(ends[1], "hand"), ROOM, frame="hand", keep=[UPRIGHT], time_budget=60.0)
+    found = robot.plan(
+        ends[0], robot.pose(ends[1], "hand"), ROOM, frame="hand", path_constraints=[UPRIGHT], time_limit=60.0
+    )
     assert (
         found
         and np.abs(lw.pose_difference(robot.pose(found.path[-1], "hand"), robot.pose(ends[1], "hand"))).max() < 1e-5
@@ -76,7 +78,7 @@ def test_a_cup_is_held_upright_around_a_wall():
 def test_loops_stay_closed(name):
     robot = lw.load(name)
     if name == "fourbar":
-        ends = robot.follow({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
+        ends = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
     else:
         ends = np.tile(robot.neutral(), (2, 1))
         ends[:, 4:7] = (0.1, 0.05, 0.03), (-0.1, -0.05, 0.05)
@@ -159,14 +161,18 @@ def test_projection_leads_to_the_nearest():
     on = problem.solve(on).q
     q = on[rng.integers(2, size=50)] + rng.normal(size=(50, 2)) * 0.02
     found = problem.solve(q)
-    assert found.success.all() and np.abs(problem.errors_and_rows(found.q)[0]).max() < 1e-6
+    assert found.success.all() and np.abs(problem.residual_and_jacobian(found.q)[0]).max() < 1e-6
     least = np.linalg.norm(q[:, None] - curve, axis=-1).min(axis=1)
     assert (np.linalg.norm(found.q - q, axis=1) < least * 1.02 + 1e-5).all()
-    errors, rows = problem.errors_and_rows(q)
+    errors, rows = problem.residual_and_jacobian(q)
     step = 1e-6 * np.eye(2)
-    slopes = [(problem.errors_and_rows(q + h)[0] - problem.errors_and_rows(q - h)[0])[:, 0] / 2e-6 for h in step]
+    slopes = [
+        (problem.residual_and_jacobian(q + h)[0] - problem.residual_and_jacobian(q - h)[0])[:, 0] / 2e-6 for h in step
+    ]
     assert errors.shape == (50, 1) and np.abs(rows[:, 0] - np.array(slopes).T).max() < 1e-8
-    far = robot.ik_problem(lw.PointOnPlane("tip", "world.y", offset=3.0, name="far"), solver="projection", at_most=30)
+    far = robot.ik_problem(
+        lw.PointOnPlane("tip", "world.y", offset=3.0, name="far"), solver="projection", max_iterations=30
+    )
     assert not far.solve(q[0]).success  # 2 m reach no farther
 
 
@@ -190,7 +196,7 @@ def test_what_is_no_way_to_keep_is_told():
         _space(lw.load("differential_drive"), NOWHERE)
     on, off = np.array([0.0, np.pi / 2]), np.zeros(2)
     for start, goal, status in ((off, on, "start violates constraints"), (on, off, "goal violates constraints")):
-        found = robot.plan(start, goal, NOWHERE, keep=line)
+        found = robot.plan(start, goal, NOWHERE, path_constraints=line)
         assert found.status == status and "'line' is off by 1 m, and 0.001 is allowed" in found.reason
     drive = lw.load("fourbar")
     found = drive.plan(drive.neutral(), drive.neutral() + 0.2, NOWHERE)

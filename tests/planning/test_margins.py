@@ -42,17 +42,19 @@ def _least(path: np.ndarray, *pair: str) -> float:
 
 @pytest.mark.parametrize("edges", ["certified", "sampled"])
 def test_what_is_held_is_lifted_from_where_it_stands_and_put_down(edges: str) -> None:
-    told = ROBOT.plan(START, GOAL, SCENE, edges=edges)
+    told = ROBOT.plan(START, GOAL, SCENE, collision_check=edges)
     assert told.status == "start in collision"
     assert "'box' touches 'table': touching=[('box', 'table')] lets them touch" in told.reason
     for how in ({"touching": [("box", "table")]}, {"margin": {("table", "box"): -1e-3}}):
         for method in ("connect", "optimal"):
-            found = ROBOT.plan(START, GOAL, SCENE, edges=edges, resolution=0.01, method=method, iterations=1, **how)
+            found = ROBOT.plan(
+                START, GOAL, SCENE, collision_check=edges, resolution=0.01, method=method, max_iterations=1, **how
+            )
             assert found, found.reason
             room = 0.0 if edges == "certified" else 0.01
             assert _least(found.path, "box", "wall") > -room and _least(found.path, "box", "table") > -1e-3 - room
     deep = START - [0.0, 0.0, 0.01]
-    found = ROBOT.plan(deep, GOAL, SCENE, edges=edges, resolution=0.01, touching=[("box", "table")])
+    found = ROBOT.plan(deep, GOAL, SCENE, collision_check=edges, resolution=0.01, touching=[("box", "table")])
     assert found and -0.0102 < _least(found.path, "box", "table") < -0.0099
 
 
@@ -67,7 +69,7 @@ def test_margins_are_those_of_each_pair() -> None:
     assert through and _least(through.path, "box", "wall") < 0.0 < _least(through.path, "hand", "wall")
     assert len(ROBOT.plan(up, over, SCENE, pairs=[("box", "table")]).path) == 2
     how = {"margin": {"scene": 0.02, ("box", "wall"): 0.1}, "lazy": True}
-    found = lw.planning.Roadmap(ROBOT, SCENE, nodes=100, **how).plan(up, over)
+    found = lw.planning.Roadmap(ROBOT, SCENE, num_nodes=100, **how).plan(up, over)
     assert found and _least(found.path, "box", "wall") > 0.1
 
 
@@ -114,5 +116,5 @@ def test_one_set_of_kernels_serves_any_margins() -> None:
         between = arm.distances(q[:-1] + t * (ends - q[:-1]), scene).distance - every
         worst = between.min(axis=(0, 2))
         assert (worst[free] > 0.0).all() and free[worst > 0.03].all() and free.any() and not free.all()
-        kernels.append((len(space.blocks), space._calls("edge_is_free certified")[0][0]))
+        kernels.append((len(space.blocks), space._calls("is_motion_free certified")[0][0]))
     assert kernels[0] == kernels[1] == kernels[2] and kernels[0][0] == 1

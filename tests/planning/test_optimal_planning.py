@@ -34,14 +34,14 @@ def test_paths_tend_to_the_shortest_around_a_box():
     best = _shortest()
     for seed in range(2):
         first = ROBOT.plan(START, GOAL, SCENE, seed=seed)
-        found = ROBOT.plan(START, GOAL, SCENE, seed=seed, method="optimal", iterations=20, time_budget=300.0)
+        found = ROBOT.plan(START, GOAL, SCENE, seed=seed, method="optimal", max_iterations=20, time_limit=300.0)
         costs = [one.cost for one in found.history]
         assert found.status == "solved" and found.cost == costs[-1] <= first.cost == costs[0]
         assert all(b < a for a, b in itertools.pairwise(costs))
         assert all(a.iterations <= b.iterations <= 20 for a, b in itertools.pairwise(found.history))
         assert best < found.cost < best * 1.001
         assert found.cost == pytest.approx(np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum())
-        again = ROBOT.plan(START, GOAL, SCENE, seed=seed, method="optimal", iterations=20, time_budget=300.0)
+        again = ROBOT.plan(START, GOAL, SCENE, seed=seed, method="optimal", max_iterations=20, time_limit=300.0)
         assert np.array_equal(again.path, found.path)
         for a, b in itertools.pairwise(found.path):  # inside of the grown box nothing is free
             inside = a + np.linspace(0, 1, 2000)[:, None] * (b - a)
@@ -50,13 +50,13 @@ def test_paths_tend_to_the_shortest_around_a_box():
 
 def test_what_is_straight_is_the_shortest_and_several_goals_take_the_nearest():
     goals = np.array([[1.5, 1.5], [-1.5, 1.9]])
-    found = ROBOT.plan(START, goals, SCENE, method="optimal", iterations=5)
+    found = ROBOT.plan(START, goals, SCENE, method="optimal", max_iterations=5)
     assert found.goal == 1 and len(found.path) == 2 and found.cost == pytest.approx(1.8)
     assert len(found.history) == 1
-    spent = ROBOT.plan(START, GOAL, SCENE, method="optimal", time_budget=0.3, iterations=None)
+    spent = ROBOT.plan(START, GOAL, SCENE, method="optimal", time_limit=0.3, max_iterations=None)
     assert spent.cost <= spent.history[0].cost
     with pytest.raises(ValueError, match="iterations: expected"):
-        ROBOT.plan(START, GOAL, SCENE, method="optimal", iterations=1.5)
+        ROBOT.plan(START, GOAL, SCENE, method="optimal", max_iterations=1.5)
 
 
 def test_samples_are_those_through_which_a_shorter_way_may_lead():

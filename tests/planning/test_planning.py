@@ -109,7 +109,7 @@ def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
 
 
 def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
-    assert not arm.edge_is_free(START, GOAL, SCENE)
+    assert not arm.is_motion_free(START, GOAL, SCENE)
     for seed in range(5):
         found = arm.plan(START, GOAL, SCENE, seed=seed)
         assert found and found.status == "solved" and found.goal == 0
@@ -117,7 +117,7 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
         assert np.array_equal(found.path[0], START) and np.abs(turns - [round(turns[0]), 0.0, 0.0]).max() < 1e-12
         assert _least(arm, found.path, SCENE) > 0.0
         assert abs(found.cost - np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum()) < 1e-12
-        assert found.cost <= arm.plan(START, GOAL, SCENE, seed=seed, searches=1).cost
+        assert found.cost <= arm.plan(START, GOAL, SCENE, seed=seed, max_searches=1).cost
         rough = arm.plan(START, GOAL, SCENE, seed=seed, simplify=False)
         assert found.cost <= rough.cost and _least(arm, rough.path, SCENE) > 0.0
         threads = lw.get_num_threads()
@@ -128,7 +128,7 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
             lw.set_num_threads(threads)
     wide = arm.plan(START, GOAL, SCENE, margin=0.02)
     assert wide and _least(arm, wide.path, SCENE) > 0.02
-    sampled = arm.plan(START, GOAL, SCENE, edges="sampled", resolution=0.02)
+    sampled = arm.plan(START, GOAL, SCENE, collision_check="sampled", resolution=0.02)
     assert sampled and _least(arm, sampled.path, SCENE) > -0.02
     assert len(found.tree.q) == len(found.tree.parent) == found.nodes and found.tree.parent.max() < found.nodes
 
@@ -199,7 +199,7 @@ def test_what_floats_goes_through_a_window() -> None:
     with pytest.raises(ValueError, match=r"'floating_base.x' is a length .*limits="):
         rod.plan(here, there, window)
     limits = {"floating_base.x": (-1.0, 1.0), "floating_base.y": (-0.9, 0.9), "floating_base.z": (-0.9, 0.9)}
-    found = rod.plan(here, there, window, limits=limits, time_budget=60.0)
+    found = rod.plan(here, there, window, position_limits=limits, time_limit=60.0)
     assert found and len(found.path) > 2 and _least(rod, found.path, window) > 0.0
     assert np.allclose(np.linalg.norm(found.path[:, :4], axis=1), 1.0)
     assert np.abs(rod.difference(found.path[-1], there)).max() < 1e-9
@@ -232,7 +232,7 @@ def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
     limits |= {"jerk": 60.0, "points": 100}
     timed = found.timed(smooth=True, **limits)
     assert timed.speed[1:-1].min() > 0.0 and timed.duration < 0.9 * found.timed(**limits).duration
-    assert timed.trajectory.limits_kept(velocity=1.0, acceleration=5.0, jerk=60.0, tolerance=1e-4)
+    assert timed.trajectory.satisfies_limits(velocity=1.0, acceleration=5.0, jerk=60.0, tolerance=1e-4)
     # how far points move is bounded
     slide = lw.Joint.of(
         lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", lower=-1.0, upper=2.0
@@ -282,15 +282,15 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
     assert found.nodes > 2 and found.tree.q.shape == (found.nodes, 3)  # what was explored is told, where time ends, too
     with monkeypatch.context() as few:
         few.setattr("linkwork.planning.plan_path._NODES", 10)
-        full = arm.plan(START, GOAL, SCENE, limits=apart, time_budget=600.0)
+        full = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=600.0)
     assert full.status == "budget spent" and "another seed=" in full.reason and "time_budget" not in full.reason
     told: list[tuple[float, int]] = []
-    arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.02, progress=lambda *spent: told.append(spent))
+    arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.02, progress=lambda *spent: told.append(spent))
     assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
 
 
 def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm: lw.Robot) -> None:
-    space = PlanningSpace(arm, SCENE, edges="sampled", resolution=2e-6)
+    space = PlanningSpace(arm, SCENE, collision_check="sampled", resolution=2e-6)
     here, there = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
     assert space.edges_are_free(here, there).all()  # 200 000 samples
     assert not space.edges_are_free(START[None], GOAL[None]).any()
@@ -302,7 +302,7 @@ def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm:
     assert certified.edges_are_free(here, there).all()  # what takes little is not asked for
     with pytest.raises(OutOfTimeError):
         certified.edges_are_free(np.repeat(here, 1000, axis=0), np.repeat(there, 1000, axis=0))
-    fine = arm.plan(START, GOAL, SCENE, edges="sampled", resolution=1e-7, time_budget=0.05)
+    fine = arm.plan(START, GOAL, SCENE, collision_check="sampled", resolution=1e-7, time_limit=0.05)
     assert fine.status == "budget spent" and not fine.path.size
 
 
@@ -355,6 +355,6 @@ def test_the_picture_has_the_obstacles(arm: lw.Robot) -> None:
     axes = arm.plan(START, GOAL, SCENE).plot("tip")
     assert len(axes.collections) >= len(SCENE.obstacles) and axes.get_title() == "solved"
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
-    spent = arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.05)
+    spent = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.05)
     assert spent.plot("tip").get_title() == "budget spent"
     matplotlib.pyplot.close("all")

@@ -35,8 +35,8 @@ def _free(path):
 
 
 def test_ways_are_free_and_short_lazy_or_not():
-    full = Roadmap(ROBOT, WALL, nodes=300, seed=2)
-    lazy = Roadmap(ROBOT, WALL, nodes=300, seed=2, lazy=True)
+    full = Roadmap(ROBOT, WALL, num_nodes=300, seed=2)
+    lazy = Roadmap(ROBOT, WALL, num_nodes=300, seed=2, lazy=True)
     assert np.array_equal(full.nodes, lazy.nodes) and len(full) == 300 and len(np.unique(full.components)) == 1
     assert len(full.edges) < len(lazy.edges) and "300 nodes" in repr(full)
     rng = np.random.default_rng(0)
@@ -61,7 +61,7 @@ def test_ways_are_free_and_short_lazy_or_not():
 
 
 def test_why_there_is_no_way():
-    roadmap = Roadmap(ROBOT, CLOSED, nodes=60, neighbours=8)
+    roadmap = Roadmap(ROBOT, CLOSED, num_nodes=60, num_neighbors=8)
     found = roadmap.plan(START, GOAL)
     assert found.status == "not joined" and not found and len(found.path) == 0
     assert "parts of the roadmap that no edge joins" in found.reason and "of its 60 nodes" in found.reason
@@ -71,7 +71,7 @@ def test_why_there_is_no_way():
     pocket = lw.Scene()
     for k, (x, y) in enumerate([(-0.3, 0.0), (0.3, 0.0), (0.0, -0.3), (0.0, 0.3)]):
         pocket = pocket.with_box(f"wall {k}", (0.1, 0.8, 1.0) if x else (0.8, 0.1, 1.0), (x, y, 0.0))
-    found = Roadmap(ROBOT, pocket, nodes=60).plan([1.0, 1.0], [0.0, 0.0])
+    found = Roadmap(ROBOT, pocket, num_nodes=60).plan([1.0, 1.0], [0.0, 0.0])
     assert "no free edge leads from the goal to any of" in found.reason or "parts of the roadmap" in found.reason
     full = lw.Scene().with_box("all", (9.0, 9.0, 1.0))
     for make, said in (
@@ -80,8 +80,8 @@ def test_why_there_is_no_way():
             lambda: Roadmap(lw.load("arm7"), lw.Scene().with_box("block", (3.0, 3.0, 3.0))),
             r"hardly any configuration is free: 0 of .*; obstacle 'block' contains the robot's base: the middle of",
         ),
-        (lambda: Roadmap(ROBOT, WALL, nodes=0), "nodes: expected a whole number from 1"),
-        (lambda: Roadmap(ROBOT, WALL, neighbours=1.5), "neighbours: expected"),
+        (lambda: Roadmap(ROBOT, WALL, num_nodes=0), "nodes: expected a whole number from 1"),
+        (lambda: Roadmap(ROBOT, WALL, num_neighbors=1.5), "neighbours: expected"),
         (lambda: roadmap.save("roadmap.txt"), "named .npz"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -89,7 +89,7 @@ def test_why_there_is_no_way():
 
 
 def test_files_pickles_and_threads(tmp_path):
-    roadmap = Roadmap(ROBOT, WALL, nodes=120, lazy=True, seed=1)
+    roadmap = Roadmap(ROBOT, WALL, num_nodes=120, lazy=True, seed=1)
     where = tmp_path / "roadmap.npz"
     roadmap.save(where)
     wanted = roadmap.plan(START, GOAL).path
@@ -161,8 +161,8 @@ def test_files_pickles_and_threads(tmp_path):
 def test_a_roadmap_of_closed_loops():
     robot = lw.load("fourbar")
     scene = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))
-    roadmap = Roadmap(robot, scene, nodes=40, lazy=True)
+    roadmap = Roadmap(robot, scene, num_nodes=40, lazy=True)
     assert np.abs(robot.constraint_error(roadmap.nodes)).max() < 1e-7
-    ends = robot.follow({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
+    ends = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
     found = roadmap.plan(*ends)
     assert found and np.abs(robot.constraint_error(found.path)).max() < 1e-7

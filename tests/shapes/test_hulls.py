@@ -48,25 +48,25 @@ def test_hulls_are_those_of_scipy() -> None:
 def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() -> None:
     ball = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS[:120]) @ TURN + [5.0, 0.0, 0.0]
     whole = convex_hull(ball)
-    assert whole.excess == 0.0 and convex_hull(whole, at_most=120) == whole
+    assert whole.overestimate == 0.0 and convex_hull(whole, max_vertices=120) == whole
     last = math.inf
     for most, volume in ((8, 1.8), (16, 1.25), (32, 1.1)):
-        outer = convex_hull(ball, at_most=most)
+        outer = convex_hull(ball, max_vertices=most)
         normals, offsets = outer.planes
         assert len(outer.vertices) <= most
         assert (ball @ normals.T - offsets).max() <= 1e-12
         assert whole.volume < outer.volume < volume * whole.volume
         farther = ((outer.support(WAYS) - whole.support(WAYS)) * WAYS).sum(axis=1)
-        assert 0.8 * outer.excess < farther.max() <= outer.excess < last
-        last = outer.excess
+        assert 0.8 * outer.overestimate < farther.max() <= outer.overestimate < last
+        last = outer.overestimate
     many = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS)
-    outer = convex_hull(many, at_most=32)  # of 600 corners
+    outer = convex_hull(many, max_vertices=32)  # of 600 corners
     normals, offsets = outer.planes
     assert (many @ normals.T - offsets).max() <= 1e-12 and outer.volume < 1.13 * convex_hull(many).volume
     plate = Rounded(Box((0.1, 0.2, 0.01)), 0.003).support(WAYS[:200])
-    assert convex_hull(plate, at_most=16).volume < 1.1 * convex_hull(plate).volume
+    assert convex_hull(plate, max_vertices=16).volume < 1.1 * convex_hull(plate).volume
     can = Cylinder(0.1, 1.0).support(WAYS[:100])
-    assert convex_hull(can, at_most=32).volume < 1.05 * convex_hull(can).volume
+    assert convex_hull(can, max_vertices=32).volume < 1.05 * convex_hull(can).volume
 
 
 def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:
@@ -85,12 +85,14 @@ def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:
                 far = ((found.shape.support(WAYS @ R) @ R.T + p) * WAYS).sum(axis=1)
                 farther = far - (held @ WAYS.T).max(axis=0)
                 assert farther.min() >= -1e-12, (fit, body)
-                assert farther.max() <= found.excess + 1e-12 and found.excess <= 1.5 * farther.max() + 0.05, (fit, body)
+                assert (
+                    farther.max() <= found.overestimate + 1e-12 and found.overestimate <= 1.5 * farther.max() + 0.05
+                ), (fit, body)
     capsule = shapes.bounding_capsule(Capsule(0.2, 1.0).support(WAYS) @ TURN.T)
-    assert capsule.shape.volume < 1.001 * Capsule(0.2, 1.0).volume and capsule.excess < 0.02
+    assert capsule.shape.volume < 1.001 * Capsule(0.2, 1.0).volume and capsule.overestimate < 0.02
     assert shapes.bounding_capsule(Capsule(0.2, 1.0)).shape == Capsule(0.2, 1.0)
     box = shapes.bounding_box(Box((1, 2, 3)).support(WAYS) @ TURN.T)
-    assert np.allclose(sorted(box.shape.size), [1, 2, 3]) and box.excess < 1e-9
+    assert np.allclose(sorted(box.shape.size), [1, 2, 3]) and box.overestimate < 1e-9
     for r, points in (
         (1.0, WAYS[:50]),
         (0.5 * math.sqrt(3.0), Box((1, 1, 1)).support(WAYS)),
@@ -98,7 +100,7 @@ def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:
     ):
         assert shapes.bounding_sphere(points).shape.radius == pytest.approx(r, rel=0.03 if r == 1.0 else 1e-12)
     square = [[0, 0, 1], [2, 0, 1], [0, 2, 1], [2, 2, 1]]  # flat
-    assert shapes.bounding_sphere(square).excess == pytest.approx(math.sqrt(2.0), abs=1e-5)
+    assert shapes.bounding_sphere(square).overestimate == pytest.approx(math.sqrt(2.0), abs=1e-5)
     assert shapes.bounding_box(square).shape.volume < 1e-4
     assert shapes.bounding_capsule([[0, 0, 0], [0, 0, 1], [1e-3, 0, 0.5]]).shape.length > 0.9
 

@@ -158,10 +158,10 @@ URDF = """<robot name="r"><link name="a">
 
 def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
     robot = lw.Robot.from_urdf_string(URDF)
-    hulled = robot.with_collision_hulls(folder, at_most=24)
+    hulled = robot.with_collision_hulls(folder, max_vertices=24)
     ring, box, ball = hulled.link("a").collisions
-    assert isinstance(ring.shape, Polytope) and len(ring.shape.vertices) <= 24 and 0.0 < ring.shape.excess < 0.03
-    assert box.shape.volume == pytest.approx(6.0) and box.shape.excess == 0.0
+    assert isinstance(ring.shape, Polytope) and len(ring.shape.vertices) <= 24 and 0.0 < ring.shape.overestimate < 0.03
+    assert box.shape.volume == pytest.approx(6.0) and box.shape.overestimate == 0.0
     assert ball == robot.link("a").collisions[2] and hulled.link("a").visuals == robot.link("a").visuals
     codes = [issue.code for issue in hulled.report.warnings]
     assert codes == ["MESH_HULL", "MESH_OPEN", "MESH_HULL"] and "link[a]" in str(hulled.report.warnings[0].where)
@@ -172,7 +172,7 @@ def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
 def test_a_ring_is_hollow_in_pieces(folder) -> None:
     pytest.importorskip("coacd")
     ring = load_mesh("ring.stl", folder / "arm" / "meshes")
-    pieces = ring.convex_pieces(at_most=16, concavity=0.1)
+    pieces = ring.convex_pieces(max_pieces=16, concavity=0.1)
     assert len(pieces) > 3 and max(len(piece.vertices) for piece in pieces) <= 16
     ways = np.random.default_rng(0).normal(size=(20, 3))
     for piece in pieces:  # none of them holds the middle

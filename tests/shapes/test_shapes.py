@@ -33,10 +33,10 @@ def test_volume_reach_and_gyration_are_those_of_the_points_inside() -> None:
     for shape in SOLIDS:
         inside = grid[_inside(shape, grid)]
         assert shape.volume == pytest.approx(len(inside) * cell, rel=0.04)
-        assert shape.reach is not None
-        assert 0.97 * shape.reach < np.linalg.norm(inside, axis=1).max() <= shape.reach
+        assert shape.origin_radius is not None
+        assert 0.97 * shape.origin_radius < np.linalg.norm(inside, axis=1).max() <= shape.origin_radius
         second = inside.T @ inside / len(inside)
-        gyration = shape.gyration()
+        gyration = shape.unit_inertia()
         assert gyration is not None
         expected = np.trace(second) * np.eye(3) - second
         found = np.array([list(row) for row in (gyration.x, gyration.y, gyration.z)])
@@ -46,7 +46,7 @@ def test_volume_reach_and_gyration_are_those_of_the_points_inside() -> None:
 def test_a_mesh_has_no_known_size() -> None:
     mesh = Mesh("arm.dae", (1, 1, -2))
     assert mesh.scale == (1.0, 1.0, -2.0)
-    assert mesh.reach is mesh.volume is mesh.gyration() is None
+    assert mesh.origin_radius is mesh.volume is mesh.unit_inertia() is None
 
 
 def test_numbers_become_floats_so_that_equal_shapes_are_equal() -> None:

@@ -51,7 +51,7 @@ def test_what_shapes_weigh_is_what_the_hull_of_their_farthest_points_does() -> N
         volume, center, inertia = weighed(np.unique(shape.support(DIRECTIONS[: 1000 if flat else None]), axis=0))
         assert 0.995 * shape.volume <= volume <= shape.volume * (1.0 + 1e-12), shape
         assert np.allclose([*shape.center], center, atol=1e-3), shape
-        assert np.abs(matrix(shape.gyration()) - inertia).max() <= 1e-3 * np.trace(inertia), shape
+        assert np.abs(matrix(shape.unit_inertia()) - inertia).max() <= 1e-3 * np.trace(inertia), shape
 
 
 def test_nothing_is_farther_than_the_farthest_points() -> None:
@@ -63,16 +63,18 @@ def test_nothing_is_farther_than_the_farthest_points() -> None:
         assert np.allclose(shape.support(few[7] * 1e-200), shape.support(few[7]), atol=1e-12)
         assert np.isfinite(shape.support([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0]])).all()
         many = shape.support(DIRECTIONS)
-        center, radius = shape.bound
+        center, radius = shape.bounding_sphere
         far = np.linalg.norm(many - [*center], axis=1).max()
         assert far <= radius * (1.0 + 1e-12) and far >= 0.99 * radius, shape
-        assert 0.99 * shape.reach <= np.linalg.norm(many, axis=1).max() <= shape.reach * (1.0 + 1e-12), shape
+        assert (
+            0.99 * shape.origin_radius <= np.linalg.norm(many, axis=1).max() <= shape.origin_radius * (1.0 + 1e-12)
+        ), shape
     assert Box((1, 2, 3)).support(np.zeros((2, 0, 3))).shape == (2, 0, 3)
     for wrong in ([1.0, 2.0], [[math.nan, 0.0, 0.0]]):
         with pytest.raises(ValueError, match=r"sphere: support: expected directions \(\.\.\., 3\), got"):
             Sphere(1.0).support(wrong)
     for endless in (HalfSpace(), Mesh("a.stl"), Rounded(HalfSpace(), 0.1)):
-        assert endless.volume is endless.reach is endless.bound is endless.gyration() is None
+        assert endless.volume is endless.origin_radius is endless.bounding_sphere is endless.unit_inertia() is None
         with pytest.raises(ValueError, match="farthest points of"):
             endless.support((0, 0, 1))
 
@@ -100,7 +102,7 @@ def test_what_is_rounded_weighs_what_it_must_to_rounding() -> None:
     for found, expected in pairs:
         assert found.volume == pytest.approx(expected.volume, rel=2e-8 if expected == Capsule(0.2, 1.0) else 1e-11)
         assert np.allclose([*found.center], [*expected.center], atol=1e-12), found
-        assert np.allclose(matrix(found.gyration()), matrix(expected.gyration()), rtol=2e-8, atol=1e-11), found
+        assert np.allclose(matrix(found.unit_inertia()), matrix(expected.unit_inertia()), rtol=2e-8, atol=1e-11), found
     thin = Ellipsoid((0.05, 0.5, 1.0))  # by Steiner's formula, at a radius where its terms can be told apart
     v = [Rounded(thin, r).volume for r in (0.0, 0.5, 1.0, 2.0)]
     terms = np.linalg.solve([[r, r * r, r**3] for r in (0.5, 1.0, 2.0)], np.array(v[1:]) - v[0])

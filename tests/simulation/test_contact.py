@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.errors import SimulationWarning, UnknownNameError
-from linkwork.simulation import ContactGround, ContactPoint, Servos
+from linkwork.simulation import ContactGround, ContactPoint, ServoActuators
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, cone_impulse
 
@@ -82,7 +82,7 @@ def test_a_block_on_an_incline():
         robot = thing(cube, (G * np.sin(theta), 0.0, -G * np.cos(theta)))
         q = robot.neutral()
         q[-1] = 0.1
-        found = robot.simulate(q, duration=0.5, contacts=ContactGround(CORNERS, friction=mu), every=10)
+        found = robot.simulate(q, duration=0.5, contacts=ContactGround(CORNERS, friction=mu), record_every=10)
         way = robot.pose(found.q, "body")[:, :3, 3]
         expected = max(G * (np.sin(theta) - mu * np.cos(theta)), 0.0)
         assert abs(way[-1, 0] - way[0, 0] - 0.5 * expected * 0.25) < 1e-3
@@ -99,15 +99,15 @@ def test_a_ball_falls_slides_and_rolls():
     q = ball.neutral()
     q[-1] = 0.1
     v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
-    found = ball.simulate(np.stack([q, q]), np.stack([v, 2.0 * v]), duration=1.0, contacts=ground, every=50)
+    found = ball.simulate(np.stack([q, q]), np.stack([v, 2.0 * v]), duration=1.0, contacts=ground, record_every=50)
     twist = ball.twist(found.q, found.v, "body", expressed_in="world")
     for k, start in enumerate((1.0, 2.0)):
         assert abs(twist[k, -1, 3] - 5.0 / 7.0 * start) < 2e-3 * start
         assert abs(twist[k, -1, 1] - twist[k, -1, 3] / 0.1) < 2e-2 * start
-    alone = ball.simulate(q, v, duration=1.0, contacts=ground, every=50)
+    alone = ball.simulate(q, v, duration=1.0, contacts=ground, record_every=50)
     assert np.array_equal(alone.q, found.q[0])
     high = q + np.array([0, 0, 0, 0, 0, 0, 0.3])
-    fallen = ball.simulate(high, duration=2.0, contacts=ground, every=100, record=["kinetic_energy"])
+    fallen = ball.simulate(high, duration=2.0, contacts=ground, record_every=100, record=["kinetic_energy"])
     assert abs(fallen.q[-1, -1] - 0.1) < 1e-4 and fallen.records["kinetic_energy"][-1] < 1e-8
     assert np.isclose(fallen.q[1, -1], high[-1] - 0.5 * G * 0.1**2, atol=1e-3)
 
@@ -121,7 +121,7 @@ def test_oblique_falls_stay_down():
     v = np.array([[0.0, 0.0, 0.0, 10.0, 0.0, -5.0], [0.0] * 6])
     for step in (1e-3, 2.5e-4):
         with pytest.warns(SimulationWarning, match="'body' and the ground by 10 mm"):
-            found = ball.simulate(q, v, duration=0.2, step=step, contacts=ground, every=4)
+            found = ball.simulate(q, v, duration=0.2, dt=step, contacts=ground, record_every=4)
         later = found.t > 0.02
         assert found.q[0, later, -1].max() < 0.1 + 2e-3 and found.q[1, :, -1].max() < 0.1 + 2e-2
         assert found.q[0, :, -1].min() > 0.1 - 1e-2
@@ -134,7 +134,7 @@ def test_soft_and_tilted_ground():
     ground = ContactGround(ContactPoint("body", radius=0.1, friction=0.0), stiffness=2e3, normal=tuple(n), height=0.3)
     q = ball.neutral()
     q[4:] = (0.4 - G / 2e3) * n  # where it rests
-    found = ball.simulate(q, duration=0.5, contacts=ground, every=100)
+    found = ball.simulate(q, duration=0.5, contacts=ground, record_every=100)
     assert abs(n @ found.q[-1, 4:] - (0.4 - G / 2e3)) < 1e-4
     assert np.abs(found.records["contact_forces"][-1, 0] - G * n).max() < 1e-2
 
@@ -175,7 +175,7 @@ def test_a_ball_bounces():
     hits = first + 2.0 * first * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 4))])
     worst = []
     for step in (2e-3, 5e-4):
-        found = ball.simulate(q, duration=2.6, step=step, contacts=ground)
+        found = ball.simulate(q, duration=2.6, dt=step, contacts=ground)
         height, speed = found.q[:, -1] - 0.1, found.v[:, 5]
         at = np.flatnonzero(np.diff(speed) > 0.1)[:4]
         tops = [height[a:b].max() for a, b in pairwise(at)]
@@ -189,12 +189,12 @@ def test_joint_limits_hold():
     """A pendulum that falls against its limit stays there, with contacts or without any nearby."""
     arm = lw.load("arm7")
     ground = ContactGround(("hand",), height=-50.0)
-    found = arm.simulate(arm.neutral(), 3.0 * np.ones(7), duration=1.0, contacts=ground, every=20)
+    found = arm.simulate(arm.neutral(), 3.0 * np.ones(7), duration=1.0, contacts=ground, record_every=20)
     assert found and (found.q < arm.upper + 2e-2).all() and (found.q > arm.lower - 2e-2).all()
     arm = arm.with_parameters({"friction": np.zeros(7)})  # which contacts' program has exactly
     inside = 0.5 * (arm.lower + arm.upper)
-    free = arm.simulate(inside, np.ones(7), duration=0.05, every=10)
-    same = arm.simulate(inside, np.ones(7), duration=0.05, contacts=ground, every=10)
+    free = arm.simulate(inside, np.ones(7), duration=0.05, record_every=10)
+    same = arm.simulate(inside, np.ones(7), duration=0.05, contacts=ground, record_every=10)
     assert np.abs(free.q - same.q).max() < 1e-9
 
 
@@ -205,11 +205,11 @@ def test_dry_friction_and_loops_with_contacts():
     away = ContactGround((list(pendulum.frames)[-1],), height=-50.0)
     q = np.array([0.3, 0.2])
     assert (np.abs(pendulum.gravity_force(q)) < [6.0, 2.0]).all()
-    found = pendulum.simulate(q, duration=2.0, contacts=away, every=1000, passive="coulomb")
+    found = pendulum.simulate(q, duration=2.0, contacts=away, record_every=1000, passive="coulomb")
     assert np.abs(found.q - q).max() < 1e-5 and np.abs(found.v).max() < 1e-5
     rail = lw.Joint.of(joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="box", friction=3.0)
     rod = lw.Robot.build("rod", lw.Link("box", mass=1.5), rail)
-    slid = rod.simulate([0.0], [2.0], duration=1.0, every=100, passive="coulomb")
+    slid = rod.simulate([0.0], [2.0], duration=1.0, record_every=100, passive="coulomb")
     assert abs(slid.q[-1, 0] - 2.0**2 / (2.0 * 3.0 / 1.5)) < 2e-3 and abs(slid.v[-1, 0]) < 1e-8
     bars = lw.load("fourbar")
     q = bars.project_configuration(bars.neutral()).q
@@ -230,7 +230,7 @@ def test_servos_have_limits_and_no_gain_is_too_high():
     lift = lw.Robot.build("lift", lw.Link("box", mass=2.0), rail)
 
     def controller(t, q, v, K, D, wanted, speed, limit):
-        return Servos(wanted, speed, K, D, limit=limit)
+        return ServoActuators(wanted, speed, K, D, limit=limit)
 
     inputs = {"K": [1e3, 1e12, 1e3, 0.0], "D": [1e2, 1e9, 1e2, 1e6], "wanted": [[0.1], [0.1], [0.1], [0.0]]}
     inputs |= {"speed": [0.0, 0.0, 0.0, 0.3], "limit": [1e3, 1e3, 10.0, 1e3]}
@@ -241,11 +241,11 @@ def test_servos_have_limits_and_no_gain_is_too_high():
     assert np.abs(found.q[:, -1, 0] - [0.1 - weight / 1e3, 0.1, falls, 0.3]).max() < 5e-3
     assert np.abs(found.records["tau"][:, -1, 0] - [weight, weight, 10.0, weight]).max() < 1e-2
     with pytest.raises(ValueError, match=r"Servos: velocity: expected .* without NaN, got nan"):
-        Servos([0.0], np.nan, damping=1.0, limit=2.0)
+        ServoActuators([0.0], np.nan, damping=1.0, limit=2.0)
     with pytest.raises(ValueError, match="Servos: limit: expected 1 numbers, got 2"):
-        lift.simulate([0.0], controller=lambda t, q, v: Servos(q, limit=[1.0, 2.0]), duration=0.1)
+        lift.simulate([0.0], controller=lambda t, q, v: ServoActuators(q, limit=[1.0, 2.0]), duration=0.1)
     with pytest.raises(ValueError, match="expected the method 'semi_implicit_euler'"):
-        lift.simulate([0.0], controller=lambda t, q, v: Servos(q), duration=0.1, method="rk4")
+        lift.simulate([0.0], controller=lambda t, q, v: ServoActuators(q), duration=0.1, method="rk4")
 
 
 def test_a_step_is_differentiated_by_what_it_solves():

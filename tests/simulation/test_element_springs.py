@@ -45,7 +45,7 @@ def energies(robot, q, v=None, **how):
     def both(t, q, v, tau):
         return [robot.kinetic_energy(q, v, passive=True), robot.potential_energy(q, passive=True)]
 
-    found = robot.simulate(q, v, record={"both": both}, limits="ignored", **how)
+    found = robot.simulate(q, v, record={"both": both}, joint_limit_mode="ignored", **how)
     assert found, found.reasons()
     return found.records["both"].sum(axis=-1), found.records["both"][:, 0].max()
 
@@ -84,12 +84,12 @@ def test_stiff_elements_settle_and_are_told_of():
         for method in SYMPLECTIC:
             robot = slider(1e6, 0.0, kind)
             with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s: it is taken implicitly"):
-                found = robot.simulate([0.1], duration=0.5, step=0.01, method=method)
+                found = robot.simulate([0.1], duration=0.5, dt=0.01, method=method)
             assert np.abs(found.q[-1]) < 1e-9 and np.abs(found.v[-1]) < 1e-9, (kind, method)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        slider(1e6, 2e4).simulate([0.1], duration=0.5, step=0.01)
-        slider(100.0).simulate([0.1], duration=0.01, step=0.01)
+        slider(1e6, 2e4).simulate([0.1], duration=0.5, dt=0.01)
+        slider(100.0).simulate([0.1], duration=0.01, dt=0.01)
 
 
 @pytest.mark.parametrize(("stiffness", "damping"), [(2.5e3, 0.0), (3.9e4, 0.0), (1e8, 1.0), (1.0, 1e6)])

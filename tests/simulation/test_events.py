@@ -35,7 +35,7 @@ def test_bounces(falling):
     v = np.array([[0.0], [1.0]])
     q = np.array([[top], [top]])
     for method in ("rk4", "dormand_prince"):
-        found = falling.simulate(q, v, duration=2.0, step=0.05, method=method, events=events, passive=False)
+        found = falling.simulate(q, v, duration=2.0, dt=0.05, method=method, events=events, passive=False)
         hits = [x for x in found.events if x.name == "floor" and x.environment == (0,)]
         speeds = 0.3 * G * e ** np.arange(len(hits) + 1)
         times = 0.3 + np.concatenate([[0.0], np.cumsum(2.0 * speeds[1:] / G)])[: len(hits)]
@@ -49,10 +49,10 @@ def test_bounces(falling):
             u = t - times[k - 1] if k else t
             height = speeds[k] * u - 0.5 * G * u * u if k else top - 0.5 * G * u * u
             assert abs(way(t).q[0] - height) < 1e-11, (method, t)
-        alone = falling.simulate(q[1], v[1], duration=2.0, step=0.05, method=method, events=events, passive=False)
+        alone = falling.simulate(q[1], v[1], duration=2.0, dt=0.05, method=method, events=events, passive=False)
         assert np.array_equal(alone.q, found.q[1])
         assert [x.time for x in alone.events] == [x.time for x in found.events if x.environment == (1,)]
-    still = falling.simulate(q, v, duration=10.0, step=0.05, method="rk4", events=[bounce(0.5)], passive=False)
+    still = falling.simulate(q, v, duration=10.0, dt=0.05, method="rk4", events=[bounce(0.5)], passive=False)
     assert still.status.tolist() == [4.0, 4.0] and not still  # it comes to rest in ever shorter bounces
     assert abs(still.stopped_at[0] - 0.9) < 0.05 and "pile up" in still.reasons()[0]
 
@@ -96,7 +96,7 @@ def test_events_are_differentiated(falling):
 
     def motion(q, v, e):
         floor = Event("floor", lambda t, q, v: q[0], direction=-1, jump=lambda t, q, v: (q, -e * v))
-        bounced = falling.simulate(q, v, events=[watching, floor], every=5, **how)
+        bounced = falling.simulate(q, v, events=[watching, floor], record_every=5, **how)
         ended = falling.simulate(q, v, events=landed, **how)
         return np.concatenate([bounced.q[-1], bounced.v[-1], ended.v[-1], array([ended.stopped_at])])
 
@@ -152,8 +152,8 @@ def test_a_step_lies_on_its_own_interpolant():
     robot = lw.Robot(random_tree(rng, 1, types=(joints.Spherical,)))
     q, v = robot.random_configuration(rng, size=2), 3.0 * rng.normal(size=(2, 3))
     how = {"duration": 1.0, "passive": False, "parameters": {"gravity": [[0.0, 0.0, -9.81], [1.0, 0.0, 0.0]]}}
-    found = robot.simulate(q, v, step=0.25, method="dormand_prince", **how)
-    best = robot.simulate(q, v, step=1e-3, method="rk4", every=25, **how)
+    found = robot.simulate(q, v, dt=0.25, method="dormand_prince", **how)
+    best = robot.simulate(q, v, dt=1e-3, method="rk4", record_every=25, **how)
     for k in (0, 1):
         way = found.trajectory(k)
         at = way(best.t)
@@ -166,7 +166,7 @@ def test_bad_events(falling):
     """What is wrong is said."""
 
     def asked(*events):
-        return falling.simulate([0.1], duration=0.1, step=0.05, events=events)
+        return falling.simulate([0.1], duration=0.1, dt=0.05, events=events)
 
     for kind, text, wrong in (
         (ValueError, "direction: expected -1, 0 or 1", lambda: Event("x", len, direction=2)),
@@ -183,7 +183,7 @@ def test_bad_events(falling):
         (
             ValueError,
             "no part of what is compiled",
-            lambda: lw.compile(lambda q: falling.simulate(q, duration=0.1, step=0.1, method="scipy:RK45").q, q=1),
+            lambda: lw.compile(lambda q: falling.simulate(q, duration=0.1, dt=0.1, method="scipy:RK45").q, q=1),
         ),
     ):
         with pytest.raises(kind, match=text):

@@ -39,7 +39,7 @@ def test_momentum_at_impacts():
     for mu in (0.0, 0.5):
         ground = ContactGround(CORNERS, friction=mu, restitution=0.4)
         record = ["kinetic_energy", "potential_energy"]
-        found = BODY.simulate(q, v, duration=0.5, step=h, contacts=ground, record=record)
+        found = BODY.simulate(q, v, duration=0.5, dt=h, contacts=ground, record=record)
         energy = sum(found.records[name] for name in record)
         impulses = h * found.records["contact_forces"][:, 1:]
         struck = impulses[..., 2].sum(axis=-1) > 0.0
@@ -58,16 +58,16 @@ def test_free_flight():
     second order; a body that is given these numbers goes the same way."""
     still = BODY.with_parameters({"gravity": [0.0, 0.0, 0.0]})
     q, v = BODY.neutral(), np.array([3.0, 40.0, 5.0, 1.0, -2.0, 0.5])
-    long = still.simulate(q, v, duration=100.0, step=1e-3, every=100, record=["kinetic_energy"])
+    long = still.simulate(q, v, duration=100.0, dt=1e-3, record_every=100, record=["kinetic_energy"])
     energy = long.records["kinetic_energy"]
     early, late = energy[:500], energy[500:]
     assert np.ptp(energy) < 1e-3 * energy[0] and abs(early.mean() - late.mean()) < 1e-5 * energy[0]
     for x in momenta(long.q, long.v)[:2]:
         assert np.abs(x - x[0]).max() < 1e-9 * np.abs(x).max()
-    best = still.simulate(q, v, duration=0.5, step=2.5e-4, method="rk4").q[-1]
+    best = still.simulate(q, v, duration=0.5, dt=2.5e-4, method="rk4").q[-1]
     left = []
     for step in (2e-3, 1e-3):
-        found = still.simulate(q, v, duration=0.5, step=step).q[-1]
+        found = still.simulate(q, v, duration=0.5, dt=step).q[-1]
         left.append(np.abs(still.difference(best, found)).max())
     assert left[1] < 1e-2 and 3.5 < left[0] / left[1] < 4.5, left
     about = ABOUT + MASS * (CENTER @ CENTER * np.eye(3) - np.outer(CENTER, CENTER))
@@ -97,9 +97,9 @@ def test_lopsided_balls_and_discs_roll_as_their_constraints_say():
         rolling = robot.with_constraints(constraint)
         q = rolling.project_configuration(np.array(q))[0]
         v = rolling.project_velocity(q, np.array([*v, 0.0, 0.0, 0.0]))
-        best = rolling.simulate(q, v, duration=1.0, step=2e-3, method="rk4")
+        best = rolling.simulate(q, v, duration=1.0, dt=2e-3, method="rk4")
         left = []
         for step in (2e-3, 1e-3, 5e-4):
-            found = robot.simulate(q, v, duration=1.0, step=step, contacts=contacts)
+            found = robot.simulate(q, v, duration=1.0, dt=step, contacts=contacts)
             left.append(np.abs(robot.difference(best.q[-1], found.q[-1])).max())
         assert left[0] < 0.03 and all(1.7 < a / b < 2.3 for a, b in itertools.pairwise(left)), left

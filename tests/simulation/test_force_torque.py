@@ -95,7 +95,7 @@ def test_a_four_bar_that_rests_on_the_ground():
     height = -LENGTHS["crank"] * np.sin(0.8)
     ground = ContactGround(("crank end",), height=height, friction=0.5)
     sensors = {joint: ForceTorqueSensor(joint) for joint in "AD"}
-    found = robot.simulate(q, duration=0.3, every=50, contacts=ground, sensors=sensors)
+    found = robot.simulate(q, duration=0.3, record_every=50, contacts=ground, sensors=sensors)
     assert np.abs(found.v[-1]).max() < 1e-5
     carried = found.records["contact_forces"][-1, 0]
     assert carried[2] > 1.0
@@ -142,7 +142,7 @@ def test_gears_act_in_joints_and_prescribed_motions_with_time():
         assert np.isclose(w[2], 0.1 * a[k]) and np.isclose(w[5], GRAVITY)
     driven = geared.with_constraints(lw.Prescribed("a", lambda t: 1.5 * t * t, name="drive"))
     sensors = {"axle": ForceTorqueSensor("a"), "other": ForceTorqueSensor("b")}
-    found = driven.simulate(np.zeros(2), duration=0.05, sensors=sensors, every=10)
+    found = driven.simulate(np.zeros(2), duration=0.05, sensors=sensors, record_every=10)
     assert np.abs(found.records["axle"][1:, 2] - 0.1 * 3.0).max() < 1e-6
     assert np.abs(found.records["other"][1:, 2] + 0.1 * 1.5).max() < 1e-6
     with pytest.raises(lw.errors.UnknownNameError, match="joint"):

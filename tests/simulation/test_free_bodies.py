@@ -45,7 +45,7 @@ def test_no_torque_no_turn():
         assert np.abs((S @ v)[:3]).max() < 1e-12
         for method, row in METHODS.items():
             h = 0.01
-            found = robot.simulate(q, v, duration=1.0, step=h, method=method, every=100)
+            found = robot.simulate(q, v, duration=1.0, dt=h, method=method, record_every=100)
             end = robot.pose(found.q[-1], "body")
             most = 1e-11 if robot is beside and method == "variational" else 1e-20
             assert np.abs(end[:3, :3] - start[:3, :3]).max() < most, (robot.joints, method)
@@ -65,9 +65,11 @@ def test_a_fast_top_is_no_worse_than_by_the_midpoint_rule():
     tilted = [math.cos(0.25), 0.0, math.sin(0.25), 0.0]
     cases = ((top, tilted, [0.0, 0.0, 150.0], 1.0), (free, free.neutral(), [30.0, 40.0, 60.0, 1.0, 2.0, 3.0], 3.0))
     for robot, q, v, factor in cases:
-        best = robot.simulate(q, v, duration=0.2, step=2e-5, method="rk4", every=10000).q[-1]
+        best = robot.simulate(q, v, duration=0.2, dt=2e-5, method="rk4", record_every=10000).q[-1]
         errors = [
-            np.abs(robot.difference(best, robot.simulate(q, v, duration=0.2, method=method, every=200).q[-1])).max()
+            np.abs(
+                robot.difference(best, robot.simulate(q, v, duration=0.2, method=method, record_every=200).q[-1])
+            ).max()
             for method in ("variational", "implicit_midpoint")
         ]
         assert errors[0] < factor * errors[1], (robot.name, errors)

@@ -64,7 +64,7 @@ def test_contacts_are_rigid_whatever_they_bear():
         masses = np.concatenate([ratio**powers for ratio in (1e2, 1e4, 1e6)])
         parts = [slice(0, 4), *(slice(4 + 12 * k, 16 + 12 * k) for k in range(count - 1))]
         for step, every in ((1e-3, 10), (1e-2, 1)):
-            found = boxes.simulate(q, duration=0.5, step=step, every=every, contacts=contacts,
+            found = boxes.simulate(q, duration=0.5, dt=step, record_every=every, contacts=contacts,
                 parameters=_loads(boxes, masses), record=["contact_gap", "contact_residual"])  # fmt: skip
             gap, forces = found.records["contact_gap"], found.records["contact_forces"][:, -1, :, 2]
             assert found and found.records["contact_residual"].max() < 1.0
@@ -119,14 +119,14 @@ def test_what_is_squeezed_stays():
     for lower, contacts in ((-1.0, [ContactScene(FLOOR, "ball"), between]), (0.05, between)):
         robot = _press(lower)
         for step in (1e-3, 1e-2):
-            found = robot.simulate(np.tile(q, (3, 1)), controller=_pressing, inputs={"force": forces}, duration=0.3,
-                step=step, every=10, contacts=contacts, limits="held", record=["contact_residual"])  # fmt: skip
+            found = robot.simulate(np.tile(q, (3, 1)), controller=_pressing, constants={"force": forces}, duration=0.3,
+                dt=step, record_every=10, contacts=contacts, joint_limit_mode="held", record=["contact_residual"])  # fmt: skip
             assert found and found.records["contact_residual"].max() < 1.0
             assert np.abs(found.q[:, -1] - q).max() < 50.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-5, lower
 
         def ends(x, robot=robot, contacts=contacts):
-            end = robot.simulate(q, np.stack([0.0 * x[1], x[1]]), controller=_pressing, inputs={"force": x[0]},
-                duration=4e-3, every=4, contacts=contacts, limits="held")  # fmt: skip
+            end = robot.simulate(q, np.stack([0.0 * x[1], x[1]]), controller=_pressing, constants={"force": x[0]},
+                duration=4e-3, record_every=4, contacts=contacts, joint_limit_mode="held")  # fmt: skip
             return np.concatenate([end.q[-1], end.v[-1]])
 
         function, x = lw.compile(ends, x=2), np.array([1e3, -0.3])
@@ -149,7 +149,7 @@ def test_chains_of_impacts_are_done_in_order():
     v = np.eye(count)[0]
     gaps = np.array([1e-5, 1e-4, 3e-4, 0.0])
     q = (0.1 + gaps[:, None]) * np.arange(count) - 0.02 * v
-    found = row.simulate(q, v, duration=0.2, contacts=contacts, every=200, record=["kinetic_energy"])
+    found = row.simulate(q, v, duration=0.2, contacts=contacts, record_every=200, record=["kinetic_energy"])
     assert np.abs(found.v[:3, -1] - np.eye(count)[-1]).max() < 5e-3, found.v[:, -1]
     assert np.abs(found.records["kinetic_energy"][:, -1] - 0.5).max() < 2e-3
     assert np.abs(found.v[3, -1] - [-0.6, 0.4, 0.4, 0.4, 0.4]).max() < 1e-2
@@ -165,7 +165,7 @@ def test_chains_of_impacts_are_done_in_order():
     for step in (1e-3, 1e-2):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)  # chains within a long step overlap meanwhile
-            found = row.simulate(q, v, duration=0.5, step=step, contacts=contacts, parameters=loads)
+            found = row.simulate(q, v, duration=0.5, dt=step, contacts=contacts, parameters=loads)
         energy = (masses[:, None] * found.v**2).sum(axis=-1)
         energy /= energy[:, :1]
         assert energy.max() < 1.0 + 1e-3 and energy[:, -1].min() > 1.0 - 1e-2, step
@@ -186,7 +186,7 @@ def test_painleves_rod():
     q, v = np.tile(rod.neutral(), (len(angles), 1)), np.zeros((len(angles), 6))
     q[:, 0], q[:, 2], q[:, 6] = np.cos(0.5 * angles), np.sin(0.5 * angles), half * np.sin(angles)
     v[:, 3], v[:, 5] = speeds * np.cos(angles), speeds * np.sin(angles)
-    found = rod.simulate(q, v, duration=3.0, step=1e-3, contacts=ground,
+    found = rod.simulate(q, v, duration=3.0, dt=1e-3, contacts=ground,
                          record=["kinetic_energy", "potential_energy"])  # fmt: skip
     energy = found.records["kinetic_energy"] + found.records["potential_energy"]
     assert found and np.diff(energy, axis=-1).max() < 1e-3 * energy.max()
@@ -225,7 +225,7 @@ def test_a_drop_beside_mujoco():
         return np.concatenate([np.zeros(6), 20.0 * (held - q[7:]) - 0.5 * v[6:]])
 
     points = [ContactPoint(foot, radius=0.02) for foot in feet]
-    found = robot.simulate(q, controller=controller, duration=1.0, contacts=ContactGround(points), every=50)
+    found = robot.simulate(q, controller=controller, duration=1.0, contacts=ContactGround(points), record_every=50)
 
     xml = ET.fromstring(Path(str(robot.tree.source)).read_text(encoding="utf-8"))
     for link in xml.findall("link"):

@@ -39,7 +39,7 @@ def test_pendulum_against_its_elliptic_integral():
         period = 2.0 * math.pi / (rate * a)
         if start < 0.1:
             assert abs(period * rate / (2.0 * math.pi) - 1.0) < 1e-4
-        found = robot.simulate([start], duration=period, step=period / 4000, method="rk4", every=4000)
+        found = robot.simulate([start], duration=period, dt=period / 4000, method="rk4", record_every=4000)
         late = found.v[-1, 0] / (rate * rate * math.sin(start))  # it turns where v is zero
         assert abs(found.q[-1, 0] - start) < 1e-9 and abs(late) < 1e-9 * period
 
@@ -74,7 +74,7 @@ def test_double_pendulum_and_cart_pole_against_integrated_textbooks():
 
     for robot, equations in ((double, of_double), (cart, of_cart)):
         start = np.array([0.4, 1.2, 0.3, -0.5])
-        found = robot.simulate(start[:2], start[2:], duration=2.0, step=0.05, method="dormand_prince", every=40)
+        found = robot.simulate(start[:2], start[2:], duration=2.0, dt=0.05, method="dormand_prince", record_every=40)
         expected = integrate(equations, (0.0, 2.0), start, method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
         assert np.abs([*found.q[-1], *found.v[-1]] - expected).max() < 1e-6
 
@@ -92,7 +92,7 @@ def test_top_and_cylinder():
     # in the body's axes: Ω about the vertical is (−Ω sin θ, 0, Ω cos θ), and the spin makes it ω₃ about its own
     v = [-slow * math.sin(theta), 0.0, spin]
     duration = 0.25 * 2.0 * math.pi / slow
-    found = top.simulate(q, v, duration=duration, step=duration / 1000, method="rk4", every=250)
+    found = top.simulate(q, v, duration=duration, dt=duration / 1000, method="rk4", record_every=250)
     axis = top.pose(found.q, "link0")[:, :3, 2]
     angle = slow * found.t
     way = np.stack([math.sin(theta) * np.cos(angle), math.sin(theta) * np.sin(angle), np.full(5, math.cos(theta))], -1)
@@ -104,7 +104,7 @@ def test_top_and_cylinder():
     w = np.array([1.0, 0.0, 40.0])
     L = np.array([I1, I1, I3]) * w
     how = {"method": "rk4", "every": 500, "record": ["kinetic_energy"]}
-    found = can.simulate(can.neutral(), [*w, 0, 0, 0], duration=1.0, step=5e-4, **how)
+    found = can.simulate(can.neutral(), [*w, 0, 0, 0], duration=1.0, dt=5e-4, **how)
     energy = found.records["kinetic_energy"]
     assert np.ptp(energy) < 1e-9 * energy[0]
     axis = can.pose(found.q, "can")[:, :3, 2]
@@ -124,16 +124,18 @@ def test_energy():
 
     left = []
     for step in (0.01, 0.005):
-        total = energies(robot.simulate([2.0], duration=0.8, step=step, method="rk4", **how))
+        total = energies(robot.simulate([2.0], duration=0.8, dt=step, method="rk4", **how))
         left.append(np.abs(total - total[0]).max())
     assert 16.0 * 0.8 < left[0] / left[1] < 16.0 * 1.2, left
-    total = energies(robot.simulate([2.0], duration=1000.0, step=0.01, every=250, **how))
+    total = energies(robot.simulate([2.0], duration=1000.0, dt=0.01, record_every=250, **how))
     early, late = total[: len(total) // 2], total[len(total) // 2 :]
     assert np.ptp(total) < 0.05 * 1.3 * G * 0.7 and abs(early.max() - late.max()) < 1e-3 * np.ptp(total) + 1e-6
     arm = lw.load("arm7").with_joint_dynamics(damping=0.5, friction=0.0, stiffness=0.0)
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (8, 7))
     for method in ("semi_implicit_euler", "rk4"):
-        found = arm.simulate(q, 0.2 * q, duration=1.0, method=method, every=20, limits="ignored", **how)
+        found = arm.simulate(
+            q, 0.2 * q, duration=1.0, method=method, record_every=20, joint_limit_mode="ignored", **how
+        )
         total = energies(found)
         assert (np.diff(total, axis=-1) < 1e-3 * np.abs(total).max()).all(), method
 
@@ -170,7 +172,7 @@ def test_feed_forward():
 
     q, v, _ = wanted(0.0)
     start = np.stack([q, q]), np.stack([v, v])
-    found = arm.simulate(*start, controller=controller, duration=4.0, step=1e-3, inputs={"feed": np.array([1.0, 0.0])})
+    found = arm.simulate(*start, controller=controller, duration=4.0, dt=1e-3, constants={"feed": np.array([1.0, 0.0])})
     left = np.degrees(found.q - wanted(found.t[:, None])[0])
     fed, alone = np.sqrt((left**2).mean(axis=1))
     assert fed.max() < 0.5 and 5.0 < alone.max() < 9.0, (fed, alone)

@@ -36,7 +36,7 @@ def test_stops_hold_by_every_method():
         "implicit_euler",
         "variational",
     ):
-        found = robot.simulate([0.0], duration=1.5, method=method, limits=stops)
+        found = robot.simulate([0.0], duration=1.5, method=method, joint_limit_mode=stops)
         assert abs(found.q[-1, 0] - 0.3 - 2.0 * G / k) < 1e-6, method
         deep = found.q[:, 0].max() - 0.3
         assert 2.0 * G / k < deep < np.sqrt(2.0 * G * 0.31) * np.sqrt(2.0 / k), method  # less than without a damper
@@ -47,27 +47,27 @@ def test_stops_hold_by_every_method():
         for side in (1.0, -1.0):
             q = 0.3 + deep if side > 0.0 else -0.1 - deep
             h = 1e-7
-            after = robot.simulate([q], [side], duration=h, step=h, method="rk4", limits=stops).v[-1, 0]
+            after = robot.simulate([q], [side], duration=h, dt=h, method="rk4", joint_limit_mode=stops).v[-1, 0]
             force = -side * (k * deep + b * part)
             assert np.isclose((after - side) / h, force / 2.0 + G, rtol=1e-3), (deep, side)
     # what leaves a stop quickly is not pulled
-    after = robot.simulate([0.3001], [-5.0], duration=1e-4, step=1e-4, method="rk4", limits="soft").v[-1, 0]
+    after = robot.simulate([0.3001], [-5.0], duration=1e-4, dt=1e-4, method="rk4", joint_limit_mode="soft").v[-1, 0]
     assert np.isclose(after, -5.0 + G * 1e-4)
 
 
 def test_limits_are_held_ignored_or_told_of():
     robot = _sliding()
-    held = robot.simulate([[0.0], [0.2]], duration=1.0, limits="held")
+    held = robot.simulate([[0.0], [0.2]], duration=1.0, joint_limit_mode="held")
     assert (held.q < 0.3 + 1e-4).all() and np.abs(held.q[:, -1] - 0.3).max() < 1e-4
-    simulator = lw.Simulator(robot, limits="held", batch=2)
+    simulator = lw.Simulator(robot, joint_limit_mode="held", batch=2)
     simulator.reset([[0.0], [0.2]])
     assert np.array_equal(simulator.step(count=1000).q, held.q[:, -1])
-    ignored = robot.simulate([0.2], duration=0.2, method="rk4", limits="ignored")
+    ignored = robot.simulate([0.2], duration=0.2, method="rk4", joint_limit_mode="ignored")
     assert ignored.q[-1, 0] > 0.35
     with pytest.warns(
         SimulationWarning, match=r"'rail' passed its upper limit of 0.3 at 0.15 s in environment 1: nothing"
     ):
-        told = robot.simulate([[-0.1], [0.2]], duration=0.2, method="rk4", every=10)
+        told = robot.simulate([[-0.1], [0.2]], duration=0.2, method="rk4", record_every=10)
     assert np.array_equal(told.q[1, -1], ignored.q[-1])
     robot.simulate([0.35], duration=0.01)  # where it begins is told by nobody
     for kind, text, wrong in (
@@ -86,12 +86,12 @@ def test_stops_are_part_of_contacts_and_of_what_is_differentiated():
     arm = lw.load("arm7")
     q = arm.upper - 0.01
     how = {"duration": 0.1, "passive": False}
-    soft = arm.simulate(q, np.ones(7), limits="soft", **how)
+    soft = arm.simulate(q, np.ones(7), joint_limit_mode="soft", **how)
     assert (soft.q < arm.upper + 0.1).all()
     robot = _sliding()
 
     def end(v):
-        return robot.simulate([0.295], v, duration=0.02, method="rk4", limits="soft").q[-1]
+        return robot.simulate([0.295], v, duration=0.02, method="rk4", joint_limit_mode="soft").q[-1]
 
     value = lw.compile(end, v=1)
     slope = value.jacobian()(np.array([0.5]))

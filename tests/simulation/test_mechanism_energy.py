@@ -84,10 +84,10 @@ def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
     assert not coarse.reason and coarse.gain < 0.01 and coarse.loss > 0.01, coarse
     assert not fine.reason and fine.error < 2e-3, fine
     with pytest.warns(SimulationWarning, match=r"'shin_spring' vibrates at up to .* too fast for steps of 0.001 s"):
-        robot.simulate(q, duration=0.005, method=method, limits="ignored", every=5)
+        robot.simulate(q, duration=0.005, method=method, joint_limit_mode="ignored", record_every=5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        robot.simulate(q, duration=0.001, step=2e-4, method=method, limits="ignored", every=5)
+        robot.simulate(q, duration=0.001, dt=2e-4, method=method, joint_limit_mode="ignored", record_every=5)
 
 
 def test_orders_with_loops():
@@ -97,11 +97,11 @@ def test_orders_with_loops():
     damped = robot.with_joint_dynamics(damping=0.02)
     for moving, expected in ((robot, orders), (damped, {"semi_implicit_euler": 1, "variational": 2})):
         how = {"duration": 0.4, "limits": "ignored"}
-        best = moving.simulate(q, v, step=4e-5, method="rk4", every=10000, **how)
+        best = moving.simulate(q, v, dt=4e-5, method="rk4", record_every=10000, **how)
         for method, order in expected.items():
             errors = []
             for h in (5e-3, 2.5e-3):
-                end = moving.simulate(q, v, step=h, method=method, every=round(0.4 / h), **how)
+                end = moving.simulate(q, v, dt=h, method=method, record_every=round(0.4 / h), **how)
                 errors.append(np.linalg.norm([*(end.q[-1] - best.q[-1]), *(end.v[-1] - best.v[-1])]))
             rate = np.log2(errors[0] / errors[1])
             assert order - 0.3 < rate < order + (1.6 if method == "rk4" else 0.3), (method, errors)
@@ -113,7 +113,7 @@ def test_convex_program_takes_energy_from_loops_only():
     robot, q, v = turning_fourbar(6.0)
     lost, gained = [], []
     for h in (2e-3, 1e-3):
-        found = robot.simulate(q, v, duration=4.0, step=h, passive="coulomb", **ENERGIES)
+        found = robot.simulate(q, v, duration=4.0, dt=h, passive="coulomb", **ENERGIES)
         total = energies(found)
         assert found and (np.diff(total[:: round(1.0 / h)]) < 0.0).all()
         gained.append((total - total[0]).max() / total[0])
@@ -128,7 +128,7 @@ def test_singular_configurations_are_passed():
     robot = fourbars(1)
     q, v = parallel(robot, 0.6, -1.0)
     for method in ("semi_implicit_euler", "variational"):
-        found = robot.simulate(q, v, duration=4.0, method=method, every=4, **ENERGIES)
+        found = robot.simulate(q, v, duration=4.0, method=method, record_every=4, **ENERGIES)
         total = energies(found)
         assert found, found.reasons()
         assert np.abs(robot.constraint_error(found.q)).max() < 1e-8
@@ -146,7 +146,9 @@ def test_constraints_of_time_and_of_velocities_hold_after_each_step():
     rolling = cart.project_velocity(start, np.random.default_rng(0).normal(size=cart.nv))
     for robot, at, moving in ((lifted, q, v), (cart, start, rolling)):
         for method in ("semi_implicit_euler", "variational"):
-            found = robot.simulate(at, moving, duration=0.2, step=2e-3, method=method, limits="ignored", every=20)
+            found = robot.simulate(
+                at, moving, duration=0.2, dt=2e-3, method=method, joint_limit_mode="ignored", record_every=20
+            )
             assert found, found.reasons()
             for t, now, rates in zip(found.t, found.q, found.v, strict=True):
                 G, drift = robot.constraint_jacobian(now, time=t), robot.constraint_drift(now, time=t)
@@ -164,7 +166,7 @@ def test_steps_of_loops_are_differentiated():
                 return [torque, 0.0, 0.0]
 
             how = {"duration": 5e-3, "every": 5, "method": method, "limits": "ignored"}
-            return robot.simulate(q, v, controller=controller, inputs={"torque": torque}, **how).v[-1]
+            return robot.simulate(q, v, controller=controller, constants={"torque": torque}, **how).v[-1]
 
         compiled = lw.compile(end, torque=())
         slope, d = compiled.jacobian()(0.3), 1e-4
@@ -193,6 +195,6 @@ def test_warning_of_steps_that_turn_too_far():
     robot, q, v = turning_fourbar(6.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        robot.simulate(q, v, duration=0.5, limits="ignored")
+        robot.simulate(q, v, duration=0.5, joint_limit_mode="ignored")
     with pytest.warns(SimulationWarning, match=r"turns by .* rad in a step of 0.001 s .* would do"):
-        robot.simulate(q, 100.0 * v, duration=0.01, method="rk4", limits="ignored")
+        robot.simulate(q, 100.0 * v, duration=0.01, method="rk4", joint_limit_mode="ignored")

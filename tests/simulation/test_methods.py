@@ -28,16 +28,16 @@ def test_orders_on_manifolds():
     for robot in robots():
         q, v = robot.random_configuration(rng), 0.5 * rng.normal(size=robot.nv)
         duration = 0.2
-        best = robot.simulate(q, v, duration=duration, step=duration / 256, method="rk4", every=256, passive=False)
+        best = robot.simulate(q, v, duration=duration, dt=duration / 256, method="rk4", record_every=256, passive=False)
         for name, method in METHODS.items():
             if name == "dormand_prince":  # its own steps, as its errors allow
-                end = robot.simulate(q, v, duration=duration, step=duration / 4, method=name, passive=False)
+                end = robot.simulate(q, v, duration=duration, dt=duration / 4, method=name, passive=False)
                 left = [*robot.difference(end.q[-1], best.q[-1]), *(end.v[-1] - best.v[-1])]
                 assert np.linalg.norm(left) < 1e-7
                 continue
             errors = []
             for steps in (16, 32):
-                end = robot.simulate(q, v, duration=duration, step=duration / steps, method=name, passive=False)
+                end = robot.simulate(q, v, duration=duration, dt=duration / steps, method=name, passive=False)
                 left = [*robot.difference(end.q[-1], best.q[-1]), *(end.v[-1] - best.v[-1])]
                 errors.append(np.linalg.norm(left))
             rate = np.log2(errors[0] / errors[1])
@@ -55,9 +55,9 @@ def test_free_body_keeps_its_momenta():
         q,
         v,
         duration=20.0,
-        step=0.01,
+        dt=0.01,
         method="variational",
-        every=20,
+        record_every=20,
         passive=False,
         record=["momentum", "kinetic_energy"],
     )
@@ -86,7 +86,7 @@ def test_stiff_joints():
     robot = lw.load("arm7").with_joint_dynamics(stiffness=1e6, damping=1e3, friction=0.0)
     q = robot.neutral() + 0.2
     for method in ("semi_implicit_euler", "implicit_euler"):
-        found = robot.simulate(q, duration=0.5, step=0.01, method=method, every=10)
+        found = robot.simulate(q, duration=0.5, dt=0.01, method=method, record_every=10)
         assert found, method
         assert np.abs(found.q[-1] - robot.rest_configuration).max() < 1e-3, method
 
@@ -96,13 +96,15 @@ def test_dry_friction_by_methods_that_solve_equations():
     robot = lw.load("arm7")
     q, v = robot.random_configuration(seed=0, size=3), np.random.default_rng(0).normal(size=(3, robot.nv))
     how = {"duration": 0.1, "limits": "ignored"}
-    best = robot.simulate(q, v, step=2e-4, method="rk4", every=500, **how)
+    best = robot.simulate(q, v, dt=2e-4, method="rk4", record_every=500, **how)
     for method, error in (("implicit_midpoint", 3e-3), ("implicit_euler", 1e-2), ("variational", 3e-3)):
-        found = robot.simulate(q, v, step=2e-3, method=method, every=50, **how)
+        found = robot.simulate(q, v, dt=2e-3, method=method, record_every=50, **how)
         assert found, (method, found.reasons())
         assert np.abs(found.q[:, -1] - best.q[:, -1]).max() < error, method
     pendulum = lw.load("double_pendulum")
-    lost = pendulum.simulate([0.3, 0.2], [1e3, -1e3], duration=1.0, step=0.5, method="variational", limits="ignored")
+    lost = pendulum.simulate(
+        [0.3, 0.2], [1e3, -1e3], duration=1.0, dt=0.5, method="variational", joint_limit_mode="ignored"
+    )
     assert lost.status == 5.0 and "equations were not solved" in lost.reasons()[0] and not lost
 
 
@@ -122,7 +124,7 @@ def test_adaptive_steps_and_what_lies_between():
     kernel = lw.compile(motion, q=robot.nq, v=robot.nv, times=many, tolerance=())
     times = np.linspace(0.0, 1.0, many)
     state, (found, rates) = kernel(q, v, times, 1e-9)
-    best = robot.simulate(q, v, duration=1.0, step=1 / 4000, method="rk4", every=200, passive=False)
+    best = robot.simulate(q, v, duration=1.0, dt=1 / 4000, method="rk4", record_every=200, passive=False)
     apart = np.array([robot.difference(a, b) for a, b in zip(found, best.q, strict=True)])
     assert np.abs(apart).max() < 1e-7
     assert np.abs(rates - best.v).max() < 1e-6
@@ -156,7 +158,7 @@ def test_damping_of_a_free_body():
     v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
     damping = {"damping:" + next(iter(body.joints)).name: np.full(6, 0.5 * body.mass)}
     ends = [
-        body.simulate(body.neutral(), v, duration=0.2, step=1e-3, method=name, parameters=damping).v[-1]
+        body.simulate(body.neutral(), v, duration=0.2, dt=1e-3, method=name, parameters=damping).v[-1]
         for name in ("semi_implicit_euler", "rk4")
     ]
     assert np.linalg.norm(ends[1]) < 0.95 and np.abs(ends[0] - ends[1]).max() < 1e-3

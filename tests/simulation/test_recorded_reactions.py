@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from helpers.cut_four_bar import by_joints, closed, four_bar
-from linkwork.simulation import ContactGround, ControlOutput, ForceTorqueSensor, Servos
+from linkwork.simulation import ContactGround, ControlOutput, ForceTorqueSensor, ServoActuators
 
 LIFT = np.array([0.1, -0.2, 0.3, 1.0, -2.0, 3.0])
 REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
@@ -42,14 +42,16 @@ def test_reactions_of_steps_with_bounds_come_near_to_those_of_the_state():
     """Held limits and servos are impulses of a step: reactions are of the step, and converge with it."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))
-    exact = robot.simulate(q, duration=0.04, method="rk4", record=REACTIONS, every=40, wrenches={"coupler": LIFT})
-    servos = lambda t, q, v: Servos(q, force=np.zeros(3))  # noqa: E731
+    exact = robot.simulate(
+        q, duration=0.04, method="rk4", record=REACTIONS, record_every=40, wrenches={"coupler": LIFT}
+    )
+    servos = lambda t, q, v: ServoActuators(q, force=np.zeros(3))  # noqa: E731
     for how in ({"limits": "held"}, {"controller": servos}):
         errors = []
         for h in (1e-3, 2.5e-4):
             n = round(0.04 / h)
             found = robot.simulate(
-                q, duration=0.04, step=h, record=REACTIONS, every=n, wrenches={"coupler": LIFT}, **how
+                q, duration=0.04, dt=h, record=REACTIONS, record_every=n, wrenches={"coupler": LIFT}, **how
             )
             errors.append(max(np.abs(found.records[x][-1] - exact.records[x][-1]).max() for x in REACTIONS))
         assert errors[1] < 0.4 * errors[0] < 0.1, (how, errors)
@@ -63,7 +65,7 @@ def test_a_body_that_rests_is_carried_by_contacts_or_by_its_joint():
     found = box.simulate(
         [0.0],
         duration=0.5,
-        every=100,
+        record_every=100,
         contacts=ContactGround(("box",)),
         wrenches={"box": side},
         record=["joint_wrenches"],
@@ -87,7 +89,7 @@ def test_external_wrenches_move_as_forward_dynamics_says():
     pushed = robot.simulate(q, controller=lambda t, q, v: robot.static_torque(q, wrenches={"hand": LIFT}), **how)
     for other in (by_step.q, each.q[1], both.q[1], given.q):
         assert np.array_equal(other, constant.q)
-    fine = robot.simulate(q, wrenches={"hand": LIFT}, step=1e-4, **how).q[-1]
+    fine = robot.simulate(q, wrenches={"hand": LIFT}, dt=1e-4, **how).q[-1]
     assert np.abs(constant.q[-1] - fine).max() < 1e-9 < np.abs(pushed.q[-1] - fine).max()
     a = robot.forward_dynamics(q, np.zeros(7), np.zeros(7), wrenches={"hand": LIFT})
     one = robot.simulate(q, wrenches={"hand": LIFT}, **how)
@@ -143,14 +145,14 @@ def test_a_sampled_controller_is_evaluated_every_so_many_steps():
         assert abs(found.records["tau"][k + 1, 0] - tau) < 1e-9 and abs(found.q[k + 1, 0] - q) < 1e-9
 
     def servos(t, q, v):
-        return Servos(position=np.sin(t) + 0.0 * q, stiffness=100.0, damping=20.0)
+        return ServoActuators(position=np.sin(t) + 0.0 * q, stiffness=100.0, damping=20.0)
 
     held = robot.simulate([0.0], controller=servos, duration=0.4, control_every=n)
     known = robot.simulate(
         [0.0],
-        controller=lambda t, q, v, goal: Servos(position=goal, stiffness=100.0, damping=20.0),
+        controller=lambda t, q, v, goal: ServoActuators(position=goal, stiffness=100.0, damping=20.0),
         duration=0.4,
-        signals={"goal": np.sin(h * n * (np.arange(steps) // n))[:, None]},
+        time_inputs={"goal": np.sin(h * n * (np.arange(steps) // n))[:, None]},
     )
     assert np.abs(held.q - known.q).max() < 1e-12
     with pytest.raises(ValueError, match="control_every: expected a number of steps from 1"):

@@ -52,7 +52,7 @@ def test_pictures(run):
     energies = {line.get_label(): line.get_ydata() for line in axes[2].lines}
     assert np.allclose(energies["kinetic"], found.records["kinetic_energy"][1])
     assert np.allclose(energies["potential"], 1.62 * found.q[1, :, 6])  # the environment's own gravity
-    strip = found.strip(0, count=3)
+    strip = found.strip(0, num_frames=3)
     assert [axis.get_title() for axis in strip] == ["0 s", "0.015 s", "0.03 s"]  # up to where it ended
     moving = found.animation(1, rate=40.0)
     moving._draw_frame(len(found.t) - 1)
@@ -62,7 +62,7 @@ def test_pictures(run):
     for text, wrong in (
         ("expected 1 numbers for an environment", lambda: found.plot()),
         ("expected 1 numbers for an environment", lambda: found.strip(2)),
-        ("count: expected", lambda: found.strip(0, count=0)),
+        ("count: expected", lambda: found.strip(0, num_frames=0)),
         ("speed: expected", lambda: found.animation(0, speed=0.0)),
     ):
         with pytest.raises(ValueError, match=text):

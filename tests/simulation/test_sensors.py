@@ -11,12 +11,12 @@ from linkwork.geometry.pairs import distance_once
 from linkwork.geometry.ray_casting import ray_length
 from linkwork.geometry.solids import solid
 from linkwork.simulation import (
+    IMU,
     ContactGround,
     ContactPoint,
     Encoder,
     Event,
     ForceTorqueSensor,
-    InertialSensor,
     RangeSensor,
     Sensor,
     TouchSensor,
@@ -45,7 +45,7 @@ def test_a_step_that_ends_before_its_time_is_read_as_it_was():
     )
     for end, time in ((0.0437, 0.0437), (0.05, 0.05)):
         stop = Event("stop", lambda t, q, v, end=end: t - end, stop=True)
-        found = falling.simulate([1.0], duration=0.1, step=0.01, events=[stop], sensors={"i": InertialSensor("mass")})
+        found = falling.simulate([1.0], duration=0.1, dt=0.01, events=[stop], sensors={"i": IMU("mass")})
         assert np.isclose(found.stopped_at, time) and found.status == 3.0
         assert np.abs(found.records["i"][1:, 5]).max() < 1e-9, end
 
@@ -64,12 +64,12 @@ def test_readings_of_a_pendulum_are_what_closed_forms_say():
     robot = pendulum()
     scene = lw.Scene().with_sphere("ball", 0.5, (3.0, 0.0, 0.2))
     sensors = {
-        "unit": InertialSensor("tip"),
+        "unit": IMU("tip"),
         "angle": Encoder(resolution=0.01),
         "rate": Encoder(of="velocity", bias=0.25),
         "late": Encoder("hinge", delay=0.004),
         "hinge_wrench": ForceTorqueSensor("hinge"),
-        "ahead": RangeSensor("post", (1.0, 0.0, 0.0), links="rod", scene=scene, most=4.0),
+        "ahead": RangeSensor("post", (1.0, 0.0, 0.0), links="rod", scene=scene, max_range=4.0),
         "own": TwoNumbers(),
     }
     found = robot.simulate([0.9], [0.4], duration=0.3, sensors=sensors)
@@ -171,7 +171,7 @@ def test_a_range_sensor_sees_hills_that_stand_turned_and_on_links():
     scene = scene.with_sphere("ball", 0.2, (3.0, 0.0, 0.0))
     ways = [(0, 0, -1), (1, 0, 0), (0, 1, 0), (0, 0.2, -1)]
     for at, below in ((-2.0, 1.0), (-0.4, 0.4)):  # the tray is below the slope, or above it
-        sensors = {"seen": RangeSensor("mast", ways, scene=scene, links="tray", most=5.0)}
+        sensors = {"seen": RangeSensor("mast", ways, scene=scene, links="tray", max_range=5.0)}
         found = lidar.simulate([at], duration=0.002, sensors=sensors).records["seen"][0]
         to_slope = 1.0 / (1.0 + 0.2 * np.tan(tilt)) * np.hypot(1.0, 0.2)
         across = to_slope if at < -1.0 else 0.4 * np.hypot(1.0, 0.2)
@@ -227,9 +227,9 @@ def test_forces_of_contacts_are_felt():
     )
     q = robot.neutral()
     q[6] = 0.5  # the base's height, after its quaternion and the rest of its place
-    sensors = {"touch": TouchSensor("foot"), "knee": ForceTorqueSensor("knee"), "unit": InertialSensor("body")}
+    sensors = {"touch": TouchSensor("foot"), "knee": ForceTorqueSensor("knee"), "unit": IMU("body")}
     ground = ContactGround(ContactPoint("foot"))
-    found = robot.simulate(q, duration=0.05, contacts=ground, sensors=sensors, every=50)
+    found = robot.simulate(q, duration=0.05, contacts=ground, sensors=sensors, record_every=50)
     # it stands upright on one foot, in unstable balance: what the foot carries is all of it, and the knee the body
     assert np.allclose(found.records["touch"][-1], 4.0 * 9.81, rtol=1e-6)
     assert np.allclose(found.records["knee"][-1, 3:], [0.0, 0.0, -3.0 * 9.81], atol=1e-4)
@@ -250,7 +250,7 @@ def test_what_is_no_sensor_is_refused():
         return robot.simulate([0.1], duration=0.01, sensors=sensors)
 
     for make, error, words in (
-        (lambda: run(a=InertialSensor("tup")), lw.errors.UnknownNameError, "no frame, for .* InertialSensor, .*'tip'"),
+        (lambda: run(a=IMU("tup")), lw.errors.UnknownNameError, "no frame, for .* IMU, .*'tip'"),
         (lambda: run(a=Encoder("hing")), lw.errors.UnknownNameError, "hinge"),
         (lambda: run(a=TouchSensor("rod")), ValueError, "give contacts"),
         (lambda: run(a=RangeSensor("tip", scene=cloud)), ValueError, "RangeSensor: 'cloud' is a PointCloud"),

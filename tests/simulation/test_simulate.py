@@ -72,11 +72,11 @@ def test_controllers_batches_and_parameters(arm):
             v,
             controller=controller,
             duration=duration,
-            step=1e-3,
-            every=5,
+            dt=1e-3,
+            record_every=5,
             passive=False,
             record=["tau", "kinetic_energy", "potential_energy", ("pose", next(iter(arm.frames)))],
-            inputs={"target": target, "gain": gain},
+            constants={"target": target, "gain": gain},
             parameters={"gravity": gravity},
         )
 
@@ -103,10 +103,10 @@ def test_controllers_batches_and_parameters(arm):
         longer.v[:, 100],
         controller=controller,
         duration=0.4,
-        step=1e-3,
-        every=5,
+        dt=1e-3,
+        record_every=5,
         passive=False,
-        inputs={"target": target, "gain": gain},
+        constants={"target": target, "gain": gain},
         parameters={"gravity": gravity},
     )
     assert np.array_equal(ends.q[:, -1], longer.q[:, -1])
@@ -125,7 +125,12 @@ def test_what_a_controller_carries(arm):
 
     push = 0.01 * np.random.default_rng(1).normal(size=(40, 3))
     found = arm.simulate(
-        arm.neutral(), controller=Integrating(), duration=0.04, signals={"push": push}, record=["tau"], passive=False
+        arm.neutral(),
+        controller=Integrating(),
+        duration=0.04,
+        time_inputs={"push": push},
+        record=["tau"],
+        passive=False,
     )
     assert found.controller_state["count"] == 40.0
     assert np.abs(found.controller_state["sum"] - 1e-3 * found.q[:-1].sum(axis=0)).max() < 1e-15
@@ -147,7 +152,7 @@ def test_what_a_controller_carries(arm):
     def following(t, q, v, way_q, way_v, way_a):
         return arm.inverse_dynamics(q, v, way_a + 400.0 * (way_q - q) + 40.0 * (way_v - v))
 
-    along = arm.simulate(arm.neutral(), controller=following, duration=1.0, signals={"way": way}, passive=False)
+    along = arm.simulate(arm.neutral(), controller=following, duration=1.0, time_inputs={"way": way}, passive=False)
     assert np.abs(along.q - way(along.t).q).max() < 1e-3
 
 
@@ -160,8 +165,8 @@ def test_a_controller_that_fails_stops_its_environment(arm):
 
     bad = np.zeros(9)
     bad[4] = 1.0
-    found = arm.simulate(q, controller=controller, duration=0.03, inputs={"bad": bad}, passive=False)
-    fine = arm.simulate(q, controller=controller, duration=0.03, inputs={"bad": 0.0 * bad}, passive=False)
+    found = arm.simulate(q, controller=controller, duration=0.03, constants={"bad": bad}, passive=False)
+    fine = arm.simulate(q, controller=controller, duration=0.03, constants={"bad": 0.0 * bad}, passive=False)
     others = np.arange(9) != 4
     assert np.array_equal(found.q[others], fine.q[others]) and fine and not found
     assert found.status.tolist() == [0.0] * 4 + [1.0] + [0.0] * 4
@@ -220,15 +225,15 @@ def test_steps_too_long_are_told():
     spring = {"controller": lambda t, q, v, k: -k * q, "inputs": {"k": 1e4}}
     damper = {"damping:rail": [400.0]}
     with pytest.warns(SimulationWarning, match=r"0.03 s is too long .* eigenvalue -6.85; 0.015 s would do"):
-        mass.simulate([0.1], step=0.03, duration=0.03, **spring)
+        mass.simulate([0.1], dt=0.03, duration=0.03, **spring)
     with pytest.warns(SimulationWarning, match=r"eigenvalue 5; 0.005 s would do"):
-        mass.simulate([[0.1], [0.2]], step=0.01, duration=0.01, method="rk4", parameters=damper)
+        mass.simulate([[0.1], [0.2]], dt=0.01, duration=0.01, method="rk4", parameters=damper)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mass.simulate([0.1], step=0.015, duration=0.03, **spring)
-        mass.simulate([0.1], step=0.01, duration=0.01, parameters=damper)  # damping is implicit
-        lw.load("double_pendulum").simulate([3.0, 0.1], step=0.02, duration=0.1)  # falls from its top
-        lw.Simulator(mass, step=0.03).step([1.0])
+        mass.simulate([0.1], dt=0.015, duration=0.03, **spring)
+        mass.simulate([0.1], dt=0.01, duration=0.01, parameters=damper)  # damping is implicit
+        lw.load("double_pendulum").simulate([3.0, 0.1], dt=0.02, duration=0.1)  # falls from its top
+        lw.Simulator(mass, dt=0.03).step([1.0])
 
 
 def test_steps_too_long_for_controllers_and_contacts_are_told():
@@ -243,9 +248,9 @@ def test_steps_too_long_for_controllers_and_contacts_are_told():
     ground = ContactGround(ContactPoint("mass"), height=-10.0)
     for how in ({"contacts": ground}, {"method": "implicit_euler"}):
         with pytest.warns(SimulationWarning, match=held):
-            mass.simulate([0.1], duration=0.03, controller=lambda t, q, v: -1e4 * q, step=0.03, **how)
+            mass.simulate([0.1], duration=0.03, controller=lambda t, q, v: -1e4 * q, dt=0.03, **how)
     for batch, begin in (((), [0.1]), (3, np.full((3, 1), 0.1))):
-        simulator = lw.Simulator(mass, batch=batch, controller=lambda t, q, v: -1e4 * q, step=0.03)
+        simulator = lw.Simulator(mass, batch=batch, controller=lambda t, q, v: -1e4 * q, dt=0.03)
         simulator.reset(begin)
         with pytest.warns(SimulationWarning, match=held):
             simulator.step()
@@ -261,9 +266,7 @@ def test_steps_too_long_for_controllers_and_contacts_are_told():
         soft = ContactGround(ContactPoint("mass"), stiffness=stiffness, dissipation=0.3)
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            fell = mass.simulate(
-                [0.5], duration=0.5, step=step, method=method, contacts=soft, contact_model="compliant"
-            )
+            fell = mass.simulate([0.5], duration=0.5, dt=step, method=method, contacts=soft, contact_model="compliant")
         assert [("'mass' and the ground overlap" in str(one.message)) for one in found] == [True] * told
         assert told == bool((fell.q > 0.51).any() or not fell)
 
@@ -282,9 +285,9 @@ def test_constraints_hold():
     robot = free.with_constraints(driven, lw.Gear("j1", "j2", -2.0, offset=0.1))
     q = robot.project_configuration(np.array([0.0, 0.3, -0.2, 0.5]), time=0.0)[0]
     v = robot.project_velocity(q, np.zeros(4), time=0.0)
-    best = robot.simulate(q, v, duration=0.2, step=1e-3, method="rk4", passive=False)
+    best = robot.simulate(q, v, duration=0.2, dt=1e-3, method="rk4", passive=False)
     for method, off in (("semi_implicit_euler", 0.1), ("implicit_midpoint", 2e-3), ("rk4", 2e-5)):
-        found = robot.simulate(q, v, duration=0.2, step=0.01, method=method, passive=False)
+        found = robot.simulate(q, v, duration=0.2, dt=0.01, method=method, passive=False)
         assert np.abs(robot.constraint_error(found.q, time=found.t)).max() < 1e-12
         assert np.abs(found.v[:, 0] - 0.9 * np.cos(3.0 * found.t)).max() < 1e-12
         assert np.abs(found.q[-1] - best.q[-1]).max() < off, method
@@ -299,21 +302,21 @@ def test_signals_of_as_many_steps_as_environments(arm):
         each = rng.normal(size=(size, size, 3))
         if size == 3:
             with pytest.raises(ValueError, match=r"signals\['push'\]: \(3, 3\) may be .* expected \(3, 3, 1\)"):
-                arm.simulate(start, signals={"push": shared}, **how)
+                arm.simulate(start, time_inputs={"push": shared}, **how)
             law = lw.control.PD(arm, kp=10.0, kd=1.0)
             told = {"controller": law, "duration": 3e-3}
-            found = arm.simulate(start, signals={"target_q": shared}, **told)
-            alone = arm.simulate(start[1], signals={"target_q": shared}, **told)
+            found = arm.simulate(start, time_inputs={"target_q": shared}, **told)
+            alone = arm.simulate(start[1], time_inputs={"target_q": shared}, **told)
         else:
-            found = arm.simulate(start, signals={"push": shared}, **how)
-            alone = arm.simulate(start[1], signals={"push": shared}, **how)
+            found = arm.simulate(start, time_inputs={"push": shared}, **how)
+            alone = arm.simulate(start[1], time_inputs={"push": shared}, **how)
         assert np.array_equal(found.q[1], alone.q)
-        found = arm.simulate(start, signals={"push": each}, **how)
-        assert np.array_equal(found.q[1], arm.simulate(start[1], signals={"push": each[1]}, **how).q)
+        found = arm.simulate(start, time_inputs={"push": each}, **how)
+        assert np.array_equal(found.q[1], arm.simulate(start[1], time_inputs={"push": each[1]}, **how).q)
         way = arm.spline([0.0, 1.0], [np.zeros(3), np.full(3, 0.2)], boundary="clamped")
         how["controller"] = lambda t, q, v, way_q, way_v, way_a: way_q - q
-        found = arm.simulate(start, signals={"way": way}, **how)
-        assert np.array_equal(found.q[2], arm.simulate(start[2], signals={"way": way}, **how).q)
+        found = arm.simulate(start, time_inputs={"way": way}, **how)
+        assert np.array_equal(found.q[2], arm.simulate(start[2], time_inputs={"way": way}, **how).q)
 
 
 def test_bad_input(arm):
@@ -342,7 +345,7 @@ def test_bad_input(arm):
         (
             ValueError,
             "PID was made for steps of 0.002 s, and the simulation's are 0.001 s",
-            {"controller": lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, step=0.002)},
+            {"controller": lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, dt=0.002)},
         ),
         (
             ValueError,
@@ -355,8 +358,8 @@ def test_bad_input(arm):
             arm.simulate(**{"q": q, "duration": 0.01, **given})
     # a controller that says what it takes is given that, and who shapes an input means what it has the shape of
     law, aim = lw.control.PD(arm, kp=10.0, kd=1.0), np.array([0.1, 0.2, 0.3])
-    three = arm.simulate(np.zeros((3, 3)), controller=law, duration=0.01, inputs={"target_q": aim})
-    one = arm.simulate(np.zeros(3), controller=law, duration=0.01, inputs={"target_q": aim})
+    three = arm.simulate(np.zeros((3, 3)), controller=law, duration=0.01, constants={"target_q": aim})
+    one = arm.simulate(np.zeros(3), controller=law, duration=0.01, constants={"target_q": aim})
     assert np.array_equal(three.q, np.repeat(one.q[None], 3, axis=0))
 
 
@@ -376,7 +379,7 @@ def test_records_materials_and_slopes_are_data(monkeypatch):
     q, v = ball.neutral(), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
 
     def ran(contacts, every=50, **more):
-        found = ball.simulate(q, v, duration=0.1, every=every, contacts=contacts, **more)
+        found = ball.simulate(q, v, duration=0.1, record_every=every, contacts=contacts, **more)
         assert found
         return found
 

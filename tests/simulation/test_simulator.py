@@ -33,7 +33,7 @@ def test_steps_are_those_of_simulate(arm):
     controller = Counting()
     rng = np.random.default_rng(1)
     q, gain = arm.random_configuration(rng, size=3), rng.uniform(0.1, 0.2, 3)
-    whole = arm.simulate(q, controller=controller, duration=0.02, inputs={"gain": gain})
+    whole = arm.simulate(q, controller=controller, duration=0.02, constants={"gain": gain})
     simulator = lw.Simulator(arm, controller=controller, batch=3)
     simulator.reset(q)
     simulator.step(gain=gain, count=5)
@@ -142,11 +142,11 @@ def test_what_is_told_of_a_simulator(arm):
 def test_bad_input(arm):
     """What is wrong is said."""
     simulator = lw.Simulator(arm)
-    slow = lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, step=0.01)
+    slow = lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, dt=0.01)
     pulled = lw.Simulator(arm, controller=lambda t, q, v, gain: gain * q, batch=2)
     for kind, text, wrong in (
         (TypeError, "expected a robot", lambda: lw.Simulator(3)),
-        (ValueError, "step: expected a time above 0", lambda: lw.Simulator(arm, step=-1.0)),
+        (ValueError, "step: expected a time above 0", lambda: lw.Simulator(arm, dt=-1.0)),
         (ValueError, "tau: expected joint forces", lambda: simulator.step(np.zeros(3))),
         (ValueError, "expected finite", lambda: simulator.step([np.nan, 0.0])),
         (TypeError, "expected no inputs", lambda: simulator.step(gain=1.0)),

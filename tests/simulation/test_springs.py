@@ -28,7 +28,7 @@ def energies(robot, q, v, **how):
     def both(t, q, v, tau):
         return [robot.kinetic_energy(q, v, passive=True), robot.potential_energy(q, passive=True)]
 
-    found = robot.simulate(q, v, record={"both": both}, limits="ignored", **how)
+    found = robot.simulate(q, v, record={"both": both}, joint_limit_mode="ignored", **how)
     assert found, found.reasons()
     return found.records["both"].sum(axis=-1), found.records["both"][:, 0].max()
 
@@ -69,12 +69,12 @@ def test_stiff_springs_settle_and_are_told_of():
     """A spring too fast for the step is damped away, with a warning; one with its own damping, or resolved, is not told
     of."""
     with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s: it is taken implicitly"):
-        found = slider(1e6).simulate([0.1], duration=0.5, step=0.01)
+        found = slider(1e6).simulate([0.1], duration=0.5, dt=0.01)
     assert np.abs(found.q[-1]) < 1e-12 and np.abs(found.v[-1]) < 1e-12
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        damped = slider(1e6, 2e4).simulate([0.1], duration=0.5, step=0.01)
-        slider(100.0).simulate([0.1], duration=0.01, step=0.01)
+        damped = slider(1e6, 2e4).simulate([0.1], duration=0.5, dt=0.01)
+        slider(100.0).simulate([0.1], duration=0.01, dt=0.01)
     assert np.abs(damped.q[-1]) < 1e-6
 
 
@@ -83,7 +83,7 @@ def test_every_stiffness_and_damping_is_stable():
     robot = slider()
     k, d = (x.ravel() for x in np.meshgrid(np.geomspace(1.0, 1e8, 17), [0.0, 1.0, 1e3]))
     numbers = {"stiffness": k[:, None], "damping": d[:, None]}
-    found = robot.simulate(np.full((len(k), 1), 0.1), duration=20.0, step=0.01, parameters=numbers)
+    found = robot.simulate(np.full((len(k), 1), 0.1), duration=20.0, dt=0.01, parameters=numbers)
     assert found.status.max() == 0.0
     shifted = found.q[..., 0] - 0.005 * found.v[..., 0]  # the midpoints, whose energy the step keeps
     energy = 0.5 * found.v[..., 0] ** 2 + 0.5 * k[:, None] * shifted**2

@@ -41,7 +41,7 @@ def test_shapes_rest_on_what_stands():
     for up, shape in shapes.items():
         robot = things(shape)
         q = np.stack([put(robot, (x, 0.013, z + up + 2e-3)) for x, z in ((0, 0), (10, 0.5), (20, 0.5))])
-        found = robot.simulate(q, duration=0.5, step=5e-3, contacts=ContactScene(scene), every=50)
+        found = robot.simulate(q, duration=0.5, dt=5e-3, contacts=ContactScene(scene), record_every=50)
         assert np.abs(found.q[:, -1, 4:] - q[:, 4:] + [0, 0, 2e-3]).max() < 2e-4, shape
         total = found.records["contact_forces"][:, -1].sum(axis=-2)
         assert np.abs(total - [0, 0, G]).max() < 1e-4 * G, shape
@@ -58,7 +58,7 @@ def test_hulls_and_cones_come_to_rest():
         q = np.stack([put(robot, (x, 0.013, z + 0.102)) for x, z in ((0, 0), (10, 0), (5, -1))])
         if shape == lw.shapes.Polytope(cube):
             q[:, :4], q[:, 6] = [np.cos(0.1), 0.8 * np.sin(0.1), 0.6 * np.sin(0.1), 0.0], q[:, 6] + 0.05
-        found = robot.simulate(q, duration=1.5, step=2e-3, contacts=ContactScene(scene), every=50)
+        found = robot.simulate(q, duration=1.5, dt=2e-3, contacts=ContactScene(scene), record_every=50)
         height = found.q[:, -1, 6] - [0.0, 0.0, -1.0]
         assert np.abs(height - 0.1).max() < 1e-3 and np.abs(found.v[:, -1]).max() < 1e-3, shape
 
@@ -74,7 +74,9 @@ def test_what_has_come_to_rest_on_many_corners_stays():
         q[:, 1:4] = rng.normal(size=(12, 3)) * [0.01, 0.01, 0.5]
         v = np.zeros((12, 6))
         v[:, 3:5] = 0.1 * rng.normal(size=(12, 2))
-        found = robot.simulate(robot.normalize(q), v, duration=4.0, step=4e-3, contacts=ContactScene(scene), every=100)
+        found = robot.simulate(
+            robot.normalize(q), v, duration=4.0, dt=4e-3, contacts=ContactScene(scene), record_every=100
+        )
         rested = found.t >= 1.5
         moved = found.q[:, rested] - found.q[:, rested][:, :1]
         assert np.abs(moved).max() < 1e-9 and np.abs(found.v[:, -1]).max() < 1e-9, shape
@@ -97,7 +99,7 @@ def test_a_slope_of_heights():
     corners = [ContactPoint("thing0", (x, y, -0.05), friction=0.8) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
     pair = {"thing0": rough, ("slope", "thing0"): smooth}
     for contacts, mu in ((ContactScene(scene, corners), 0.8), (ContactScene(scene, materials=pair), 0.2)):
-        found = robot.simulate(q, duration=0.8, step=2e-3, contacts=contacts, every=200, record=["contact_slip"])
+        found = robot.simulate(q, duration=0.8, dt=2e-3, contacts=contacts, record_every=200, record=["contact_slip"])
         rate = max(G * (np.sin(theta) - mu * np.cos(theta)), 0.0)
         way = found.q[-1, 4:] - q[4:]
         assert np.abs(way - 0.5 * rate * 0.8**2 * down).max() < 4e-3
@@ -121,7 +123,7 @@ def test_what_lies_on_peaks_and_ridges():
     v[2, [3, 9]] = 0.5
     smooth = ContactMaterial(friction=0.1)
     contacts = [ContactScene(peak, "thing0", smooth), ContactScene(ridge, "thing1", smooth)]
-    found = robot.simulate(q, v, duration=0.3, step=2e-3, contacts=contacts, every=150)
+    found = robot.simulate(q, v, duration=0.3, dt=2e-3, contacts=contacts, record_every=150)
     assert np.abs(found.q[0, -1] - q[0]).max() < 1e-3
     assert np.abs(found.records["contact_forces"][0, -1].sum(axis=0) - [0, 0, 2 * G]).max() < 1e-3 * G
     assert found.q[1, -1, 6] < 0.19 and found.q[1, -1, 13] < 0.19
@@ -136,9 +138,9 @@ def test_a_box_tips_over_an_edge():
     scene = lw.Scene().with_box("table", (1.0, 1.0, 0.5))
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)))
     q = np.stack([put(robot, (x, 0.03, 0.35)) for x in (0.48, 0.52)])
-    found = robot.simulate(q, duration=1.0, step=2e-3, contacts=ContactScene(scene), every=100)
+    found = robot.simulate(q, duration=1.0, dt=2e-3, contacts=ContactScene(scene), record_every=100)
     assert np.abs(found.q[0, -1] - q[0]).max() < 1e-4 and found.q[1, -1, 6] < 0.3
-    alone = robot.simulate(q[1], duration=1.0, step=2e-3, contacts=ContactScene(scene), every=100)
+    alone = robot.simulate(q[1], duration=1.0, dt=2e-3, contacts=ContactScene(scene), record_every=100)
     assert np.array_equal(alone.q, found.q[1])
 
 
@@ -150,8 +152,8 @@ def test_two_bodies_share_their_momentum():
     stiff = ContactMaterial(friction=0.5, stiffness=1e6, dissipation=0.1)
     rigid = ContactMaterial(friction=0.5, restitution=0.8)
     for material, model in ((rigid, "convex"), (stiff, "compliant")):
-        found = balls.simulate(q, v, duration=0.3, step=2e-4, contacts=ContactPair("thing0", "thing1", material),
-                               contact_model=model, record=["momentum", "kinetic_energy"], every=5)  # fmt: skip
+        found = balls.simulate(q, v, duration=0.3, dt=2e-4, contacts=ContactPair("thing0", "thing1", material),
+                               contact_model=model, record=["momentum", "kinetic_energy"], record_every=5)  # fmt: skip
         momentum, energy = found.records["momentum"], found.records["kinetic_energy"]
         assert np.abs(found.records["contact_forces"]).max() > 10.0
         assert np.abs(momentum - momentum[0]).max() < 1e-3, model
@@ -178,21 +180,21 @@ def test_compliant_contacts():
     how = {"contacts": ground, "contact_model": "compliant"}
     fast = 1.0
     high = 0.1 + fast**2 / (2.0 * G)
-    found = ball.simulate([0.0, high], duration=0.5, step=2e-5, method="rk4", every=10,
+    found = ball.simulate([0.0, high], duration=0.5, dt=2e-5, method="rk4", record_every=10,
                           record=["kinetic_energy", "potential_energy"], **how)  # fmt: skip
     energy = found.records["kinetic_energy"] + found.records["potential_energy"]
     assert abs(found.v[:, 1].max() / fast - (1.0 - c * fast)) < 1e-2 and (energy <= energy[0] + 1e-9).all()
     deep = (G / k) ** (2.0 / 3.0)
     q, v = [0.0, 0.1 - 1.3 * deep], [1.0, 0.0]
-    best = ball.simulate(q, v, duration=0.02, step=1e-5, method="dormand_prince", every=2000, **how)
+    best = ball.simulate(q, v, duration=0.02, dt=1e-5, method="dormand_prince", record_every=2000, **how)
     for method, order in (("semi_implicit_euler", 1), ("rk4", 4), ("implicit_midpoint", 2), ("implicit_euler", 1),
                           ("variational", 2)):  # fmt: skip
         left = []
         for step in (1e-3, 5e-4) if order == 4 else (2e-4, 1e-4):
-            end = ball.simulate(q, v, duration=0.02, step=step, method=method, **how)
+            end = ball.simulate(q, v, duration=0.02, dt=step, method=method, **how)
             left.append(np.abs([*(end.q[-1] - best.q[-1]), *(end.v[-1] - best.v[-1])]).max())
         assert abs(np.log2(left[0] / left[1]) - order) < 0.5, (method, left)
-    rest = ball.simulate([0.0, 0.1 - deep], v, duration=0.2, step=1e-3, method="rk4", every=200,
+    rest = ball.simulate([0.0, 0.1 - deep], v, duration=0.2, dt=1e-3, method="rk4", record_every=200,
                          record=["contact_gap", "contact_slip"], **how)  # fmt: skip
     assert abs(rest.v[-1, 0] - (1.0 - mu * G * 0.2)) < 1e-3
     assert abs(rest.records["contact_slip"][-1, 0] - rest.v[-1, 0]) < 1e-12
@@ -208,13 +210,13 @@ def test_compliant_contacts_begin_in_the_air():
     how = {"contacts": ground, "contact_model": "compliant", "step": 1e-3, "limits": "ignored"}
     ends = {}
     for method in ("rk4", "implicit_midpoint", "implicit_euler", "variational", "semi_implicit_euler"):
-        found = ball.simulate([0.05], duration=0.13, method=method, every=10, **how)
+        found = ball.simulate([0.05], duration=0.13, method=method, record_every=10, **how)
         assert found and found.records["contact_forces"][..., 2].any(), (method, found.reasons())
         ends[method] = found.q[-1, 0]
     assert np.ptp(list(ends.values())) < 1e-2, ends
 
     def landed(v):
-        return ball.simulate([0.05], v, duration=0.13, every=130, method="rk4", **how).q[-1]
+        return ball.simulate([0.05], v, duration=0.13, record_every=130, method="rk4", **how).q[-1]
 
     fall = lw.compile(landed, v=1)
     around = np.array([[-0.1 + 1e-5], [-0.1 - 1e-5]])

@@ -36,7 +36,7 @@ def robots() -> None:
     v = np.zeros(robot.nv)
     tau = robot.inverse_dynamics(q, v, [0.0] * robot.nv)
     a: np.ndarray = robot.forward_dynamics(q, v, tau, out=np.empty_like(tau))
-    J = robot.jacobian(q, "hand", relative_to="world", expressed_in="hand", at="tool")
+    J = robot.jacobian(q, "hand", relative_to="world", expressed_in="hand", point="tool")
     speed = robot.twist({"elbow": 0.3}, {"elbow": [1.0]}, "hand") + robot.twist(q, v, robot.frames[-1])
     print(tau.shape, a.dtype, np.linalg.norm(J), speed @ np.ones(6), robot.mass, robot.report.warnings)
     masses = {frame.name: frame.inertia.mass for frame in robot.tree.frames}
@@ -81,7 +81,7 @@ def joints() -> None:
     print(lower, upper, direction.shape, point, pitch, motion.twist, elbow.link_pose([0.1], np.eye(4)))
     own = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge", lower=-1.0, placement=np.eye(4))
     ball = lw.Joint.of(lw.joints.Spherical(), damping=[0.1, 0.1, 0.1])
-    report = lw.check_joint(own, samples=2)
+    report = lw.check_joint(own, num_samples=2)
     print(own.q_slice, ball.normalize_configuration([2.0, 0.0, 0.0, 0.0]), ball.regularity([1, 0, 0, 0]), report)
     print(own.local_coordinates([0.1], [0.2], [0.3]).phi_dot, own.twist([0.3], [2.0]).sum(), own == own.reversed())
 
@@ -112,7 +112,7 @@ def kernels() -> None:
         return 0.5 * mass * (state.v @ state.v)
 
     assert_type(energy, lw.Kernel)
-    print(energy(State(out, out), 2.0), energy.uncompiled(State(out, out), mass=2.0), energy.function)
+    print(energy(State(out, out), 2.0), energy.call_python(State(out, out), mass=2.0), energy.function)
     print(lw.pose_difference(robot.pose(q, "hand"), np.eye(4)).round(3))
     lw.set_num_threads(lw.get_num_threads())
     shapes = {port.name: port.shape for port in (*kernel.inputs, *kernel.outputs)}
@@ -122,7 +122,7 @@ def kernels() -> None:
 
 def identification() -> None:
     robot = lw.load("double_pendulum")
-    motion = lw.identify.exciting_trajectory(robot, trials=5, velocity=[1.0, 2.0])
+    motion = lw.identify.exciting_trajectory(robot, num_trials=5, velocity=[1.0, 2.0])
     t, q, v, a = motion.sampled(100)
     tau = robot.inverse_dynamics(q, v, a)
     base = lw.identify.base_parameters(robot, q, v, a, tau, weights={robot.joints[0].name: 2.0}, held_out=[0, 1, 2])

@@ -126,7 +126,7 @@ def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
         )
     try:
         return robot.with_collision_hulls(
-            arguments.meshes, at_most=arguments.hull_vertices, pieces=arguments.convex_pieces
+            arguments.meshes, max_vertices=arguments.hull_vertices, pieces=arguments.convex_pieces
         )
     except (ImportError, OSError, ValueError) as error:
         raise CommandError(BAD_MODEL, escaped(str(error))) from error

@@ -88,7 +88,7 @@ class CollisionMethods(DistanceMethods):
                 raise ValueError(f"with_collision_pairs: expected pairs, as in {example!r}, got {pair!r}")
         return type(self)(with_pairs(self._tree, given))
 
-    def find_collision_pairs(self, *, samples: int = 2000, seed: int = 0, prove: bool = True) -> CollisionPairs:
+    def find_collision_pairs(self, *, num_samples: int = 2000, seed: int = 0, prove: bool = True) -> CollisionPairs:
         """Which pairs of links can never touch, always do, or sometimes: from random configurations within limits.
 
         Where up to eight joints are between two links it is tried to prove, for all configurations within limits,
@@ -99,13 +99,13 @@ class CollisionMethods(DistanceMethods):
 
         Raises ValueError for a robot without collision shapes, and for a number of samples that is none.
         """
-        samples = integer("find_collision_pairs", "samples", samples, least=1, what="a whole number")
+        num_samples = integer("find_collision_pairs", "num_samples", num_samples, least=1, what="a whole number")
         pairs = candidates(self._tree)
         if not pairs:
             self._about("find_collision_pairs", None, None)
-            return CollisionPairs((), int(samples))
+            return CollisionPairs((), int(num_samples))
         configurations: Any = self
-        drawn = configurations.random_configuration(seed=seed, size=int(samples))
+        drawn = configurations.random_configuration(seed=seed, size=int(num_samples))
         measured = lambda q, asked: self.distances(q, pairs=asked)  # noqa: E731
         return sorted_out(self._tree, measured, drawn, configurations.neutral(), prove)
 

@@ -25,7 +25,7 @@ from linkwork.collision.kernels import (
     smooth_of,
     worst_edge,
 )
-from linkwork.collision.motion_validity import METHODS, EdgeResult, check_edges, edge_kernel
+from linkwork.collision.motion_validity import METHODS, MotionCheck, check_edges, edge_kernel
 from linkwork.collision.result import DistanceDerivatives, DistanceHessian, RobotDistances
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
 from linkwork.geometry.scene import Scene
@@ -122,36 +122,36 @@ class DistanceMethods(RobotBase):
         found = most_of([self._measured(what, b, q, b.scene.rows_by_distance, given) for b in asked.blocks])
         return found if is_traced(found) else np.asarray(found) > 0.5
 
-    def nearest(
+    def nearest_pair(
         self, q: Array, link: str | None = None, scene: Scene | None = None, *, pairs: Pairs | None = None
     ) -> RobotDistances:
         """The one pair that is nearest, of all or of those of a link: for one configuration q (nq,).
 
         Its names are the one entry of ``pairs``.  A frame without shapes means the links that move with it.
         """
-        asked = self._about("nearest", scene, pairs, link)
+        asked = self._about("nearest_pair", scene, pairs, link)
         if is_traced(q) or getattr(q, "ndim", 1) > 1:
             raise ValueError(
                 "nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
             )
-        each = [np.asarray(self._measured("nearest", b, q, b.scene.rows)) for b in asked.blocks]
+        each = [np.asarray(self._measured("nearest_pair", b, q, b.scene.rows)) for b in asked.blocks]
         block = int(np.argmin([found[0] for found in each]))
         found, asked = each[block], asked.blocks[block]
         place = asked.place(int(found[NUMBERS]))
         return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
 
-    def edge_is_free(
+    def is_motion_free(
         self,
         q0: Array,
         q1: Array,
         scene: Scene | None = None,
         *,
-        method: Literal["certified", "sampled"] = "certified",
+        collision_check: Literal["certified", "sampled"] = "certified",
         margin: float = 0.0,
         tolerance: float = 1e-4,
         resolution: float = 0.05,
         pairs: Pairs | None = None,
-    ) -> EdgeResult:
+    ) -> MotionCheck:
         """Whether all distances are above a margin [m] on the straight segment from q0 to q1: (..., nq) each.
 
         Along the segment, t from 0 to 1, joints move as ``integrate(q0, t · difference(q0, q1))``, but planar and
@@ -164,42 +164,46 @@ class DistanceMethods(RobotBase):
         Raises ValueError for a tolerance or resolution that is not above zero (a tolerance of 1e-7 at least) and words
         that are no method, TypeError for joint types of one's own that nothing bounds.
         """
-        if method not in METHODS:
-            raise ValueError(f"edge_is_free: method: expected one of {', '.join(METHODS)}, got {method!r}")
-        certified = method == "certified"
+        if collision_check not in METHODS:
+            raise ValueError(
+                f"is_motion_free: collision_check: expected one of {', '.join(METHODS)}, got {collision_check!r}"
+            )
+        certified = collision_check == "certified"
         name, least = ("tolerance", _LEAST_TOLERANCE) if certified else ("resolution", 0.0)
         step = _number(name, tolerance if certified else resolution)
         unused, other = ("resolution", resolution) if certified else ("tolerance", tolerance)
         if other.__class__ is not float or not 0.0 < other < math.inf:
-            positive("edge_is_free", unused, other)
+            positive("is_motion_free", unused, other)
         if is_traced(step) or not least <= step < math.inf or not step > 0.0:
             bound = f"of at least {least:g} [m]" if certified else "above zero [rad, m]"
-            raise ValueError(f"edge_is_free: {name}: expected a number {bound}, got {step!r}")
-        asked = self._about("edge_is_free", scene, pairs)
+            raise ValueError(f"is_motion_free: {name}: expected a number {bound}, got {step!r}")
+        asked = self._about("is_motion_free", scene, pairs)
         calls = []
         for block in asked.blocks:
-            kernel = block.kernels.get(f"edge_is_free {method}")
+            kernel = block.kernels.get(f"is_motion_free {collision_check}")
             if kernel is None:
                 if certified:
                     check_edges(block.asked)
-                kernel = block.kernels[f"edge_is_free {method}"] = edge_kernel(
-                    method, block.asked, self.configuration_space
+                kernel = block.kernels[f"is_motion_free {collision_check}"] = edge_kernel(
+                    collision_check, block.asked, self.configuration_space
                 )
             calls.append((kernel, (_number("margin", margin), step, *block.inputs(block.scene.rows_by_distance))))
         plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
         if plain and not self._subject.unfit and len(calls) == 1:
             found = _finite(calls[0][0], q0, q1, *calls[0][1])
             if found is not None:
-                return EdgeResult.of(method, found)
+                return MotionCheck.of(collision_check, found)
         for at, q in (("q0", q0), ("q1", q1)):
             if is_traced(q):
-                raise TypeError(f"edge_is_free: {at}: expected numbers, got symbols, which minimum_distance takes")
-        ends = [read_configuration(self, "edge_is_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
+                raise TypeError(f"is_motion_free: {at}: expected numbers, got symbols, which minimum_distance takes")
+        ends = [read_configuration(self, "is_motion_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
         try:
-            return EdgeResult.of(method, worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls]))
+            return MotionCheck.of(
+                collision_check, worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls])
+            )
         except ValueError:
             shapes = " and ".join(str(q.shape) for q in ends)
-            raise ValueError(f"edge_is_free: q0 and q1 of shapes {shapes} do not broadcast together") from None
+            raise ValueError(f"is_motion_free: q0 and q1 of shapes {shapes} do not broadcast together") from None
 
     def smooth_minimum_distance(
         self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
@@ -325,7 +329,7 @@ def _shapes(what: str, count: int, nv: int) -> list[tuple[int, ...]]:
         "distances": [(count, NUMBERS)],
         "distance_derivatives": [(count,), (count, nv)],
         "distance_hessian": [(count,), (count, nv), (count, nv, nv), (count,)],
-        "nearest": [(NUMBERS + 1,)],
+        "nearest_pair": [(NUMBERS + 1,)],
         "smooth_minimum_distance_gradient": [(nv,)],
     }
     return sizes.get(what, [()])

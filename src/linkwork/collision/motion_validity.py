@@ -16,7 +16,7 @@ from linkwork.kernels.compiler_api import Kernel, Space, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.tree_edits import straight_tree
 
-__all__ = ["METHODS", "EdgeResult", "check_edges", "edge_kernel"]
+__all__ = ["METHODS", "MotionCheck", "check_edges", "edge_kernel"]
 
 METHODS = ("certified", "sampled")
 
@@ -28,7 +28,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 @dataclass(frozen=True)
-class EdgeResult:
+class MotionCheck:
     """Whether straight segments of configurations are free: single values of one segment, arrays (...) of a batch.
 
     ``status``: "free", which is proved of the whole segment; "colliding", at the configuration ``q``; "undecided",
@@ -44,7 +44,7 @@ class EdgeResult:
     checks: Any  # how many configurations were looked at
 
     @staticmethod
-    def of(method: str, numbers: np.ndarray) -> EdgeResult:
+    def of(method: str, numbers: np.ndarray) -> MotionCheck:
         """From what a kernel gives: (..., 4 + nq)."""
         words = _STATUS[method]
         if numbers.ndim == 1:
@@ -52,16 +52,16 @@ class EdgeResult:
             free, q = code == 0.0, numbers[4:]
             if free:
                 t, q = math.nan, np.full(len(q), math.nan)
-            return EdgeResult(free, words[int(code)], t, q, clearance, int(checks))
+            return MotionCheck(free, words[int(code)], t, q, clearance, int(checks))
         codes = numbers[..., 0].astype(int)
         frees = codes == 0
         t, q = np.where(frees, np.nan, numbers[..., 1]), np.where(frees[..., np.newaxis], np.nan, numbers[..., 4:])
-        return EdgeResult(frees, np.array(words)[codes], t, q, numbers[..., 2], numbers[..., 3].astype(int))
+        return MotionCheck(frees, np.array(words)[codes], t, q, numbers[..., 2], numbers[..., 3].astype(int))
 
     def __bool__(self) -> bool:
         """Whether the one segment is free.  Raises ValueError for a batch."""
         if np.ndim(self.free):
-            raise ValueError("EdgeResult: of several segments: ask for its `free`, and all() or any() of that")
+            raise ValueError("MotionCheck: of several segments: ask for its `free`, and all() or any() of that")
         return bool(self.free)
 
 
@@ -71,7 +71,7 @@ def check_edges(asked: DistanceSpec) -> None:
         try:
             algorithms.check_bounded(body)
         except TypeError as error:
-            raise TypeError(f'edge_is_free: {error}: use method="sampled"') from None
+            raise TypeError(f'is_motion_free: {error}: use method="sampled"') from None
 
 
 def edge_kernel(method: str, asked: DistanceSpec, space: Space, *, each: bool = False) -> Kernel:

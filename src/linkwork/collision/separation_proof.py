@@ -106,7 +106,7 @@ class Tried(NamedTuple):
     doubts: np.ndarray
 
 
-def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, at_most: int = MOST_BOXES) -> Tried:
+def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, max_iterations: int = MOST_BOXES) -> Tried:
     """Whether two links touch in no configuration within limits, by a look at so many boxes at most.
 
     Where what contains the shapes overlaps at the configuration ``nearest`` (nq), nothing is tried.
@@ -129,7 +129,7 @@ def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, at_most: int = 
         looked = 0
         while len(centers):
             looked += len(centers)
-            if looked > at_most:
+            if looked > max_iterations:
                 return nothing
             found = _looked(tree, links, ranges, centers, halves)
             overlap = ~(found.apart > _SLACK)  # what is no number proves nothing

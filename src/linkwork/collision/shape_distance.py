@@ -304,14 +304,14 @@ class ContactPoints:
 
 
 @public
-def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, within: float = 0.0) -> ContactPoints:
+def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, max_distance: float = 0.0) -> ContactPoints:
     """Where two convex shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) touch: points with depths.
 
-    What overlaps touches, and what is no farther apart than ``within`` [m].  Two boxes have all corners of what their
-    faces share, up to eight in twelve places, so that none jumps as they move; a polytope on a half-space has all its
-    vertices if there are up to eight, else up to eight corners of what is lowest, and the deepest; a box there has four
-    points, a cylinder or a cone up to seven; a capsule on a half-space or on a box has two; hulls, cylinders and cones
-    on each other and on boxes have up to nine; other pairs have the one that `signed_distance` gives.
+    What overlaps touches, and what is no farther apart than ``max_distance`` [m].  Two boxes have all corners of what
+    their faces share, up to eight in twelve places, so that none jumps as they move; a polytope on a half-space has
+    all its vertices if there are up to eight, else up to eight corners of what is lowest, and the deepest; a box there
+    has four points, a cylinder or a cone up to seven; a capsule on a half-space or on a box has two; hulls, cylinders
+    and cones on each other and on boxes have up to nine; other pairs have the one that `signed_distance` gives.
 
     Leading dimensions are a batch and broadcast; a kernel is compiled for each pair of shapes.  On symbols it becomes
     part of what is compiled.
@@ -327,12 +327,14 @@ def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, within: float = 0.
     known = _KNOWN_CONTACTS.get((id(a), id(b)))
     if known is None:
         check_convex(_CONTACT_POINTS, a, b)
-        if any(map(is_traced, (X_a, X_b, within))):
-            return ContactPoints(posed_on_symbols(_CONTACT_POINTS, _contact_numbers(a, b), X_a, X_b, within))
-    if not is_traced(within) and not math.isfinite(within):
-        raise ValueError(f"contact_points: within: expected a finite number [m], got {within!r}")
+        if any(map(is_traced, (X_a, X_b, max_distance))):
+            return ContactPoints(posed_on_symbols(_CONTACT_POINTS, _contact_numbers(a, b), X_a, X_b, max_distance))
+    if not is_traced(max_distance) and not math.isfinite(max_distance):
+        raise ValueError(f"contact_points: max_distance: expected a finite number [m], got {max_distance!r}")
     call = known[0] if known is not None else _KNOWN_CONTACTS.keep(a, b, _contact_call(a, b))
-    found: ContactPoints = call(X_a, X_b, within if is_traced(within) else np.array(within, dtype=float))
+    found: ContactPoints = call(
+        X_a, X_b, max_distance if is_traced(max_distance) else np.array(max_distance, dtype=float)
+    )
     return found
 
 

@@ -189,7 +189,7 @@ class Kernel(Differentiable):
             raise TypeError(f"kernel {self.name!r} was made of no Python function; `interpret` runs its program")
         return self._function
 
-    def uncompiled(self, *arrays: Any, **named: Any) -> Any:
+    def call_python(self, *arrays: Any, **named: Any) -> Any:
         """What the Python function itself gives for numbers, one state or a batch: slow, and a reference.
 
         It takes what the kernel takes, but for ``out``.  One state goes in as floats; a batch as arrays whose elements

@@ -26,7 +26,7 @@ _Place = tuple[InstructionList, int]  # an instruction
 class WhileLoop(NamedTuple):
     """A loop with a condition: the most iterations that it does, and what one takes, without those of loops inside."""
 
-    at_most: int
+    max_iterations: int
     operations: Mapping[str, int]
 
 
@@ -52,7 +52,7 @@ def while_loops(program: InstructionList) -> list[WhileLoop]:
     found = []
     for listing, k in _places(_without_rules(program)):
         loop = listing.instructions[k].value
-        found.append(WhileLoop(loop.at_most, _sorted(_counted(loop.body, {}))))
+        found.append(WhileLoop(loop.max_iterations, _sorted(_counted(loop.body, {}))))
     return found
 
 
@@ -60,7 +60,7 @@ def counted(program: InstructionList, iterations: int | Sequence[int] = 0) -> Ma
     """How often each operation is done, where each loop with a condition does so many iterations.
 
     A number for each of `while_loops`, or one for all.  A choice counts as the branch that takes more, and what is
-    called as often as it is called.  Raises ValueError for another number of numbers, or more than ``at_most``.
+    called as often as it is called.  Raises ValueError for another number of numbers, or more than ``max_iterations``.
     """
     program = _without_rules(program)
     places = _places(program)
@@ -70,7 +70,7 @@ def counted(program: InstructionList, iterations: int | Sequence[int] = 0) -> Ma
         )
     except TypeError:
         given = [-1]
-    limits = [listing.instructions[k].value.at_most for listing, k in places]
+    limits = [listing.instructions[k].value.max_iterations for listing, k in places]
     if len(given) != len(limits) or not all(0 <= n <= most for n, most in zip(given, limits, strict=True)):
         expected = f"one for each of the {len(limits)} loops with a condition, which do at most {limits}"
         raise ValueError(f"iterations: expected whole numbers, {expected}, got {iterations!r}")
@@ -116,7 +116,7 @@ def _of_one(operation: Operation, value: Any, times: int, iterations: Mapping[_P
     """Those of one instruction, which does so many iterations if it is a loop with a condition."""
     total: Counter[str] = Counter()
     if isinstance(value, Loop):
-        often = times if value.conditional else value.at_most
+        often = times if value.conditional else value.max_iterations
         total.update({name: often * count for name, count in _counted(value.body, iterations).items()})
         if value.conditional:  # the condition is asked once more
             asked = replace(value.body, results=value.body.results[:1], first=1).pruned()

@@ -1,10 +1,10 @@
 """Constraints of mechanisms: loops, rolling, couplings, prescribed motion.  One kind or family a file."""
 
-from linkwork.constraints.constraint import Between as Between
 from linkwork.constraints.constraint import Constraint as Constraint
 from linkwork.constraints.constraint import Kinematics as Kinematics
 from linkwork.constraints.constraint import Rates as Rates
 from linkwork.constraints.constraint import References as References
+from linkwork.constraints.constraint import RelativeMotion as RelativeMotion
 from linkwork.constraints.couplings import Belt as Belt
 from linkwork.constraints.couplings import Coupling as Coupling
 from linkwork.constraints.couplings import Gear as Gear
@@ -17,26 +17,26 @@ from linkwork.constraints.frame_constraints import Parallel as Parallel
 from linkwork.constraints.frame_constraints import Weld as Weld
 from linkwork.constraints.loop_joint import LoopJoint as LoopJoint
 from linkwork.constraints.nonholonomic import BallRolling as BallRolling
+from linkwork.constraints.nonholonomic import KnifeEdge as KnifeEdge
 from linkwork.constraints.nonholonomic import NoSlip as NoSlip
 from linkwork.constraints.nonholonomic import Rolling as Rolling
 from linkwork.constraints.nonholonomic import RollingContact as RollingContact
-from linkwork.constraints.nonholonomic import Skate as Skate
 from linkwork.constraints.point_constraints import Distance as Distance
 from linkwork.constraints.point_constraints import PointOnCurve as PointOnCurve
 from linkwork.constraints.point_constraints import PointOnLine as PointOnLine
 from linkwork.constraints.point_constraints import PointOnPlane as PointOnPlane
 from linkwork.constraints.point_constraints import PointOnSurface as PointOnSurface
 from linkwork.constraints.prescribed_motion import Prescribed as Prescribed
-from linkwork.constraints.user_functions import Asking as Asking
 from linkwork.constraints.user_functions import Holonomic as Holonomic
 from linkwork.constraints.user_functions import Pfaffian as Pfaffian
+from linkwork.constraints.user_functions import StateQuery as StateQuery
 
 ALL: tuple[type[Constraint], ...] = (
     LoopJoint,
     Holonomic,
     Pfaffian,
     NoSlip,
-    Skate,
+    KnifeEdge,
     Distance,
     PointOnLine,
     PointOnPlane,
@@ -60,8 +60,8 @@ ALL: tuple[type[Constraint], ...] = (
 
 __all__ = [
     "ALL",
-    "Asking",
-    "Between",
+    "StateQuery",
+    "RelativeMotion",
     "Constraint",
     "Kinematics",
     "Rates",

@@ -21,12 +21,12 @@ from typing import Any, Protocol, Self
 
 from linkwork.spatial import Force, Motion, Pose, Vec3
 
-__all__ = ["Between", "Constraint", "Kinematics", "Rates", "References", "renamed"]
+__all__ = ["Constraint", "Kinematics", "Rates", "References", "RelativeMotion", "with_names"]
 
 Scalars = Sequence[Any]
 
 
-class Between(Protocol):
+class RelativeMotion(Protocol):
     """The motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
 
     @property
@@ -78,7 +78,7 @@ class Kinematics(Protocol):
     def direction(self, name: str, relative_to: str = "world") -> Vec3:
         """A direction, or an axis of a frame (``"hand.z"``), in a frame's axes."""
 
-    def between(self, frame: str, relative_to: str = "world") -> Between:
+    def between(self, frame: str, relative_to: str = "world") -> RelativeMotion:
         """The motion of a frame relative to another."""
 
     def place_of(self, point: str) -> tuple[str, Vec3]:
@@ -116,8 +116,8 @@ class Constraint(ABC):
 
     name: str
     holonomic: bool = True  # whether it has an error
-    timed: bool = False  # whether it depends on time
-    weighed: bool = False  # whether it depends on where masses are
+    time_dependent: bool = False  # whether it depends on time
+    uses_inertia: bool = False  # whether it depends on where masses are
 
     @property
     def references(self) -> References:
@@ -125,7 +125,7 @@ class Constraint(ABC):
         return References()
 
     @property
-    def companions(self) -> tuple[Constraint, ...]:
+    def implied_constraints(self) -> tuple[Constraint, ...]:
         """Further constraints that are put on a robot with it, right after it, and taken off with it."""
         return ()
 
@@ -135,9 +135,9 @@ class Constraint(ABC):
         return ()
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         """What each of its rows is called: as many as it has."""
-        raise _unsaid(self, "what its rows are called (`row_names`)")
+        raise _unsaid(self, "what its rows are called (`component_names`)")
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -166,30 +166,30 @@ class Constraint(ABC):
         """What is wrong with it for a robot, a message each, besides names that are not there."""
         return ()
 
-    def settled(self, k: Kinematics) -> Self:
+    def bind(self, k: Kinematics) -> Self:
         """The constraint as it is of a robot, here on symbols: what only a robot can tell is known from then on.
 
         Raises ValueError for functions of the user's that cannot be such.
         """
         return self
 
-    def renamed(self, names: Mapping[str, str]) -> Self:
+    def with_names(self, names: Mapping[str, str]) -> Self:
         """The same with other names of frames.  Default: in fields that hold the name of a frame, point or direction.
 
         Raises TypeError for a constraint that is no dataclass and names one of them.
         """
         said = self.references
         known = {*said.frames, *said.points, *said.directions}
-        if all(renamed(name, names) == name for name in known):
+        if all(with_names(name, names) == name for name in known):
             return self
         if not is_dataclass(self):
-            raise TypeError(f"constraint {self.name!r}: {type(self).__name__} needs a method `renamed`")
+            raise TypeError(f"constraint {self.name!r}: {type(self).__name__} needs a method `with_names`")
         held = {field.name: getattr(self, field.name) for field in fields(self) if field.init and field.name != "name"}
-        changed = {key: renamed(x, names) for key, x in held.items() if isinstance(x, str) and x in known}
+        changed = {key: with_names(x, names) for key, x in held.items() if isinstance(x, str) and x in known}
         return replace(self, **changed)
 
 
-def renamed(name: str, names: Mapping[str, str]) -> str:
+def with_names(name: str, names: Mapping[str, str]) -> str:
     """The name of a frame, or of an axis of it, where some frames have other names."""
     if name[-2:] in (".x", ".y", ".z") and name[:-2] in names:
         return names[name[:-2]] + name[-2:]

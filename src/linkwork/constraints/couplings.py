@@ -49,7 +49,7 @@ class _Pair(Constraint):
         return References(joints=(self.a, self.b))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -257,7 +257,7 @@ class Coupling(Constraint):
         return () if self.function is None else (self.function,)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -272,7 +272,7 @@ class Coupling(Constraint):
         q, v = ([ask(joint)[0] for joint in self.names] for ask in (k.q, k.v))
         return chained(self._of, q, v, Rates(rows, [0.0] * len(rows)))
 
-    def settled(self, k: Kinematics) -> Self:
+    def bind(self, k: Kinematics) -> Self:
         for joint in self.names:
             if len(k.q(joint)) != 1:
                 return self  # told by `checked`

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together, given_number, given_place, name_or
-from linkwork.constraints.constraint import Between, Constraint, Kinematics, Rates, References
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
 from linkwork.constraints.jacobian_rows import AXES, across, seen_point, sizes_of
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
 from linkwork.spatial import Force, Pose, Vec3, by_rows
@@ -25,7 +25,7 @@ _XYZ = ("x", "y", "z")
 @public_constructor
 @dataclass(frozen=True)
 class Weld(Constraint):
-    """A frame is at a pose in another frame, as a foot that sticks to the ground: X_FM = ``at``.
+    """A frame is at a pose in another frame, as a foot that sticks to the ground: X_FM = ``pose``.
 
     Its six rows are the twist of M relative to F, in M's coordinates, as of a loop closed by a fixed joint; what it
     exerts is the wrench (moment; force) on M, in these coordinates.  Its error is (rotation vector; way) from the pose
@@ -35,7 +35,7 @@ class Weld(Constraint):
     frame: str  # M
     other: str = "world"  # F
     _: KW_ONLY
-    at: Pose = Pose.identity()
+    pose: Pose = Pose.identity()
     name: str = ""
 
     if TYPE_CHECKING:  # a matrix makes a pose, and so do three numbers
@@ -43,7 +43,7 @@ class Weld(Constraint):
         def __init__(self, frame: str, other: str = ..., *, at: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", given_pose(self.at, "Weld: at"))
+        object.__setattr__(self, "pose", given_pose(self.pose, "Weld: at"))
         object.__setattr__(self, "name", name_or(self.name, f"weld({self.frame}, {self.other})"))
 
     @property
@@ -51,7 +51,7 @@ class Weld(Constraint):
         return References(frames=(self.frame, self.other))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {kind} {axis}" for kind in ("rotation", "translation") for axis in _XYZ)
 
     @property
@@ -59,7 +59,7 @@ class Weld(Constraint):
         return ("rad",) * 3 + ("m",) * 3
 
     def error(self, k: Kinematics) -> list[Any]:
-        rest = self.at.inv() @ k.between(self.frame, self.other).pose
+        rest = self.pose.inv() @ k.between(self.frame, self.other).pose
         gap = Pose.identity().difference(rest)
         return [*gap.angular, *rest.rotation.inv_act(gap.linear)]
 
@@ -75,14 +75,14 @@ class Weld(Constraint):
 class Ball(Constraint):
     """A point is where another is, on another body or in the world, as a foot that touches and does not slip: r = 0.
 
-    r is the way from ``b``, and from a place ``at`` beside it, to ``a``, in the axes of b's frame; so is the force that
-    it exerts on a [N].
+    r is the way from ``b``, and from a place ``point`` beside it, to ``a``, in the axes of b's frame; so is the force
+    that it exerts on a [N].
     """
 
     a: str
     b: str = "world"
     _: KW_ONLY
-    at: Vec3 = Vec3(0.0, 0.0, 0.0)  # from b, in the axes of its frame [m]
+    point: Vec3 = Vec3(0.0, 0.0, 0.0)  # from b, in the axes of its frame [m]
     name: str = ""
 
     if TYPE_CHECKING:  # any three numbers make a place
@@ -90,7 +90,7 @@ class Ball(Constraint):
         def __init__(self, a: str, b: str = ..., *, at: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", given_place("Ball", "at", self.at))
+        object.__setattr__(self, "point", given_place("Ball", "point", self.point))
         object.__setattr__(self, "name", name_or(self.name, f"ball({self.a}, {self.b})"))
 
     @property
@@ -98,7 +98,7 @@ class Ball(Constraint):
         return References(points=(self.a, self.b))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {axis}" for axis in _XYZ)
 
     @property
@@ -107,7 +107,7 @@ class Ball(Constraint):
 
     def error(self, k: Kinematics) -> list[Any]:
         frame, place = k.place_of(self.b)
-        return [*(seen_point(k, self.a, frame).place - (place + self.at))]
+        return [*(seen_point(k, self.a, frame).place - (place + self.point))]
 
     def rates(self, k: Kinematics) -> Rates:
         frame, _ = k.place_of(self.b)
@@ -132,7 +132,7 @@ class CenterOfMass(Constraint):
     relative_to: str = "world"
     name: str = ""
 
-    weighed = True
+    uses_inertia = True
 
     def __post_init__(self) -> None:
         for axis in _XYZ:
@@ -147,7 +147,7 @@ class CenterOfMass(Constraint):
         return References(frames=(self.relative_to,))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {_XYZ[i]}" for i, _ in self._held)
 
     @property
@@ -183,7 +183,7 @@ class _OfDirections(Constraint):
     def checked(self, robot: Any) -> Iterable[str]:
         return fixed_together(robot, ("direction", self.a), ("direction", self.b))
 
-    def _between(self, k: Kinematics) -> tuple[Between, Vec3, Vec3]:
+    def _between(self, k: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
         """How B moves relative to A, and both directions in B's axes."""
         (A, a), (B, b) = k.axis_of(self.a), k.axis_of(self.b)
         between = k.between(B, A)
@@ -207,7 +207,7 @@ class Parallel(_OfDirections):
         object.__setattr__(self, "name", name_or(self.name, f"parallel({self.a}, {self.b})"))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: across 1", f"{self.name}: across 2"
 
     @property
@@ -255,7 +255,7 @@ class Angle(_OfDirections):
         object.__setattr__(self, "name", name_or(self.name, f"angle({self.a}, {self.b})"))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

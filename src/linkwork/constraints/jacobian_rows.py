@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.constraints.constraint import Between, Kinematics, Rates
+from linkwork.constraints.constraint import Kinematics, Rates, RelativeMotion
 from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.functions import copysign
@@ -41,7 +41,7 @@ class VelocityLine:
         return Force(moment, self.direction_rate)
 
 
-def along(between: Between, lines: Iterable[VelocityLine]) -> Rates:
+def along(between: RelativeMotion, lines: Iterable[VelocityLine]) -> Rates:
     """No velocity along lines: V·F = 0, and A·F + V·Ḟ = 0."""
     rows, bias, sizes = [], [], []
     for line in lines:
@@ -93,7 +93,7 @@ AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 class RelativePoint:
     """A point that is fixed to B, seen from A."""
 
-    between: Between
+    between: RelativeMotion
     position: Vec3  # r, in B
 
     @property

@@ -121,7 +121,7 @@ class LoopJoint(Constraint):
         return self._wrenches
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         count = 6 - self.joint.nv
         wrenches = self._wrenches
         if wrenches is None:
@@ -137,18 +137,20 @@ class LoopJoint(Constraint):
         """The joint's constraint wrenches, in M's coordinates: a row of the constraint each."""
         if self._wrenches is not None:
             return self._wrenches
-        return self.joint.constraint_wrench_subspace(self.joint.q_of(k.between(self.frame, self.relative_to).pose))
+        return self.joint.constraint_wrench_subspace(
+            self.joint.configuration_from_pose(k.between(self.frame, self.relative_to).pose)
+        )
 
     def error(self, k: Kinematics) -> list[Any]:
-        gap = self.joint.gap(k.between(self.frame, self.relative_to).pose)
+        gap = self.joint.pose_residual(k.between(self.frame, self.relative_to).pose)
         return [gap.dot(F) for F in self.wrenches(k)]
 
     def rates(self, k: Kinematics) -> Rates:
         between = k.between(self.frame, self.relative_to)
         wrenches, bias = self.wrenches(k), between.bias
         if self._wrenches is None:
-            q = self.joint.q_of(between.pose)
-            bias = bias - self.joint.bias(q, self.joint.v_of_twist(q, between.twist))
+            q = self.joint.configuration_from_pose(between.pose)
+            bias = bias - self.joint.bias(q, self.joint.velocity_from_twist(q, between.twist))
         sizes = [[_size(C, F) for C in between.columns] for F in wrenches]
         rows = [[C.dot(F) for C in between.columns] for F in wrenches]
         return Rates(rows, [bias.dot(F) for F in wrenches], None, sizes)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import given_length, name_or
-from linkwork.constraints.constraint import Between, Constraint, Kinematics, Rates, References, renamed
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion, with_names
 from linkwork.constraints.jacobian_rows import VelocityLine, along
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.joints.axis import unit_axis
 from linkwork.spatial import Motion, Vec3
 
-__all__ = ["BallRolling", "NoSlip", "Rolling", "RollingContact", "Skate"]
+__all__ = ["BallRolling", "KnifeEdge", "NoSlip", "Rolling", "RollingContact"]
 
 
 @public_constructor
@@ -58,7 +58,7 @@ class NoSlip(Constraint):
         return References(frames=(self.relative_to,), points=(self.point,), directions=self.directions)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: along {direction}" for direction in self.directions)
 
     @property
@@ -77,15 +77,15 @@ class NoSlip(Constraint):
         if robot.frame(robot.point(self.point).frame).body == robot.frame(self.relative_to).body:
             yield f"point {self.point!r} is fixed to frame {self.relative_to!r}, so it cannot move relative to it"
 
-    def renamed(self, names: Mapping[str, str]) -> Self:
+    def with_names(self, names: Mapping[str, str]) -> Self:
         return replace(
             self,
-            point=renamed(self.point, names),
-            directions=tuple(renamed(direction, names) for direction in self.directions),
-            relative_to=renamed(self.relative_to, names),
+            point=with_names(self.point, names),
+            directions=tuple(with_names(direction, names) for direction in self.directions),
+            relative_to=with_names(self.relative_to, names),
         )
 
-    def _lines(self, k: Kinematics, between: Between) -> list[VelocityLine]:
+    def _lines(self, k: Kinematics, between: RelativeMotion) -> list[VelocityLine]:
         """The lines through the point, in its body's coordinates B; what is fixed to D turns by the twist of D in B."""
         B, c = k.place_of(self.point)
         found = []
@@ -154,14 +154,14 @@ class Rolling(Constraint):
         return References(frames=(self.wheel, self.on))
 
     @property
-    def companions(self) -> tuple[Constraint, ...]:
+    def implied_constraints(self) -> tuple[Constraint, ...]:
         if not self.contact:
             return ()
         name = f"{self.name}: contact"
         return (RollingContact(self.wheel, radius=self.radius, on=self.on, axis=self.axis, name=name),)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: along x", f"{self.name}: along y"
 
     @property
@@ -208,7 +208,7 @@ class RollingContact(Constraint):
         return References(frames=(self.wheel, self.on))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (f"{self.name}: along z",)
 
     @property
@@ -253,13 +253,13 @@ class BallRolling(Constraint):
         return References(frames=(self.ball, self.on))
 
     @property
-    def companions(self) -> tuple[Constraint, ...]:
+    def implied_constraints(self) -> tuple[Constraint, ...]:
         if not self.contact:
             return ()
         return (RollingContact(self.ball, radius=self.radius, on=self.on, axis=None, name=f"{self.name}: contact"),)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: along x", f"{self.name}: along y"
 
     @property
@@ -275,7 +275,7 @@ class BallRolling(Constraint):
         return along(between, _at_contact(between, None, self.radius)[:2])
 
 
-def _at_contact(between: Between, axis: Vec3 | None, radius: float) -> list[VelocityLine]:
+def _at_contact(between: RelativeMotion, axis: Vec3 | None, radius: float) -> list[VelocityLine]:
     """The lines through the lowest point along the plane's axes x, y and z, in the wheel's coordinates.
 
     The plane's axes turn by −ω as the wheel sees them: ė = e × ω.
@@ -313,7 +313,7 @@ def _reach(u: Vec3) -> Any:
 
 @public_constructor
 @dataclass(frozen=True)
-class Skate(Constraint):
+class KnifeEdge(Constraint):
     """A blade, or a thin wheel seen from above: the origin of its frame has no velocity across it.
 
     ``across`` is the direction that is ruled out, in the frame's own coordinates: its y, for a blade along x.  The
@@ -333,7 +333,7 @@ class Skate(Constraint):
         def __init__(self, runner: str, *, across: Any = ..., on: str = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "across", unit_axis(self.across, "Skate", "across"))
+        object.__setattr__(self, "across", unit_axis(self.across, "KnifeEdge", "across"))
         object.__setattr__(self, "name", name_or(self.name, f"{self.runner} skates"))
 
     @property
@@ -341,7 +341,7 @@ class Skate(Constraint):
         return References(frames=(self.runner, self.on))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (f"{self.name}: across",)
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together, given_length, given_number, given_place, name_or
-from linkwork.constraints.constraint import Between, Constraint, Kinematics, Rates, References
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
 from linkwork.constraints.jacobian_rows import AXES, RelativePoint, VelocityLine, across, along, chained, seen_point
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Graph, Symbol
@@ -46,7 +46,7 @@ class PointOnPlane(Constraint):
         return References(points=(self.point,), directions=(self.normal,))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -73,7 +73,7 @@ class PointOnLine(Constraint):
     point: str
     line: str  # a direction, as in "rail.x"
     _: KW_ONLY
-    at: Vec3 = Vec3(0.0, 0.0, 0.0)  # p [m]
+    line_point: Vec3 = Vec3(0.0, 0.0, 0.0)  # p [m]
     name: str = ""
 
     if TYPE_CHECKING:  # any three numbers make a place
@@ -81,7 +81,7 @@ class PointOnLine(Constraint):
         def __init__(self, point: str, line: str, *, at: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", given_place("PointOnLine", "at", self.at))
+        object.__setattr__(self, "line_point", given_place("PointOnLine", "line_point", self.line_point))
         object.__setattr__(self, "name", name_or(self.name, f"{self.point} on the line of {self.line}"))
 
     @property
@@ -89,7 +89,7 @@ class PointOnLine(Constraint):
         return References(points=(self.point,), directions=(self.line,))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: across 1", f"{self.name}: across 2"
 
     @property
@@ -98,7 +98,7 @@ class PointOnLine(Constraint):
 
     def error(self, k: Kinematics) -> list[Any]:
         frame, u = k.axis_of(self.line)
-        way = seen_point(k, self.point, frame).place - self.at
+        way = seen_point(k, self.point, frame).place - self.line_point
         return [e.dot(way) for e in across(u)]
 
     def rates(self, k: Kinematics) -> Rates:
@@ -142,7 +142,7 @@ class PointOnSurface(Constraint):
         return (self.function,)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,) if self.rows == 1 else tuple(f"{self.name}[{i}]" for i in range(self.rows))
 
     @property
@@ -156,7 +156,7 @@ class PointOnSurface(Constraint):
         seen = self._seen(k)
         return chained(self._of, [*seen.place], [*seen.velocity], seen.rates(*AXES))
 
-    def settled(self, k: Kinematics) -> Self:
+    def bind(self, k: Kinematics) -> Self:
         if not all(isinstance(x, Symbol) for x in self._of(Graph().inputs("r", (3,)))):
             raise ValueError(f"constraint {self.name!r}: its function gives the same for all places")
         return self
@@ -213,7 +213,7 @@ class Distance(Constraint):
         return References(points=(self.a, self.b))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -233,7 +233,7 @@ class Distance(Constraint):
     def checked(self, robot: Any) -> Iterable[str]:
         return fixed_together(robot, ("point", self.a), ("point", self.b))
 
-    def _between(self, k: Kinematics) -> tuple[Between, Vec3, Vec3]:
+    def _between(self, k: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
         """How b's frame B moves relative to a's, where b is in B, and the way p from a to b in B's axes."""
         (A, a), (B, b) = k.place_of(self.a), k.place_of(self.b)
         between = k.between(B, A)

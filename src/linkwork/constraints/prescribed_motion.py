@@ -37,7 +37,7 @@ class Prescribed(Constraint):
     name: str = ""
     units: tuple[str, ...] = field(default=(), compare=False)  # of a joint's rows: known once it is a robot's
 
-    timed = True
+    time_dependent = True
 
     def __post_init__(self) -> None:
         if (self.joint is None) == (self.point is None):
@@ -64,7 +64,7 @@ class Prescribed(Constraint):
         return () if self.motion is None else (self.motion,)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         if self.point is not None:
             return tuple(f"{self.name}: {axis}" for axis in self.axes)
         count = len(self._motion(Graph().input("t")))
@@ -72,7 +72,7 @@ class Prescribed(Constraint):
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        count = len(self.row_names)
+        count = len(self.component_names)
         return ("m",) * count if self.point is not None else (self.units or ("rad",) * count)
 
     def error(self, k: Kinematics) -> list[Any]:
@@ -84,7 +84,7 @@ class Prescribed(Constraint):
         return [x - y for x, y in zip(is_at, self._motion(k.time, len(is_at)), strict=True)]
 
     def rates(self, k: Kinematics) -> Rates:
-        count = len(self.row_names)
+        count = len(self.component_names)
         first, second = timed(lambda t: self._motion(t, count), k.time)
         if self.joint is not None:
             found = Rates(k.moving(self.joint), [0.0] * count)
@@ -93,7 +93,7 @@ class Prescribed(Constraint):
         bias = [x - y for x, y in zip(found.bias, second, strict=True)]
         return Rates(found.rows, bias, [-x for x in first], found.sizes)
 
-    def settled(self, k: Kinematics) -> Self:
+    def bind(self, k: Kinematics) -> Self:
         self.error(k)
         return self if self.joint is None else replace(self, units=k.units(self.joint))
 

@@ -19,7 +19,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import line_of, place_of
 from linkwork._util.validation import names as names_of
-from linkwork.constraints.constraint import Constraint, Kinematics, References, renamed
+from linkwork.constraints.constraint import Constraint, Kinematics, References, with_names
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, filled, scalars
 from linkwork.expr.scalar.block import Region
@@ -27,10 +27,10 @@ from linkwork.expr.scalar.interpreter import CONSTANT
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Vec3
 
-__all__ = ["Asking", "Holonomic", "Pfaffian", "over_any_scalar", "refuse_pickling"]
+__all__ = ["Holonomic", "Pfaffian", "StateQuery", "over_any_scalar", "refuse_pickling"]
 
 
-class Asking:
+class StateQuery:
     """A robot in one state, as a function of the user's asks about it.
 
     Numbers are bare, all else are NumPy arrays; names are the robot's.  ``v``, ``twist`` and ``point_velocity`` are for
@@ -81,13 +81,15 @@ class Asking:
         (A,) = self._frames(relative_to)
         return self._answer(("center_of_mass", A), lambda: [*self._k.center_of_mass(A)], (3,))
 
-    def twist(self, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None) -> Any:
+    def twist(
+        self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
+    ) -> Any:
         """(ω; v) (6,) of a frame B relative to A, in the axes of E [rad/s, m/s].
 
-        v is the velocity of the point of B that coincides with the origin of the frame ``at``, B's own by default.
+        v is the velocity of the point of B that coincides with the origin of the frame ``point``, B's own by default.
         """
         self._refuse_velocity("twist")
-        B, A, E, P = self._frames(frame, relative_to, expressed_in, frame if at is None else at)
+        B, A, E, P = self._frames(frame, relative_to, expressed_in, frame if point is None else point)
 
         def seen() -> list[Any]:
             V, R = self._k.between(B, A).twist, self._k.pose(B, E).rotation
@@ -128,7 +130,7 @@ class Asking:
         return tuple(self._answers)
 
     def _frames(self, *names: Any) -> list[Any]:
-        return [renamed(name, self._names) if isinstance(name, str) else name for name in names]
+        return [with_names(name, self._names) if isinstance(name, str) else name for name in names]
 
     def _answer(
         self, question: tuple[str, ...], values: Callable[[], Sequence[Any]], shape: tuple[int, ...] | None = None
@@ -154,10 +156,11 @@ class Asking:
 
 @dataclass(frozen=True)
 class OfFunction(Constraint):
-    """A constraint that is a function of the user's of `Asking`: what holonomic ones and those of velocities share."""
+    """A constraint that is a function of the user's of `StateQuery`: what holonomic ones and those of velocities
+    share."""
 
     name: str
-    function: Callable[[Asking], Any]
+    function: Callable[[StateQuery], Any]
     units: str | tuple[str, ...] = field(default="m", kw_only=True)  # of all rows, or of each
     names: tuple[tuple[str, str], ...] = field(
         default=(), kw_only=True, repr=False
@@ -166,8 +169,8 @@ class OfFunction(Constraint):
     asked: tuple[tuple[str, ...], ...] = field(
         default=(), kw_only=True, compare=False, repr=False
     )  # what the function asks for
-    timed: bool = field(default=False, kw_only=True, compare=False, repr=False)
-    weighed: bool = field(default=False, kw_only=True, compare=False, repr=False)
+    time_dependent: bool = field(default=False, kw_only=True, compare=False, repr=False)
+    uses_inertia: bool = field(default=False, kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -194,7 +197,7 @@ class OfFunction(Constraint):
         return References(**{kind: tuple(dict.fromkeys(names)) for kind, names in by_kind.items()})
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         self._needs_a_robot()
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
 
@@ -203,7 +206,7 @@ class OfFunction(Constraint):
         self._needs_a_robot()
         return (self.units,) * self.count if isinstance(self.units, str) else self.units
 
-    def settled(self, k: Kinematics) -> Self:
+    def bind(self, k: Kinematics) -> Self:
         asking = self._asking(k)
         found = asking.run(self.function)
         if not any(isinstance(x, Symbol) for x in found):
@@ -216,15 +219,17 @@ class OfFunction(Constraint):
                 f"constraint {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}"
             )
         methods = {question[0] for question in asking.asked}
-        timed, weighed = "time" in methods, "center_of_mass" in methods
-        return replace(self, count=len(found), asked=asking.asked, timed=timed, weighed=weighed)
+        time_dependent, uses_inertia = "time" in methods, "center_of_mass" in methods
+        return replace(
+            self, count=len(found), asked=asking.asked, time_dependent=time_dependent, uses_inertia=uses_inertia
+        )
 
-    def renamed(self, names: Mapping[str, str]) -> Self:
+    def with_names(self, names: Mapping[str, str]) -> Self:
         """Frames that the function names are looked up by other names: the function stays as it is."""
         before = dict(self.names)
-        after = {known: renamed(name, names) for known, name in before.items()}
+        after = {known: with_names(name, names) for known, name in before.items()}
         after |= {known: name for known, name in names.items() if known not in before}
-        asked = tuple((method, *(renamed(name, names) for name in rest)) for method, *rest in self.asked)
+        asked = tuple((method, *(with_names(name, names) for name in rest)) for method, *rest in self.asked)
         return replace(self, names=tuple(sorted(after.items())), asked=asked)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -234,8 +239,8 @@ class OfFunction(Constraint):
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def _asking(self, k: Kinematics) -> Asking:
-        return Asking(k, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
+    def _asking(self, k: Kinematics) -> StateQuery:
+        return StateQuery(k, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
 
     def _answered(self, k: Kinematics) -> list[Any]:
         """What the function gives in a state, a number a row."""
@@ -357,8 +362,8 @@ def _taken_over(name: str, outputs: Sequence[Any], symbols: Sequence[Symbol], va
 class Holonomic(OfFunction):
     """φ(q, t) = f(k) is zero: a number, or an array with a row for each.
 
-    The function asks ``k``, an `Asking`, for configurations of joints, poses, points, directions and the time, and may
-    use NumPy's functions and those of `linkwork.expr`.  Rates and biases are derived.
+    The function asks ``k``, an `StateQuery`, for configurations of joints, poses, points, directions and the time, and
+    may use NumPy's functions and those of `linkwork.expr`.  Rates and biases are derived.
 
         lw.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
     """
@@ -372,9 +377,9 @@ class Holonomic(OfFunction):
 class Pfaffian(OfFunction):
     """A(q, t) v + σ(q, t) = f(k) is zero: a number, or an array with a row for each.
 
-    The function asks ``k``, an `Asking`, for velocities of joints, twists of frames and velocities of points, beside
-    all that `Holonomic` may ask for.  It has to be linear in velocities, but for what does not depend on them; that is
-    tried in random states when the constraint is put on a robot.  Rows, drifts and biases are derived.
+    The function asks ``k``, an `StateQuery`, for velocities of joints, twists of frames and velocities of points,
+    beside all that `Holonomic` may ask for.  It has to be linear in velocities, but for what does not depend on them;
+    that is tried in random states when the constraint is put on a robot.  Rows, drifts and biases are derived.
 
         lw.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4])
     """

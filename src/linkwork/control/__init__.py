@@ -2,10 +2,15 @@
 
 from linkwork.control.cartesian_controllers import Admittance, HybridForcePosition, Impedance
 from linkwork.control.joint_controllers import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
-from linkwork.control.linear_quadratic.lqr_controllers import HoldingRegulator, TrackingRegulator, hold, track
-from linkwork.control.linear_quadratic.lqr_gains import HorizonRegulator, Regulator, lqr, lqr_horizon
-from linkwork.control.mpc.mpc import Controller
-from linkwork.control.mpc.mpc_plan import Command, RecedingPlan
+from linkwork.control.linear_quadratic.lqr_controllers import (
+    LQRController,
+    TVLQRController,
+    lqr_about_state,
+    lqr_about_trajectory,
+)
+from linkwork.control.linear_quadratic.lqr_gains import FiniteHorizonLQR, LQRGain, finite_horizon_lqr, lqr
+from linkwork.control.mpc.mpc import ModelPredictiveController
+from linkwork.control.mpc.mpc_plan import MPCCommand, MPCPlan
 from linkwork.control.task_controllers import OperationalSpace
 from linkwork.control.whole_body import WholeBody, WholeBodyAnswer
 
@@ -13,25 +18,25 @@ __all__ = [
     "PD",
     "PID",
     "Admittance",
-    "Command",
     "ComputedTorque",
-    "Controller",
+    "FiniteHorizonLQR",
     "GravityCompensation",
-    "HoldingRegulator",
-    "HorizonRegulator",
     "HybridForcePosition",
     "Impedance",
     "JointImpedance",
+    "LQRController",
+    "LQRGain",
+    "MPCCommand",
+    "MPCPlan",
+    "ModelPredictiveController",
     "OperationalSpace",
-    "RecedingPlan",
-    "Regulator",
-    "TrackingRegulator",
+    "TVLQRController",
     "WholeBody",
     "WholeBodyAnswer",
-    "hold",
+    "finite_horizon_lqr",
     "lqr",
-    "lqr_horizon",
-    "track",
+    "lqr_about_state",
+    "lqr_about_trajectory",
 ]
 
 

@@ -112,7 +112,7 @@ class Impedance(CartesianLaw):
     >>> import numpy as np
     >>> import linkwork as lw
     >>> arm = lw.load("arm7")
-    >>> soft = lw.control.Impedance(arm, "hand", stiffness=(20.0, 400.0), damping=(2.0, 40.0), limits=np.inf)
+    >>> soft = lw.control.Impedance(arm, "hand", stiffness=(20.0, 400.0), damping=(2.0, 40.0), effort_limits=np.inf)
     >>> q = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0])
     >>> moved = lw.pose((0.01, 0.0, 0.0)) @ arm.pose(q, "hand")          # 1 cm in x: 4 N
     >>> tau = soft(0.0, q, np.zeros(7), target=moved) - arm.gravity_force(q)
@@ -129,12 +129,12 @@ class Impedance(CartesianLaw):
         damping: Any,
         inertia: Any = None,
         axes: str = "world",
-        null_damping: float = 0.0,
-        condition: float | None = None,
-        limits: Any = None,
+        nullspace_damping: float = 0.0,
+        max_condition: float | None = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, frame, axes, limits, passive)
+        super().__init__(robot, frame, axes, effort_limits, passive)
         self.stiffness = self.six("stiffness", stiffness, "N·m/rad, N/m")
         self.damping = self.six("damping", damping, "N·m·s/rad, N·s/m")
         self.inertia = None
@@ -144,8 +144,8 @@ class Impedance(CartesianLaw):
             self.inertia = self.six("inertia", inertia, "kg m², kg")
             if not (self.inertia > 0.0).all():
                 raise ValueError(f"{self.caller}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
-        self.null_damping = float(from_zero(self.caller, "null_damping", null_damping, [()], "1/s"))
-        self.condition = self.conditioned(condition, range(6))
+        self.null_damping = float(from_zero(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
+        self.condition = self.conditioned(max_condition, range(6))
 
     @property
     def takes(self) -> Shapes:
@@ -203,7 +203,7 @@ class HybridForcePosition(CartesianLaw):
     >>> import numpy as np
     >>> import linkwork as lw
     >>> arm = lw.load("arm7")
-    >>> law = lw.control.HybridForcePosition(arm, "hand", force_axes="z", limits=np.inf)
+    >>> law = lw.control.HybridForcePosition(arm, "hand", force_axes="z", effort_limits=np.inf)
     >>> q, v = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0]), np.zeros(7)
     >>> tau = law(0.0, q, v, target=arm.pose(q, "hand"), force=[-10.0]) - arm.gravity_force(q)
     >>> bool(np.allclose(tau, arm.jacobian(q, "hand").T @ [0, 0, 0, 0, 0, -10.0]))
@@ -222,14 +222,14 @@ class HybridForcePosition(CartesianLaw):
         force_damping: float = 20.0,
         force_gain: float = 0.0,
         integral_gain: float = 0.0,
-        step: float | None = None,
+        dt: float | None = None,
         axes: str = "world",
-        null_damping: float = 0.0,
-        condition: float | None = None,
-        limits: Any = None,
+        nullspace_damping: float = 0.0,
+        max_condition: float | None = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, frame, axes, limits, passive)
+        super().__init__(robot, frame, axes, effort_limits, passive)
         self.force_axes = self._axes("force_axes", force_axes)
         left = [k for k in range(6) if k not in self.force_axes]
         self.motion_axes = left if motion_axes is None else self._axes("motion_axes", motion_axes)
@@ -243,15 +243,13 @@ class HybridForcePosition(CartesianLaw):
         self.force_damping = float(from_zero(self.caller, "force_damping", force_damping, one, "1/s"))
         self.force_gain = float(from_zero(self.caller, "force_gain", force_gain, one, "1"))
         self.integral_gain = float(from_zero(self.caller, "integral_gain", integral_gain, one, "1/s"))
-        self.null_damping = float(from_zero(self.caller, "null_damping", null_damping, one, "1/s"))
-        self.condition = self.conditioned(condition, sorted([*self.motion_axes, *self.force_axes]))
+        self.null_damping = float(from_zero(self.caller, "nullspace_damping", nullspace_damping, one, "1/s"))
+        self.condition = self.conditioned(max_condition, sorted([*self.motion_axes, *self.force_axes]))
         self.step = 0.0
         if self.integral_gain:
-            if step is None:
-                raise ValueError(
-                    f"{self.caller}: step: expected a time above 0 [s], as integral_gain is given, got None"
-                )
-            self.step = positive_number(self.caller, "step", step, "s")
+            if dt is None:
+                raise ValueError(f"{self.caller}: dt: expected a time above 0 [s], as integral_gain is given, got None")
+            self.step = positive_number(self.caller, "dt", dt, "s")
             self.start = np.zeros(len(self.force_axes))
 
     def _axes(self, name: str, given: Any) -> list[int]:
@@ -320,13 +318,13 @@ class Admittance(ControlLaw):
     >>> import linkwork as lw
     >>> robot = lw.load("double_pendulum")
     >>> stiff = lw.control.ComputedTorque(robot, kp=400.0)
-    >>> soft = lw.control.Admittance(stiff, inertia=1.0, damping=20.0, stiffness=50.0, step=1e-3)
+    >>> soft = lw.control.Admittance(stiff, inertia=1.0, damping=20.0, stiffness=50.0, dt=1e-3)
     >>> tau, carried = soft(0.0, np.zeros(2), np.zeros(2), soft.start, target_q=np.zeros(2), force=[5.0, 0.0])
     >>> carried.round(6).tolist()
     [5e-06, 0.0, 0.004902, 0.0]
     """
 
-    def __init__(self, law: ControlLaw, *, inertia: Any, damping: Any, stiffness: Any, step: float) -> None:
+    def __init__(self, law: ControlLaw, *, inertia: Any, damping: Any, stiffness: Any, dt: float) -> None:
         if not isinstance(law, (JointLaw, Impedance)) or "target_v" not in law.takes:
             raise TypeError(f"Admittance: law: expected a controller of joints or an Impedance, got {law!r}")
         super().__init__(law.robot, law.actuator_names, law.limits[law.acting])
@@ -347,7 +345,7 @@ class Admittance(ControlLaw):
         )
         if not (self.inertia > 0.0).all():
             raise ValueError(f"Admittance: inertia: expected numbers above 0, got {inertia!r}")
-        self.step = positive_number(self.caller, "step", step, "s")
+        self.step = positive_number(self.caller, "dt", dt, "s")
         inner = np.zeros(0) if law.start is None else law.start
         self.start = np.concatenate([np.zeros(2 * self.size), inner])
 

@@ -96,7 +96,8 @@ class PD(JointLaw):
     >>> import linkwork as lw
     >>> arm = lw.load("arm7")
     >>> pd = lw.control.PD(arm, kp=100.0, kd=20.0, feedforward="gravity")
-    >>> found = arm.simulate(arm.neutral(), controller=pd, duration=1.0, inputs={"target_q": arm.neutral()}, every=1000)
+    >>> found = arm.simulate(arm.neutral(), controller=pd, duration=1.0, constants={"target_q": arm.neutral()},
+    record_every=1000)
     >>> bool(abs(found.q[-1] - arm.neutral()).max() < 1e-2)
     True
     """
@@ -109,10 +110,10 @@ class PD(JointLaw):
         *,
         feedforward: Feedforward = "none",
         actuators: Names = None,
-        limits: Any = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, actuators, limits, passive, feedforward)
+        super().__init__(robot, actuators, effort_limits, passive, feedforward)
         self.kp, self.kd = self.gains("kp", kp), self.gains("kd", kd)
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -135,7 +136,7 @@ class PID(JointLaw):
     >>> import numpy as np
     >>> import linkwork as lw
     >>> robot = lw.load("double_pendulum")
-    >>> pid = lw.control.PID(robot, kp=50.0, ki=100.0, kd=10.0, step=1e-3)
+    >>> pid = lw.control.PID(robot, kp=50.0, ki=100.0, kd=10.0, dt=1e-3)
     >>> tau, carried = pid(0.0, [0.1, 0.0], [0.0, 0.0], pid.start, target_q=[0.0, 0.0])
     >>> tau.round(9).tolist(), carried.round(9).tolist()
     ([-5.0, 0.0], [-0.01, 0.0])
@@ -148,19 +149,19 @@ class PID(JointLaw):
         ki: Any,
         kd: Any,
         *,
-        step: float,
+        dt: float,
         anti_windup: AntiWindup = "clamping",
         tracking_time: float | None = None,
         feedforward: Feedforward = "none",
         actuators: Names = None,
-        limits: Any = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, actuators, limits, passive, feedforward)
+        super().__init__(robot, actuators, effort_limits, passive, feedforward)
         self.kp, self.ki, self.kd = (self.gains(name, x) for name, x in (("kp", kp), ("ki", ki), ("kd", kd)))
         if anti_windup not in get_args(AntiWindup):
             raise UnknownNameError("anti_windup of PID", str(anti_windup), get_args(AntiWindup))
-        self.anti_windup, self.step = anti_windup, positive_number("PID", "step", step, "s")
+        self.anti_windup, self.step = anti_windup, positive_number("PID", "dt", dt, "s")
         if tracking_time is None:
             times = np.where(self.ki > 0.0, self.kp / np.where(self.ki > 0.0, self.ki, 1.0), 1.0)
         else:
@@ -197,9 +198,9 @@ class GravityCompensation(JointLaw):
     """
 
     def __init__(
-        self, robot: Any, kd: Any = 0.0, *, actuators: Names = None, limits: Any = None, passive: bool = False
+        self, robot: Any, kd: Any = 0.0, *, actuators: Names = None, effort_limits: Any = None, passive: bool = False
     ) -> None:
-        super().__init__(robot, actuators, limits, passive, "gravity")
+        super().__init__(robot, actuators, effort_limits, passive, "gravity")
         self.kd = self.gains("kd", kd)
 
     @property
@@ -228,7 +229,7 @@ class ComputedTorque(JointLaw):
     >>> import numpy as np
     >>> import linkwork as lw
     >>> robot = lw.load("double_pendulum")
-    >>> law = lw.control.ComputedTorque(robot, kp=25.0, limits=np.inf)
+    >>> law = lw.control.ComputedTorque(robot, kp=25.0, effort_limits=np.inf)
     >>> q, v = np.array([0.3, -0.2]), np.array([1.0, 2.0])
     >>> a = robot.forward_dynamics(q, v, law(0.0, q, v, target_q=np.zeros(2)))
     >>> bool(np.allclose(a, -25.0 * q - 10.0 * v))
@@ -242,10 +243,10 @@ class ComputedTorque(JointLaw):
         kd: Any = None,
         *,
         actuators: Names = None,
-        limits: Any = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, actuators, limits, passive)
+        super().__init__(robot, actuators, effort_limits, passive)
         self.kp = self.gains("kp", kp)
         self.kd = 2.0 * np.sqrt(self.kp) if kd is None else self.gains("kd", kd)
 
@@ -281,7 +282,7 @@ class JointImpedance(JointLaw):
     >>> import numpy as np
     >>> import linkwork as lw
     >>> robot = lw.load("double_pendulum")
-    >>> law = lw.control.JointImpedance(robot, stiffness=50.0, damping=5.0, inertia=(2.0, 0.5), limits=np.inf)
+    >>> law = lw.control.JointImpedance(robot, stiffness=50.0, damping=5.0, inertia=(2.0, 0.5), effort_limits=np.inf)
     >>> q, v, push = np.array([0.3, -0.2]), np.array([1.0, 2.0]), np.array([3.0, -1.0])
     >>> a = robot.forward_dynamics(q, v, law(0.0, q, v, target_q=np.zeros(2), force=push) + push)
     >>> bool(np.allclose([2.0, 0.5] * a + 5.0 * v + 50.0 * q, push))
@@ -296,10 +297,10 @@ class JointImpedance(JointLaw):
         *,
         inertia: Any = None,
         actuators: Names = None,
-        limits: Any = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, actuators, limits, passive)
+        super().__init__(robot, actuators, effort_limits, passive)
         self.stiffness, self.damping = self.gains("stiffness", stiffness), self.gains("damping", damping)
         self.inertia: np.ndarray | None = None
         if inertia is None:

@@ -71,7 +71,7 @@ class TaskLaw(ControlLaw):
         for task in self.tasks:
             if task.name in self.shapes:
                 found[self._called(task)] = self.shapes[task.name]
-            rows = (len(task.row_names),)
+            rows = (len(task.component_names),)
             found |= {f"{task.name}_v": rows, f"{task.name}_a": rows}
         return found
 
@@ -121,8 +121,8 @@ class TaskLaw(ControlLaw):
         wanted: list[Any] = []
         damped: list[Any] = []
         for task, rates in zip(chosen, moving.rates, strict=True):
-            own = slice(len(wanted), len(wanted) + len(task.row_names))
-            still = [0.0] * len(task.row_names)
+            own = slice(len(wanted), len(wanted) + len(task.component_names))
+            still = [0.0] * len(task.component_names)
             led, ahead = (list(given.get(f"{task.name}_{x}", still)) for x in ("v", "a"))
             gains = self.stiffness[task.name], self.damping[task.name]
             wanted += task.settling(moving.errors[own], rates, led, ahead, gains)
@@ -174,14 +174,14 @@ class OperationalSpace(TaskLaw):
         stiffness: Any = 100.0,
         damping: Any = None,
         *,
-        null_damping: float = 0.0,
-        condition: float | None = None,
-        limits: Any = None,
+        nullspace_damping: float = 0.0,
+        max_condition: float | None = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, tasks, stiffness, damping, None, limits)
+        super().__init__(robot, tasks, stiffness, damping, None, effort_limits)
         refuse_fewer_motors(self)
-        self.null_damping = float(from_zero(self.caller, "null_damping", null_damping, [()], "1/s"))
+        self.null_damping = float(from_zero(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
         self.passive = bool(passive)
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
@@ -190,15 +190,15 @@ class OperationalSpace(TaskLaw):
             self.posture = self.levels.pop()[0]
         if self.posture is not None and self.null_damping:
             raise ValueError(
-                f"{self.caller}: null_damping acts where no posture does, and task {self.posture.name!r} "
+                f"{self.caller}: nullspace_damping acts where no posture does, and task {self.posture.name!r} "
                 f"is one: say its "
                 f"damping, damping={{{self.posture.name!r}: ...}}"
             )
-        self.condition = read_condition(self.caller, condition, robot, self._first_rows)
+        self.condition = read_condition(self.caller, max_condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
         """Whether it has a row of one number for each velocity."""
-        if len(task.row_names) != self.robot.nv:
+        if len(task.component_names) != self.robot.nv:
             return False
         q = self.robot.random_configuration(seed=0)
         _, moved, _ = self.motions(q.tolist(), [0.0] * self.robot.nv, [task], self.any_targets([task], q))

@@ -89,12 +89,12 @@ class WholeBody(TaskLaw):
         contacts: ContactGround | None = None,
         contact_damping: float = 20.0,
         horizon: float = 0.05,
-        small: tuple[float, float] = (1e-3, 1e-4),
+        regularization: tuple[float, float] = (1e-3, 1e-4),
         actuators: str | Iterable[str] | None = None,
-        limits: Any = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, tasks, stiffness, damping, actuators, limits)
+        super().__init__(robot, tasks, stiffness, damping, actuators, effort_limits)
         if contacts is not None and not isinstance(contacts, ContactGround):
             raise TypeError(f"{self.caller}: contacts: expected linkwork.simulation.ContactGround, got {contacts!r}")
         if contacts is not None:
@@ -102,11 +102,11 @@ class WholeBody(TaskLaw):
         self.contacts, self.passive = contacts, bool(passive)
         self.contact_damping = float(from_zero(self.caller, "contact_damping", contact_damping, [()], "1/s"))
         self.horizon = positive_number(self.caller, "horizon", horizon, "s")
-        if not isinstance(small, (tuple, list, np.ndarray)) or np.shape(small) != (2,):
-            raise ValueError(f"{self.caller}: small: expected two numbers above 0, got {small!r}")
+        if not isinstance(regularization, (tuple, list, np.ndarray)) or np.shape(regularization) != (2,):
+            raise ValueError(f"{self.caller}: regularization: expected two numbers above 0, got {regularization!r}")
         self.small = (
-            positive_number(self.caller, "small[0]", small[0], "1"),
-            positive_number(self.caller, "small[1]", small[1], "1"),
+            positive_number(self.caller, "small[0]", regularization[0], "1"),
+            positive_number(self.caller, "small[1]", regularization[1], "1"),
         )
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]

@@ -45,7 +45,7 @@ class DerivativeMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """∂V/∂q and ∂V/∂v of the `twist` V of frame B relative to A, in E's axes, at P; ∂V/∂v is the `jacobian`.
@@ -63,7 +63,7 @@ class DerivativeMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂A/∂q, ∂A/∂v and ∂A/∂a of the `acceleration` A = (ω̇; v̇) of frame B relative to A, in E's axes, at P.
@@ -286,7 +286,7 @@ class DerivativeMethods(RobotBase):
         v: Array,
         tau: Array,
         *,
-        step: ArrayLike | None = None,
+        dt: ArrayLike | None = None,
         integrator: Literal["semi_implicit_euler", "euler", "runge_kutta_4"] = "semi_implicit_euler",
         wrenches: Wrenches | None = None,
         expressed_in: Axes = "world",
@@ -297,9 +297,9 @@ class DerivativeMethods(RobotBase):
         """A and B: what small changes Δx of the state x = (q, v) and Δτ of the joint forces make of a motion.
 
         q (..., nq), v, tau (..., nv) -> A (..., 2nv, 2nv) [1, s, 1/s, 1/s²], B (..., 2nv, nv) [1/(kg·m²), 1/kg].
-        Of Δx the first nv numbers are a tangent vector δ of q, which changes to ``integrate(q, δ)``.  Without ``step``
+        Of Δx the first nv numbers are a tangent vector δ of q, which changes to ``integrate(q, δ)``.  Without ``dt``
         Δẋ = A Δx + B Δτ; the block of A that says how δ̇ depends on δ is zero but for joints whose velocity is of a
-        moving frame: −V × of a floating joint.  With ``step`` (...) [s] Δx⁺ = A Δx + B Δτ, where x⁺ is what the
+        moving frame: −V × of a floating joint.  With ``dt`` (...) [s] Δx⁺ = A Δx + B Δτ, where x⁺ is what the
         ``integrator`` makes of x in a step: "euler" (q⁺ = integrate(q, h v), v⁺ = v + h a), "semi_implicit_euler"
         (v⁺ first, then q⁺ = integrate(q, h v⁺)) or "runge_kutta_4", in local coordinates around q.  Raises
         SingularInertiaError as `forward_dynamics` does, and ValueError for an integrator without a step.

@@ -96,11 +96,11 @@ class DynamicsMethods(RobotBase):
         """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces under which the robot accelerates by a.
 
         q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N], by the recursive Newton-Euler algorithm, or with
-        ``method="jacobian_sum"`` by the sum over bodies Σ Jᵀ (M J a + c + g), whose terms `body_terms` gives.
+        ``method="jacobian_sum"`` by the sum over bodies Σ Jᵀ (M J a + c + g), whose terms `newton_euler_terms` gives.
         """
 
     @computed
-    def body_terms(
+    def newton_euler_terms(
         self, q: Array, v: Array, *, gravity: ArrayLike | None = None, out: tuple[np.ndarray, ...] | None = None
     ) -> Any:
         """M, c and g of every body, of which inverse dynamics is Σ Jᵀ (M J a + c + g), J the body's `jacobian`.
@@ -129,7 +129,7 @@ class DynamicsMethods(RobotBase):
 
         q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²], by articulated bodies, or with
         ``method="mass_matrix"`` by M, factored as LᵀDL.  Raises SingularInertiaError, which names the joints, where M
-        is singular in every configuration (`unfelt_motions`); where it is in some, these are warned of
+        is singular in every configuration (`mass_matrix_null_space`); where it is in some, these are warned of
         (ConfigurationWarning).
         """
 
@@ -157,7 +157,7 @@ class DynamicsMethods(RobotBase):
         [N·m, N].  Raises ValueError for a joint that follows another, SingularInertiaError as `forward_dynamics` does.
         """
 
-    def unfelt_motions(self, q: Array, *, passive: bool = False) -> np.ndarray:
+    def mass_matrix_null_space(self, q: Array, *, passive: bool = False) -> np.ndarray:
         """Which accelerations are not felt in any joint, and so cannot be induced: a basis of the null space of M(q).
 
         q (nq,) -> (nv, k) [1]: orthonormal columns x with M(q) x = 0, none (k = 0) where M is regular.  A motion counts
@@ -166,7 +166,9 @@ class DynamicsMethods(RobotBase):
         """
         M = self.mass_matrix(q, passive=passive)
         if M.ndim != 2:
-            raise ValueError(f"unfelt_motions: expected one configuration of {self.nq} numbers, got {M.shape[:-2]}")
+            raise ValueError(
+                f"mass_matrix_null_space: expected one configuration of {self.nq} numbers, got {M.shape[:-2]}"
+            )
         at = stacked(self._subject, QUANTITIES["q"], q) if isinstance(q, Mapping) else floats(q)
         return unfelt(M, mass_sizes(self._tree, at.tolist(), passive))
 
@@ -267,13 +269,13 @@ class ForceMethods(RobotBase):
         forces, with the same ``loop_forces``, ``time`` and ``passive``.  If they are left out, they are those of
         `constrained_inverse_dynamics` with these ``actuators``, which raises UnderactuatedError for accelerations that
         the actuators cannot produce.  Where rows of the constraints depend on each other, λ and some of the reactions
-        are those of least norm: `unique_joint_wrenches` tells which are unique.  `loop_joint_wrenches` has the joints
-        that close loops.  Robots without constraints ignore these options.
+        are those of least norm: `determinate_joint_wrenches` tells which are unique.  `loop_joint_wrenches` has the
+        joints that close loops.  Robots without constraints ignore these options.
         """
 
     @with_constraint_forces
     @computed
-    def joint_wrench_split(
+    def joint_wrench_components(
         self,
         q: Array,
         v: Array,

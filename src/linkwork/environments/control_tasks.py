@@ -63,7 +63,7 @@ def _pendulum() -> ControlTask:
     def start(rng: Random) -> tuple[Any, Any]:
         return [rng.uniform(-math.pi, math.pi)], [rng.uniform(-1.0, 1.0)]
 
-    return ControlTask(robot, start, observe, reward, ("hinge",), (2.0,), step=5e-3, every=10, horizon=200)
+    return ControlTask(robot, start, observe, reward, ("hinge",), (2.0,), dt=5e-3, steps_per_action=10, horizon=200)
 
 
 @cache
@@ -91,7 +91,7 @@ def _cart_pole() -> ControlTask:
     def start(rng: Random) -> tuple[Any, Any]:
         return np.array([0.0, math.pi]) + rng.uniform(-0.05, 0.05, 2), rng.uniform(-0.05, 0.05, 2)
 
-    return ControlTask(robot, start, observe, reward, ("rail",), (10.0,), failed, step=5e-3, every=4)
+    return ControlTask(robot, start, observe, reward, ("rail",), (10.0,), failed, dt=5e-3, steps_per_action=4)
 
 
 def _two_rods(name: str, first: float, second: float, damping: float, tip: str) -> Robot:
@@ -119,7 +119,7 @@ def _acrobot() -> ControlTask:
     def start(rng: Random) -> tuple[Any, Any]:
         return rng.uniform(-0.1, 0.1, 2), rng.uniform(-0.1, 0.1, 2)
 
-    return ControlTask(robot, start, observe, reward, ("elbow",), (4.0,), step=5e-3, every=8, horizon=250)
+    return ControlTask(robot, start, observe, reward, ("elbow",), (4.0,), dt=5e-3, steps_per_action=8, horizon=250)
 
 
 @cache
@@ -146,7 +146,7 @@ def _reacher() -> ControlTask:
         return [radius * math.cos(angle), radius * math.sin(angle)]
 
     motors = ("shoulder", "elbow"), (2.0, 1.0)
-    return ControlTask(robot, start, observe, reward, *motors, goal=goal, step=5e-3, every=4, horizon=150)
+    return ControlTask(robot, start, observe, reward, *motors, goal=goal, dt=5e-3, steps_per_action=4, horizon=150)
 
 
 @cache
@@ -193,8 +193,8 @@ def _hopper() -> ControlTask:
         ("hip", "knee", "ankle"),
         (60.0, 60.0, 30.0),
         failed,
-        step=2e-3,
-        every=8,
+        dt=2e-3,
+        steps_per_action=8,
         horizon=1000,
         contacts=ContactGround(ends, friction=1.0),
     )
@@ -226,8 +226,8 @@ class ControlTask:
     ``start(rng)`` gives q (nq,) and v (nv,) at the beginning, ``goal(rng)`` numbers (k,) that stay the same until the
     end.  An action (m,), between −1 and 1, moves the ``joints`` of one degree of freedom with the ``efforts`` (m,)
     [N m, N].  ``observe(q, v, goal)`` gives what is seen, ``reward(q, v, action, goal)`` what the state after an action
-    is worth, and ``failed(q, v, goal)`` is not 0 where all is over.  An action is held for ``every`` steps of ``step``
-    [s], and after ``horizon`` actions an environment ends.  ``contacts`` are those of `Robot.simulate`.
+    is worth, and ``failed(q, v, goal)`` is not 0 where all is over.  An action is held for ``steps_per_action`` steps
+    of ``dt`` [s], and after ``horizon`` actions an environment ends.  ``contacts`` are those of `Robot.simulate`.
 
     Raises ValueError and UnknownNameError for joints and efforts that do not go with the robot.
     """
@@ -240,8 +240,8 @@ class ControlTask:
     efforts: tuple[float, ...]
     failed: Callable[[Any, Any, Any], Any] = _never
     goal: Callable[[np.random.Generator], Any] = _nothing
-    step: float = 2e-3
-    every: int = 10
+    dt: float = 2e-3
+    steps_per_action: int = 10
     horizon: int = 500
     contacts: Any = None
 
@@ -257,7 +257,7 @@ class ControlTask:
             raise ValueError(
                 f"ControlTask: efforts: expected one for each of {len(self.joints)} joints, got {len(self.efforts)}"
             )
-        for name in ("every", "horizon"):
+        for name in ("steps_per_action", "horizon"):
             object.__setattr__(self, name, integer("ControlTask", name, getattr(self, name), least=1))
         ContactSet.of(self.contacts, "convex", "ControlTask")
 

@@ -68,7 +68,7 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if render_mode is not None and render_mode not in MODES:
             raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
         self.task, self.num_envs, self.render_mode = task, num_envs, render_mode
-        frames = round(1.0 / (task.step * task.every))  # a second
+        frames = round(1.0 / (task.dt * task.steps_per_action))  # a second
         self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": [*MODES], "render_fps": frames}
         q, v, goal = begun(task, np.random.default_rng(0))
         self._observing, self._moving = observer(task, len(goal)), mover(task, len(goal))
@@ -189,9 +189,9 @@ def mover(task: ControlTask, goals: int) -> Kernel:
             q,
             v,
             controller=lambda t, q, v: tau,
-            duration=task.step * task.every,
-            step=task.step,
-            every=task.every,
+            duration=task.dt * task.steps_per_action,
+            dt=task.dt,
+            record_every=task.steps_per_action,
             contacts=task.contacts,
         )
         q, v = found.q[-1], found.v[-1]

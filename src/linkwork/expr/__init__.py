@@ -7,7 +7,7 @@ from linkwork.expr import linalg, optimize
 from linkwork.expr.arrays import numpy_functions as numpy_functions  # its answers to NumPy are put in place
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
-from linkwork.expr.control import Iterated, call, cond, fori, put, scan, take, while_loop
+from linkwork.expr.control import WhileResult, call, cond, fori_loop, put, scan, take, while_loop
 from linkwork.expr.equations import Root, fixed_point, root
 from linkwork.expr.scalar.functions import (
     acos,
@@ -41,8 +41,8 @@ from linkwork.expr.scalar.functions import (
 )
 
 __all__ = [
-    "Iterated",
     "Root",
+    "WhileResult",
     "acos",
     "adjoint",
     "and_",
@@ -62,7 +62,7 @@ __all__ = [
     "floor",
     "fmax",
     "fmin",
-    "fori",
+    "fori_loop",
     "hypot",
     "jacobian",
     "le",

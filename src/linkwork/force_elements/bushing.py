@@ -94,7 +94,7 @@ class Bushing(ForceElement):
             q, phi = self._turned(X)
             pull = [-k * x for k, x in zip(self._stiffness, phi, strict=False)]
             for axis, unit in enumerate(units(6)[:3]):
-                rates = _JOINT.local_rate(_JOINT.zero(), q, unit)  # of φ, as M turns about one of its axes
+                rates = _JOINT.difference_rate(_JOINT.zero(), q, unit)  # of φ, as M turns about one of its axes
                 moment[axis] = sum((a * b for a, b in zip(rates, pull, strict=False)), 0.0)
         f = Vec3.of([-k * x if k else 0.0 for k, x in zip(self._stiffness[3:], X.translation, strict=True)])
         return Force(Vec3.of(moment), X.rotation.inv_act(f))
@@ -129,5 +129,5 @@ class Bushing(ForceElement):
 
     def _turned(self, X: Pose) -> tuple[list[Any], list[Any]]:
         """A floating joint's configuration that is turned as M is, and the rotation vector φ."""
-        q = _JOINT.q_of(Pose(X.rotation, Vec3.zero()))
-        return q, _JOINT.local(_JOINT.zero(), q)[:3]
+        q = _JOINT.configuration_from_pose(Pose(X.rotation, Vec3.zero()))
+        return q, _JOINT.difference(_JOINT.zero(), q)[:3]

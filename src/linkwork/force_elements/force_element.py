@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, Protocol, Self
 
-from linkwork.constraints.constraint import References, renamed
+from linkwork.constraints.constraint import References, with_names
 from linkwork.spatial import Force, Motion, Pose
 
 __all__ = ["ForceElement", "Marks", "Resistance"]
@@ -78,7 +78,7 @@ class ForceElement(ABC):
             whose = "are fixed to the world" if one < 0 else f"are of one body, {robot.bodies[one].name!r}"
             yield f"its ends {whose}, so nothing moves between them"
 
-    def renamed(self, names: Mapping[str, str]) -> Self:
+    def with_names(self, names: Mapping[str, str]) -> Self:
         """Return it with frames, points and their axes called by other names."""
         texts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}  # type: ignore[arg-type]
-        return replace(self, **{key: renamed(x, names) for key, x in texts.items() if isinstance(x, str)})  # type: ignore[type-var]
+        return replace(self, **{key: with_names(x, names) for key, x in texts.items() if isinstance(x, str)})  # type: ignore[type-var]

@@ -81,7 +81,9 @@ def _hints(annotated: Any) -> dict[str, Any]:
 @cache
 def is_plain(kind: type[Constraint]) -> bool:
     """Whether all that a kind is made from can stand in a file: no function, of time or of anything else."""
-    return not kind.timed and not any(argument.required and is_function(argument.hint) for argument in arguments(kind))
+    return not kind.time_dependent and not any(
+        argument.required and is_function(argument.hint) for argument in arguments(kind)
+    )
 
 
 def is_function(hint: Any) -> bool:

@@ -240,10 +240,10 @@ def loops_text(tree: Tree) -> str:
 def _own(tree: Tree) -> list[Constraint]:
     """The constraints but for companions of others, which come with them; without those that were taken off."""
     by_name = {c.name: c for c in tree.constraints}
-    companions = {companion.name: companion for c in tree.constraints for companion in c.companions}
+    companions = {companion.name: companion for c in tree.constraints for companion in c.implied_constraints}
     own = [c for c in tree.constraints if companions.get(c.name) != c]
     for i, c in enumerate(own):
-        if any(by_name.get(companion.name) != companion for companion in c.companions):
+        if any(by_name.get(companion.name) != companion for companion in c.implied_constraints):
             own[i] = replace(cast(Any, c), contact=False)
     return own
 

@@ -66,7 +66,7 @@ def _followed(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most: Any)
         t, free = state
         return and_(lt(_NEAR, free), lt(t, most))
 
-    state = while_loop(going, onward, (0.0 * most, room(0.0)), at_most=_AT_MOST).state
+    state = while_loop(going, onward, (0.0 * most, room(0.0)), max_iterations=_AT_MOST).state
     return where(going(state), most, fmin(fmax(state[0], 0.0), most))
 
 

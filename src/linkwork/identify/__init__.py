@@ -12,7 +12,7 @@ are tables.  `inertias` of joints, `differentiate` and `low_pass` take SciPy: ``
 >>> import linkwork as lw
 >>> from linkwork import identify
 >>> robot = lw.load("arm7")
->>> motion = identify.exciting_trajectory(robot, trials=20)
+>>> motion = identify.exciting_trajectory(robot, num_trials=20)
 >>> t, q, v, a = motion.sampled(200)
 >>> tau = robot.inverse_dynamics(q, v, a)
 >>> identify.base_parameters(robot, q, v, a, tau)

@@ -79,18 +79,18 @@ class ConvexProblem:
             found[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
         return found
 
-    def solved(self, y: np.ndarray, at_most: int) -> Solution:
+    def solved(self, y: np.ndarray, max_iterations: int) -> Solution:
         """From the robot's own inertias and these y."""
         L = np.broadcast_to(np.eye(4), (len(self.U), 4, 4))
         noise = max(1.0, self._misfit(L, y) / np.sqrt(max(1, len(self.U))))
-        for step in range(1, at_most + 1):
+        for step in range(1, max_iterations + 1):
             s, y_full, decrement = self._step(L, y, noise)
             L, y = self._taken(L, y, s, y_full, decrement, noise)
             if noise > 1.0 and decrement < _NEAR:
                 noise = max(1.0, _SHRINK * noise)
             elif noise == 1.0 and decrement < _SETTLED:
                 return Solution(L, y, step, True)
-        return Solution(L, y, at_most, False)
+        return Solution(L, y, max_iterations, False)
 
     def covariance(self, L: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(10 n + k)² of (π; y) by the curvature there, and which of the y are at zero, where they are held."""

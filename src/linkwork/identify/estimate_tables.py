@@ -51,7 +51,7 @@ def body_lines(
         at = slice(10 * k, 10 * k + 4)
         cells = [f"{x:.4g} ± {s:.2g}" for x, s in zip(values[at], deviations[at], strict=True)]
         rows.append([label(body), cells[0], f"{nominal[10 * k]:.4g}", *cells[1:], f"{distance:.3g}"])
-    header = ["body", "mass [kg]", "robot's", "h_x [kg·m]", "h_y", "h_z", "divergence"]
+    header = ["body", "mass [kg]", "robot's", "h_x [kg·m]", "h_y", "h_z", "inertia_divergence"]
     return table(header, rows) if rows else []
 
 
@@ -70,13 +70,15 @@ def joint_lines(
 def pose_lines(fit: Any) -> list[str]:
     """A row for each offset, with what is grouped with it; then the errors of poses, before and after."""
     rows = []
-    for name, x, s, told in zip(fit.names, fit.values, fit.standard_deviations, fit.shown.expressions(), strict=True):
+    for name, x, s, told in zip(
+        fit.names, fit.values, fit.standard_deviations, fit.identifiable.expressions(), strict=True
+    ):
         rows.append([label(name), f"{x:.6f}", f"{s:.2g}", label(told) if told != name else ""])
     lines = table(["offset [rad, m]", "estimate", "σ", "stands for"], rows, left=(0, 3))
-    header = ["error [rad, m]", "before", "after"]
+    header = ["error [rad, m]", "initial_residual", "after"]
     header += [f"held-out ({fit.held_out.samples})"] if fit.held_out is not None else []
     rows = []
     for k, name in enumerate(("phi_x", "phi_y", "phi_z", "d_x", "d_y", "d_z")[-len(fit.residual) :]):
         held = [f"{fit.held_out.error[k]:.3g}"] if fit.held_out is not None else []
-        rows.append([name, f"{fit.before[k]:.3g}", f"{fit.residual[k]:.3g}", *held])
+        rows.append([name, f"{fit.initial_residual[k]:.3g}", f"{fit.residual[k]:.3g}", *held])
     return [*lines, "", *table(header, rows)]

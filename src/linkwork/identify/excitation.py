@@ -87,7 +87,7 @@ def exciting_trajectory(
     robot: Robot,
     *,
     period: float = 10.0,
-    harmonics: int = 5,
+    num_harmonics: int = 5,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
@@ -96,18 +96,18 @@ def exciting_trajectory(
     passive: Passive = False,
     friction: Literal["smooth", "coulomb"] = "smooth",
     bodies: Iterable[str] | None = None,
-    trials: int = 300,
+    num_trials: int = 300,
     seed: int = 0,
 ) -> ExcitingTrajectory:
     """A periodic motion that shows the base parameters well, found by trying: the same for the same ``seed``.
 
     ``lower``, ``upper`` (nv,) [rad, m] and ``velocity`` (nv,) [rad/s, m/s] are limits, numbers for all or one for each,
     the joints' own by default (where they have none: a turn or 2π m, 2 rad/s or m/s); ``acceleration`` likewise
-    [rad/s², m/s²].  All are kept at every time.  ``trials`` bounds the effort: so many motions are looked at.  Nothing
-    is known of collisions.
+    [rad/s², m/s²].  All are kept at every time.  ``num_trials`` bounds the effort: so many motions are looked at.
+    Nothing is known of collisions.
 
     >>> import linkwork as lw
-    >>> motion = lw.identify.exciting_trajectory(lw.load("double_pendulum"), trials=50)
+    >>> motion = lw.identify.exciting_trajectory(lw.load("double_pendulum"), num_trials=50)
     >>> motion.excitation.condition < 20.0
     True
 
@@ -125,7 +125,10 @@ def exciting_trajectory(
     duration = number(expected, period)
     if not np.isfinite(duration) or duration <= 0.0:
         raise ValueError(f"{expected}, got {period!r}")
-    harmonics, trials = whole(caller, "harmonics", harmonics, 2), whole(caller, "trials", trials, 1)
+    num_harmonics, num_trials = (
+        whole(caller, "num_harmonics", num_harmonics, 2),
+        whole(caller, "num_trials", num_trials, 1),
+    )
     columns = columns_of(caller, robot, bodies, passive, friction)
     given = joint_weights(caller, robot, weights)
     weigher = Weigher(robot, columns, np.ones(robot.nv) if given is None else given)
@@ -139,12 +142,12 @@ def exciting_trajectory(
         s = np.linalg.svd(R, compute_uv=False)
         return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf, found
 
-    starts = [rng.normal(size=(robot.nv, 1 + 2 * harmonics)) for _ in range(max(1, trials // 5))]
+    starts = [rng.normal(size=(robot.nv, 1 + 2 * num_harmonics)) for _ in range(max(1, num_trials // 5))]
     values = [tried(x) for x in starts]
     first = int(np.argmin([value for value, _ in values]))
     x, (best, found) = starts[first], values[first]
     step = 0.5
-    for _ in range(trials - len(starts)):
+    for _ in range(num_trials - len(starts)):
         other = x + step * rng.normal(size=x.shape)
         value, motion = tried(other)
         if value < best:

@@ -43,11 +43,11 @@ class PlacementFit:
     names: tuple[str, ...]  # of what was estimated: ``"placement:elbow.d_x"``
     values: np.ndarray  # (r,) rotation vectors [rad] and places [m]
     covariance: np.ndarray  # (r, r)
-    shown: BaseParameters  # with what each of them is grouped: what poses cannot tell from it
+    identifiable: BaseParameters  # with what each of them is grouped: what poses cannot tell from it
     condition: float  # of the weighted derivative, columns scaled to length 1
     sigma: np.ndarray  # (6,) or (3,) of each number of the residuals, rotation vector and place [rad, m]
     residual: np.ndarray  # their root mean square
-    before: np.ndarray  # that of the robot as it was
+    initial_residual: np.ndarray  # that of the robot as it was
     samples: int  # that took part
     held_out: HeldOut | None  # the error at those that did not
     iterations: int
@@ -60,9 +60,9 @@ class PlacementFit:
         return found
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def unchanged(self) -> tuple[str, ...]:
         """What poses do not show apart from what was estimated, or not at all: it stayed at zero."""
-        return tuple(self.shown.of[k] for k in self.shown.dependent)
+        return tuple(self.identifiable.of[k] for k in self.identifiable.dependent)
 
     def configuration(self, q: Array) -> np.ndarray:
         """Where the joints are when they read q (..., nq): moved by `zeros`."""
@@ -87,7 +87,7 @@ def placements(
     parameters: Iterable[str] | None = None,
     weights: ArrayLike | None = None,
     held_out: float | ArrayLike = 0.25,
-    at_most: int = 50,
+    max_iterations: int = 50,
 ) -> PlacementFit:
     """Offsets of where joints and frames sit, from measured poses of a frame at joint positions: geometric calibration.
 
@@ -103,7 +103,7 @@ def placements(
     A name with ``*``, ``?`` or ``[`` stands for all that fit, one by one; ``"placement"`` alone for those of all
     moving joints, ``"zero"`` for those of all that follow no other.
 
-    What poses cannot tell apart is estimated once and stays at zero elsewhere: `PlacementFit.shown` says what is
+    What poses cannot tell apart is estimated once and stays at zero elsewhere: `PlacementFit.identifiable` says what is
     grouped with what, later names with earlier ones.  The weights are 1 / σ of the six (three) numbers of an error,
     relative; without, they come from the residuals.  ``held_out`` is as of `base_parameters`.
 
@@ -122,12 +122,12 @@ def placements(
     UnknownNameError for parameters and frames that are not there.
     """
     caller = "placements"
-    steps = whole(caller, "at_most", at_most, 1)
+    steps = whole(caller, "max_iterations", max_iterations, 1)
     model = PlacementModel(caller, robot, frame, parameters, np.shape(poses))
     readings, measured = _read(caller, robot, q, poses, model.shape)
     out = split(caller, held_out, (len(readings),))
     given = None if weights is None else _weights(caller, weights, model.rows)
-    shown = model.shown(np.zeros(len(model.names)))[0]
+    shown = model.identifiable(np.zeros(len(model.names)))[0]
     if not shown.rank:
         raise ValueError(f"{caller}: no pose of {frame!r} depends on {told(model.names)}")
     inside = readings[~out], measured[~out]
@@ -137,7 +137,7 @@ def placements(
             f"{model.rows} that are not held out"
         )
     found = model.solved(*inside, given, steps)
-    x, fit, shown = found.x, found.fit, found.shown
+    x, fit, shown = found.x, found.fit, found.identifiable
     _refuse_what_is_not_shown(caller, robot, fit, shown, inside[0])
     if given is None:
         refuse_exact_fits(caller, fit, found.rows, SIX[-model.rows :])
@@ -153,11 +153,11 @@ def placements(
         names=shown.names,
         values=x[shown.columns],
         covariance=fit.covariance,
-        shown=shown,
+        identifiable=shown,
         condition=fit.condition,
         sigma=fit.sigma,
         residual=found.residual,
-        before=before,
+        initial_residual=before,
         samples=len(inside[0]),
         held_out=held,
         iterations=found.steps,

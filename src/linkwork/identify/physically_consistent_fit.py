@@ -54,10 +54,12 @@ class InertiaFit:
     values: np.ndarray  # (p,) the estimate
     nominal: np.ndarray  # (p,) the robot's before
     covariance: np.ndarray  # (p, p), of measurements and expectation together
-    divergence: dict[str, float]  # by body: how far its inertia is from what it was, log det's divergence
-    kept: tuple[str, ...]  # stayed as they were: bodies without mass or extent, what followers share with their masters
+    inertia_divergence: dict[str, float]  # by body: how far its inertia is from what it was, log det's divergence
+    unchanged: tuple[
+        str, ...
+    ]  # stayed as they were: bodies without mass or extent, what followers share with their masters
     at_bound: tuple[str, ...]  # parameters of joints that are zero because they may not be negative
-    shown: tuple[int, int]  # how many base parameters the measurements show, and of how many
+    identifiable: tuple[int, int]  # how many base parameters the measurements show, and of how many
     sigma: np.ndarray  # (nv,) noise of each joint force [N·m, N]; the weights are 1 / σ
     residual: np.ndarray  # (nv,) root mean square [N·m, N]
     r_squared: np.ndarray  # (nv,) the part of each force's variance that is explained; NaN where it does not vary
@@ -85,18 +87,18 @@ class InertiaFit:
         return f"<InertiaFit: {len(self.values)} parameters of robot {self.robot.name!r} from {self.samples} samples>"
 
     def __str__(self) -> str:
-        seen, count = self.shown
+        seen, count = self.identifiable
         how = f"{'converged' if self.converged else 'NOT converged'} after {self.iterations} iterations"
         held = "" if seen == count else "; the robot's own inertias hold the others"
         lines = [
             f"{len(self.values)} parameters from {self.samples} samples, {how}",
             f"the measurements show {seen} of {count} base parameters{held}",
             "",
-            *body_lines(self.names, self.values, self.standard_deviations, self.nominal, self.divergence),
+            *body_lines(self.names, self.values, self.standard_deviations, self.nominal, self.inertia_divergence),
         ]
         lines += joint_lines(self.names, self.values, self.standard_deviations, self.nominal, self.at_bound)
-        followers = [name for name in self.kept if name in self._columns.names]
-        bodies = [name for name in self.kept if name not in followers]
+        followers = [name for name in self.unchanged if name in self._columns.names]
+        bodies = [name for name in self.unchanged if name not in followers]
         if bodies:
             lines += ["", f"kept as they were, for they have no mass or no extent: {', '.join(bodies)}"]
         if followers:
@@ -120,16 +122,16 @@ def inertias(
     wrenches: Wrenches | None = None,
     expressed_in: Axes = "world",
     held_out: float | ArrayLike = 0.25,
-    at_most: int = 200,
+    max_iterations: int = 200,
 ) -> InertiaFit:
     """A robot with inertias that bodies can have, from measured joint forces: all ten parameters of each body.
 
     The arguments are those of `base_parameters`, and all are estimated at once: mass, centre and moments of each body,
     such that each is one of a body, and armatures, dampings, frictions and stiffnesses that are not negative.
     ``spread`` says by how much, relatively, inertias are expected to be other than the robot's: 0.5 is by half.  What
-    measurements do not show stays as the robot has it; see `InertiaFit.shown`.  A body without mass, or without extent
-    (a point, a rod), stays, and so does what forces do not tell in a joint that follows from what is in its master: see
-    `InertiaFit.kept`.  ``at_most`` bounds the steps.
+    measurements do not show stays as the robot has it; see `InertiaFit.identifiable`.  A body without mass, or without
+    extent (a point, a rod), stays, and so does what forces do not tell in a joint that follows from what is in its
+    master: see `InertiaFit.unchanged`.  ``max_iterations`` bounds the steps.
 
     The covariance is of measurements and expectation together; joints' parameters at their bound are held there.
 
@@ -146,7 +148,7 @@ def inertias(
     size = number(expected, spread)
     if not np.isfinite(size) or not size > 0.0:
         raise ValueError(f"{expected}; got {spread!r}")
-    steps = whole(caller, "at_most", at_most, 1)
+    steps = whole(caller, "max_iterations", max_iterations, 1)
     given = joint_weights(caller, robot, weights)
     measured = np.ones(robot.nv, dtype=bool) if given is None else given > 0.0
     columns, shared = _without_shared(robot, columns, measured)
@@ -179,10 +181,10 @@ def inertias(
         values=values,
         nominal=nominal,
         covariance=covariance,
-        divergence=dict(divergences),
-        kept=(*(robot.bodies[i] for i in kept), *shared),
+        inertia_divergence=dict(divergences),
+        unchanged=(*(robot.bodies[i] for i in kept), *shared),
         at_bound=tuple(columns.chosen[count + k] for k in at_bound),
-        shown=(base.rank - linear.unseen.shape[1], base.rank),
+        identifiable=(base.rank - linear.unseen.shape[1], base.rank),
         sigma=linear.sigma,
         residual=found.rms(squares),
         r_squared=found.r_squared(squares),

@@ -36,7 +36,7 @@ class PlacementDescent:
     x: np.ndarray
     fit: LinearFit  # the last
     rows: Reduced  # what that was of
-    shown: BaseParameters
+    identifiable: BaseParameters
     residual: np.ndarray
     steps: int
     converged: bool
@@ -134,7 +134,7 @@ class PlacementModel:
         error, J = self.kernel(q, measured, x)
         return np.asarray(error), np.asarray(J)
 
-    def shown(self, x: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
+    def identifiable(self, x: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
         """What poses show about x at random configurations, and how long columns are there."""
         count = max(20, -(-3 * len(self.names) // self.rows))
         q = self.robot.random_configuration(np.random.default_rng(0), size=count)
@@ -142,12 +142,14 @@ class PlacementModel:
         J = self.errors(q, X, x)[1].reshape(-1, len(self.names))
         return base_parameters_of(J, self.names, 1e-9, _APART), np.sqrt((J * J).mean(axis=0))
 
-    def solved(self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, at_most: int) -> PlacementDescent:
+    def solved(
+        self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int
+    ) -> PlacementDescent:
         """From no offsets, and again from where that ends if more is shown there."""
-        found = self._descended(np.zeros(len(self.names)), q, measured, weights, at_most)
+        found = self._descended(np.zeros(len(self.names)), q, measured, weights, max_iterations)
         while found.converged:
-            other = self._descended(found.x, q, measured, weights, at_most)
-            added = other.shown.rank - found.shown.rank
+            other = self._descended(found.x, q, measured, weights, max_iterations)
+            added = other.identifiable.rank - found.identifiable.rank
             if added <= 0 or not other.converged:
                 break
             falls = 2.0 * len(q) * np.log(np.maximum(found.residual, 1e-15) / np.maximum(other.residual, 1e-15)).sum()
@@ -157,17 +159,17 @@ class PlacementModel:
         return found
 
     def _descended(
-        self, x: np.ndarray, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, at_most: int
+        self, x: np.ndarray, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int
     ) -> PlacementDescent:
         """Gauss and Newton's steps, halved where the errors would grow, by what is shown at x."""
-        shown, typical = self.shown(x)
+        shown, typical = self.identifiable(x)
         same = np.zeros_like(x)  # poses, to first order
         same[shown.columns] = shown.values(x)
         x = same
         places = measured[:, :3, 3] if self.rows == 6 else measured
         size = np.full(self.rows, places.var(axis=0).mean())
         error, J = self.errors(q, measured, x)
-        for step in range(1, at_most + 1):
+        for step in range(1, max_iterations + 1):
             rows = np.concatenate([-J[..., shown.columns], error[..., None]], axis=-1).swapaxes(0, 1)
             force = np.repeat(np.arange(self.rows), rows.shape[-1])
             flat = triangular(rows).reshape(len(force), -1)

@@ -5,12 +5,12 @@ module, and constraints of `linkwork.constraints`, one or many.  `Robot.closed_f
 formulas.
 """
 
-from linkwork.ik.closed_form import ArmBranches, ClosedForm
+from linkwork.ik.closed_form import ClosedForm, IKBranches
 from linkwork.ik.differential import DifferentialIK
-from linkwork.ik.failure_analysis import LimitInTheWay, Singularity
+from linkwork.ik.failure_analysis import BlockingLimit, Singularity
 from linkwork.ik.ik_problem import IKProblem
-from linkwork.ik.path_ik import JointJump, PathResult
-from linkwork.ik.reach_bounds import ReachProof
+from linkwork.ik.path_ik import IKPathResult, JointDiscontinuity
+from linkwork.ik.reach_bounds import UnreachableCertificate
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks import AlignTask as AlignTask
 from linkwork.ik.tasks import BoxTask as BoxTask
@@ -35,12 +35,12 @@ from linkwork.ik.tasks import TaskKinematics as TaskKinematics
 from linkwork.ik.tasks import TaskRows as TaskRows
 from linkwork.ik.tasks import TaskTarget as TaskTarget
 from linkwork.ik.tasks import Within as Within
-from linkwork.ik.traced_ik import IKNumbers
+from linkwork.ik.traced_ik import IKArrays
 from linkwork.ik.velocity_result import VelocityResult
 
 __all__ = [
     "AlignTask",
-    "ArmBranches",
+    "BlockingLimit",
     "BoxTask",
     "CenterOfMassTask",
     "ClearanceTask",
@@ -49,22 +49,21 @@ __all__ = [
     "DifferentialIK",
     "DistanceTask",
     "FunctionTask",
-    "IKNumbers",
+    "IKArrays",
+    "IKBranches",
+    "IKPathResult",
     "IKProblem",
     "IKResult",
-    "JointJump",
+    "JointDiscontinuity",
     "JointTask",
     "JointVelocityTask",
-    "LimitInTheWay",
     "LookAtTask",
     "ManipulabilityTask",
     "MomentumTask",
     "OrientationTask",
-    "PathResult",
     "PoseTask",
     "PositionTask",
     "PostureTask",
-    "ReachProof",
     "Singularity",
     "Soft",
     "SupportPolygonTask",
@@ -72,6 +71,7 @@ __all__ = [
     "TaskKinematics",
     "TaskRows",
     "TaskTarget",
+    "UnreachableCertificate",
     "VelocityResult",
     "Within",
 ]

@@ -79,7 +79,9 @@ def _implied(robot: Any, given: Sequence[Task], velocities: bool) -> list[Task]:
     found: list[ConstraintTask | LoopRange] = []
     for constraint in robot.tree.constraints:
         if (constraint.holonomic or velocities) and constraint not in said:
-            found.append(ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.timed else None))
+            found.append(
+                ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.time_dependent else None)
+            )
         if isinstance(constraint, LoopJoint) and (constraint.lower or constraint.upper) and constraint not in ranged:
             found.append(LoopRange(constraint, tolerance=OWN, own=True))
     names = [task.name for task in given]
@@ -106,30 +108,30 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
     free = np.isinf(tolerances)
     if not free.any():
         return tasks
-    ends = np.cumsum([len(task.row_names) for task in tasks])
+    ends = np.cumsum([len(task.component_names) for task in tasks])
     rows = np.split(free, ends[:-1])
     return tuple(task.freed() if some.any() else task for task, some in zip(tasks, rows, strict=True))
 
 
-def read_limits(caller: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarray]:
+def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds of q, the robot's if nothing is said; False says that there are none.
 
     Given ones are two arrays (nq,), and count besides the robot's.  Raises ValueError where they leave nothing.
     """
     lower, upper = np.array(robot.lower, dtype=float), np.array(robot.upper, dtype=float)
-    if limits is False:
+    if position_limits is False:
         return np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
-    if limits is not None and limits is not True:
+    if position_limits is not None and position_limits is not True:
         try:
-            low, high = (floats(x) for x in limits)
+            low, high = (floats(x) for x in position_limits)
             low, high = np.broadcast_to(low, (robot.nq,)), np.broadcast_to(high, (robot.nq,))
         except (TypeError, ValueError):
             raise ValueError(
-                f"{caller}: limits: expected (lower, upper), two arrays of shape ({robot.nq},), or "
-                f"False, got {limits!r}"
+                f"{caller}: position_limits: expected (lower, upper), two arrays of shape ({robot.nq},), or "
+                f"False, got {position_limits!r}"
             ) from None
         if np.isnan(low).any() or np.isnan(high).any():
-            raise ValueError(f"{caller}: limits: expected no NaN, got {limits!r}")
+            raise ValueError(f"{caller}: position_limits: expected no NaN, got {position_limits!r}")
         lower, upper = np.maximum(lower, low), np.minimum(upper, high)
     tree = robot.tree
     for k, body in tree.stacked():
@@ -155,13 +157,13 @@ def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:
 
 
 def refuse_held_beyond(
-    caller: str, robot: Any, locked: Sequence[str], limits: tuple[np.ndarray, np.ndarray], seed: np.ndarray
+    caller: str, robot: Any, locked: Sequence[str], limits: tuple[np.ndarray, np.ndarray], q_init: np.ndarray
 ) -> None:
     """Raises ValueError where joints are held beyond their limits."""
     tree = robot.tree
     for name in locked:
         place = tree.q_slices[tree.joint_index(name)]
-        own, lower, upper = seed[..., place], limits[0][place], limits[1][place]
+        own, lower, upper = q_init[..., place], limits[0][place], limits[1][place]
         wrong = (own < lower) | (own > upper)
         if wrong.any():
             raise ValueError(
@@ -196,7 +198,7 @@ def read_rows(caller: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
     Those of tasks that the robot has of itself need not be given.
     """
     asked = [task for task in tasks if not task.own]
-    count, whole = (sum(len(task.row_names) for task in some) for some in (asked, tasks))
+    count, whole = (sum(len(task.component_names) for task in some) for some in (asked, tasks))
     expected = f"{caller}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
     try:
         found = floats(given)

@@ -23,7 +23,7 @@ from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import is_rigid
 
-__all__ = ["ArmBranches", "ClosedForm", "closed_form_of"]
+__all__ = ["ClosedForm", "IKBranches", "closed_form_of"]
 
 
 _ORTHONORMAL = 1e-13  # how far RᵀR may be from 1
@@ -40,7 +40,7 @@ class BranchNumbers(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ArmBranches:
+class IKBranches:
     """The configurations that bring an arm's hand to poses: eight places a pose, of which some are taken.
 
     A place is a branch (which shoulder, which elbow, which wrist), the same from pose to pose.  Where it is not
@@ -67,7 +67,7 @@ class ArmBranches:
         found: np.ndarray = self.q[self.valid]
         return found
 
-    def nearest_first(self, q: ArrayLike) -> ArmBranches:
+    def nearest_first(self, q: ArrayLike) -> IKBranches:
         """The same, those that are valid first, in the order of how far they are from configurations q (..., nq).
 
         What counts is the sum of squares of the numbers of q.
@@ -80,7 +80,7 @@ class ArmBranches:
             return np.take_along_axis(x, order, axis=-1)
 
         q_taken = np.take_along_axis(self.q, order[..., np.newaxis], axis=-2)
-        return ArmBranches(q_taken, taken(self.valid), taken(self.orientation_error), taken(self.position_error))
+        return IKBranches(q_taken, taken(self.valid), taken(self.orientation_error), taken(self.position_error))
 
     def __str__(self) -> str:
         if self.count.shape:
@@ -139,15 +139,15 @@ class ClosedForm:
         *,
         elbow: ArrayLike | None = None,
         held: ArrayLike | None = None,
-        limits: bool = True,
-        seed: Any = None,
-    ) -> ArmBranches:
+        position_limits: bool = True,
+        q_init: Any = None,
+    ) -> IKBranches:
         """All configurations with the frame at X_target, its pose in ``relative_to``.
 
         X_target (..., 4, 4) [1, m] -> q (..., 8, nq) [rad], valid (..., 8).  They reach it within 1e-9 rad and 1e-9
-        of the arm's length, as a rule to rounding.  Joints beside the arm are as in the configuration ``seed``
+        of the arm's length, as a rule to rounding.  Joints beside the arm are as in the configuration ``q_init``
         (..., nq), `Robot.neutral` by default; of angles that differ by whole turns each branch has the one nearest to
-        it, with ``limits`` of those within the joint's, and a branch for which there is none is not valid.
+        it, with ``position_limits`` of those within the joint's, and a branch for which there is none is not valid.
 
         Seven axes leave one angle open (`redundant`): ``elbow`` (...) is the angle of the elbow about the line from
         shoulder to wrist [rad], 0 where it is on the side to which the first axis points, and ``held`` (...) that of
@@ -167,11 +167,15 @@ class ClosedForm:
                 f"0 0 0 1, got {what}"
             )
         target = _rotations(target)
-        at = self._robot.neutral() if seed is None else read_configuration(self._robot, "closed_form", "seed", seed)
-        given = self._given(elbow, held, at, seed is None)
-        kernel = self._kernel(bool(limits))
+        at = (
+            self._robot.neutral()
+            if q_init is None
+            else read_configuration(self._robot, "closed_form", "q_init", q_init)
+        )
+        given = self._given(elbow, held, at, q_init is None)
+        kernel = self._kernel(bool(position_limits))
         q, valid, turned, away = kernel(target, at) if given is None else kernel(target, at, given)
-        return ArmBranches(q, np.asarray(valid) > 0.5, turned, away)
+        return IKBranches(q, np.asarray(valid) > 0.5, turned, away)
 
     def nearest_branch(self, X_target: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Of an arm of six axes: the branch (..., nq) within limits that is nearest to configurations, or these where
@@ -196,7 +200,7 @@ class ClosedForm:
         return np.asarray(found, dtype=float)
 
     def redundant_ranges(
-        self, X_target: ArrayLike, *, seed: Any = None, samples: int = 720
+        self, X_target: ArrayLike, *, q_init: Any = None, samples: int = 720
     ) -> tuple[tuple[tuple[float, float], ...], ...]:
         """For one pose and each of the eight branches, from where to where the redundant angle keeps it within limits.
 
@@ -216,7 +220,7 @@ class ClosedForm:
         name = "elbow" if self.redundant == ELBOW else "held"
 
         def valid(angles: np.ndarray) -> np.ndarray:
-            return self.branches(X_target, seed=seed, **{name: angles}).valid  # type: ignore[arg-type]
+            return self.branches(X_target, q_init=q_init, **{name: angles}).valid  # type: ignore[arg-type]
 
         grid = np.linspace(low, high, int(samples) + 1)
         there = valid(grid)
@@ -231,7 +235,7 @@ class ClosedForm:
         circle = self.redundant == ELBOW
         return tuple(_ranges(ends[branch == k], there[:, k], low, high, circle) for k in range(there.shape[1]))
 
-    def _given(self, elbow: Any, held: Any, seed: np.ndarray, free: bool) -> np.ndarray | None:
+    def _given(self, elbow: Any, held: Any, q_init: np.ndarray, free: bool) -> np.ndarray | None:
         """The redundant angle.  Raises ValueError for one that the arm does not have."""
         for name, value, has in (
             ("elbow", elbow, self.redundant == ELBOW),
@@ -244,7 +248,7 @@ class ClosedForm:
         if value is None:
             if self.redundant is None:
                 return None
-            angle = self.redundant_angle(seed)
+            angle = self.redundant_angle(q_init)
             return np.clip(angle, *self._held_range()) if free and self.redundant != ELBOW else angle
         angle = floats(value)
         if not np.isfinite(angle).all():
@@ -259,16 +263,16 @@ class ClosedForm:
         low, high = body.limits.positions
         return (low[0], high[0]) if body.joint.nq == 1 else (-math.inf, math.inf)
 
-    def _kernel(self, limits: bool) -> Kernel:
-        return self._kernels.get(limits, lambda: self._compiled(limits))
+    def _kernel(self, position_limits: bool) -> Kernel:
+        return self._kernels.get(position_limits, lambda: self._compiled(position_limits))
 
-    def _compiled(self, limits: bool) -> Kernel:
+    def _compiled(self, position_limits: bool) -> Kernel:
         tree, arm, nq = self._robot.tree, self._arm, self._robot.nq
         A, B = tree.frame(self.relative_to), tree.frame(self.frame)
 
-        def numbers(X_target: Any, seed: Any, redundant: Any) -> BranchNumbers:
+        def numbers(X_target: Any, q_init: Any, redundant: Any) -> BranchNumbers:
             X = Pose.of(X_target)
-            return _as_numbers(arm_branches(tree, A, B, arm, X, list(seed), redundant, limits))
+            return _as_numbers(arm_branches(tree, A, B, arm, X, list(q_init), redundant, position_limits))
 
         if self.redundant is None:
             return compile(

@@ -56,7 +56,7 @@ class DifferentialIK:
         tasks: Task | Iterable[Task],
         dt: float,
         *,
-        limits: Any = True,
+        motion_limits: Any = True,
         gain: Any = 1.0,
         time_constant: Any = None,
         damping: float = DAMPING,
@@ -66,7 +66,7 @@ class DifferentialIK:
         self.robot, self.caller = robot, caller
         self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks, velocities=True)
         self.dt = positive(caller, "dt", dt, symbols=False, unit="s")
-        self.limits: LimitArrays = read_motion_limits(caller, robot, limits)
+        self.limits: LimitArrays = read_motion_limits(caller, robot, motion_limits)
         self.locked = read_locked(caller, robot, locked)
         self.gains = self._gains(gain, time_constant)
         self.damping = finite_number(caller, "damping", damping, least=0.0, most=1e6, symbols=False)
@@ -100,7 +100,7 @@ class DifferentialIK:
         for name, x in one.items():
             if not 0.0 <= x <= 1.0:
                 raise ValueError(f"{self.caller}: gain of task {name!r}: expected a number from 0 to 1, got {x!r}")
-        return np.array([one[task.name] for task in self.tasks for _ in task.row_names])
+        return np.array([one[task.name] for task in self.tasks for _ in task.component_names])
 
     def _by_task(self, what: str, given: Any, default: float) -> dict[str, float]:
         names = [task.name for task in self.tasks]
@@ -202,7 +202,7 @@ def _kernel(
 ) -> Kernel:
     shapes = target_shapes(tree, tasks)
     aimed = [task for task in tasks if task.name in shapes]
-    count = sum(len(task.row_names) for task in tasks)
+    count = sum(len(task.component_names) for task in tasks)
     tolerances = [x for task in tasks for x in task.tolerances]
 
     def velocities(
@@ -272,34 +272,36 @@ class LimitArrays:
     speeds: tuple[tuple[tuple[int, ...], float], ...]  # places in v, and the length that they may have
 
 
-def read_motion_limits(caller: str, robot: Any, limits: Any) -> LimitArrays:
+def read_motion_limits(caller: str, robot: Any, motion_limits: Any) -> LimitArrays:
     """Those of a robot (True), none (False), or a dict of what is said besides; see `Robot.velocity_for`.
 
     Raises ValueError, TypeError and UnknownNameError for what is none.
     """
-    if limits is None or isinstance(limits, (bool, np.bool_)):
-        limits = {"position": limits is not False and bool(limits is None or limits)}
-        limits["velocity"] = limits["position"]
-    if not isinstance(limits, Mapping):
+    if motion_limits is None or isinstance(motion_limits, (bool, np.bool_)):
+        motion_limits = {"position": motion_limits is not False and bool(motion_limits is None or motion_limits)}
+        motion_limits["velocity"] = motion_limits["position"]
+    if not isinstance(motion_limits, Mapping):
         kinds = ", ".join(f"{kind}=" for kind in _KINDS)
-        raise TypeError(f"{caller}: limits: expected True, False or dict({kinds}), got {limits!r}")
-    for kind in limits:
+        raise TypeError(f"{caller}: motion_limits: expected True, False or dict({kinds}), got {motion_limits!r}")
+    for kind in motion_limits:
         if kind not in _KINDS:
             raise UnknownNameError("kind of limits", kind, _KINDS)
-    position, velocity = limits.get("position", True), limits.get("velocity", True)
+    position, velocity = motion_limits.get("position", True), motion_limits.get("velocity", True)
     lower, upper = read_limits(caller, robot, None if position is True else position)
     fastest = np.full(robot.nv, np.inf) if velocity is False else np.array(robot.velocity_limits, dtype=float)
     if not isinstance(velocity, (bool, np.bool_)):
         fastest = np.minimum(fastest, _by_velocity(caller, robot, "velocity", velocity))
-    given = limits.get("acceleration", False)
+    given = motion_limits.get("acceleration", False)
     hardest = np.full(robot.nv, np.inf)
     if given is True:
-        raise ValueError(f"{caller}: limits: acceleration: robots say none: expected numbers [rad/s², m/s²], got True")
+        raise ValueError(
+            f"{caller}: motion_limits: acceleration: robots say none: expected numbers [rad/s², m/s²], got True"
+        )
     if given is not False and given is not None:
         hardest = _by_velocity(caller, robot, "acceleration", given)
         if not (hardest > 0.0).all():
-            raise ValueError(f"{caller}: limits: acceleration: expected positive numbers, got {given!r}")
-    return LimitArrays(lower, upper, fastest, hardest, _speeds(caller, robot, limits.get("speed", {})))
+            raise ValueError(f"{caller}: motion_limits: acceleration: expected positive numbers, got {given!r}")
+    return LimitArrays(lower, upper, fastest, hardest, _speeds(caller, robot, motion_limits.get("speed", {})))
 
 
 def _by_velocity(caller: str, robot: Any, kind: str, given: Any) -> np.ndarray:

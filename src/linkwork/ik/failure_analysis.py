@@ -31,10 +31,10 @@ import numpy as np
 from linkwork.ik.algorithms.levenberg_marquardt import MOST
 from linkwork.ik.kernels import NEAR
 from linkwork.ik.problem_protocol import ProblemView
-from linkwork.ik.reach_bounds import Chain, ReachProof, chain_between
+from linkwork.ik.reach_bounds import Chain, UnreachableCertificate, chain_between
 from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
 
-__all__ = ["LOCAL_MINIMUM", "STATUSES", "LimitInTheWay", "Reason", "Singularity", "judged"]
+__all__ = ["LOCAL_MINIMUM", "STATUSES", "BlockingLimit", "Reason", "Singularity", "judged"]
 
 NONE_OTHER = "none other"
 LOCAL_MINIMUM = "local minimum"
@@ -58,7 +58,7 @@ _TURN = math.tau
 
 
 @dataclass(frozen=True)
-class LimitInTheWay:
+class BlockingLimit:
     """A joint that an answer without limits has beyond its bound [rad, m]."""
 
     joint: str
@@ -95,8 +95,8 @@ class Reason:
     """What is known of one failure."""
 
     status: str = ""
-    proof: ReachProof | None = None
-    limits: tuple[LimitInTheWay, ...] = ()
+    proof: UnreachableCertificate | None = None
+    limits: tuple[BlockingLimit, ...] = ()
     tasks: tuple[str, ...] = ()  # that cannot be done, alone or together
     starts: int = 0  # of all searches
     steps: int = 0  # after which a longer search of the same solver from the same seed finds an answer; 0: none does
@@ -124,7 +124,7 @@ class _Failures:
         for reason, reached in zip(self.reasons, told["reached"], strict=True):
             if reached == 1.0:  # hard tasks are done, and soft ones have not come to a minimum
                 reason.status = "out of iterations"
-        names = [task.name for task in problem.tasks for _ in task.row_names]
+        names = [task.name for task in problem.tasks for _ in task.component_names]
         for k in np.flatnonzero(np.isnan(errors).any(axis=-1)):  # the first number would have been the best so far
             odd = dict.fromkeys(name for name, x in zip(names, errors[k], strict=True) if np.isnan(x))
             self.reasons[k].status, self.reasons[k].tasks = "not a number", tuple(odd)
@@ -132,8 +132,8 @@ class _Failures:
         self.rows: dict[str, slice] = {}
         start = 0
         for task in problem.tasks:
-            self.rows[task.name] = slice(start, start + len(task.row_names))
-            start += len(task.row_names)
+            self.rows[task.name] = slice(start, start + len(task.component_names))
+            start += len(task.component_names)
 
     @property
     def open(self) -> np.ndarray:
@@ -141,14 +141,16 @@ class _Failures:
         return np.array([k for k, reason in enumerate(self.reasons) if not reason.status], dtype=int)
 
     def search(
-        self, some: np.ndarray, *, limits: bool = True, first: np.ndarray | float = 0.0, without: Any = None
+        self, some: np.ndarray, *, position_limits: bool = True, first: np.ndarray | float = 0.0, without: Any = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Another search for some of them, from where they are: done, q and steps.
 
         ``without`` are tolerances (some, rows) in the place of what was asked.
         """
         problem = self.problem
-        lower, upper = (problem.lower, problem.upper) if limits else (np.full_like(problem.lower, s) for s in _ENDS)
+        lower, upper = (
+            (problem.lower, problem.upper) if position_limits else (np.full_like(problem.lower, s) for s in _ENDS)
+        )
         found = problem.searching(
             self.q[some],
             self.tolerances[some] if without is None else without,
@@ -209,7 +211,7 @@ class _Failures:
         some = self.open
         if not len(some) or not len(self.problem.bounded):
             return
-        done, q, _ = self.search(some, limits=False)
+        done, q, _ = self.search(some, position_limits=False)
         for k, x in zip(some[done], q[done], strict=True):
             limits = beyond_limits(self.problem, x, [target[k] for target in self.given.values()])
             self.reasons[k].status, self.reasons[k].limits = "at limits", limits
@@ -225,7 +227,7 @@ class _Failures:
             fewer = tolerances.copy()
             fewer[:, self.rows[task.name]] = np.inf
             alone = kept[:, j] & (kept.sum(axis=1) == 1)
-            done, _, _ = self.search(some, limits=False, without=fewer)
+            done, _, _ = self.search(some, position_limits=False, without=fewer)
             out = ~done & ~alone
             kept[out, j] = False
             tolerances[out] = fewer[out]
@@ -260,7 +262,7 @@ class _Failures:
             ):
                 found.append(None)
                 continue
-            names = [name for task in self.problem.tasks for name in task.row_names]
+            names = [name for task in self.problem.tasks for name in task.component_names]
             direction = {names[i]: float(x) for i, x in zip(used, U[:, at], strict=True)}
             found.append(Singularity(float(sizes[at]), direction, aligned(self.problem, self.q[k])))
         return found
@@ -271,7 +273,7 @@ class _Failures:
         if not at.any():
             return
         some, tolerances = some[at], tolerances[at]
-        done, q, _ = self.search(some, limits=False, without=tolerances)
+        done, q, _ = self.search(some, position_limits=False, without=tolerances)
         for k in some[done]:  # which one more start does together: no conflict
             self.reasons[k].status, self.reasons[k].tasks = "not found", ()
         some, tolerances, q = some[~done], tolerances[~done], q[~done]
@@ -294,23 +296,23 @@ _ENDS = (-np.inf, np.inf)
 
 def proofs(
     problem: ProblemView, given: Mapping[str, np.ndarray], tolerances: np.ndarray
-) -> list[tuple[ReachProof, str] | None]:
+) -> list[tuple[UnreachableCertificate, str] | None]:
     """Of targets (F, ...) and tolerances (F, rows): why a task cannot be done, and its name, where bounds tell."""
-    found: list[tuple[ReachProof, str] | None] = [None] * len(tolerances)
+    found: list[tuple[UnreachableCertificate, str] | None] = [None] * len(tolerances)
     for limits in (False, True):
         start = 0
         for task in problem.tasks:
-            left = tolerances[:, start : start + len(task.row_names)]
-            start += len(task.row_names)
+            left = tolerances[:, start : start + len(task.component_names)]
+            start += len(task.component_names)
             some = np.array([k for k, proof in enumerate(found) if proof is None], dtype=int)
-            chain = problem.chain(task, limits=limits) if task.hard and len(some) else None
+            chain = problem.chain(task, position_limits=limits) if task.hard and len(some) else None
             if chain is not None:
                 for k, proof in zip(some, _proofs(chain, task, given[task.name][some], left[some]), strict=True):
                     found[k] = None if proof is None else (proof, task.name)
     return found
 
 
-def _proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) -> list[ReachProof | None]:
+def _proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) -> list[UnreachableCertificate | None]:
     if isinstance(task, PositionTask):
         X = np.broadcast_to(np.eye(4), (len(targets), 4, 4)).copy()
         X[:, :3, 3] = targets
@@ -318,7 +320,7 @@ def _proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) -> l
     else:
         X = targets
         rotation, position = np.linalg.norm(left[:, :3], axis=-1), np.linalg.norm(left[:, 3:], axis=-1)
-    found: list[ReachProof | None] = [None] * len(targets)
+    found: list[UnreachableCertificate | None] = [None] * len(targets)
     for turned in (True, False):  # a target that may be turned is bounded by its place alone
         use = np.flatnonzero(np.isfinite(position) & (np.isfinite(rotation) if turned else True))
         bounds = chain.proofs(X[use], position[use], rotation[use] if turned else 0.0 * position[use], turned)
@@ -333,12 +335,12 @@ def judged(
     given: Mapping[str, np.ndarray],
     tolerances: np.ndarray,
     told: Mapping[str, np.ndarray],
-    seed: np.ndarray,
+    q_init: np.ndarray,
     errors: np.ndarray,
 ) -> list[Reason]:
     """A reason for each of some failures: q and seeds (F, nq), targets (F, ...), tolerances and errors (F, rows), and
     what kernels told."""
-    failures = _Failures(problem, q, given, tolerances, told, seed, errors)
+    failures = _Failures(problem, q, given, tolerances, told, q_init, errors)
     failures.prove()
     failures.search_longer()
     failures.search_beyond_limits()
@@ -349,7 +351,7 @@ def judged(
     return failures.reasons
 
 
-def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndarray]) -> tuple[LimitInTheWay, ...]:
+def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndarray]) -> tuple[BlockingLimit, ...]:
     """Joints that a configuration has beyond their bounds: whole turns aside, but of joints that tasks name, and where
     they name some, of those alone that rows depend on."""
     found, tree = [], problem.robot.tree
@@ -366,7 +368,7 @@ def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndar
             turns = [x + _TURN * (turn + more) for turn in ends for more in (0, 1)]
             x = min(turns, key=lambda y: max(low - y, y - high, 0.0))
         if not low <= x <= high:
-            found.append(LimitInTheWay(body.joint_name, x, float(low if x < low else high), unit))
+            found.append(BlockingLimit(body.joint_name, x, float(low if x < low else high), unit))
     return tuple(sorted(found, key=lambda limit: -abs(limit.needed - limit.bound)))
 
 

@@ -38,7 +38,7 @@ from linkwork.ik.kernels import (
     target_shapes,
 )
 from linkwork.ik.multiple_solutions import from_answers, go_on, several, until
-from linkwork.ik.path_ik import JUMP, PathResult, follow
+from linkwork.ik.path_ik import JUMP, IKPathResult, follow
 from linkwork.ik.reach_bounds import Chain
 from linkwork.ik.result import IKResult
 from linkwork.ik.soft_restarts import FEW_STARTS, STARTS, SoftRows, search_on
@@ -71,29 +71,33 @@ class IKProblem:
         tasks: Task | Iterable[Task],
         *,
         solver: str = "auto",
-        limits: Any = None,
+        position_limits: Any = None,
         locked: Sequence[str] = (),
-        at_most: int = STEPS,
-        starts: int | None = None,
+        max_iterations: int = STEPS,
+        num_starts: int | None = None,
         tolerance: Any = None,
         caller: str = "ik_problem",
     ) -> None:
         self.robot, self.caller = robot, caller
         self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks)
         self.solver = self._chosen(solver)
-        self.lower, self.upper = read_limits(caller, robot, limits)
+        self.lower, self.upper = read_limits(caller, robot, position_limits)
         self.locked = read_locked(caller, robot, locked)
-        self.at_most = integer(caller, "at_most", at_most, least=1, what="how many steps to take, a whole number")
-        if starts is not None:
-            starts = integer(caller, "starts", starts, least=1, most=_MOST_STARTS, what="None or a whole number")
+        self.max_iterations = integer(
+            caller, "max_iterations", max_iterations, least=1, what="how many steps to take, a whole number"
+        )
+        if num_starts is not None:
+            num_starts = integer(
+                caller, "num_starts", num_starts, least=1, most=_MOST_STARTS, what="None or a whole number"
+            )
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
         self.tolerances = read_rows(caller, self.tasks, own if tolerance is None else tolerance)
         self.tasks = freed(self.tasks, self.tolerances)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
-        self._starts = starts
-        self._steps, self._first = np.array(float(at_most)), np.array(0.0)
-        early = self.solver == "levenberg" and at_most > SOON
+        self._starts = num_starts
+        self._steps, self._first = np.array(float(max_iterations)), np.array(0.0)
+        early = self.solver == "levenberg" and max_iterations > SOON
         self._soon = np.array(float(SOON)) if early else self._steps
         self._chains: dict[tuple[str, bool], Chain | None] = {}
         self.middle = mid_range(robot, self.lower, self.upper)
@@ -163,37 +167,41 @@ class IKProblem:
         stack = Stack(self.robot.tree, self.tasks, ((),) * len(self.tasks), (), ())
         return [scale if hard else 0.0 for scale, hard in zip(stack.scales, stack.hard, strict=True)]
 
-    def chain(self, task: Task, *, limits: bool) -> Chain | None:
+    def chain(self, task: Task, *, position_limits: bool) -> Chain | None:
         """What bounds the reach of a task's frame, within limits or whatever joints do, if that is known."""
-        key = (task.name, limits)
+        key = (task.name, position_limits)
         if key not in self._chains:
-            ends = (self.lower, self.upper) if limits else (np.full_like(self.lower, x) for x in (-np.inf, np.inf))
+            ends = (
+                (self.lower, self.upper)
+                if position_limits
+                else (np.full_like(self.lower, x) for x in (-np.inf, np.inf))
+            )
             self._chains[key] = chain_of(self.robot, task, self.middle, *ends)
         return self._chains[key]
 
     def solve(
         self,
-        seed: Any = None,
+        q_init: Any = None,
         *,
         nearest_to: Any = None,
         tolerance: Any = None,
-        deadline: float | None = None,
-        count: int | None = None,
+        time_limit: float | None = None,
+        num_solutions: int | None = None,
         **targets: Any,
     ) -> IKResult:
         """Configurations that do the tasks for targets by the tasks' names, one or a batch.
 
-        ``seed`` (..., nq) is where to start, the middle of limits if it is left out; starts that follow where it does
+        ``q_init`` (..., nq) is where to start, the middle of limits if it is left out; starts that follow where it does
         not lead to an answer fill the limits, the same ones always.  A seed beyond limits starts at the limit.
         Targets are arrays of the shapes that the tasks say, with leading dimensions that broadcast with the seed's.
         ``nearest_to`` (..., nq) is what the answer is to be nearest to, of a problem whose solver is ``"nearest"``: the
         seed if it is left out, which in turn starts there.
         ``tolerance`` is one number, for the angle and the way that a task may leave, or one for each row of all tasks
-        [m, rad].  ``deadline`` [s], of a single state, ends the search when so much time has passed: what was found
+        [m, rad].  ``time_limit`` [s], of a single state, ends the search when so much time has passed: what was found
         until then comes back.
-        ``count`` asks for several answers of hard tasks, which differ by more than whole turns and small moves: the
-        result has a leading axis of them, the nearest to the seed first; where there are fewer, the rest has no
-        success.  It takes 60 searches and 8 for each of them, of 60 steps.
+        ``num_solutions`` asks for several answers of hard tasks, which differ by more than whole turns and small
+        moves: the result has a leading axis of them, the nearest to the seed first; where there are fewer, the rest
+        has no success.  It takes 60 searches and 8 for each of them, of 60 steps.
 
         Raises ValueError for targets that are missing, of the wrong shape, not finite or no rotations, and
         UnknownNameError for those of no task.
@@ -202,32 +210,37 @@ class IKProblem:
             tasks = freed(self.tasks, read_rows(self.caller, self.tasks, tolerance))
             if tasks != self.tasks:
                 return self._with(tasks).solve(
-                    seed, nearest_to=nearest_to, tolerance=tolerance, deadline=deadline, count=count, **targets
+                    q_init,
+                    nearest_to=nearest_to,
+                    tolerance=tolerance,
+                    time_limit=time_limit,
+                    num_solutions=num_solutions,
+                    **targets,
                 )
         given = self._targets(targets)
-        near = self._near(seed, nearest_to)
-        if seed is None and near:
-            seed = self._beginning(near[0], given)
-        seed = self.middle if seed is None else read_configuration(self.robot, self.caller, "seed", seed)
-        refuse_held_beyond(self.caller, self.robot, self.locked, (self.lower, self.upper), seed)
+        near = self._near(q_init, nearest_to)
+        if q_init is None and near:
+            q_init = self._beginning(near[0], given)
+        q_init = self.middle if q_init is None else read_configuration(self.robot, self.caller, "q_init", q_init)
+        refuse_held_beyond(self.caller, self.robot, self.locked, (self.lower, self.upper), q_init)
         tolerances = self.tolerances if tolerance is None else read_rows(self.caller, self.tasks, tolerance)
         try:
-            others = [seed.shape[:-1], *(x.shape[:-1] for x in near)]
+            others = [q_init.shape[:-1], *(x.shape[:-1] for x in near)]
             shape = np.broadcast_shapes(*others, *(x.shape[: x.ndim - self._rank(k)] for k, x in given.items()))
         except ValueError as error:
             raise ValueError(f"{self.caller}: seed and targets do not broadcast together: {error}") from None
-        if count is not None:
-            if deadline is not None:
-                raise ValueError(f"{self.caller}: deadline: it is for one answer, and count is {count!r}")
-            return several(self, count, seed, tolerances, given)
-        if deadline is not None:
+        if num_solutions is not None:
+            if time_limit is not None:
+                raise ValueError(f"{self.caller}: time_limit: it is for one answer, and count is {num_solutions!r}")
+            return several(self, num_solutions, q_init, tolerances, given)
+        if time_limit is not None:
             if shape:
-                raise ValueError(f"{self.caller}: deadline: it is for one state, and there are {shape}")
-            run = lambda steps, first: self._run(seed, tolerances, given, steps, first, near)  # noqa: E731
-            return until(read_deadline(self.caller, deadline), self.at_most, run)
-        return self._run(seed, tolerances, given, self._steps, self._first, near)
+                raise ValueError(f"{self.caller}: time_limit: it is for one state, and there are {shape}")
+            run = lambda steps, first: self._run(q_init, tolerances, given, steps, first, near)  # noqa: E731
+            return until(read_deadline(self.caller, time_limit), self.max_iterations, run)
+        return self._run(q_init, tolerances, given, self._steps, self._first, near)
 
-    def _near(self, seed: Any, nearest_to: Any) -> list[np.ndarray]:
+    def _near(self, q_init: Any, nearest_to: Any) -> list[np.ndarray]:
         """What a solver of nearest configurations takes besides, and nothing of others."""
         if self.solver not in NEAR:
             if nearest_to is not None:
@@ -236,7 +249,7 @@ class IKProblem:
                     f"make the problem with solver='nearest'"
                 )
             return []
-        given = seed if nearest_to is None else nearest_to
+        given = q_init if nearest_to is None else nearest_to
         return [self.middle if given is None else read_configuration(self.robot, self.caller, "nearest_to", given)]
 
     @cached_property
@@ -259,23 +272,23 @@ class IKProblem:
         """`single` of a problem whose solver looks for the nearest configuration."""
         return self.single(self._beginning(near, {next(iter(self.shapes)): target}), target, near)
 
-    def single(self, seed: np.ndarray, target: np.ndarray, *near: np.ndarray) -> IKResult:
+    def single(self, q_init: np.ndarray, target: np.ndarray, *near: np.ndarray) -> IKResult:
         """One target of a problem that has one, both plain arrays of the right shape: with little on the way."""
         q, errors, told = self.kernel(
-            seed, self.tolerances, self.weights, *self.ends, self._soon, self._first, *near, target
+            q_init, self.tolerances, self.weights, *self.ends, self._soon, self._first, *near, target
         )
         told, target = (
             told.tolist(),
             target.copy(),
         )  # the caller may write to it, and why there is no answer is judged late
         if told[0] != 1.0:
-            seed, near = seed.copy(), tuple(q.copy() for q in near)
+            q_init, near = q_init.copy(), tuple(q.copy() for q in near)
             if near or self._soon is not self._steps:
                 given = {next(iter(self.shapes)): target}
-                return self._run(seed, self.tolerances, given, self._steps, self._first, near)
+                return self._run(q_init, self.tolerances, given, self._steps, self._first, near)
         if not told[-1] <= _OFF or q[0] != q[0]:
-            self._refuse(seed, {next(iter(self.shapes)): target}, near)
-        result = IKResult(self, q, errors, told, seed, target)
+            self._refuse(q_init, {next(iter(self.shapes)): target}, near)
+        result = IKResult(self, q, errors, told, q_init, target)
         if near:
             result.near = near[0].copy()
         return result
@@ -285,14 +298,14 @@ class IKProblem:
         """Whether any numbers make a configuration."""
         return bool(len(numbered(self.robot.tree)) == self.robot.nq)
 
-    def follow(self, seed: Any = None, *, largest_jump: Any = JUMP, **paths: Any) -> PathResult:
+    def follow(self, q_init: Any = None, *, max_joint_jump: Any = JUMP, **paths: Any) -> IKPathResult:
         """Configurations along paths of targets (..., T, *shape) by the tasks' names, each from the one before.
 
-        ``seed`` is where the first is looked for.  Where no number of velocity goes farther than ``largest_jump``
+        ``q_init`` is where the first is looked for.  Where no number of velocity goes farther than ``max_joint_jump``
         [rad, m] from target to target, or in small steps between them, the path is continuous; where it cannot be, the
         nearest other answer is taken, and counted as a reconfiguration.  Raises as `solve`.
         """
-        return follow(self, seed, largest_jump, self.caller, paths)
+        return follow(self, q_init, max_joint_jump, self.caller, paths)
 
     def differential(self, dt: float, **options: Any) -> DifferentialIK:
         """The step of velocity [s] of these tasks within these limits; options as of `Robot.velocity_for`."""
@@ -301,7 +314,9 @@ class IKProblem:
             limits = own if limits is True else own | dict(limits)
         locked = options.pop("locked", ())
         locked = (*self.locked, *read_locked(self.caller, self.robot, locked))
-        return DifferentialIK(self.robot, self.tasks, dt, limits=limits, locked=locked, caller=self.caller, **options)
+        return DifferentialIK(
+            self.robot, self.tasks, dt, motion_limits=limits, locked=locked, caller=self.caller, **options
+        )
 
     def velocity(self, q: Any, dt: float, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """The velocity at q (..., nq) that brings the tasks on in a step of time, as `Robot.velocity_for`."""
@@ -311,7 +326,7 @@ class IKProblem:
             self._steps_of_time = {dt: known}
         return known.velocity(q, v_last=v_last, **targets)
 
-    def errors_and_rows(self, q: Any, **targets: Any) -> tuple[np.ndarray, np.ndarray]:
+    def residual_and_jacobian(self, q: Any, **targets: Any) -> tuple[np.ndarray, np.ndarray]:
         """What is left of all tasks at q (..., nq), beyond their ranges, (..., rows) [m, rad], and ∂/∂v of the errors
         (..., rows, nv), for targets as of `solve`."""
         found = self.looking(read_configuration(self.robot, self.caller, "q", q), *self._targets(targets).values())
@@ -344,7 +359,7 @@ class IKProblem:
 
     def _run(
         self,
-        seed: np.ndarray,
+        q_init: np.ndarray,
         tolerances: np.ndarray,
         given: dict[str, np.ndarray],
         steps: Any,
@@ -353,34 +368,34 @@ class IKProblem:
     ) -> IKResult:
         """The answers of a kernel's call, and of a second one where the first, of few steps, has not found them."""
         soon = self._soon if steps is self._steps else steps
-        found = self.kernel(seed, tolerances, self.weights, *self.ends, soon, first, *near, *given.values())
+        found = self.kernel(q_init, tolerances, self.weights, *self.ends, soon, first, *near, *given.values())
         told = found.told
-        self.refuse_unless_poses(found, seed, given, near)
+        self.refuse_unless_poses(found, q_init, given, near)
         if soon is not steps and not np.all(told[..., 0] == 1.0):
-            go_on(self, found, seed, tolerances, given, self.at_most - int(soon))
+            go_on(self, found, q_init, tolerances, given, self.max_iterations - int(soon))
         if near and not np.all(told[..., 0] == 1.0):
-            from_answers(self, found, seed, near[0], tolerances, given, steps)
+            from_answers(self, found, q_init, near[0], tolerances, given, steps)
         restarts = self.solver in RESTARTED and steps is self._steps and self.starts > 1
         if restarts and not (np.all(told[..., 0] == 1.0) and self.soft.done(found.errors, tolerances).all()):
-            search_on(self, self.soft, found, seed, tolerances, given, steps, self.starts)
+            search_on(self, self.soft, found, q_init, tolerances, given, steps, self.starts)
         told = told.tolist() if told.ndim == 1 else told
         result = IKResult(
-            self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None)
+            self, found.q, found.errors, told, q_init, given, tolerances, getattr(found, "multipliers", None)
         )
         result.near = near[0] if near else None
         return result
 
     def refuse_unless_poses(
-        self, found: Any, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
+        self, found: Any, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
     ) -> None:
         """Raises ValueError where a kernel says that what it was given, is none."""
         if not np.all(found.told[..., TOLD.index("off")] <= _OFF) or not np.isfinite(found.q).all():
-            self._refuse(seed, given, near)
+            self._refuse(q_init, given, near)
 
-    def _refuse(self, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()) -> None:
+    def _refuse(self, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()) -> None:
         """Raises ValueError for what is not finite, and for targets that are no rotations."""
         by_name = {task.name: task for task in self.tasks}
-        for what, q in (*(("nearest_to", q) for q in near), ("seed", seed)):
+        for what, q in (*(("nearest_to", q) for q in near), ("q_init", q_init)):
             if not np.isfinite(q).all():
                 raise ValueError(
                     f"{self.caller}: {what}: expected finite numbers, got {q[~np.isfinite(q)][0]} among them"

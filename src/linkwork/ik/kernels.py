@@ -78,23 +78,23 @@ def solver_kernel(
 ) -> Kernel:
     """The kernel of a solver for tasks, with bounds on these numbers of q, and these velocities held."""
     shapes = target_shapes(tree, tasks)
-    count = sum(len(task.row_names) for task in tasks)
+    count = sum(len(task.component_names) for task in tasks)
     aimed = [task for task in tasks if task.name in shapes]
     solve = SOLVERS[solver]
 
     def solved(
-        *, seed: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, steps: Any, first: Any, **targets: Any
+        *, q_init: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, steps: Any, first: Any, **targets: Any
     ) -> Any:
         numbers = aims_of(tasks, aimed, targets)
         stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], still)
         box = LimitBox.of(tree, [*lower], [*upper], bounded, still)
         near = [[*targets["near"]]] if solver in NEAR else []
-        found = solve(stack, [*seed], box, steps, first, *near)
+        found = solve(stack, [*q_init], box, steps, first, *near)
         beyond = stack.beyond(stack.at(found.q).errors)
         off: Any = 0.0
         for task, target in zip(tasks, numbers, strict=True):
             off = off + off_by(task, target)  # which NaN goes through, as it does not through fmax
-        for x in (*seed, *(x for q in near for x in q)):
+        for x in (*q_init, *(x for q in near for x in q)):
             off = off + where(lt(fabs(x), math.inf), 0.0, 1.0)
         reached = found.done if found.reached is None else found.reached
         told = [found.done, found.iterations, found.starts, *_largest(stack, beyond), reached, off]

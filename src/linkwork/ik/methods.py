@@ -15,7 +15,7 @@ from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.ik.closed_form import ClosedForm, closed_form_of
 from linkwork.ik.differential import DAMPING, DifferentialIK
 from linkwork.ik.ik_problem import STEPS, IKProblem
-from linkwork.ik.path_ik import JUMP, PathResult
+from linkwork.ik.path_ik import JUMP, IKPathResult
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks.frame_tasks import Axes, PoseTask
 from linkwork.ik.tasks.joint_tasks import PostureTask
@@ -41,35 +41,35 @@ class InverseKinematicsMethods(RobotBase):
         X_target: ArrayLike,
         frame: str,
         *,
-        seed: Array | None = None,
+        q_init: Array | None = None,
         nearest_to: Array | None = None,
         posture: Array | None = None,
         tolerance: ArrayLike | None = None,
         relative_to: str = "world",
         axes: Axes = "frame",
-        limits: Any = None,
+        position_limits: Any = None,
         locked: Sequence[str] = (),
-        deadline: float | None = None,
-        count: int | None = None,
-        at_most: int = STEPS,
+        time_limit: float | None = None,
+        num_solutions: int | None = None,
+        max_iterations: int = STEPS,
     ) -> IKResult:
         """Configurations at which a frame has a pose, within limits: one, or a batch.
 
-        X_target (..., 4, 4) is the pose of ``frame`` in ``relative_to``.  ``seed`` (..., nq) is where to start, the
+        X_target (..., 4, 4) is the pose of ``frame`` in ``relative_to``.  ``q_init`` (..., nq) is where to start, the
         middle of limits if it is left out; where it leads to no answer other starts follow, the same ones always.
         With ``nearest_to`` (..., nq) the answer is the configuration nearest to that one of all that have the pose, by
         the sum of squares of what joints move [rad, m], as far as several starts find it; joints that turn without end,
         or by more than a turn, go the nearer way.
         With ``posture`` (..., nq) joints are as near to that one as the pose lets them, at a minimum that steps lead to
-        from where the pose is met first; it goes with neither ``nearest_to`` nor ``count``.
+        from where the pose is met first; it goes with neither ``nearest_to`` nor ``num_solutions``.
         ``tolerance`` is a number for the angle and the way that may be left [rad, m], 1e-6 if it is left out, or one
         for each of (rotation x y z, position x y z), infinite where that is free, in the axes of the frame itself, of
         its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
-        ``limits`` are the joints', (lower, upper) besides them, or none (False); joints that are ``locked`` stay where
-        the seed has them. ``deadline`` [s] is for one state; ``at_most`` bounds the steps. ``count`` asks for so many
-        answers that differ by more than whole turns and small moves, the nearest to the seed first, on a leading axis:
-        the branches of an arm of six axes, or configurations far apart where joints are left over; where there are
-        fewer, the rest has no success.
+        ``position_limits`` are the joints', (lower, upper) besides them, or none (False); joints that are ``locked``
+        stay where the seed has them. ``time_limit`` [s] is for one state; ``max_iterations`` bounds the steps.
+        ``num_solutions`` asks for so many answers that differ by more than whole turns and small moves, the nearest to
+        the seed first, on a leading axis: the branches of an arm of six axes, or configurations far apart where joints
+        are left over; where there are fewer, the rest has no success.
 
         In a function that is compiled, arrays may be symbols, and so may the robot's parameters: it then gives ``q``,
         ``success`` (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
@@ -79,78 +79,94 @@ class InverseKinematicsMethods(RobotBase):
         and for limits that leave nothing; UnknownNameError for names that the robot does not have.
         """
         plain = (
-            limits is None
+            position_limits is None
             and (locked.__class__ is tuple and not locked)
-            and at_most == STEPS
+            and max_iterations == STEPS
             and tolerance.__class__ in _NUMBERS
         )
-        if plain and deadline is None and count is None and posture is None:
+        if plain and time_limit is None and num_solutions is None and posture is None:
             key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
             known: Any = self._calls.get(key)
             if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
                 if nearest_to is None:
-                    if seed is None:
+                    if q_init is None:
                         return cast(IKResult, known.single(known.middle, X_target))
-                    if seed.__class__ is np.ndarray and seed.shape == (self.nq,) and known.plain:
-                        return cast(IKResult, known.single(seed, X_target))
+                    if q_init.__class__ is np.ndarray and q_init.shape == (self.nq,) and known.plain:
+                        return cast(IKResult, known.single(q_init, X_target))
                 elif (
                     nearest_to.__class__ is np.ndarray
                     and nearest_to.shape == (self.nq,)
-                    and seed is None
+                    and q_init is None
                     and known.plain
                 ):
                     return cast(IKResult, known.nearest(nearest_to, X_target))
-        traced = has_symbols(self._subject) or any(map(is_traced, (X_target, seed, nearest_to, posture)))
-        for what, option in (("posture", posture), ("count", count), ("deadline", deadline)):
+        traced = has_symbols(self._subject) or any(map(is_traced, (X_target, q_init, nearest_to, posture)))
+        for what, option in (("posture", posture), ("num_solutions", num_solutions), ("time_limit", time_limit)):
             if traced and option is not None:
                 raise ValueError(f"inverse_kinematics: {what}: in a function that is compiled it is not known")
         if posture is not None:
-            if nearest_to is not None or count is not None:
+            if nearest_to is not None or num_solutions is not None:
                 raise ValueError("inverse_kinematics: posture goes with neither nearest_to nor count: leave one out")
             own = TOLERANCE if tolerance is None else tolerance
             pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=own, name="X_target")
             both = [pose, PostureTask(weight=1.0, name="posture")]
             asked = IKProblem(
-                self, both, limits=limits, locked=locked, at_most=at_most, starts=1, caller="inverse_kinematics"
+                self,
+                both,
+                position_limits=position_limits,
+                locked=locked,
+                max_iterations=max_iterations,
+                num_starts=1,
+                caller="inverse_kinematics",
             )
-            seed = posture if seed is None else seed
-            return asked.solve(seed, deadline=deadline, X_target=X_target, posture=posture)
+            q_init = posture if q_init is None else q_init
+            return asked.solve(q_init, time_limit=time_limit, X_target=X_target, posture=posture)
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
         problem = IKProblem(
             type(self)(self._subject.tree) if traced else self,
             task,
             solver="auto" if nearest_to is None else "nearest",
-            limits=limits,
+            position_limits=position_limits,
             locked=locked,
-            at_most=at_most,
+            max_iterations=max_iterations,
             tolerance=tolerance,
             caller="inverse_kinematics",
         )
         if traced:
-            return cast(IKResult, traced_answer(problem, self._tree, seed, nearest_to, {"X_target": X_target}))
+            return cast(IKResult, traced_answer(problem, self._tree, q_init, nearest_to, {"X_target": X_target}))
         if plain and len(problem.shapes) == 1:
             key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
             self._calls[key] = cast(Any, problem)
-        return problem.solve(seed, nearest_to=nearest_to, deadline=deadline, count=count, X_target=X_target)
+        return problem.solve(
+            q_init, nearest_to=nearest_to, time_limit=time_limit, num_solutions=num_solutions, X_target=X_target
+        )
 
     def ik_problem(
         self,
         tasks: Task | Iterable[Task],
         *,
         solver: str = "auto",
-        limits: Any = None,
+        position_limits: Any = None,
         locked: Sequence[str] = (),
-        at_most: int = STEPS,
-        starts: int | None = None,
+        max_iterations: int = STEPS,
+        num_starts: int | None = None,
     ) -> IKProblem:
         """Build a problem of inverse kinematics from tasks and constraints, hard and soft, to be solved many times.
 
-        ``problem.solve(seed, hand=X, ...)`` takes targets by the tasks' names.  ``at_most`` bounds the steps of a
-        search.  ``starts`` bounds the starts from which a problem with soft tasks looks for the least cost, which ends
-        at the first that does all tasks: 48 unless given, or 9 where there are more rows than velocities, so that no
-        configuration does all; 1 gives the local minimum that the seed leads to.
+        ``problem.solve(seed, hand=X, ...)`` takes targets by the tasks' names.  ``max_iterations`` bounds the steps of
+        a search.  ``num_starts`` bounds the starts from which a problem with soft tasks looks for the least cost,
+        which ends at the first that does all tasks: 48 unless given, or 9 where there are more rows than velocities,
+        so that no configuration does all; 1 gives the local minimum that the seed leads to.
         """
-        return IKProblem(self, tasks, solver=solver, limits=limits, locked=locked, at_most=at_most, starts=starts)
+        return IKProblem(
+            self,
+            tasks,
+            solver=solver,
+            position_limits=position_limits,
+            locked=locked,
+            max_iterations=max_iterations,
+            num_starts=num_starts,
+        )
 
     def velocity_for(
         self,
@@ -159,7 +175,7 @@ class InverseKinematicsMethods(RobotBase):
         dt: float,
         *,
         v_last: ArrayLike | None = None,
-        limits: Any = True,
+        motion_limits: Any = True,
         gain: Any = 1.0,
         time_constant: Any = None,
         damping: float = DAMPING,
@@ -174,54 +190,63 @@ class InverseKinematicsMethods(RobotBase):
         barriers that are not crossed; then soft ones, by level, and by weight within a level.  ``damping`` times the
         sum of squares of weighted errors bounds steps at singularities.
 
-        ``limits`` are the robot's, of positions and velocities; none where False; or a dict of ``position`` (True,
-        False or (lower, upper)), ``velocity`` and ``acceleration`` (a number, (nv,) numbers, or a dict by joint: a
-        base too), and ``speed`` (a dict by joint of the length of its velocity; of a floating base, of the angular and
-        the linear one).  Limits of velocity always hold; then those of position, which the step does not leave, then
-        those of acceleration, around ``v_last`` (..., nv), at rest if it is left out.  Joints that are ``locked`` stay.
+        ``motion_limits`` are the robot's, of positions and velocities; none where False; or a dict of ``position``
+        (True, False or (lower, upper)), ``velocity`` and ``acceleration`` (a number, (nv,) numbers, or a dict by
+        joint: a base too), and ``speed`` (a dict by joint of the length of its velocity; of a floating base, of the
+        angular and the linear one).  Limits of velocity always hold; then those of position, which the step does not
+        leave, then those of acceleration, around ``v_last`` (..., nv), at rest if it is left out.  Joints that are
+        ``locked`` stay.
 
         The result has ``v`` (..., nv), ``success``, ``status``, ``errors``, ``active``, ``at_limits``.  Where the same
         is asked each period, `DifferentialIK` keeps what is the same: see its `step`.  Raises ValueError for what is
         not finite or of the wrong shape, and UnknownNameError for names that the robot, or the problem, does not have.
         """
         given = tuple(tasks) if isinstance(tasks, Iterable) and not isinstance(tasks, str) else tasks
-        key: Any = ("velocity_for", given, dt, gain, time_constant, damping, locked, limits)
+        key: Any = ("velocity_for", given, dt, gain, time_constant, damping, locked, motion_limits)
         try:
             known: Any = self._calls.get(key)
         except TypeError:  # numbers in arrays and dicts are not looked up
             key = known = None
         if known is None:
             options: dict[str, Any] = {"gain": gain, "time_constant": time_constant, "damping": damping}
-            known = DifferentialIK(self, given, dt, limits=limits, locked=locked, **options)
+            known = DifferentialIK(self, given, dt, motion_limits=motion_limits, locked=locked, **options)
             if key is not None:
                 self._calls[key] = known
         return cast(VelocityResult, known.velocity(q, v_last=v_last, **targets))
 
-    def follow_path(
+    def inverse_kinematics_path(
         self,
         X_path: ArrayLike,
         frame: str,
         *,
-        seed: Array | None = None,
+        q_init: Array | None = None,
         tolerance: Any = None,
         relative_to: str = "world",
         axes: Axes = "frame",
-        limits: Any = None,
+        position_limits: Any = None,
         locked: Sequence[str] = (),
-        largest_jump: ArrayLike = JUMP,
-    ) -> PathResult:
+        max_joint_jump: ArrayLike = JUMP,
+    ) -> IKPathResult:
         """Configurations at which a frame has the poses of a path, each near the one before, within limits.
 
-        X_path (..., T, 4, 4) are poses of ``frame`` in ``relative_to``, one path or a batch; ``seed`` (..., nq) is
-        where the first is looked for.  Where no number of velocity goes farther than ``largest_jump`` [rad, m] from
+        X_path (..., T, 4, 4) are poses of ``frame`` in ``relative_to``, one path or a batch; ``q_init`` (..., nq) is
+        where the first is looked for.  Where no number of velocity goes farther than ``max_joint_jump`` [rad, m] from
         pose to pose, or in small steps on the way between them, the path is continuous; where it cannot be, the nearest
         other answer is taken, and counted as a reconfiguration.  The others are as of `inverse_kinematics`.
 
-        The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
+        The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``max_joint_jump``,
+        ``explain()``.
         """
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
-        problem = IKProblem(self, task, limits=limits, locked=locked, tolerance=tolerance, caller="follow_path")
-        return problem.follow(seed, largest_jump=largest_jump, X_path=X_path)
+        problem = IKProblem(
+            self,
+            task,
+            position_limits=position_limits,
+            locked=locked,
+            tolerance=tolerance,
+            caller="inverse_kinematics_path",
+        )
+        return problem.follow(q_init, max_joint_jump=max_joint_jump, X_path=X_path)
 
 
 class ClosedFormMethods(RobotBase):

@@ -37,28 +37,30 @@ _DONE, _ITERATIONS, _RESTARTS = (TOLD.index(name) for name in ("done", "iteratio
 
 
 def several(
-    problem: ProblemView, count: Any, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+    problem: ProblemView, num_solutions: Any, q_init: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
 ) -> IKResult:
     """As many answers as are asked for, a leading axis of them, in the order of how far they are from the seed.
 
     Raises ValueError for a count that is none.
     """
-    n = integer(problem.caller, "count", count, least=1, most=_MOST, what="how many answers, a whole number")
+    n = integer(
+        problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, what="how many answers, a whole number"
+    )
     ranks = {name: len(shape) for name, shape in problem.shapes.items()}
-    shape = np.broadcast_shapes(seed.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in given.items()))
+    shape = np.broadcast_shapes(q_init.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in given.items()))
     flat = {
         name: np.broadcast_to(x, (*shape, *problem.shapes[name])).reshape(-1, *problem.shapes[name])
         for name, x in given.items()
     }
-    seeds = np.broadcast_to(seed, (*shape, seed.shape[-1])).reshape(-1, seed.shape[-1])
+    seeds = np.broadcast_to(q_init, (*shape, q_init.shape[-1])).reshape(-1, q_init.shape[-1])
     if problem.solver != "levenberg":
         raise ValueError(
-            f"{problem.caller}: count: hard tasks alone have several answers, and this is {problem.solver!r}"
+            f"{problem.caller}: num_solutions: hard tasks alone have several answers, and this is {problem.solver!r}"
         )
     if not len(seeds):
-        sizes = seed.shape[-1], len(problem.scales), len(TOLD)
+        sizes = q_init.shape[-1], len(problem.scales), len(TOLD)
         nothing = [np.zeros((n, *shape, size)) for size in sizes]
-        return IKResult(problem, nothing[0], nothing[1], nothing[2], seed, given, tolerances)
+        return IKResult(problem, nothing[0], nothing[1], nothing[2], q_init, given, tolerances)
     q, errors, told = _candidates(problem, n, seeds, tolerances, flat)
     turning, scale = _moves(problem)
     q = _turned(problem, q, seeds[:, None], turning)
@@ -87,7 +89,7 @@ def several(
         told[..., place] = values.reshape(shape)
     for k in reasons:
         told.reshape(-1, told.shape[-1])[k, _DONE] = 0.0
-    result = IKResult(problem, taken(q), taken(errors), told, seed, given, tolerances)
+    result = IKResult(problem, taken(q), taken(errors), told, q_init, given, tolerances)
     result.known(reasons)
     return result
 
@@ -129,7 +131,7 @@ def _branches(
     form = problem.robot.closed_form(task.frame, relative_to=task.relative_to)
     if form is None or form.redundant is not None:
         return None
-    found: np.ndarray = form.branches(given[task.name], seed=seeds).q
+    found: np.ndarray = form.branches(given[task.name], q_init=seeds).q
     return np.where(np.isfinite(found), found, seeds[:, None])
 
 
@@ -169,7 +171,7 @@ def _left_over(problem: ProblemView, tolerances: np.ndarray, seeds: np.ndarray, 
     """Whether more joints move than there are rows to be done."""
     rows = problem.looking(seeds, *given.values()).rows
     moving = int((np.abs(rows).max(axis=(0, 1)) > 0.0).sum())
-    hard = [task.hard for task in problem.tasks for _ in task.row_names]
+    hard = [task.hard for task in problem.tasks for _ in task.component_names]
     return moving > int((np.isfinite(np.broadcast_to(tolerances, (len(hard),))) & hard).sum())
 
 
@@ -200,7 +202,7 @@ _ITERATIONS_GOING_ON, _RESTARTS_GOING_ON = TOLD.index("iterations"), TOLD.index(
 def go_on(
     problem: ProblemView,
     found: Any,
-    seed: np.ndarray,
+    q_init: np.ndarray,
     tolerances: np.ndarray,
     given: dict[str, np.ndarray],
     steps: int,
@@ -217,7 +219,7 @@ def go_on(
     proved = np.array([proof is not None for proof in proofs(problem, targets, tolerances)], dtype=bool)
     for some, count in ((np.flatnonzero(~proved), steps), (np.flatnonzero(proved), steps // _SHORTER)):
         if len(some):
-            _in_windows(problem, found, rows(seed, 1), tolerances, targets, failed, some, count)
+            _in_windows(problem, found, rows(q_init, 1), tolerances, targets, failed, some, count)
 
 
 def _failed_states(found: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], np.ndarray]]:
@@ -238,7 +240,7 @@ def _failed_states(found: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], 
 def _in_windows(
     problem: ProblemView,
     found: Any,
-    seed: np.ndarray,
+    q_init: np.ndarray,
     tolerances: np.ndarray,
     targets: dict[str, np.ndarray],
     failed: np.ndarray,
@@ -251,7 +253,7 @@ def _in_windows(
     told = found.told.reshape(-1, found.told.shape[-1])
     starts = told[failed[some], _RESTARTS_GOING_ON][:, None] + 1.0 + np.arange(windows) * (each // _FEWEST + 1.0)
     more = problem.kernel(
-        seed[some][:, None],
+        q_init[some][:, None],
         tolerances[some][:, None],
         problem.weights,
         *problem.ends,
@@ -278,7 +280,7 @@ def _in_windows(
 def from_answers(
     problem: ProblemView,
     found: Any,
-    seed: np.ndarray,
+    q_init: np.ndarray,
     near: np.ndarray,
     tolerances: np.ndarray,
     given: dict[str, np.ndarray],
@@ -289,7 +291,7 @@ def from_answers(
     left = rows(tolerances, 1)
     targets = [rows(x, len(problem.shapes[name])) for name, x in given.items()]
     first = np.array(0.0)
-    some = problem.searching(rows(seed, 1), left, problem.weights, *problem.ends, steps, first, *targets)
+    some = problem.searching(rows(q_init, 1), left, problem.weights, *problem.ends, steps, first, *targets)
     done = np.flatnonzero(some.told[:, 0] == 1.0)
     if not len(done):
         return
@@ -307,12 +309,12 @@ def from_answers(
         place.reshape(-1, place.shape[-1])[failed[done]] = x
 
 
-def until(deadline: float, at_most: int, run: Callable[[np.ndarray, np.ndarray], IKResult]) -> IKResult:
+def until(time_limit: float, max_iterations: int, run: Callable[[np.ndarray, np.ndarray], IKResult]) -> IKResult:
     """One answer, or the best that there is after so many seconds; ``run`` takes how many steps, and which start.
 
     Of soft tasks that are not done, other starts may cost less: the search goes on.
     """
-    end = time.perf_counter() + deadline
+    end = time.perf_counter() + time_limit
     best: IKResult | None = None
     first, steps = 0.0, 0
     while True:
@@ -323,7 +325,7 @@ def until(deadline: float, at_most: int, run: Callable[[np.ndarray, np.ndarray],
             best = found
         if found.success and found.status == "solved":
             return best.after(steps, int(first) - 1)
-        if time.perf_counter() >= end or steps >= at_most:
+        if time.perf_counter() >= end or steps >= max_iterations:
             return best.after(steps, int(first) - 1)
 
 

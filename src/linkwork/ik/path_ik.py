@@ -25,7 +25,7 @@ from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.poses import pose, pose_difference
 
-__all__ = ["JUMP", "JointJump", "PathResult", "follow"]
+__all__ = ["JUMP", "IKPathResult", "JointDiscontinuity", "follow"]
 
 
 JUMP = 0.5  # [rad, m]
@@ -36,12 +36,14 @@ _DIVISIONS = (2, 4, 8, 16)
 _OFF = 1e-6
 
 
-def follow(problem: ProblemView, seed: Any, largest_jump: Any, caller: str, targets: Mapping[str, Any]) -> PathResult:
+def follow(
+    problem: ProblemView, q_init: Any, max_joint_jump: Any, caller: str, targets: Mapping[str, Any]
+) -> IKPathResult:
     """The answers along a path; see `IKProblem.follow`."""
     robot = problem.robot
-    jump = _jumps(caller, robot, largest_jump)
+    jump = _jumps(caller, robot, max_joint_jump)
     given = _paths(problem, caller, targets)
-    seed = problem.middle if seed is None else read_configuration(robot, caller, "seed", seed)
+    q_init = problem.middle if q_init is None else read_configuration(robot, caller, "q_init", q_init)
     ranks = {name: len(problem.shapes[name]) for name in given}
     lengths = {name: x.shape[-1 - ranks[name]] for name, x in given.items()}
     count = next(iter(lengths.values()))
@@ -49,7 +51,7 @@ def follow(problem: ProblemView, seed: Any, largest_jump: Any, caller: str, targ
         raise ValueError(f"{caller}: expected paths of one length, of one target at least, got {lengths}")
     try:
         batch = np.broadcast_shapes(
-            seed.shape[:-1], *(x.shape[: x.ndim - ranks[name] - 1] for name, x in given.items())
+            q_init.shape[:-1], *(x.shape[: x.ndim - ranks[name] - 1] for name, x in given.items())
         )
     except ValueError as error:
         raise ValueError(f"{caller}: seed and paths do not broadcast together: {error}") from None
@@ -63,7 +65,7 @@ def follow(problem: ProblemView, seed: Any, largest_jump: Any, caller: str, targ
     walker.look_at(caller, paths)
     q = np.empty((math.prod(batch), count, robot.nq))
     success, changed = np.empty(q.shape[:2], dtype=bool), np.zeros(q.shape[:2], dtype=bool)
-    starts = np.broadcast_to(seed, (*batch, robot.nq)).reshape(-1, robot.nq)
+    starts = np.broadcast_to(q_init, (*batch, robot.nq)).reshape(-1, robot.nq)
     begin: dict[str, Any] = {name: x[:, 0] for name, x in paths.items()}
     first = problem.solve(starts, **begin)
     q[:, 0], success[:, 0] = first.q, first.success
@@ -76,7 +78,7 @@ def follow(problem: ProblemView, seed: Any, largest_jump: Any, caller: str, targ
             found[i], done[i], changed[i, t] = walker.around(before[i], *ends)
         q[:, t], success[:, t] = found, done
     q, success, changed = (x.reshape(*batch, *x.shape[1:]) for x in (q, success, changed))
-    return PathResult(problem, q, success, changed)
+    return IKPathResult(problem, q, success, changed)
 
 
 def _jumps(caller: str, robot: Any, given: Any) -> np.ndarray:
@@ -212,7 +214,7 @@ class _Walker:
         return X[:size, :size]
 
 
-class JointJump(NamedTuple):
+class JointDiscontinuity(NamedTuple):
     """How far a joint goes from one target to the next [rad, m], which joint, and to which target (its number)."""
 
     size: float
@@ -220,7 +222,7 @@ class JointJump(NamedTuple):
     step: int
 
 
-class PathResult:
+class IKPathResult:
     """Configurations along a path of T targets; of a batch of paths, an entry a path.
 
     ``q`` (..., T, nq) are within limits; ``success`` (..., T) says which of them do what was asked; and
@@ -243,13 +245,13 @@ class PathResult:
         return int(found) if found.ndim == 0 else found
 
     @property
-    def largest_jump(self) -> JointJump:
+    def largest_jump(self) -> JointDiscontinuity:
         """The farthest that any joint goes from one target to the next, of all paths."""
         sizes = np.abs(self.steps)
         if sizes.size == 0:
-            return JointJump(0.0, "", 0)
+            return JointDiscontinuity(0.0, "", 0)
         place = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
-        return JointJump(float(sizes[place]), self._joint(int(place[-1])), int(place[-2]) + 1)
+        return JointDiscontinuity(float(sizes[place]), self._joint(int(place[-1])), int(place[-2]) + 1)
 
     def explain(self, path: int | tuple[int, ...] = ()) -> str:
         """What became of a path, in a sentence or several; of a batch, of the one of this place."""
@@ -278,7 +280,7 @@ class PathResult:
     def __repr__(self) -> str:
         jump = self.largest_jump
         return (
-            f"<PathResult: {int(self.success.sum())} of {self.success.size} reached; "
+            f"<IKPathResult: {int(self.success.sum())} of {self.success.size} reached; "
             f"{int(self.reconfigured.sum())} reconfigurations; largest jump {jump.size:.3g} of {jump.joint!r}>"
         )
 
@@ -307,9 +309,9 @@ class RollingSteps:
         self.problem, self.most = problem, _PART * jump
         limits = {"position": (problem.lower, problem.upper), "velocity": False}
         self.ik = _PathStep(
-            problem.robot, problem.tasks, 1.0, limits=limits, locked=problem.locked, caller=problem.caller
+            problem.robot, problem.tasks, 1.0, motion_limits=limits, locked=problem.locked, caller=problem.caller
         )
-        self.hard = np.array([task.hard for task in problem.tasks for _ in task.row_names])
+        self.hard = np.array([task.hard for task in problem.tasks for _ in task.component_names])
 
     def walked(self, before: np.ndarray, targets: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Configurations (N, nq) that steps from others lead to, and whether tasks are done there (N,)."""

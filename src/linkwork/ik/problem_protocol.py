@@ -21,7 +21,7 @@ class ProblemView(Protocol):
     caller: str
     tasks: tuple[Task, ...]
     solver: str
-    at_most: int
+    max_iterations: int
     locked: tuple[str, ...]
     shapes: dict[str, tuple[int, ...]]
     lower: np.ndarray
@@ -59,13 +59,13 @@ class ProblemView(Protocol):
     def scales(self) -> list[float]:
         """By row what makes errors comparable."""
 
-    def chain(self, task: Task, *, limits: bool) -> Chain | None:
+    def chain(self, task: Task, *, position_limits: bool) -> Chain | None:
         """What bounds the reach of a task's frame."""
 
-    def solve(self, seed: Any = None, **targets: Any) -> Any:
+    def solve(self, q_init: Any = None, **targets: Any) -> Any:
         """Configurations for targets by the tasks' names."""
 
     def refuse_unless_poses(
-        self, found: Any, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
+        self, found: Any, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
     ) -> None:
         """Raises ValueError where a kernel says that what it was given, is none."""

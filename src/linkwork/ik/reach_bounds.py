@@ -29,7 +29,7 @@ import numpy as np
 from linkwork import joints
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 
-__all__ = ["Chain", "ReachProof", "chain_between"]
+__all__ = ["Chain", "UnreachableCertificate", "chain_between"]
 
 _TURNING = (joints.Revolute, joints.UnboundedRevolute)
 _POINTS = (joints.Spherical, joints.SphericalEuler, joints.SphericalMRP, joints.Universal)
@@ -37,7 +37,7 @@ _ROUNDING = 1e-9  # of lengths: what a proof leaves to rounding
 
 
 @dataclass(frozen=True)
-class ReachProof:
+class UnreachableCertificate:
     """Why no configuration reaches a target: a length that would have to be, and the bound that holds for all of them.
 
     ``kind`` is "far", "near" (in a hole around a point), "aside" (along an axis to which all are parallel) or "turned"
@@ -119,7 +119,7 @@ class Chain:
     ways: tuple[_Way, ...]  # from the first frame's point to the first joint's, and so on, to the last frame's point
     limited: bool  # whether any of it has a range
 
-    def proofs(self, X: np.ndarray, position: Any, rotation: Any, turned: bool) -> list[ReachProof | None]:
+    def proofs(self, X: np.ndarray, position: Any, rotation: Any, turned: bool) -> list[UnreachableCertificate | None]:
         """Of targets X (F, 4, 4): why none of them can be, where that is proved.
 
         ``position`` and ``rotation`` are what may be left; ``turned`` says that the target's rotation counts.
@@ -131,7 +131,7 @@ class Chain:
         place = X[:, :3, 3] + (X[:, :3, :3] @ arm if turned else 0.0)
         distance = np.linalg.norm(place - start, axis=-1)
         slack = position + rotation * float(np.linalg.norm(arm)) + _ROUNDING * (1.0 + distance)
-        found: list[ReachProof | None] = [None] * len(X)
+        found: list[UnreachableCertificate | None] = [None] * len(X)
         for kind, bound, wrong in (
             ("far", most, distance > most + slack),
             ("near", hole, distance < hole - slack),
@@ -141,10 +141,12 @@ class Chain:
         self._flat(found, X, position, rotation, turned)
         return found
 
-    def _proof(self, kind: str, distance: float, bound: float, point: np.ndarray) -> ReachProof:
-        return ReachProof(kind, distance, bound, point, self.frame, self.relative_to, self.limited)
+    def _proof(self, kind: str, distance: float, bound: float, point: np.ndarray) -> UnreachableCertificate:
+        return UnreachableCertificate(kind, distance, bound, point, self.frame, self.relative_to, self.limited)
 
-    def _flat(self, found: list[ReachProof | None], X: np.ndarray, position: Any, rotation: Any, turned: bool) -> None:
+    def _flat(
+        self, found: list[UnreachableCertificate | None], X: np.ndarray, position: Any, rotation: Any, turned: bool
+    ) -> None:
         """Of chains whose axes are all parallel."""
         axis = self.turns[0].axis
         if axis is None or any(

@@ -49,12 +49,12 @@ class IKResult:
         q: np.ndarray,
         errors: np.ndarray,
         told: Any,
-        seed: np.ndarray,
+        q_init: np.ndarray,
         given: Any,
         tolerances: np.ndarray | None = None,
         row_multipliers: np.ndarray | None = None,
     ) -> None:
-        self.problem, self.q, self.errors, self.seed = problem, q, errors, seed
+        self.problem, self.q, self.errors, self.seed = problem, q, errors, q_init
         self.tolerances, self.row_multipliers = tolerances, row_multipliers
         self._told, self._given = told, given
         self.near: np.ndarray | None = None  # what it is to be near to, of solvers that are asked so
@@ -243,7 +243,7 @@ class IKResult:
         found = {}
         for k in np.flatnonzero((told[:, 0] == 1.0) & ~soft.done(errors, left)):
             open_ = soft.counted & ~(np.abs(errors[k]) <= left[k])
-            names = [task.name for task in problem.tasks for _ in task.row_names]
+            names = [task.name for task in problem.tasks for _ in task.component_names]
             tasks = tuple(dict.fromkeys(name for name, x in zip(names, open_, strict=True) if x))
             found[int(k)] = Reason(LOCAL_MINIMUM, tasks=tasks, starts=1 + int(told[k, _PLACE["restarts"]]))
         return found

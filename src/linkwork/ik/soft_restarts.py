@@ -32,9 +32,9 @@ class SoftRows:
 
     def __init__(self, problem: ProblemView) -> None:
         tasks = problem.tasks
-        hard = np.array([task.hard for task in tasks for _ in task.row_names], dtype=bool)
+        hard = np.array([task.hard for task in tasks for _ in task.component_names], dtype=bool)
         ranged = np.array([pair != (0.0, 0.0) for task in tasks for pair in task.ranges], dtype=bool)
-        levels = np.array([task.level for task in tasks for _ in task.row_names], dtype=int)
+        levels = np.array([task.level for task in tasks for _ in task.component_names], dtype=int)
         self.weights = np.where(hard, 0.0, problem.weights)
         self.counted = self.weights > 0.0
         self.ignored = ~self.counted
@@ -69,7 +69,7 @@ def search_on(
     problem: ProblemView,
     soft: SoftRows,
     found: Any,
-    seed: np.ndarray,
+    q_init: np.ndarray,
     tolerances: np.ndarray,
     given: Mapping[str, np.ndarray],
     steps: np.ndarray,
@@ -85,7 +85,7 @@ def search_on(
         spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)
         return spread
 
-    seeds, left = rows(seed, 1), rows(tolerances, 1)
+    seeds, left = rows(q_init, 1), rows(tolerances, 1)
     fine = soft.done(arrays[1], left) & (told[:, _DONE] == 1.0)
     open_ = np.flatnonzero((told[:, _REACHED] == 1.0) & ~fine)
     ranks = {name: len(problem.shapes[name]) for name in given}

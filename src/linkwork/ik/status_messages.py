@@ -45,7 +45,7 @@ def sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, Any]) -> 
         return f"none other: {reason.others} answers that differ were found by {reason.starts} searches"
     more = "another start finds an answer: give another seed="
     if reason.steps:
-        more = f"a search of {reason.steps} steps finds an answer: raise at_most, or give another seed="
+        more = f"a search of {reason.steps} steps finds an answer: raise max_iterations, or give another seed="
     if reason.status == "singular":
         return f"singular: stuck after {facts['iterations']} steps where {reason.singularity}; {more}"
     if reason.status == LOCAL_MINIMUM:

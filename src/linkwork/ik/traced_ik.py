@@ -22,14 +22,14 @@ from linkwork.model.parametrized_tree import parametrised
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose, Quaternion, Vec3
 
-__all__ = ["IKNumbers", "answer_derivative", "moved_target", "traced_answer", "way_size"]
+__all__ = ["IKArrays", "answer_derivative", "moved_target", "traced_answer", "way_size"]
 
 Scalars = Sequence[Any]
 
 _kernels: LazyCache[Kernel] = LazyCache(64)
 
 
-class IKNumbers(NamedTuple):
+class IKArrays(NamedTuple):
     """What inverse kinematics gives within a function that is compiled: q (nq,), success, 1 or 0, and how many steps.
 
     q is differentiated by the implicit-function theorem, as `IKResult.derivative` says; the others have no derivative.
@@ -53,22 +53,22 @@ class AnswerFound(Protocol):
         """What each task aimed at."""
 
 
-def traced_answer(problem: ProblemView, tree: Tree, seed: Any, near: Any, targets: Mapping[str, Any]) -> IKNumbers:
+def traced_answer(problem: ProblemView, tree: Tree, q_init: Any, near: Any, targets: Mapping[str, Any]) -> IKArrays:
     """The answer for numbers and symbols, the tree's among them.  Raises ValueError for arrays of other shapes."""
     shapes = target_shapes(tree, problem.tasks)
     given = {name: _numbers(problem.caller, name, shape, targets.get(name)) for name, shape in shapes.items()}
-    start = near if seed is None else seed
+    start = near if q_init is None else q_init
     start = problem.middle if start is None else start
-    q0 = _numbers(problem.caller, "seed", (tree.nq,), start)
+    q0 = _numbers(problem.caller, "q_init", (tree.nq,), start)
     place = _numbers(problem.caller, "nearest_to", (tree.nq,), start if near is None else near)
     numbers = tuple(given.get(task.name, []) for task in problem.tasks)
     stack = Stack(tree, problem.tasks, numbers, problem.tolerances.tolist(), problem.weights.tolist(), problem.still)
     limited = np.flatnonzero(np.isfinite(problem.lower) | np.isfinite(problem.upper)).tolist()
     box = LimitBox.of(tree, problem.lower.tolist(), problem.upper.tolist(), limited, problem.still)
     reference = [place] if problem.solver in NEAR else []
-    found = SOLVERS[problem.solver](stack, q0, box, float(problem.at_most), 0.0, *reference)
+    found = SOLVERS[problem.solver](stack, q0, box, float(problem.max_iterations), 0.0, *reference)
     q = answered(stack, found.q, box, *reference)
-    return IKNumbers(array(q), found.done, found.iterations)
+    return IKArrays(array(q), found.done, found.iterations)
 
 
 def answer_derivative(result: AnswerFound, by: str) -> np.ndarray:
@@ -108,7 +108,7 @@ def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | Non
     shapes, limited = problem.shapes, frozenset(problem.bounded.values())
     aimed = [task for task in tasks if task.name in shapes]
     sizes = {f"target{k}": shapes[task.name] for k, task in enumerate(aimed)}
-    count = sum(len(task.row_names) for task in tasks)
+    count = sum(len(task.component_names) for task in tasks)
     size = way_size(own, by, parameter, {task.name: task for task in tasks})
 
     def step(*, q: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, way: Any, **others: Any) -> Any:

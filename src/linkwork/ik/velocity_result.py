@@ -70,7 +70,7 @@ class VelocityResult:
         "constraints not met": limits do not let the robot obey its own constraints; "hard tasks not met": these, limits
         or hard tasks themselves do not let all hard tasks be met; "out of iterations".
         """
-        own = [task.own for task in self.problem.tasks for _ in task.row_names]
+        own = [task.own for task in self.problem.tasks for _ in task.component_names]
         allowed = np.array([x for task in self.problem.tasks for x in task.tolerances])
         broken = (np.abs(self.after[..., own]) > allowed[own]).any(axis=-1)
         words = np.where(broken, "constraints not met", "hard tasks not met")

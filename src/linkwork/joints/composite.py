@@ -111,14 +111,14 @@ class Composite(JointType):
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         return self._each(lambda j, q, v: j.q_dot(q, v), self._split_q(q), self._split_v(v))
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
-        return self._each(lambda j, q, q_dot: j.v_of(q, q_dot), self._split_q(q), self._split_q(q_dot))
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        return self._each(lambda j, q, q_dot: j.velocity_from_rate(q, q_dot), self._split_q(q), self._split_q(q_dot))
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
-        return self._each(lambda j, q, phi: j.retract(q, phi), self._split_q(q), self._split_v(phi))
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
+        return self._each(lambda j, q, phi: j.integrate(q, phi), self._split_q(q), self._split_v(phi))
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
-        return self._each(lambda j, q, other: j.local(q, other), self._split_q(q), self._split_q(other))
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
+        return self._each(lambda j, q, other: j.difference(q, other), self._split_q(q), self._split_q(other))
 
     def zero(self) -> list[float]:
         return self._each(lambda j: j.zero())
@@ -130,8 +130,8 @@ class Composite(JointType):
         """The sum of the joints'."""
         return sum((joint.distance(q_k) for joint, q_k in zip(self.joints, self._split_q(q), strict=True)), 0.0)
 
-    def principal(self, q: Scalars) -> list[Any]:
-        return self._each(lambda j, q: j.principal(q), self._split_q(q))
+    def canonical(self, q: Scalars) -> list[Any]:
+        return self._each(lambda j, q: j.canonical(q), self._split_q(q))
 
     def regularity(self, q: Scalars) -> Any:
         """The least of the joints', and of how independent their motions are."""

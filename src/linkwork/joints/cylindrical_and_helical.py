@@ -56,22 +56,22 @@ class Cylindrical(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return [angle_about(self.axis, X.rotation), self.axis.dot(X.translation)]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [self.axis.dot(V.angular), self.axis.dot(V.linear)]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return off_axis(self.axis, X, self.axis.dot(X.translation))
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def turns(self) -> tuple[Vec3, ...]:
+    def commuting_rotations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without ∫(a·r)² dm, a the axis: how far along it the masses spread."""
         return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.axis))
 
@@ -114,7 +114,7 @@ class Helical(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         """The angle of the nearest turn about the axis, and as many whole turns as come nearest to the advance."""
         angle = angle_about(self.axis, X.rotation)
         if self.pitch == 0.0:
@@ -122,21 +122,21 @@ class Helical(JointType):
         turns = floor((self.axis.dot(X.translation) * (1.0 / self.pitch) - angle) * (0.5 / math.pi) + 0.5)
         return [angle + turns * (2.0 * math.pi)]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         """(a·ω + h a·v) / (1 + h²)."""
         along = self.axis.dot(V.angular) + self.axis.dot(V.linear) * self.pitch
         return [along * (1.0 / (1.0 + self.pitch * self.pitch))]
 
-    def gap(self, X: Pose) -> Motion:
-        return off_axis(self.axis, X, self.q_of(X)[0] * self.pitch)
+    def pose_residual(self, X: Pose) -> Motion:
+        return off_axis(self.axis, X, self.configuration_from_pose(X)[0] * self.pitch)
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def turns(self) -> tuple[Vec3, ...]:
+    def commuting_rotations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without ∫(a·r)² dm, a the axis: how far along it the masses spread."""
         return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.axis))
 

@@ -68,11 +68,11 @@ class Ellipsoid(QuaternionJoint):
         u = Vec3(w.y, -w.x, 0.0)
         return Motion(Vec3.zero(), self._stretched(R, w.cross(u)) - w.cross(self._stretched(R, u)))
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         """That of the same rotation."""
         return quaternion_numbers(Quaternion.of(X.rotation), self.scalar_last)
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         """The way from where the origin would be for X's rotation."""
         R = X.rotation
         on = Vec3(R.x.z * self.a, R.y.z * self.b, R.z.z * self.c)

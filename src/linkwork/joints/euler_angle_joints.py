@@ -67,22 +67,22 @@ class SphericalEuler(JointType):
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         return ANY_FORCE
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         """The principal angles; at gimbal lock those with γ = 0."""
         return EulerAngles(self.order).of_rotation(X.rotation)
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
 
-    def principal(self, q: Scalars) -> list[Any]:
+    def canonical(self, q: Scalars) -> list[Any]:
         """β in [−π/2, π/2], or [0, π] for an order that repeats its first axis; the others in [−π, π]."""
-        return EulerAngles(self.order).principal(q)
+        return EulerAngles(self.order).canonical(q)
 
     def regularity(self, q: Scalars) -> Any:
         """|cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
         return EulerAngles(self.order).regularity(q)
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
@@ -137,7 +137,7 @@ class EulerAngles:
         rate: Vec3 = first.cross(w2 + w3) * v[0] + w2.cross(w3)
         return rate
 
-    def principal(self, q: Scalars) -> list[Any]:
+    def canonical(self, q: Scalars) -> list[Any]:
         """The other angles of the same rotation are (α + π, π − β, γ + π), or (α + π, −β, γ + π)."""
         alpha, beta, gamma = q
         far = (sin(beta) if self._repeats else cos(beta)) < 0.0
@@ -196,16 +196,16 @@ class FloatingEuler(JointType):
         twist = self.S(q) @ v
         return Motion(EulerAngles(self.order).bias(q[0:3], v[0:3]), twist.linear.cross(twist.angular))
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         """The principal angles; at gimbal lock those with γ = 0."""
         return [*EulerAngles(self.order).of_rotation(X.rotation), *X.translation]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return Motion.zero()
 
-    def principal(self, q: Scalars) -> list[Any]:
+    def canonical(self, q: Scalars) -> list[Any]:
         """β in [−π/2, π/2], or [0, π] for an order that repeats its first axis; the others in [−π, π]."""
-        return [*EulerAngles(self.order).principal(q[0:3]), *q[3:6]]
+        return [*EulerAngles(self.order).canonical(q[0:3]), *q[3:6]]
 
     def regularity(self, q: Scalars) -> Any:
         """|cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""

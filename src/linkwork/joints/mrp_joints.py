@@ -34,8 +34,8 @@ class SphericalMRP(JointType):
 
     v (3,): angular velocity of M relative to F in M's coordinates [rad/s], so S = (1; 0).  q̇ ≠ v:
     σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)).  No σ is singular, however large: only a
-    whole turn is, where σ would be infinite.  ``principal`` and ``retract`` give σ or its shadow −σ/σ², the same
-    rotation, whichever has |σ| ≤ 1, so a motion that is integrated with ``retract`` never comes near.
+    whole turn is, where σ would be infinite.  ``canonical`` and ``integrate`` give σ or its shadow −σ/σ², the same
+    rotation, whichever has |σ| ≤ 1, so a motion that is integrated with ``integrate`` never comes near.
     [Schaub and Junkins, section 3.6]
     """
 
@@ -63,29 +63,29 @@ class SphericalMRP(JointType):
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         return ANY_FORCE
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return [*MRP.of(Quaternion.of(X.rotation)).sigma]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [*V.angular]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         return [*MRP(Vec3.of(q)).rate(Vec3.of(v))]
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         return [*MRP(Vec3.of(q)).velocity(Vec3.of(q_dot))]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         return [*MRP.of(MRP(Vec3.of(q)).quaternion() @ Quaternion.exp(Vec3.of(phi))).sigma]
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         there = MRP(Vec3.of(other)).quaternion()
         return [*(MRP(Vec3.of(q)).quaternion().conjugate() @ there).log()]
 
-    def principal(self, q: Scalars) -> list[Any]:
+    def canonical(self, q: Scalars) -> list[Any]:
         return [*MRP(Vec3.of(q)).short().sigma]
 
     def random(
@@ -95,7 +95,7 @@ class SphericalMRP(JointType):
         super().random(rng, lower, upper, ())  # they must be as many
         return random_parameters(rng, size)
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
@@ -113,8 +113,8 @@ class FloatingMRP(JointType):
 
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:
     σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)),  ṗ = R v.  No σ is singular: only a whole turn
-    is, where it would be infinite; ``principal`` and ``retract`` give the one of σ and its shadow −σ/σ² with |σ| ≤ 1.
-    ``retract`` is the exponential of SE(3).  [Schaub and Junkins, section 3.6]
+    is, where it would be infinite; ``canonical`` and ``integrate`` give the one of σ and its shadow −σ/σ² with |σ| ≤ 1.
+    ``integrate`` is the exponential of SE(3).  [Schaub and Junkins, section 3.6]
     """
 
     nq, nv = 6, 6
@@ -140,36 +140,36 @@ class FloatingMRP(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return [*MRP.of(Quaternion.of(X.rotation)).sigma, *X.translation]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [*V.elements()]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return Motion.zero()
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         sigma = _sigma(q)
         return [*sigma.rate(Vec3.of(v[0:3])), *(sigma.rotation() @ Vec3.of(v[3:6]))]
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         sigma = _sigma(q)
         return [*sigma.velocity(Vec3.of(q_dot[0:3])), *sigma.rotation().inv_act(Vec3.of(q_dot[3:6]))]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         epsilon, p = _sigma(q).quaternion(), Vec3.of(q[3:6])
         turn, v = Vec3.of(phi[0:3]), Vec3.of(phi[3:6])
         moved = p + epsilon.rotation() @ translation_of_twist(turn, v)
         return [*MRP.of(epsilon @ Quaternion.exp(turn)).sigma, *moved]
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         epsilon, p = _sigma(q).quaternion(), Vec3.of(q[3:6])
         turn = (epsilon.conjugate() @ _sigma(other).quaternion()).log()
         between = epsilon.rotation().inv_act(Vec3.of(other[3:6]) - p)
         return [*turn, *twist_of_translation(turn, between)]
 
-    def principal(self, q: Scalars) -> list[Any]:
+    def canonical(self, q: Scalars) -> list[Any]:
         return [*_sigma(q).short().sigma, *q[3:6]]
 
     def random(

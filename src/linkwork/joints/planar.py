@@ -31,7 +31,7 @@ class Planar(JointType):
     """q (3,): M's origin along the axes x and y of F [m], then M's angle about their normal n = x × y [rad].
 
     v (3,): the velocity of M's origin along the axes x and y of *M* [m/s], then the angular velocity [rad/s], so S is
-    constant and q̇ ≠ v: (q̇₁, q̇₂) = R(q₃) (v₁, v₂), q̇₃ = v₃.  ``retract`` is the exponential of SE(2).
+    constant and q̇ ≠ v: (q̇₁, q̇₂) = R(q₃) (v₁, v₂), q̇₃ = v₃.  ``integrate`` is the exponential of SE(2).
     [RBDA, table 4.1, with the translation before the rotation]
     """
 
@@ -85,14 +85,14 @@ class Planar(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         p = X.translation
         return [self.x_axis.dot(p), self.y_axis.dot(p), angle_about(self.normal, X.rotation)]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [self.x_axis.dot(V.linear), self.y_axis.dot(V.linear), self.normal.dot(V.angular)]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         """The shortest turn that takes the normal to where X has it, and the way off the plane."""
         n = self.normal
         height, turn = n.dot(X.translation), off_axis(n, X, 0.0).angular
@@ -102,25 +102,25 @@ class Planar(JointType):
         c, s = cos(q[2]), sin(q[2])
         return [c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]]
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         c, s = cos(q[2]), sin(q[2])
         return [c * q_dot[0] + s * q_dot[1], c * q_dot[1] - s * q_dot[0], q_dot[2]]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         moved = translation_of_twist(Vec3(0.0, 0.0, phi[2]), Vec3(phi[0], phi[1], 0.0))
         dx, dy, turn = self.q_dot(q, [moved.x, moved.y, phi[2]])
         return [q[0] + dx, q[1] + dy, q[2] + turn]
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         """Turns are counted, as a hinge's; a twist held for whole turns leads nowhere, so near them v grows beyond."""
         turn = other[2] - q[2]
-        x, y, _ = self.v_of(q, [other[0] - q[0], other[1] - q[1], 0.0])
+        x, y, _ = self.velocity_from_rate(q, [other[0] - q[0], other[1] - q[1], 0.0])
         v = twist_of_translation(Vec3(0.0, 0.0, turn), Vec3(x, y, 0.0))
         return [v.x, v.y, turn]
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.normal,)
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without ∫(n·r)² dm, n the normal: how far from the plane the masses spread."""
         return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.normal))

@@ -33,7 +33,7 @@ __all__ = [
 class QuaternionJoint(JointType):
     """q (4,): unit quaternion of R_FM.  v (3,): angular velocity of M relative to F in M's coordinates [rad/s].
 
-    The quaternion is (w, x, y, z), or (x, y, z, w) with ``scalar_last``.  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).  ``retract`` is
+    The quaternion is (w, x, y, z), or (x, y, z, w) with ``scalar_last``.  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).  ``integrate`` is
     the exponential of SO(3).  No configuration is singular; ε and −ε are the same rotation.
     """
 
@@ -48,14 +48,14 @@ class QuaternionJoint(JointType):
         rate = self._epsilon(q) @ Quaternion(0.0, *v)
         return [0.5 * x for x in quaternion_numbers(rate, self.scalar_last)]
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         return [*((self._epsilon(q).conjugate() @ self._epsilon(q_dot)).vector * 2.0)]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         turned = self._epsilon(q) @ Quaternion.exp(Vec3.of(phi))
         return quaternion_numbers(turned.normalized(), self.scalar_last)
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         return [*(self._epsilon(q).conjugate() @ self._epsilon(other)).log()]
 
     def zero(self) -> list[float]:
@@ -98,7 +98,7 @@ class Floating(JointType):
     """q (7,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``; then M's origin in F [m].
 
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:
-    ε̇ = ½ ε ⊗ (0, ω),  ṗ = R v.  ``retract`` is the exponential of SE(3): a twist held for unit time.
+    ε̇ = ½ ε ⊗ (0, ω),  ṗ = R v.  ``integrate`` is the exponential of SE(3): a twist held for unit time.
     """
 
     scalar_last: bool = False
@@ -125,13 +125,13 @@ class Floating(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return [*self._numbers(Quaternion.of(X.rotation)), *X.translation]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [*V.elements()]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return Motion.zero()
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
@@ -139,19 +139,19 @@ class Floating(JointType):
         rate = epsilon @ Quaternion(0.0, *v[0:3])
         return [*(0.5 * x for x in self._numbers(rate)), *(epsilon.rotation() @ Vec3.of(v[3:6]))]
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         epsilon = self._epsilon(q)
         omega = (epsilon.conjugate() @ self._epsilon(q_dot)).vector * 2.0
         return [*omega, *epsilon.rotation().inv_act(Vec3.of(q_dot[4:7]))]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         epsilon, p = self._epsilon(q), Vec3.of(q[4:7])
         turn, v = Vec3.of(phi[0:3]), Vec3.of(phi[3:6])
         turned = epsilon @ Quaternion.exp(turn)
         moved = p + epsilon.rotation() @ translation_of_twist(turn, v)
         return [*self._numbers(turned.normalized()), *moved]
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         epsilon, p = self._epsilon(q), Vec3.of(q[4:7])
         turn = (epsilon.conjugate() @ self._epsilon(other)).log()
         between = epsilon.rotation().inv_act(Vec3.of(other[4:7]) - p)
@@ -212,16 +212,16 @@ class Spherical(QuaternionJoint):
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         return ANY_FORCE
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return quaternion_numbers(Quaternion.of(X.rotation), self.scalar_last)
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [*V.angular]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 

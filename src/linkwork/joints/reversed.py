@@ -57,26 +57,26 @@ class Reversed(JointType):
         A: Motion = self.joint.X(q) @ self.joint.bias(q, v)
         return -A
 
-    def q_of(self, X: Pose) -> list[Any]:
-        return self.joint.q_of(X.inv().formed())
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
+        return self.joint.configuration_from_pose(X.inv().formed())
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         """The joint's, of the inverse pose and with the opposite sign, seen from where it moves to."""
         other = X.inv().formed()
-        left: Motion = self.joint.X(self.joint.q_of(other)) @ self.joint.gap(other)
+        left: Motion = self.joint.X(self.joint.configuration_from_pose(other)) @ self.joint.pose_residual(other)
         return -left
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         return self.joint.q_dot(q, v)
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
-        return self.joint.v_of(q, q_dot)
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        return self.joint.velocity_from_rate(q, q_dot)
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
-        return self.joint.retract(q, phi)
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
+        return self.joint.integrate(q, phi)
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
-        return self.joint.local(q, other)
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
+        return self.joint.difference(q, other)
 
     def zero(self) -> list[float]:
         return self.joint.zero()
@@ -87,8 +87,8 @@ class Reversed(JointType):
     def distance(self, q: Scalars) -> Any:
         return self.joint.distance(q)
 
-    def principal(self, q: Scalars) -> list[Any]:
-        return self.joint.principal(q)
+    def canonical(self, q: Scalars) -> list[Any]:
+        return self.joint.canonical(q)
 
     def regularity(self, q: Scalars) -> Any:
         return self.joint.regularity(q)
@@ -98,15 +98,15 @@ class Reversed(JointType):
     ) -> np.ndarray:
         return self.joint.random(rng, lower, upper, size)
 
-    def slides(self) -> tuple[Vec3, ...]:
-        return self.joint.slides()
+    def commuting_translations(self) -> tuple[Vec3, ...]:
+        return self.joint.commuting_translations()
 
-    def turns(self) -> tuple[Vec3, ...]:
-        return self.joint.turns()
+    def commuting_rotations(self) -> tuple[Vec3, ...]:
+        return self.joint.commuting_rotations()
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """As the joint: what neither resists it nor changes as it moves is the same from both ends."""
-        return self.joint.felt(inertia)
+        return self.joint.reduced_inertia(inertia)
 
     def reversed(self) -> JointType:
         return self.joint

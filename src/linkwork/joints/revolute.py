@@ -50,23 +50,23 @@ class Revolute(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         """The angle of the nearest turn, in [−π, π]."""
         return [angle_about(self.axis, X.rotation)]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [self.axis.dot(V.angular)]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return off_axis(self.axis, X, 0.0)
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def turns(self) -> tuple[Vec3, ...]:
+    def commuting_rotations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without the masses on the axis a, which do not move: ∫dm = 0, a·∫r dm = 0 and ∫(a·r)² dm = 0 are left.
 
         They are m, a·h and aᵀΣa, where J = tr(Σ) 1 − Σ.  The resistance aᵀJa = ∫|a × r|² dm stays as it is.
@@ -114,28 +114,28 @@ class UnboundedRevolute(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return self.normalize(circle_about(self.axis, X.rotation))
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [self.axis.dot(V.angular)]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         return off_axis(self.axis, X, 0.0)
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         s, c = q
         return [c * v[0], -s * v[0]]
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         s, c = q
         return [c * q_dot[0] - s * q_dot[1]]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         (s, c), (ds, dc) = q, (sin(phi[0]), cos(phi[0]))
         return self.normalize([s * dc + c * ds, c * dc - s * ds])
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         """The short way round."""
         (s, c), (s1, c1) = q, other
         return [atan2(s1 * c - c1 * s, c1 * c + s1 * s)]
@@ -156,15 +156,15 @@ class UnboundedRevolute(JointType):
         angle = rng.uniform(-np.pi, np.pi, size)
         return np.stack([np.sin(angle), np.cos(angle)], axis=-1)
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def turns(self) -> tuple[Vec3, ...]:
+    def commuting_rotations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """As a revolute joint."""
-        return Revolute(self.axis).felt(inertia)
+        return Revolute(self.axis).reduced_inertia(inertia)
 
     def reversed(self) -> UnboundedRevolute:
         return UnboundedRevolute(-self.axis)

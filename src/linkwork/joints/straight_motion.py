@@ -66,8 +66,8 @@ class StraightPlanar(StraightJoint):
     def rates(self, v: Scalars) -> tuple[Vec3, Vec3]:
         return self._planar.normal * v[2], self.x_axis * v[0] + self.y_axis * v[1]
 
-    def q_of(self, X: Pose) -> list[Any]:
-        return self._planar.q_of(X)
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
+        return self._planar.configuration_from_pose(X)
 
 
 @dataclass(frozen=True)
@@ -96,22 +96,22 @@ class StraightFloating(StraightJoint):
     def rates(self, v: Scalars) -> tuple[Vec3, Vec3]:
         return Vec3.of(v[0:3]), Vec3.of(v[3:6])
 
-    def q_of(self, X: Pose) -> list[Any]:
-        return self.joint.q_of(X)
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
+        return self.joint.configuration_from_pose(X)
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         return [*self.joint.q_dot(q, _turning(v))[:-3], *v[3:6]]
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
-        return [*self.joint.v_of(q, [*q_dot[:-3], 0.0, 0.0, 0.0])[:3], *q_dot[-3:]]
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        return [*self.joint.velocity_from_rate(q, [*q_dot[:-3], 0.0, 0.0, 0.0])[:3], *q_dot[-3:]]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         moved = (x + d for x, d in zip(q[-3:], phi[3:6], strict=True))
-        return [*self.joint.retract(q, _turning(phi))[:-3], *moved]
+        return [*self.joint.integrate(q, _turning(phi))[:-3], *moved]
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         way = (b - a for a, b in zip(q[-3:], other[-3:], strict=True))
-        return [*self.joint.local(q, [*other[:-3], *q[-3:]])[:3], *way]
+        return [*self.joint.difference(q, [*other[:-3], *q[-3:]])[:3], *way]
 
     def zero(self) -> list[float]:
         return self.joint.zero()
@@ -122,8 +122,8 @@ class StraightFloating(StraightJoint):
     def distance(self, q: Scalars) -> Any:
         return self.joint.distance(q)
 
-    def principal(self, q: Scalars) -> list[Any]:
-        return self.joint.principal(q)
+    def canonical(self, q: Scalars) -> list[Any]:
+        return self.joint.canonical(q)
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]

@@ -51,19 +51,19 @@ class Translational(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return [*X.translation]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [*V.linear]
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         return tuple(Force(axis, Vec3.zero()) for axis in _AXES)
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return _AXES
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without the rotational inertia: the joint turns nothing."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
 
@@ -91,13 +91,13 @@ class Fixed(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return []
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return []
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Nothing: there is no motion to feel it."""
         return Inertia.zero()
 
@@ -135,19 +135,19 @@ class Prismatic(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         return [self.axis.dot(X.translation)]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [self.axis.dot(V.linear)]
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         return Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
 
-    def turns(self) -> tuple[Vec3, ...]:
+    def commuting_rotations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without the rotational inertia: the joint turns nothing."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
 

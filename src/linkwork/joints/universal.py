@@ -70,7 +70,7 @@ class Universal(JointType):
         """The moment across both axes, and every force."""
         return Force(self._across(q), Vec3.zero()), *(Force(Vec3.zero(), e) for e in _AXES)
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         """The second axis a₂ goes to u = R a₂: q₁ takes it around the first as far as that is, q₂ is what turns it."""
         R, a1, a2 = X.rotation, self.first, self.second
         u = R @ a2
@@ -79,15 +79,15 @@ class Universal(JointType):
         first = atan2(s, where(along, 1.0, c))
         return [first, angle_about(a2, Rotation.about(a1, -first) @ R)]
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         first, c = self._first_in_M(q), self.first.dot(self.second)
         x, y = first.dot(V.angular), self.second.dot(V.angular)
         scale = 1.0 / (1.0 - c * c)
         return [(x - y * c) * scale, (y - x * c) * scale]
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         """The turn across both axes by as much as the angle between them is off, and the way to X's origin."""
-        q, R = self.q_of(X), X.rotation
+        q, R = self.configuration_from_pose(X), X.rotation
         first, seen, n = self._first_in_M(q), R.inv_act(self.first), self._across(q)
         off = atan2(n.dot(seen.cross(first)), seen.dot(first))
         return Motion(n * off, R.inv_act(X.translation))
@@ -98,7 +98,7 @@ class Universal(JointType):
         unit: Vec3 = n * (1.0 / sqrt(n.dot(n)))
         return unit
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 

@@ -69,7 +69,7 @@ _NAMING = ("frame", "points", "directions", "point", "direction")  # options who
 
 
 def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> Request:
-    """What ``"mass_matrix"``, ``("jacobian", "hand")`` or ``("jacobian", "hand", {"at": "world"})`` asks for.
+    """What ``"mass_matrix"``, ``("jacobian", "hand")`` or ``("jacobian", "hand", {"point": "world"})`` asks for.
 
     Options name optional inputs too, as in ``{"gravity": True}``, and ``{"wrenches": ["hand"]}`` the frames on which
     wrenches act; ``{"wrenches": {"hand": "tool"}}`` with those that they are expressed in.

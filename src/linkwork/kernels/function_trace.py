@@ -132,7 +132,7 @@ def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
     if row.constrained is None:
         remedy = "robot.without_constraints() is the robot that obeys none"
         raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
-    timed = next((constraint.name for constraint in walked.constraints if constraint.timed), None)
+    timed = next((constraint.name for constraint in walked.constraints if constraint.time_dependent), None)
     if timed is not None and "time" not in row.optional:
         remedy = "functions that begin with constrained_ take time=t"
         raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")

@@ -132,7 +132,7 @@ class RobotOwner:
     def sizes(self) -> Mapping[str, int]:
         nb, nj = len(self.tree.bodies), sum(body.joint.nv for body in self.tree.bodies)
         of_parameters = {"npi": 10 * nb, "npi_passive": 10 * nb + 4 * nj}
-        rows = [(len(c.row_names), c.holonomic) for c in self.tree.constraints]
+        rows = [(len(c.component_names), c.holonomic) for c in self.tree.constraints]
         of_constraints = {"nc": sum(n for n, _ in rows), "ne": sum(n for n, has_error in rows if has_error)}
         sizes = {"nq": self.tree.nq, "nv": self.tree.nv, "2nv": 2 * self.tree.nv, "nb": nb}
         joints = [loop.joint for loop in self.tree.constraints if isinstance(loop, LoopJoint)]
@@ -162,7 +162,7 @@ class RobotOwner:
     @property
     def weighed(self) -> bool:
         """Whether constraints depend on where masses are, which a lighter tree does not say."""
-        return any(constraint.weighed for constraint in self.tree.constraints)
+        return any(constraint.uses_inertia for constraint in self.tree.constraints)
 
     @cached_property
     def singular_joints(self) -> LazyCache[tuple[str, ...]]:

@@ -41,7 +41,7 @@ def quadratic_program(
     x_upper: Any = None,
     warm_start: Any = None,
     tolerance: float = 1e-9,
-    at_most: int | None = None,
+    max_iterations: int | None = None,
 ) -> QuadraticSolution:
     """The x where ½ xᵀHx + gᵀx is least, of those with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
 
@@ -53,7 +53,7 @@ def quadratic_program(
 
     ``warm_start`` (..., m + n) is the ``active`` of a solution that may be near.  ``tolerance`` is by how much a row or
     bound may be missed, relative to its bound and largest coefficient, and H x + g + Aᵀλ relative to its terms; it is
-    at least 16 times the rounding of the type.  ``at_most`` bounds the changes of the active set.
+    at least 16 times the rounding of the type.  ``max_iterations`` bounds the changes of the active set.
 
     On symbols it becomes part of what is compiled, and on dual numbers it is differentiated.  On numbers, a kernel of
     these sizes is compiled with the first call.
@@ -70,13 +70,13 @@ def quadratic_program(
     values = (H, g, A, lower, upper, x_lower, x_upper, warm_start)
     given = [x for x in values if x is not None]
     try:
-        key = (*[x if x is None else (x.shape, x.dtype.char) for x in values], tolerance, at_most)
+        key = (*[x if x is None else (x.shape, x.dtype.char) for x in values], tolerance, max_iterations)
         kernel = _CALLS.get(key)
     except (AttributeError, TypeError):
         key, kernel = None, None
     if kernel is None:
         arrays, n, m = checked(dict(zip(_NAMES, values, strict=True)))
-        options = options_of(tolerance, at_most)
+        options = options_of(tolerance, max_iterations)
         _refuse_batches(arrays)
         _refuse_bounds(*map(arrays.get, ("lower", "upper", "x_lower", "x_upper")))
         if any(map(is_traced, arrays.values())) or not n:

@@ -55,13 +55,13 @@ class KinematicsMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """(ω; v) of a frame B relative to A, in the axes of E (``expressed_in``).
 
-        v is the velocity of the point of B that coincides with the origin of the frame ``at`` (B's own by default;
-        ``at="world"`` is the Plücker form).  q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
+        v is the velocity of the point of B that coincides with the origin of the frame ``point`` (B's own by default;
+        ``point="world"`` is the Plücker form).  q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
         """
 
     @computed
@@ -74,12 +74,12 @@ class KinematicsMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """(ω̇; v̇) of a frame B as seen by an observer in A, in the axes of E (``expressed_in``).
 
-        v̇ is the classical acceleration of the point of B that coincides with the origin of the frame ``at`` (B's own
+        v̇ is the classical acceleration of the point of B that coincides with the origin of the frame ``point`` (B's own
         by default): no gravity in it.  q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
         """
 
@@ -91,7 +91,7 @@ class KinematicsMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """J with J v the twist of a frame B relative to A, in the axes of E, at the point that `twist` describes.
@@ -180,7 +180,7 @@ class JacobianMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """The linear part of `jacobian`: J v is the velocity relative to A of the point of B that `twist` describes.
@@ -211,7 +211,7 @@ class JacobianMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """J with J q̇ the twist of a frame B relative to A, in the coordinates of q: a quaternion has four columns.
@@ -227,10 +227,11 @@ class JacobianMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The Jacobians of all bodies, in the order of `bodies`: each at its body's origin, or all at that of ``at``.
+        """The Jacobians of all bodies, in the order of `bodies`: each at its body's origin, or all at that of
+        ``point``.
 
         q (..., nq) -> (..., nb, 6, nv) [1, m], nb bodies.
         """
@@ -244,13 +245,13 @@ class JacobianMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """J̇, the rate of `jacobian` as an observer in A sees it, in the axes of E: J a + J̇ v is `acceleration`.
 
-        The point is fixed to B while it moves.  Where E is A, and ``at`` is fixed to B, J̇ is the time derivative of J
-        element by element; other axes, and other points, do not add their own motion.
+        The point is fixed to B while it moves.  Where E is A, and ``point`` is fixed to B, J̇ is the time derivative
+        of J element by element; other axes, and other points, do not add their own motion.
 
         q (..., nq), v (..., nv) -> (..., 6, nv) [1/s, m/s].
         """
@@ -264,7 +265,7 @@ class JacobianMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """J̇ v: the `acceleration` (ω̇; v̇) of a frame B relative to A that it has at a = 0.
@@ -280,7 +281,7 @@ class JacobianMethods(RobotBase):
         *,
         relative_to: str = "world",
         expressed_in: str = "world",
-        at: str | None = None,
+        point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """H, how `jacobian` changes along each velocity: J̇ = Σ_k H[..., k] v_k, with J̇ of `jacobian_derivative`.

@@ -24,7 +24,7 @@ from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.assembly import (
     Assembly,
     Branches,
-    Followed,
+    DrivenMotion,
     assembled,
     followed,
     found_branches,
@@ -74,14 +74,14 @@ class AssemblyMethods(RobotBase):
 
     def assemble(
         self,
-        guess: Array | None = None,
+        q_init: Array | None = None,
         *,
         hold: Mapping[str, ArrayLike] | None = None,
         prefer: Mapping[str, ArrayLike] | None = None,
         weights: Array | None = None,
-        limits: bool = True,
+        position_limits: bool = True,
         tolerance: float = 1e-10,
-        at_most: int = 16,
+        max_starts: int = 16,
         branches: int | None = None,
         time: ArrayLike | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
@@ -89,11 +89,11 @@ class AssemblyMethods(RobotBase):
     ) -> Assembly:
         """Configurations that satisfy all constraints: near a guess, with joints held, near what is preferred.
 
-        ``guess`` (..., nq) is the neutral configuration if it is left out.  ``hold`` are values by joint that are kept
+        ``q_init`` (..., nq) is the neutral configuration if it is left out.  ``hold`` are values by joint that are kept
         exactly, arrays for a batch; ``prefer`` values that are come near to.  ``weights`` (nv,), or by joint, say how
-        much each counts in what is near: 1, or where some are preferred 0.01 for the others.  ``limits`` of joints are
-        kept.  Where the start does not lead to an assembly others are tried, ``at_most`` so many, always the same ones.
-        ``branches`` asks for the `branches` too, at most so many, and which of them each result is on.
+        much each counts in what is near: 1, or where some are preferred 0.01 for the others.  ``position_limits`` of
+        joints are kept.  Where the start does not lead to an assembly others are tried, ``max_starts`` so many, always
+        the same ones. ``branches`` asks for the `branches` too, at most so many, and which of them each result is on.
         ``parameters`` are other numbers of the robot, of all states, by the names of `Robot.parameters`: points,
         frames and placements.  They come with the call, so other values take no other code.
 
@@ -106,44 +106,49 @@ class AssemblyMethods(RobotBase):
         """
         if parameters and branches is not None:
             raise ValueError("assemble: parameters: branches are those of the robot's own numbers: ask for one of them")
-        result = assembled(self, guess, hold, prefer, weights, limits, tolerance, at_most, time, check, parameters)
+        result = assembled(
+            self, q_init, hold, prefer, weights, position_limits, tolerance, max_starts, time, check, parameters
+        )
         if branches is None:
             return result
-        return replace(result, branches=self.branches(hold, limits=limits, at_most=branches, time=time))
+        return replace(
+            result, branches=self.branches(hold, position_limits=position_limits, max_solutions=branches, time=time)
+        )
 
     def branches(
         self,
         hold: Mapping[str, ArrayLike] | None = None,
         *,
-        limits: bool = True,
+        position_limits: bool = True,
         tolerance: float = 1e-10,
-        starts: int = 128,
-        at_most: int | None = None,
+        num_starts: int = 128,
+        max_solutions: int | None = None,
         time: ArrayLike | None = None,
     ) -> Branches:
         """The separate assemblies of a small mechanism while joints are held: a four-bar's two, say.
 
-        They are searched for from ``starts`` that fill all configurations, so it is no proof that there are no others:
-        ``hits`` says how often each was found.  Whole turns and signs of quaternions make no difference.  They are in
-        the order of their numbers, ``q`` (..., n, nq), with the sign of the determinant of the free columns of G.
+        They are searched for from ``num_starts`` that fill all configurations, so it is no proof that there are no
+        others: ``hits`` says how often each was found.  Whole turns and signs of quaternions make no difference.  They
+        are in the order of their numbers, ``q`` (..., n, nq), with the sign of the determinant of the free columns of
+        G.
 
         Raises ValueError where what is held leaves the mechanism free to move, and as `assemble`.
         """
-        return found_branches(self, hold, limits, tolerance, starts, at_most, time)
+        return found_branches(self, hold, position_limits, tolerance, num_starts, max_solutions, time)
 
-    def follow(
+    def drive_mechanism(
         self,
         drivers: Mapping[str, Sequence[float] | ArrayLike],
         start: Array | None = None,
         *,
         velocity: Mapping[str, float | ArrayLike] | None = None,
         acceleration: Mapping[str, float | ArrayLike] | None = None,
-        limits: bool = True,
+        position_limits: bool = True,
         tolerance: float = 1e-10,
         time: ArrayLike | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
-    ) -> Followed:
+    ) -> DrivenMotion:
         """The mechanism's configurations while drivers go through values, from state to state, on one branch.
 
         ``drivers`` are values (n,) by joint; ``start`` is near to the first configuration.  Steps between states are
@@ -158,7 +163,7 @@ class AssemblyMethods(RobotBase):
         or at limits; with ``check=False`` the result says how far it got.
         """
         rates = velocity, acceleration
-        return followed(self, drivers, start, limits, tolerance, time, check, rates, parameters)
+        return followed(self, drivers, start, position_limits, tolerance, time, check, rates, parameters)
 
     # -- the kernels of these
 
@@ -195,7 +200,7 @@ class AssemblyMethods(RobotBase):
         *,
         time: ArrayLike | None = None,
         held: str | list[str] | tuple[str, ...] = (),
-        limits: bool = True,
+        position_limits: bool = True,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """The kernel of `assemble`: from the start q, joints that are held in it, to where constraints hold near q1.
@@ -239,7 +244,7 @@ class IntegrabilityMethods(RobotBase):
         >>> import linkwork as lw
         >>> base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="body")
         >>> sledge = lw.Robot.build("sledge", base, lw.Link("body", mass=1.0))
-        >>> print(sledge.with_constraints(lw.Skate("body")).integrability([0.1, 0.2, 0.3]))
+        >>> print(sledge.with_constraints(lw.KnifeEdge("body")).integrability([0.1, 0.2, 0.3]))
         sledge: degrees of freedom: 2 of velocity, 3 of configuration
           brackets: 2 → 3
           positions follow from 0 of 1 constraints of velocities
@@ -286,29 +291,29 @@ class MobilityMethods(RobotBase):
         """
         return mobility_of(self, self._one("mobility", "q", q), self._scales("mobility", length), time, seed)
 
-    def minimal(
+    def minimal_coordinates(
         self,
         independent: str | Sequence[str] | None = None,
-        at: Array | None = None,
+        q: Array | None = None,
         *,
         speeds: str | Sequence[str] | None = None,
         length: float | None = None,
         time: float | None = None,
         least: float = 1e-6,
     ) -> MinimalCoordinates:
-        """Minimal coordinates: ``independent`` ones by name, or chosen by pivots at an assembled configuration ``at``.
+        """Minimal coordinates: ``independent`` ones by name, or chosen by pivots at an assembled configuration ``q``.
 
         Names are joints' or of `v_names`.  ``speeds`` are the independent velocities: the same, but where constraints
         of velocities, such as rolling, leave fewer of them; then these are chosen among the coordinates unless they are
         named.  The margin of a choice is the smallest singular value of the dependent columns of the rows, with angles
-        times ``length`` as in `mobility`; one below ``least`` is refused.  Without ``at`` an assembled configuration is
+        times ``length`` as in `mobility`; one below ``least`` is refused.  Without ``q`` an assembled configuration is
         looked for.
 
         Raises ValueError for coordinates that depend on each other, or leave others undetermined, and says which; and
         for a configuration that is not assembled.  UnknownNameError for a name that is not there.
         """
-        mechanism = Mechanism(self, self._scales("minimal", length), time)
-        given = self._one("minimal", "at", at)
+        mechanism = Mechanism(self, self._scales("minimal_coordinates", length), time)
+        given = self._one("minimal_coordinates", "q", q)
         if not (isinstance(least, (int, float)) and 0.0 < least < 1.0):
             raise ValueError(f"minimal: least: expected a number between 0 and 1, got {least!r}")
         found = None if given is not None else assembled_near(mechanism, None)

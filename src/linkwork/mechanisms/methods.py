@@ -75,7 +75,7 @@ def _refuse(caller: str, robot: Any, q: Any, missing: np.ndarray, left: np.ndarr
 
 
 def _rows(robot: Any, names: tuple[str, ...]) -> tuple[int, int]:
-    return sum(len(constraint.row_names) for constraint in robot.constraints), len(names)
+    return sum(len(constraint.component_names) for constraint in robot.constraints), len(names)
 
 
 def _said(motion: np.ndarray, names: tuple[str, ...]) -> str:
@@ -249,7 +249,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         """
 
     @computed
-    def constraint_force_ambiguity(
+    def constraint_force_indeterminacy(
         self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
         """How much of each constraint force dynamics leaves open: 0 where there is one, up to 1 where it does nothing.
@@ -260,13 +260,13 @@ class ConstrainedDynamicsMethods(RobotBase):
 
     def equilibrium(
         self,
-        q0: Array,
+        q_init: Array,
         *,
         tau: Array | None = None,
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = True,
-        steps: int = 200,
+        max_iterations: int = 200,
         descend: bool = True,
     ) -> Equilibrium:
         """A configuration near q0 (nq,) in which the robot stays at rest under joint forces τ, by default none.
@@ -281,17 +281,17 @@ class ConstrainedDynamicsMethods(RobotBase):
 
         Raises ValueError for q0 or tau of another shape, or with numbers that are not finite.
         """
-        start = self._one("equilibrium", "q0", q0)  # type: ignore[attr-defined]
+        start = self._one("equilibrium", "q_init", q_init)  # type: ignore[attr-defined]
         if time is not None:
             time = finite_number("equilibrium", "time", time, unit="s")
-        return equilibrium_near(self, start, tau, gravity, time, passive, steps, descend)
+        return equilibrium_near(self, start, tau, gravity, time, passive, max_iterations, descend)
 
-    def unique_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
+    def determinate_constraint_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
         """Which constraint forces are told by dynamics, and are not one choice of many: a mask.
 
-        q (..., nq) -> (..., nc), True where `constraint_force_ambiguity` is below 1e-6.
+        q (..., nq) -> (..., nc), True where `constraint_force_indeterminacy` is below 1e-6.
         """
-        mask: np.ndarray = np.asarray(self.constraint_force_ambiguity(q, time=time)) < 1e-6
+        mask: np.ndarray = np.asarray(self.constraint_force_indeterminacy(q, time=time)) < 1e-6
         return mask
 
     @with_constraint_forces
@@ -323,7 +323,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         """
 
     @computed
-    def joint_wrench_ambiguity(
+    def joint_wrench_indeterminacy(
         self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
         """How much of each component of `joint_wrenches`, in the axes of M, dynamics leaves open.
@@ -332,11 +332,11 @@ class ConstrainedDynamicsMethods(RobotBase):
         rigid bodies leave open where rows depend on each other, may change it.  q (..., nq) -> (..., nb, 6) [1].
         """
 
-    def unique_joint_wrenches(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
+    def determinate_joint_wrenches(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
         """Mask of the components of `joint_wrenches`, in the axes of M, that dynamics determines uniquely.
 
-        q (..., nq) -> (..., nb, 6), True where `joint_wrench_ambiguity` is below 1e-6.  In a planar four-bar of full
-        hinges these are the forces in its plane and the moments about its hinges.
+        q (..., nq) -> (..., nb, 6), True where `joint_wrench_indeterminacy` is below 1e-6.  In a planar four-bar of
+        full hinges these are the forces in its plane and the moments about its hinges.
         """
-        mask: np.ndarray = np.asarray(self.joint_wrench_ambiguity(q, time=time)) < 1e-6
+        mask: np.ndarray = np.asarray(self.joint_wrench_indeterminacy(q, time=time)) < 1e-6
         return mask

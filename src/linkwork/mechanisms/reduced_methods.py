@@ -24,8 +24,8 @@ class ReducedMethods(RobotBase):
     """Functions of a mechanism in some of its velocities, the others being functions of these.
 
     ``independent`` names numbers of v (`Robot.v_names`), a name or a list of them in any order: as many as there are
-    degrees of freedom, such that constraints leave nothing else free; `minimal` looks whether they do, and chooses
-    some. Of ``q`` and ``v`` it is taken that they obey the constraints.
+    degrees of freedom, such that constraints leave nothing else free; `minimal_coordinates` looks whether they do, and
+    chooses some. Of ``q`` and ``v`` it is taken that they obey the constraints.
     """
 
     __slots__ = ()
@@ -194,5 +194,6 @@ class ReducedMethods(RobotBase):
         ``coordinates`` names those whose changes tell all others', where constraints have an error: the independent
         ones, or more where velocities are constrained besides.  A change of a coordinate is a tangent vector's number.
         q (..., nq), v, tau (..., nv) -> dy_dy (..., nk, nk) [1/s], dy_du (..., nk, ni) [1], du_dy (..., ni, nk)
-        [1/s²], du_du (..., ni, ni) [1/s], du_dtau (..., ni, nv) [1/(kg·m²), 1/kg].  `minimal` puts them together.
+        [1/s²], du_du (..., ni, ni) [1/s], du_dtau (..., ni, nv) [1/(kg·m²), 1/kg].  `minimal_coordinates` puts them
+        together.
         """

@@ -75,7 +75,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("constraint_forces", ("nc",), "forces of the constraints' rows [N, N·m]"),
         Quantity("restitution", (), "coefficient of restitution [1]", least=0.0, most=1.0),
         Quantity("stabilization", (), "time constant in which constraints' errors fade [s]", least=1e-9),
-        Quantity("step", (), "length of a step in time [s]", least=1e-9),
+        Quantity("dt", (), "time step [s]", least=1e-9),
         Quantity("pose", _POSE, "pose X_FM of the frame after the joint in the frame before it [1, m]"),
         Quantity("motion", _SIX, "twist (ω [rad/s]; v [m/s]) of the frame after the joint, in its own coordinates"),
         Quantity("world_pose", _POSE, "pose X_WM of the frame after the joint in the world [1, m]"),

@@ -102,7 +102,7 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
     for name in tuple(left):
         if name not in known:
             raise UnknownNameError("constraint", name, known)
-        left.update(companion.name for companion in known[name].companions)
+        left.update(companion.name for companion in known[name].implied_constraints)
     return replace(tree, constraints=tuple(c for c in tree.constraints if c.name not in left))
 
 
@@ -148,7 +148,7 @@ def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
         by_name.setdefault(constraint.name, []).append(constraint)
     for constraint in given:
         yield constraint
-        yield from (one for one in constraint.companions if one not in by_name.get(one.name, ()))
+        yield from (one for one in constraint.implied_constraints if one not in by_name.get(one.name, ()))
 
 
 def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:

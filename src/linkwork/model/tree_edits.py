@@ -331,7 +331,7 @@ def _straightened(tree: Tree) -> Tree | None:
 
 
 def affine_numbers(joint: JointType) -> np.ndarray:
-    """Return which numbers of q (nq,) change at a constant rate along ``retract(q, t φ)``: between two configurations
+    """Return which numbers of q (nq,) change at a constant rate along ``integrate(q, t φ)``: between two configurations
     these keep to limits that both ends keep to.  By random segments, within 1e-9."""
     if joint.nq == 0:
         return np.ones(0, dtype=bool)
@@ -340,6 +340,6 @@ def affine_numbers(joint: JointType) -> np.ndarray:
     found = np.ones(joint.nq, dtype=bool)
     for q in joint.random(rng, [-x for x in free], free, (_SAMPLES,)).tolist():
         phi = rng.uniform(-1.0, 1.0, joint.nv).tolist()
-        a, b, c = (np.array(joint.retract(q, [t * x for x in phi]), dtype=float) for t in (0.0, 0.4, 1.0))
+        a, b, c = (np.array(joint.integrate(q, [t * x for x in phi]), dtype=float) for t in (0.0, 0.4, 1.0))
         found &= np.abs(a + 0.4 * (c - a) - b) <= _SAME * (1.0 + np.abs(c - a))
     return found

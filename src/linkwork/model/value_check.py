@@ -348,7 +348,7 @@ def _check_size(findings: Findings, where: Location, gyration: float, center: Ve
 
 def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
     """The middle of the shapes and how far they reach from it; None where there is none, or one of unknown size."""
-    bounds = [(geometry.origin, geometry.shape.bound) for geometry in shapes]
+    bounds = [(geometry.origin, geometry.shape.bounding_sphere) for geometry in shapes]
     balls = [(X.point(bound[0]), bound[1]) for X, bound in bounds if bound is not None]
     if not balls or len(balls) < len(shapes):
         return None

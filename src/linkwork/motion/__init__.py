@@ -5,7 +5,7 @@
 
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.path_constructors import arc, line, polyline, pose_spline
-from linkwork.motion.cartesian.result import Deviation, FollowedPath
+from linkwork.motion.cartesian.result import Deviation, TrackedPath
 from linkwork.motion.profiles.profile import ProfileFunction, profile
 from linkwork.motion.profiles.profile_kinds import ProfileNumbers
 from linkwork.motion.splines.spline import spline
@@ -18,11 +18,11 @@ __all__ = [
     "CartesianPath",
     "Deviation",
     "Extremes",
-    "FollowedPath",
     "MotionLimit",
     "ProfileFunction",
     "ProfileNumbers",
     "TimedPath",
+    "TrackedPath",
     "Trajectory",
     "TrajectoryState",
     "arc",

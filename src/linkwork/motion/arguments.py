@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-Outside = Literal["refuse", "hold"]
+Outside = Literal["raise", "hold"]
 _ROUNDING = 1e-9  # of a duration: so far outside a time is one of the ends
 
 
@@ -54,10 +54,10 @@ def increasing(caller: str, times: Any) -> np.ndarray:
     return found
 
 
-def times_within(caller: str, t: Any, first: float, last: float, outside: Outside = "refuse") -> np.ndarray:
+def times_within(caller: str, t: Any, first: float, last: float, outside: Outside = "raise") -> np.ndarray:
     """Times (...), within rounding from the first to the last; of any, where what lies outside holds."""
-    if not isinstance(outside, str) or outside not in ("refuse", "hold"):
-        raise ValueError(f'{caller}: outside: expected "refuse" or "hold", got {outside!r}')
+    if not isinstance(outside, str) or outside not in ("raise", "hold"):
+        raise ValueError(f'{caller}: outside: expected "raise" or "hold", got {outside!r}')
     expected = f"{caller}: t: expected a time or an array of times [s]"
     times = np.asarray(real_array(expected, t), dtype=np.float64)
     if not times.size:

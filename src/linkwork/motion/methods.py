@@ -16,7 +16,7 @@ from linkwork.geometry.scene import Scene
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.path_following import followed_path
-from linkwork.motion.cartesian.result import FollowedPath
+from linkwork.motion.cartesian.result import TrackedPath
 from linkwork.motion.profiles.profile import Kind, Synchronize, robot_profile
 from linkwork.motion.splines.spline import spline_of
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -29,44 +29,44 @@ class CartesianMethods(RobotBase):
 
     __slots__ = ()
 
-    def move_along(
+    def track_cartesian_path(
         self,
         path: CartesianPath,
         frame: str,
         *,
-        start: Array | None = None,
+        q_init: Array | None = None,
         relative_to: str = "world",
         orientation: Literal["fixed", "free", "x", "y", "z"] = "fixed",
         tolerance: ArrayLike = (1e-4, 1e-3),
-        largest_step: ArrayLike = 0.2,
-        finest: float = 1e-3,
+        max_joint_step: ArrayLike = 0.2,
+        min_path_step: float = 1e-3,
         reconfigure: bool = False,
-        starts: int = 8,
-        limits: Any = None,
+        num_starts: int = 8,
+        position_limits: Any = None,
         locked: Sequence[str] = (),
         scene: Scene | None = None,
-        edges: Literal["certified", "sampled"] = "certified",
+        collision_check: Literal["certified", "sampled"] = "certified",
         margin: float = 0.0,
         resolution: float = 0.05,
-    ) -> FollowedPath:
+    ) -> TrackedPath:
         """Joints that take a frame along a path of poses in ``relative_to``, without jumps, within limits.
 
-        ``path`` is a `linkwork.motion.CartesianPath`.  ``start`` (nq,) is where the robot is, with the frame where the
+        ``path`` is a `linkwork.motion.CartesianPath`.  ``q_init`` (nq,) is where the robot is, with the frame where the
         path begins; without it the way is chosen that comes farthest, with the fewest reconfigurations and then the
-        least joint motion, of all branches of an arm of six axes that has a closed form, and of so many ``starts`` for
-        others.  ``orientation`` says what of the poses' counts: all of it ("fixed"), nothing ("free"), or all but
+        least joint motion, of all branches of an arm of six axes that has a closed form, and of so many ``num_starts``
+        for others.  ``orientation`` says what of the poses' counts: all of it ("fixed"), nothing ("free"), or all but
         turns about the frame's own axis "x", "y" or "z".
 
-        Configurations go from neighbour to neighbour.  A step on which a joint moves by more than ``largest_step``
-        [rad, m] is halved, down to the ``finest`` [m]; where it still does, that is a jump, and the path ends there,
-        or, with ``reconfigure``, the robot goes over to another answer, and that is counted.  Between way points the
-        curve is no farther from the path than ``tolerance`` (metres, radians), which is measured, and way points are
-        added until it is so.  ``limits`` and ``locked`` are those of `inverse_kinematics`.
+        Configurations go from neighbour to neighbour.  A step on which a joint moves by more than ``max_joint_step``
+        [rad, m] is halved, down to the ``min_path_step`` [m]; where it still does, that is a jump, and the path ends
+        there, or, with ``reconfigure``, the robot goes over to another answer, and that is counted.  Between way
+        points the curve is no farther from the path than ``tolerance`` (metres, radians), which is measured, and way
+        points are added until it is so.  ``position_limits`` and ``locked`` are those of `inverse_kinematics`.
 
         With a ``scene`` all of it is looked at, self-collisions too: pairs stay farther apart than ``margin`` [m],
         certified of the whole curve, or sampled at a ``resolution`` [rad, m].
 
-        The result is a `linkwork.motion.FollowedPath`: how much is followed and why no more, ``trajectory()``,
+        The result is a `linkwork.motion.TrackedPath`: how much is followed and why no more, ``trajectory()``,
         ``timed()``.
 
         >>> import numpy as np
@@ -74,9 +74,9 @@ class CartesianMethods(RobotBase):
         >>> arm = lw.load("arm6")
         >>> q = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
         >>> X = arm.pose(q, "tool")
-        >>> found = arm.move_along(lw.motion.line(X, lw.pose((0, 0, 0.1)) @ X), "tool", start=q)
+        >>> found = arm.track_cartesian_path(lw.motion.line(X, lw.pose((0, 0, 0.1)) @ X), "tool", q_init=q)
         >>> found
-        <FollowedPath of 'tool': followed, 100 %>
+        <TrackedPath of 'tool': followed, 100 %>
 
         Raises ValueError for a start that is not on the path or beyond limits, and for options that are none;
         UnknownNameError for frames that are not there.
@@ -85,18 +85,18 @@ class CartesianMethods(RobotBase):
             self,
             path,
             frame,
-            start=start,
+            q_init=q_init,
             relative_to=relative_to,
             orientation=orientation,
             tolerance=tolerance,
-            largest_step=largest_step,
-            finest=finest,
+            max_joint_step=max_joint_step,
+            min_path_step=min_path_step,
             reconfigure=reconfigure,
-            starts=starts,
-            limits=limits,
+            num_starts=num_starts,
+            position_limits=position_limits,
             locked=locked,
             scene=scene,
-            edges=edges,
+            collision_check=collision_check,
             margin=margin,
             resolution=resolution,
         )

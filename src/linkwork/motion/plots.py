@@ -34,7 +34,7 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
     given = axes
     axes = new_axes(4, (8.0 + 4.0 * (columns - 1), 8.0), columns) if axes is None else axes
     robot = trajectory.robot
-    t, state = trajectory.sampled(n=n)
+    t, state = trajectory.sampled(num_samples=n)
     rows: list[tuple[Any, np.ndarray]]
     rows = [*zip(("q", "v", "a"), state, strict=True), ("jerk", trajectory.jerk(t))]
     for order, (what, x) in enumerate(rows):

@@ -210,7 +210,7 @@ def read_rows(caller: str, what: str, given: Any, count: int, rows: Sequence[str
 
 def read_scale(caller: str, scale: Any, feature: Feature) -> np.ndarray:
     """Scales by row, above 0.  Raises ValueError."""
-    found = read_rows(caller, "scale", scale, len(feature.row_names), feature.row_names)
+    found = read_rows(caller, "scale", scale, len(feature.component_names), feature.component_names)
     if not ((found >= 0.0) & np.isfinite(found)).all():
         raise ValueError(f"{caller}: scale: expected finite numbers from 0, got {scale!r}")
     return found
@@ -246,7 +246,7 @@ def ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
     """Between which numbers a feature's values may be where a task says so."""
     task = getattr(feature, "task", None)
     if task is None or feature.depth:
-        return ((0.0, 0.0),) * len(feature.row_names)
+        return ((0.0, 0.0),) * len(feature.component_names)
     return tuple(task.ranges)
 
 

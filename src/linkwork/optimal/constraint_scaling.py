@@ -92,7 +92,7 @@ def _jacobian(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Array
     """Scaled rows by columns of windows (rows, (depth + 1) width + parameters)."""
     J = np.zeros((asked.entry.count, (program.depth + 1) * program.width + program.many))
     try:
-        found = asked.entry.feature.exact_rows(w, asked.target)
+        found = asked.entry.feature.exact_jacobian(w, asked.target)
     except UnknownNameError:
         raise
     except (ArithmeticError, ValueError):  # what is asked for does not exist there

@@ -37,7 +37,11 @@ _made: LazyCache[NonlinearPath] = LazyCache(32)
 
 
 def refereed(
-    program: PathProgram, state: Mapping[str, Array], inputs: Mapping[str, Array], tolerances: Array, at_most: int
+    program: PathProgram,
+    state: Mapping[str, Array],
+    inputs: Mapping[str, Array],
+    tolerances: Array,
+    max_iterations: int,
 ) -> dict[str, Array]:
     """The state of a search after IPOPT has ended, one sample after the other where there are several.
 
@@ -52,7 +56,7 @@ def refereed(
     for place in np.ndindex(lead):
         own = {name: x[place] for name, x in wide.items()}
         result = solve_by_casadi(
-            _on_numbers(program, own), numbers_of(program, own), point_of(program, own), at_most=at_most
+            _on_numbers(program, own), numbers_of(program, own), point_of(program, own), max_iterations=max_iterations
         )
         for name, x in _state(program, result, tolerances[1:]).items():
             if name in found:
@@ -88,7 +92,12 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
 
 
 def solve_by_casadi(
-    program: PathProgram, numbers: OptimalNumbers, guess: PathPoint, *, at_most: int = 3000, method: str = "ipopt"
+    program: PathProgram,
+    numbers: OptimalNumbers,
+    guess: PathPoint,
+    *,
+    max_iterations: int = 3000,
+    method: str = "ipopt",
 ) -> NonlinearResult:
     """From a guess on, with exact sparse first and second derivatives.  Made once for features and their schedule.
 
@@ -99,8 +108,8 @@ def solve_by_casadi(
     except ImportError as error:
         raise ImportError(f'solver {method!r} takes CasADi: pip install "linkwork[casadi]"') from error
     counts = weights_of(program, numbers) != 0.0
-    own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": at_most}
-    key = program, counts.tobytes(), method, at_most
+    own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": max_iterations}
+    key = program, counts.tobytes(), method, max_iterations
     made = _made.get(key, lambda: NonlinearPath(casadi, program, counts, method, {"print_time": False, method: own}))
     return made.solve(numbers, guess)
 

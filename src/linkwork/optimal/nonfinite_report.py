@@ -39,7 +39,7 @@ def _odd(result: Any, values: dict[str, np.ndarray], place: int) -> list[tuple[s
         bad = np.argwhere(~np.isfinite(own))
         if len(bad):
             t, row = result.steps_of(k)[bad[0][0]], bad[0][1]
-            label = result.problem.entries[k].feature.row_names[row]
+            label = result.problem.entries[k].feature.component_names[row]
             found.append((name, own[tuple(bad[0])], f"step {t}, row {label!r}"))
     return found
 

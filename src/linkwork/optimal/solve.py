@@ -59,7 +59,7 @@ def run(
     callback: Callable[[OptimalResult], Any] | None = None,
     tolerance: Any = TOLERANCE,
     step_tolerance: float = TOLERANCE,
-    at_most: int = AT_MOST,
+    max_iterations: int = AT_MOST,
     solver: str = "augmented",
 ) -> OptimalResult:
     """See `Problem.solve`.
@@ -82,7 +82,7 @@ def run(
         )
     if solver == "ipopt" and (deadline is not None or progress or callback is not None):
         raise ValueError(
-            'Problem.solve: solver="ipopt": it runs to its end: expected no deadline, progress and callback; at_most '
+            'Problem.solve: solver="ipopt": it runs to its end: expected no deadline, progress and callback; max_iterations '
             "bounds its iterations"
         )
     launched = start is not None and velocity is not None and problem.free_durations > 0
@@ -133,7 +133,7 @@ def run(
         state = {name: x if name == "q" else _with_axis(x, len(own.state_shapes[name])) for name, x in state.items()}
     inputs, first = [numbers[name] for name in own.shapes], dict(state)
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
-    at_most = read_count("Problem.solve", "at_most", at_most)
+    max_iterations = read_count("Problem.solve", "max_iterations", max_iterations)
     names = list(own.state_shapes)
     watched = progress or callback is not None
 
@@ -141,26 +141,28 @@ def run(
         return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running, first)
 
     if solver == "ipopt":
-        state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, at_most)
+        state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)
         state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
         return result(False)
     kernel = own.kernel
     if limit is not None:
         make_ready(kernel)
     end = None if limit is None else time.perf_counter() + limit
-    compared = TOGETHER if seeds > 1 and not every_seed else at_most  # seeds are after so many iterations
-    budget = float(min(compared, at_most)) if end is None and not watched else 1.0
+    compared = TOGETHER if seeds > 1 and not every_seed else max_iterations  # seeds are after so many iterations
+    budget = float(min(compared, max_iterations)) if end is None and not watched else 1.0
     late = False
     while True:
         before = time.perf_counter()
-        found = kernel(*(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(at_most))))
+        found = kernel(
+            *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
+        )
         state = dict(zip(names, (getattr(found, name) for name in names) if len(names) > 1 else (found,), strict=True))
         told = state["told"]
         if seeds > 1 and not every_seed and budget % compared == 0.0 and (told[..., 1] > 0.5).any():
             state["told"] = needless(told, int(budget))
-            state = beginnings.anew(state) if budget < at_most else state
+            state = beginnings.anew(state) if budget < max_iterations else state
             told = state["told"]
-        over: bool = budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
+        over: bool = budget >= max_iterations or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
         if over:
             state = beginnings.settled(state)
             told = state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))

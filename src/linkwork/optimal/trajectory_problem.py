@@ -139,7 +139,7 @@ class Problem:
         caller = f"Problem.add: {label!r}"
         steps, single = read_schedule(caller, at, self.steps, self.phases)
         low, high = lower, upper
-        rows = found.row_names
+        rows = found.component_names
         bounds: list[np.ndarray | None] = [None, None]
         if low is not None or high is not None:
             if kind == "cost":
@@ -192,7 +192,7 @@ class Problem:
             if wanted is False or wanted is None:
                 continue
             feature: Any = kind() if wanted is True else kind(upper=wanted)
-            if wanted is not True or self._settled("Problem.add_limits", feature, empty=True).row_names:
+            if wanted is not True or self._settled("Problem.add_limits", feature, empty=True).component_names:
                 self.add(feature, "inequality")
         return self
 
@@ -289,7 +289,7 @@ class Problem:
         for wrong in feature.checked(self.robot.tree):
             raise ValueError(f"{caller}: {feature.name!r}: {wrong}")
         found = feature.settled(self.robot, self.window(f"{caller}: {feature.name!r}"))
-        if not found.row_names and not empty:
+        if not found.component_names and not empty:
             raise ValueError(f"{caller}: {feature.name!r}: it has no rows of this robot")
         return found
 
@@ -367,7 +367,8 @@ class Problem:
         - ``warm``: a result of the same problem, from whose path and multipliers it goes on.
         - ``deadline`` [s] from when its code is made, which takes seconds in a first call; ``progress``: each iteration
           is told on stderr; ``callback`` is called with the result so far after each: False ends the search.
-        - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``at_most`` so many iterations.
+        - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``max_iterations`` so many
+        iterations.
 
         ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
         "ilqr" or "shooting", with all of these, and:
@@ -390,7 +391,7 @@ class Problem:
         return run(self, start, solver=solver, **options)
 
     def controller(self, **options: Any) -> Any:
-        """Model-predictive control with this problem: see `linkwork.control.Controller` for the options.
+        """Model-predictive control with this problem: see `linkwork.control.ModelPredictiveController` for the options.
 
         Its start is where the robot is in each step, and its targets are that step's reference.
         """

@@ -19,7 +19,7 @@ from linkwork.joints import JointType
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
-from linkwork.mechanisms.algorithms.constraint_rows import settled
+from linkwork.mechanisms.algorithms.constraint_rows import bind_constraints
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.tree_attachments import (
@@ -103,7 +103,7 @@ class ConstraintMethods(RobotBase):
         Raises UnknownNameError for a name that the robot does not have, TypeError for what is no constraint, ValueError
         for a name that is taken, for what cannot be of this robot, and for a function that raises or gives no numbers.
         """
-        return type(self)(with_constraints(self._tree, [settled(self._tree, c) for c in constraints]))
+        return type(self)(with_constraints(self._tree, [bind_constraints(self._tree, c) for c in constraints]))
 
     @edits
     def without_constraints(self, *names: str) -> Self:

@@ -53,7 +53,7 @@ def constraint_lines(tree: Tree) -> list[str]:
 def constraint_rows(tree: Tree) -> list[list[str]]:
     """A row of a table for each constraint: its name, its kind, what it names, and how many rows it has."""
     return [
-        [label(c.name), _kind(c), ", ".join(map(label, _named(c))) or "-", str(len(c.row_names))]
+        [label(c.name), _kind(c), ", ".join(map(label, _named(c))) or "-", str(len(c.component_names))]
         for c in tree.constraints
     ]
 

@@ -163,14 +163,14 @@ def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: in
     if len(poses) == 1 and not kept:
         ((frame, X),) = poses.items()
         if len(X) == 1:
-            found = robot.inverse_kinematics(X[0], frame, seed=seed, count=answers, limits=limits)
+            found = robot.inverse_kinematics(X[0], frame, q_init=seed, num_solutions=answers, position_limits=limits)
         else:
-            found = robot.inverse_kinematics(X, frame, seed=seed, limits=limits)
+            found = robot.inverse_kinematics(X, frame, q_init=seed, position_limits=limits)
     else:
         at = [PoseTask(frame, name=f"at {frame}") for frame in poses]
-        problem, many = robot.ik_problem([*at, *kept], limits=limits), len(next(iter(poses.values()))) > 1
+        problem, many = robot.ik_problem([*at, *kept], position_limits=limits), len(next(iter(poses.values()))) > 1
         targets = {f"at {frame}": X if many else X[0] for frame, X in poses.items()}
-        found = problem.solve(seed, count=None if many else answers, **targets)
+        found = problem.solve(seed, num_solutions=None if many else answers, **targets)
     q = np.atleast_2d(found.q)[np.atleast_1d(found.success)]
     why = "" if len(q) else _why(found)
     return q, why

@@ -52,10 +52,12 @@ class KeptTasks:
         self.robot, self.caller = robot, caller
         self.bound = _bound(caller, bound)
         tasks = _asked(caller, robot, keep)
-        self.problem = IKProblem(robot, tasks, solver="projection", at_most=_STEPS, limits=limits, caller=caller)
+        self.problem = IKProblem(
+            robot, tasks, solver="projection", max_iterations=_STEPS, position_limits=limits, caller=caller
+        )
         for task in self.problem.tasks:
             _check(caller, task)
-        self.names = tuple(name for task in self.problem.tasks for name in task.row_names)
+        self.names = tuple(name for task in self.problem.tasks for name in task.component_names)
         self.units = tuple(unit for task in self.problem.tasks for unit in task.row_units)
         tolerances = np.asarray(self.problem.tolerances, dtype=float)
         rows = np.array([x for task in self.problem.tasks for x in task.tolerances_of(self.bound)])
@@ -70,7 +72,7 @@ class KeptTasks:
 
     def size(self, q: np.ndarray) -> np.ndarray:
         """The largest error by its bound (...), of configurations (..., nq): up to 1 all is kept."""
-        found: np.ndarray = (np.abs(self.problem.errors_and_rows(q)[0]) / self.bounds).max(axis=-1)
+        found: np.ndarray = (np.abs(self.problem.residual_and_jacobian(q)[0]) / self.bounds).max(axis=-1)
         return found
 
     def projected(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +84,7 @@ class KeptTasks:
 
     def dimension(self, q: np.ndarray) -> int:
         """How many directions of velocity are left in a configuration (nq,)."""
-        rows = self.problem.errors_and_rows(q)[1][self._equalities]
+        rows = self.problem.residual_and_jacobian(q)[1][self._equalities]
         return int(self.robot.nv - np.linalg.matrix_rank(rows, tol=1e-9)) if len(rows) else int(self.robot.nv)
 
     @property
@@ -92,7 +94,7 @@ class KeptTasks:
 
     def violation(self, q: np.ndarray) -> str | None:
         """What a configuration (nq,) violates most, by how much; nothing where all is kept."""
-        errors = np.abs(self.problem.errors_and_rows(q)[0])
+        errors = np.abs(self.problem.residual_and_jacobian(q)[0])
         worst = int(np.argmax(errors / self.bounds))
         if errors[worst] <= self.bounds[worst]:
             return None
@@ -118,7 +120,7 @@ def _asked(caller: str, robot: Any, keep: Any) -> list[Any]:
                 f"{caller}: robot {robot.name!r} obeys {constraint.name!r}, a constraint of velocities, which straight "
                 f"ways of configurations do not keep: plan for the robot without_constraints({constraint.name!r})"
             )
-        if constraint.timed:
+        if constraint.time_dependent:
             raise ValueError(f"{caller}: constraint {constraint.name!r} depends on time, and a way has none yet")
     if isinstance(keep, (Task, Constraint)):
         keep = (keep,)

@@ -43,21 +43,21 @@ def plan_path(
     *,
     frame: str | None,
     method: str,
-    edges: str,
+    collision_check: str,
     resolution: float,
     margin: Any,
     pairs: Any,
     touching: Any,
     seed: int,
-    time_budget: float,
+    time_limit: float,
     weights: Any,
-    limits: Any,
-    keep: Any,
-    keep_tolerance: float,
-    iterations: int | None,
-    searches: int,
+    position_limits: Any,
+    path_constraints: Any,
+    constraint_tolerance: float,
+    max_iterations: int | None,
+    max_searches: int,
     simplify: bool,
-    answers: int,
+    max_goal_solutions: int,
     progress: bool | Callable[[float, int], Any],
 ) -> PlanResult:
     """What `Robot.plan` gives."""
@@ -69,10 +69,12 @@ def plan_path(
         raise TypeError(
             f"plan: progress: expected True, False or what is called with seconds and nodes, got {progress!r}"
         )
-    budget = _positive("time_budget", time_budget, "s", least=0.0)
-    if iterations is not None:
-        iterations = integer("plan", "iterations", iterations, least=0, most=None, what="None or a whole number")
-    searches = integer("plan", "searches", searches, least=1, what="a whole number")
+    budget = _positive("time_limit", time_limit, "s", least=0.0)
+    if max_iterations is not None:
+        max_iterations = integer(
+            "plan", "max_iterations", max_iterations, least=0, most=None, what="None or a whole number"
+        )
+    max_searches = integer("plan", "max_searches", max_searches, least=1, what="a whole number")
     margins, pairs = read_margins(margin), read_pairs(pairs)
     if not _is_nothing(touching):
         ends = [
@@ -80,9 +82,20 @@ def plan_path(
             *(one.q for one in read_goals(robot, goal, frame, int(seed)) if one.q is not None),
         ]
         margins = touching_margins(robot, scene, pairs, margins, touching, ends)
-    space = read_space(robot, scene, edges, resolution, margins, weights, limits, keep, keep_tolerance, pairs)
+    space = read_space(
+        robot,
+        scene,
+        collision_check,
+        resolution,
+        margins,
+        weights,
+        position_limits,
+        path_constraints,
+        constraint_tolerance,
+        pairs,
+    )
     query = PlanQuery(space, start, goal, frame, int(seed), begun)
-    starts, goals, refused = query.ends(answers)
+    starts, goals, refused = query.ends(max_goal_solutions)
     if refused is not None:
         return refused
 
@@ -93,7 +106,7 @@ def plan_path(
 
     space.make_ready(starts[0])  # what is compiled on the way takes none of the budget
     quick = (
-        QuickSearch(space, starts, goals.q, seed=int(seed), searches=int(searches), simplify=simplify)
+        QuickSearch(space, starts, goals.q, seed=int(seed), searches=int(max_searches), simplify=simplify)
         if is_quick(space, len(starts) + len(goals.q))
         else None
     )
@@ -117,7 +130,7 @@ def plan_path(
                 starts,
                 goals.q,
                 seed=int(seed),
-                iterations=iterations,
+                iterations=max_iterations,
                 going=clock.going,
                 shorten=shorter,
                 begun=begun,
@@ -129,33 +142,33 @@ def plan_path(
 def read_space(
     robot: Any,
     scene: Any,
-    edges: str,
+    collision_check: str,
     resolution: float,
     margin: Any,
     weights: Any,
-    limits: Any,
-    keep: Any = (),
-    keep_tolerance: float = 1e-3,
+    position_limits: Any,
+    path_constraints: Any = (),
+    constraint_tolerance: float = 1e-3,
     pairs: Any = None,
 ) -> PlanningSpace:
     """The space that is planned in, with what is to be kept in it, and a robot's own constraints.  Raises ValueError
     and TypeError."""
-    one_of("plan", "edges", edges, METHODS)
-    bounds = None if limits is None else read_limits("plan", robot, _named(robot, limits))
+    one_of("plan", "collision_check", collision_check, METHODS)
+    bounds = None if position_limits is None else read_limits("plan", robot, _named(robot, position_limits))
     options: dict[str, Any] = {
         "margin": read_margins(margin),
         "pairs": read_pairs(pairs),
-        "edges": edges,
+        "collision_check": collision_check,
         "resolution": _positive("resolution", resolution, "rad, m"),
         "weights": None
         if weights is None
         else by_joint("plan", "weights", robot.tree, weights, default=1.0, above=0.0),
-        "limits": bounds,
+        "position_limits": bounds,
     }
-    if not robot.tree.constraints and isinstance(keep, (list, tuple)) and not keep:
+    if not robot.tree.constraints and isinstance(path_constraints, (list, tuple)) and not path_constraints:
         return PlanningSpace(robot, scene, **options)
     ends = (robot.lower, robot.upper) if bounds is None else bounds
-    kept = KeptTasks(robot, keep, bound=keep_tolerance, limits=ends, caller="plan")
+    kept = KeptTasks(robot, path_constraints, bound=constraint_tolerance, limits=ends, caller="plan")
     return ConstrainedSpace(robot, scene, kept=kept, **options)
 
 

@@ -65,16 +65,16 @@ class PlanningSpace:
         *,
         margin: float | Margins = 0.0,
         pairs: Any = None,
-        edges: EdgeMethod = "certified",
+        collision_check: EdgeMethod = "certified",
         resolution: float = 0.05,
         weights: np.ndarray | None = None,
         limits: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
-        """Raises ValueError for a length that nothing bounds, and what `Robot.edge_is_free` raises."""
+        """Raises ValueError for a length that nothing bounds, and what `Robot.is_motion_free` raises."""
         self.robot, self.scene, self.margins, self.pairs = robot, scene, read_margins(margin), pairs
         self.lower: np.ndarray
         self.upper: np.ndarray
-        self.method, self.resolution = edges, resolution
+        self.method, self.resolution = collision_check, resolution
         self.weights = np.ones(robot.nv) if weights is None else weights
         self._even = weights is None or bool((weights == 1.0).all())
         self.unit = 1.0 if self._even else float(np.sqrt((self.weights**2).mean()))  # what is 1 rad, or 1 m, about
@@ -93,7 +93,7 @@ class PlanningSpace:
         self.turns = bool(self._turning_q.any())
         self.checked = 0  # edges so far
         self.blocks = pair_blocks(robot, scene, pairs, self.margins)
-        if edges == METHODS[0] and f"edge_is_free {edges}" not in self.blocks[0].asked.kernels:
+        if collision_check == METHODS[0] and f"is_motion_free {collision_check}" not in self.blocks[0].asked.kernels:
             check_edges(self.blocks[0].asked.asked)
         self._edge: dict[str, Any] | None = None  # what is called, by name
 
@@ -233,7 +233,7 @@ class PlanningSpace:
 
     def _edges(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
         """Return which of some ways (n,) are free, by kernels."""
-        (kernel, (margin, *given)), *rest = self._calls(f"edge_is_free {self.method}")
+        (kernel, (margin, *given)), *rest = self._calls(f"is_motion_free {self.method}")
         found: np.ndarray = np.asarray(kernel(q0, q1, margin + more, *given))[:, 0] == 0.0
         for kernel, (margin, *given) in rest:
             left = np.flatnonzero(found)

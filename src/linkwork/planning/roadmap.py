@@ -58,7 +58,7 @@ class Roadmap:
     >>> import linkwork as lw
     >>> robot = lw.load("arm7")
     >>> scene = lw.Scene().with_box("wall", (0.3, 0.05, 0.6), (0.5, 0.0, 0.3))
-    >>> roadmap = lw.planning.Roadmap(robot, scene, nodes=100, lazy=True)
+    >>> roadmap = lw.planning.Roadmap(robot, scene, num_nodes=100, lazy=True)
     >>> found = roadmap.plan([-1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0], [1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0])
     >>> found.status
     'solved'
@@ -71,33 +71,33 @@ class Roadmap:
         robot: Any,
         scene: Scene | None = None,
         *,
-        nodes: int = 500,
-        neighbours: int | None = None,
+        num_nodes: int = 500,
+        num_neighbors: int | None = None,
         lazy: bool = False,
         seed: int = 0,
-        edges: Literal["certified", "sampled"] = "certified",
+        collision_check: Literal["certified", "sampled"] = "certified",
         resolution: float = 0.05,
         margin: float | Mapping[Any, float] = 0.0,
         pairs: Any = None,
         weights: ArrayLike | None = None,
-        limits: Any = None,
-        keep: Any = (),
-        keep_tolerance: float = 1e-3,
+        position_limits: Any = None,
+        path_constraints: Any = (),
+        constraint_tolerance: float = 1e-3,
         progress: bool | None = None,
     ) -> None:
-        count = _whole("nodes", nodes, 1)
+        count = _whole("num_nodes", num_nodes, 1)
         self._options: dict[str, Any] = {
-            "edges": edges,
+            "collision_check": collision_check,
             "resolution": resolution,
             "margin": margin,
             "pairs": pairs,
             "weights": weights,
-            "limits": limits,
-            "keep": keep,
-            "keep_tolerance": keep_tolerance,
+            "position_limits": position_limits,
+            "path_constraints": path_constraints,
+            "constraint_tolerance": constraint_tolerance,
         }
         space = read_space(robot, scene, **self._options)
-        joined = None if neighbours is None else _whole("neighbours", neighbours, 1)
+        joined = None if num_neighbors is None else _whole("num_neighbors", num_neighbors, 1)
         self._graph = WayGraph(space, seed=_whole("seed", seed, 0), neighbours=joined, lazy=bool(lazy))
         self._graph = self._graph.grown(count, progress)
 
@@ -135,7 +135,7 @@ class Roadmap:
     # -- asking
 
     def plan(
-        self, start: Any, goal: Any, *, frame: str | None = None, simplify: bool = True, answers: int = 8
+        self, start: Any, goal: Any, *, frame: str | None = None, simplify: bool = True, max_goal_solutions: int = 8
     ) -> PlanResult:
         """A path from a configuration to a goal, both as of `Robot.plan`: along the roadmap, made shorter.
 
@@ -143,7 +143,7 @@ class Roadmap:
         """
         graph, space = self._graph, self._graph.space
         query = PlanQuery(space, start, goal, frame, graph.seed, time.perf_counter())
-        starts, goals, refused = query.ends(answers)
+        starts, goals, refused = query.ends(max_goal_solutions)
         if refused is not None:
             return refused
         way = graph.way(starts, goals.q)
@@ -210,7 +210,7 @@ class Roadmap:
     def _fingerprint(self) -> str:
         space = self._graph.space
         options = [
-            self._options["edges"],
+            self._options["collision_check"],
             float(self._options["resolution"]),
             *([space.margins.own] if space.margins.is_one else [space.margins]),
             float(self._options["keep_tolerance"]),

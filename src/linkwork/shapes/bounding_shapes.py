@@ -32,32 +32,36 @@ _THIN = 5e-7  # relative to the extent: what is as thin is thickened by so much
 
 @dataclass(frozen=True, slots=True)
 class Fit(Geometry):
-    """A shape at the place where it holds what it was fitted around; ``excess``: how far its farthest point is from the
+    """A shape at the place where it holds what it was fitted around; ``overestimate``: how far its farthest point is
+    from the
     convex hull of that [m], at most."""
 
-    excess: float = 0.0
+    overestimate: float = 0.0
 
 
 @public
-def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polytope:
-    """The convex hull of points (n, 3) [m], or of a polytope's or box's; with ``at_most``, an outer hull of at most so
+def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> Polytope:
+    """The convex hull of points (n, 3) [m], or of a polytope's or box's; with ``max_vertices``, an outer hull of at
+    most so
     many vertices (8 or more): it holds all points, and is a little larger.
 
-    `Polytope.excess` tells how far its farthest point is from their hull.  Where that has no more vertices than asked
-    for, it is the answer.  Outer hulls are made by edges of the hull that shrink, with little volume added; see
+    `Polytope.overestimate` tells how far its farthest point is from their hull.  Where that has no more vertices than
+    asked for, it is the answer.  Outer hulls are made by edges of the hull that shrink, with little volume added; see
     linkwork/shapes/hull_simplification.py.  Several hundred vertices take a second or more.
 
     >>> import numpy as np
     >>> from linkwork import shapes
     >>> ball = shapes.Sphere(1.0).support(np.random.default_rng(0).normal(size=(100, 3)))
-    >>> hull = shapes.convex_hull(ball, at_most=16)
-    >>> len(hull.vertices), hull.excess < 0.5
+    >>> hull = shapes.convex_hull(ball, max_vertices=16)
+    >>> len(hull.vertices), hull.overestimate < 0.5
     (16, True)
 
     Raises ValueError for what has no volume, for what are no points, and for fewer vertices than 8.
     """
-    if at_most is not None:
-        at_most = integer("convex_hull", "at_most", at_most, least=8, what="None or a number of vertices")
+    if max_vertices is not None:
+        max_vertices = integer(
+            "convex_hull", "max_vertices", max_vertices, least=8, what="None or a number of vertices"
+        )
     if isinstance(points, Shape):
         found, radius, _ = _around(points, "convex_hull")
         if radius > 0.0 or not isinstance(points, Polytope | Box):
@@ -65,10 +69,10 @@ def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polyto
     else:
         found = given_points(points, "convex_hull")
     hull = Polytope(found)  # type: ignore[arg-type]
-    if at_most is None or len(hull.vertices) <= at_most:
+    if max_vertices is None or len(hull.vertices) <= max_vertices:
         return hull
     corners, triangles = np.array(hull.vertices), np.array(hull.triangles)
-    outer = outer_vertices(corners, triangles, at_most)
+    outer = outer_vertices(corners, triangles, max_vertices)
     return Polytope(outer, float(max(distance_from_hull(outer, corners, triangles).max(), 0.0)))  # type: ignore[arg-type]
 
 
@@ -78,13 +82,13 @@ def bounding_sphere(around: ArrayLike | Shape) -> Fit:
 
     >>> from linkwork import shapes
     >>> fit = shapes.bounding_sphere(shapes.Box((2.0, 2.0, 1.0)))
-    >>> fit.shape, round(fit.excess, 6)  # from the middle of a large side to the sphere
+    >>> fit.shape, round(fit.overestimate, 6)  # from the middle of a large side to the sphere
     (Sphere(radius=1.5), 1.0)
     """
     points, radius, slack = _around(around, "bounding_sphere")
     center, size = smallest_ball(points)
-    if slack > 0.0 and isinstance(around, Shape) and around.bound is not None:
-        center, size = np.array([*around.bound[0]]), around.bound[1] - radius
+    if slack > 0.0 and isinstance(around, Shape) and around.bounding_sphere is not None:
+        center, size = np.array([*around.bounding_sphere[0]]), around.bounding_sphere[1] - radius
     beyond = _signed_distances(center[None], points)
     return _fit(Sphere(_sound(size + radius, "bounding_sphere")), np.eye(3), center, size + slack + beyond)
 
@@ -238,7 +242,7 @@ def _sound(size: float, caller: str) -> float:
 
 def _fit(shape: Shape, turn: np.ndarray, center: np.ndarray, excess: float) -> Fit:
     pose = Pose(Rotation(*(Vec3.of(row) for row in turn.tolist())), Vec3.of(center.tolist()))
-    return Fit(shape, pose, excess=max(float(excess), 0.0))
+    return Fit(shape, pose, overestimate=max(float(excess), 0.0))
 
 
 # -- capsules

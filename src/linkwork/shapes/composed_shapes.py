@@ -33,7 +33,7 @@ class Compound(MasslessShape):
 
     >>> from linkwork import shapes
     >>> dumbbell = shapes.Compound([shapes.Sphere(0.1).at((0, 0, -0.3)), shapes.Sphere(0.1).at((0, 0, 0.3))])
-    >>> len(dumbbell.parts), dumbbell.reach
+    >>> len(dumbbell.parts), dumbbell.origin_radius
     (2, 0.4)
     """
 
@@ -55,8 +55,8 @@ class Compound(MasslessShape):
         object.__setattr__(self, "parts", tuple(parts))
 
     @property
-    def reach(self) -> float | None:
-        reaches = [part.shape.reach for part in self.parts]
+    def origin_radius(self) -> float | None:
+        reaches = [part.shape.origin_radius for part in self.parts]
         if any(reach is None for reach in reaches):
             return None
         places = [np.linalg.norm([*part.origin.translation]) for part in self.parts]
@@ -97,8 +97,8 @@ class Rounded(Shape):
         object.__setattr__(self, "radius", sizes("rounded", "radius", self.radius, zero=True))
 
     @property
-    def reach(self) -> float | None:
-        return None if self.shape.reach is None else self.shape.reach + self.radius
+    def origin_radius(self) -> float | None:
+        return None if self.shape.origin_radius is None else self.shape.origin_radius + self.radius
 
     @property
     def volume(self) -> float | None:
@@ -110,13 +110,13 @@ class Rounded(Shape):
         found = self._grown(0.0)
         return Vec3.zero() if found is None else Vec3.of(found.center.tolist())
 
-    def gyration(self) -> Symmetric3 | None:
+    def unit_inertia(self) -> Symmetric3 | None:
         found = self._grown(0.0)
-        return None if found is None else found.gyration()
+        return None if found is None else found.unit_inertia()
 
     @property
-    def bound(self) -> tuple[Vec3, float] | None:
-        found = self.shape.bound
+    def bounding_sphere(self) -> tuple[Vec3, float] | None:
+        found = self.shape.bounding_sphere
         return None if found is None else (found[0], found[1] + self.radius)
 
     def _support(self, units: np.ndarray) -> np.ndarray:

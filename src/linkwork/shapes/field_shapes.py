@@ -126,7 +126,7 @@ class DistanceField(Sampled):
         return 0.5 * float(np.linalg.norm(self.spacing))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         ends = ends_of_grid(self.spacing, self.origin, self.values.shape)
         return float(np.linalg.norm(ends))
 
@@ -146,7 +146,7 @@ class HeightField(Sampled):
 
     >>> from linkwork import shapes
     >>> ground = shapes.HeightField([[0.0, 0.0], [0.1, 0.1]], 0.5)
-    >>> ground.origin, round(ground.reach, 4)
+    >>> ground.origin, round(ground.origin_radius, 4)
     ((-0.25, -0.25), 0.3674)
     """
 
@@ -162,7 +162,7 @@ class HeightField(Sampled):
             object.__setattr__(self, name, value)
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         """Of the surface: the ground below it has no end."""
         ends = ends_of_grid(self.spacing, self.origin, self.heights.shape)
         return float(np.linalg.norm([*ends, np.abs(self.heights).max()]))
@@ -176,7 +176,7 @@ class PointCloud(Sampled):
     Raises ValueError for a cloud without points, numbers that are not finite and a radius below zero.
 
     >>> from linkwork import shapes
-    >>> shapes.PointCloud([[0.0, 3.0, 4.0]], 0.01).reach
+    >>> shapes.PointCloud([[0.0, 3.0, 4.0]], 0.01).origin_radius
     5.01
     """
 
@@ -195,5 +195,5 @@ class PointCloud(Sampled):
         object.__setattr__(self, "radius", float(radius))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return float(np.linalg.norm(self.points, axis=1).max()) + self.radius

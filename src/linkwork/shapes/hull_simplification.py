@@ -31,7 +31,7 @@ _WAYS[:, :2] *= np.sqrt(1.0 - _HEIGHTS * _HEIGHTS)[:, None]  # of length 1, alon
 _TRIPLES = {n: np.array(list(itertools.combinations(range(n), 3)), int).reshape(-1, 3) for n in range(3, 25)}
 
 
-def outer_vertices(points: np.ndarray, triangles: np.ndarray, at_most: int) -> np.ndarray:
+def outer_vertices(points: np.ndarray, triangles: np.ndarray, max_vertices: int) -> np.ndarray:
     """At most so many vertices, whose hull holds all points (n, 3), the corners of a hull of these triangles."""
     middle = points.mean(axis=0)
     _, _, axes = np.linalg.svd(points - middle, full_matrices=False)
@@ -44,7 +44,7 @@ def outer_vertices(points: np.ndarray, triangles: np.ndarray, at_most: int) -> n
         some = inner[np.unique(np.argmax(_WAYS @ inner.T, axis=1))]
         triangles = hull_triangles(some)
     surface = _Surface(some, triangles)
-    surface.shrink(at_most)
+    surface.shrink(max_vertices)
     best, surface.inner = surface.corners(), inner
     for _ in range(_PASSES):
         best = _hull_of(best, surface.inner)
@@ -112,7 +112,7 @@ class _Surface:
     def corners(self) -> np.ndarray:
         return np.array(list(self.at.values()))
 
-    def shrink(self, at_most: int) -> None:
+    def shrink(self, max_vertices: int) -> None:
         """Edges become points until so many vertices are left, or no edge can."""
         waiting: list[tuple[float, int, int, int]] = []
         found: dict[tuple[int, int], tuple[int, np.ndarray]] = {}  # of edges that wait: which look it was, the point
@@ -129,7 +129,7 @@ class _Surface:
             for v in self.after[u]:
                 if u < v:
                     look(u, v)
-        while len(self.at) > at_most and waiting:
+        while len(self.at) > max_vertices and waiting:
             cost, when, u, v = heapq.heappop(waiting)
             if u not in self.at or v not in self.at or found[u, v][0] != when:
                 continue

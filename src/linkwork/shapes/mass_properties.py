@@ -28,7 +28,7 @@ class Moments:
         J = np.array([[*gyration.x], [*gyration.y], [*gyration.z]])
         return Moments(volume, np.array([*center]), 0.5 * np.trace(J) * np.eye(3) - J)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         """The rotational inertia of 1 kg, tr(Σ) 1 − Σ."""
         J = np.trace(self.second) * np.eye(3) - self.second
         return Symmetric3(*(float(J[i, j]) for i in range(3) for j in range(i, 3)))

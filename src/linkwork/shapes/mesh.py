@@ -31,5 +31,5 @@ class Mesh(MasslessShape):
         object.__setattr__(self, "scale", tuple(scale.tolist()))
 
     @property
-    def reach(self) -> None:
+    def origin_radius(self) -> None:
         return None

@@ -50,19 +50,19 @@ class LoadedMesh:
         odd = f", {'; '.join(self.issues)}" if self.issues else ""
         return f"<LoadedMesh {self.file.name!r}: {len(self.vertices)} vertices{odd}>"
 
-    def convex_hull(self, at_most: int | None = None) -> Polytope:
+    def convex_hull(self, max_vertices: int | None = None) -> Polytope:
         """Its convex hull, or an outer hull of so many vertices; see `convex_hull`.
 
         Raises ValueError, with the file's name, where it is flat.
         """
         try:
-            return convex_hull(self.vertices, at_most)
+            return convex_hull(self.vertices, max_vertices)
         except ValueError as error:
             raise ValueError(f"{self.file}: {error}") from None
 
-    def convex_pieces(self, at_most: int | None = None, *, concavity: float = 0.05) -> tuple[Polytope, ...]:
+    def convex_pieces(self, max_vertices: int | None = None, *, concavity: float = 0.05) -> tuple[Polytope, ...]:
         """Convex pieces that together make up the mesh, nearly: a hollow is kept where it is deeper than ``concavity``,
-        a fraction of the mesh's size from 0.01 to 1.  With ``at_most``, outer hulls of so many vertices each.
+        a fraction of the mesh's size from 0.01 to 1.  With ``max_vertices``, outer hulls of so many vertices each.
 
         By CoACD, the `decompose` extra [Wei, Liu, Ling and Su, Approximate convex decomposition for 3D meshes with
         collision-aware concavity and tree search, 2022].  Pieces follow the mesh to within its concavity, and are not
@@ -76,10 +76,10 @@ class LoadedMesh:
         pieces = []
         for points, _ in found:
             try:
-                pieces.append(convex_hull(np.asarray(points, dtype=float), at_most))
+                pieces.append(convex_hull(np.asarray(points, dtype=float), max_vertices))
             except ValueError:  # a piece without volume
                 continue
-        return tuple(pieces) or (self.convex_hull(at_most),)
+        return tuple(pieces) or (self.convex_hull(max_vertices),)
 
 
 def load_mesh(

@@ -30,10 +30,10 @@ class Polytope(Shape):
     """The convex hull of points (n, 3) [m], where they stand: the origin need not lie in it.
 
     ``vertices`` are its corners, in the order given, and ``triangles`` its sides, by indices of three corners each,
-    counterclockwise from outside; sides of more corners are several triangles.  ``excess`` says of one that stands for
-    something else how far its farthest point is from that [m], at most; see `convex_hull`.  Raises ValueError for fewer
-    than four points, for points in one plane (their thickness less than 1e-10 of their extent), and for what are no
-    finite numbers.
+    counterclockwise from outside; sides of more corners are several triangles.  ``overestimate`` says of one that
+    stands for something else how far its farthest point is from that [m], at most; see `convex_hull`.  Raises
+    ValueError for fewer than four points, for points in one plane (their thickness less than 1e-10 of their extent),
+    and for what are no finite numbers.
 
     >>> from linkwork import shapes
     >>> corner = shapes.Polytope([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.1, 0.1)])
@@ -42,7 +42,7 @@ class Polytope(Shape):
     """
 
     vertices: tuple[tuple[float, float, float], ...]
-    excess: float = field(default=0.0, compare=False)
+    overestimate: float = field(default=0.0, compare=False)
     triangles: tuple[tuple[int, int, int], ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Polytope(Shape):
         return found[:, :3], found[:, 3]
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return float(np.linalg.norm(np.array(self.vertices), axis=1).max())
 
     @property
@@ -96,11 +96,11 @@ class Polytope(Shape):
     def center(self) -> Vec3:
         return Vec3.of(self._moments().center.tolist())
 
-    def gyration(self) -> Symmetric3:
-        return self._moments().gyration()
+    def unit_inertia(self) -> Symmetric3:
+        return self._moments().unit_inertia()
 
     @property
-    def bound(self) -> tuple[Vec3, float]:
+    def bounding_sphere(self) -> tuple[Vec3, float]:
         center, radius = smallest_ball(np.array(self.vertices))
         return Vec3.of(center.tolist()), radius
 

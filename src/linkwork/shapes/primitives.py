@@ -40,14 +40,14 @@ class Box(Shape):
         object.__setattr__(self, "size", sizes("box", "size", self.size, 3))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return 0.5 * math.hypot(*self.size)
 
     @property
     def volume(self) -> float:
         return math.prod(self.size)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         x, y, z = (a * a / 12.0 for a in self.size)
         return Symmetric3.diagonal(y + z, x + z, x + y)
 
@@ -76,14 +76,14 @@ class Capsule(Shape):
         object.__setattr__(self, "length", sizes("capsule", "length", self.length, zero=True))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return self.radius + 0.5 * self.length
 
     @property
     def volume(self) -> float:
         return math.pi * self.radius * self.radius * (self.length + 4.0 / 3.0 * self.radius)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         # Of the cylinder, and of both half spheres, whose centres of mass lie 3/8 r beyond their flat sides.
         r, l = self.radius, self.length
         tube = l / (l + 4.0 / 3.0 * r)
@@ -99,7 +99,7 @@ class Capsule(Shape):
 
     def _grown(self, radius: float) -> Moments:
         whole = Capsule(self.radius + radius, self.length)
-        return Moments.of(whole.volume, whole.center, whole.gyration())
+        return Moments.of(whole.volume, whole.center, whole.unit_inertia())
 
 
 @public
@@ -118,7 +118,7 @@ class Cone(Shape):
         object.__setattr__(self, "length", sizes("cone", "length", self.length))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return math.hypot(self.radius, 0.5 * self.length)
 
     @property
@@ -129,13 +129,13 @@ class Cone(Shape):
     def center(self) -> Vec3:
         return Vec3(0.0, 0.0, -0.25 * self.length)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         square = self.radius * self.radius
         across = 0.15 * square + 0.0375 * self.length * self.length
         return Symmetric3.diagonal(across, across, 0.3 * square)
 
     @property
-    def bound(self) -> tuple[Vec3, float]:
+    def bounding_sphere(self) -> tuple[Vec3, float]:
         r, l = self.radius, self.length
         if r >= l:  # the base's circle is the sphere's
             return Vec3(0.0, 0.0, -0.5 * l), r
@@ -170,14 +170,14 @@ class Cylinder(Shape):
         object.__setattr__(self, "length", sizes("cylinder", "length", self.length))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return math.hypot(self.radius, 0.5 * self.length)
 
     @property
     def volume(self) -> float:
         return math.pi * self.radius * self.radius * self.length
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         square = self.radius * self.radius
         across = 0.25 * square + self.length * self.length / 12.0
         return Symmetric3.diagonal(across, across, 0.5 * square)
@@ -213,19 +213,19 @@ class Ellipsoid(Shape):
         object.__setattr__(self, "radii", sizes("ellipsoid", "radii", self.radii, 3))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return max(self.radii)
 
     @property
     def volume(self) -> float:
         return 4.0 / 3.0 * math.pi * math.prod(self.radii)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         x, y, z = (0.2 * a * a for a in self.radii)
         return Symmetric3.diagonal(y + z, x + z, x + y)
 
     def _support(self, units: np.ndarray) -> np.ndarray:
-        unit = np.array(self.radii) / self.reach  # so that nothing underflows
+        unit = np.array(self.radii) / self.origin_radius  # so that nothing underflows
         image = units * unit
         return np.asarray(self.radii * image / np.sqrt((image * image).sum(axis=-1, keepdims=True)))
 
@@ -238,7 +238,7 @@ class HalfSpace(MasslessShape):
     """All that lies below z = 0 of its frame: a floor.  It has no volume, no reach and no farthest points."""
 
     @property
-    def reach(self) -> None:
+    def origin_radius(self) -> None:
         return None
 
 
@@ -253,14 +253,14 @@ class Sphere(Shape):
         object.__setattr__(self, "radius", sizes("sphere", "radius", self.radius))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return self.radius
 
     @property
     def volume(self) -> float:
         return 4.0 / 3.0 * math.pi * self.radius * self.radius * self.radius
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         moment = 0.4 * self.radius * self.radius
         return Symmetric3.diagonal(moment, moment, moment)
 
@@ -269,4 +269,4 @@ class Sphere(Shape):
 
     def _grown(self, radius: float) -> Moments:
         whole = Sphere(self.radius + radius)
-        return Moments.of(whole.volume, whole.center, whole.gyration())
+        return Moments.of(whole.volume, whole.center, whole.unit_inertia())

@@ -28,7 +28,7 @@ class Shape(ABC):
 
     @property
     @abstractmethod
-    def reach(self) -> float | None:
+    def origin_radius(self) -> float | None:
         """The radius [m] of the sphere about its origin that it fits into, or None where that is not known."""
 
     @property
@@ -42,13 +42,13 @@ class Shape(ABC):
         return Vec3.zero()
 
     @abstractmethod
-    def gyration(self) -> Symmetric3 | None:
+    def unit_inertia(self) -> Symmetric3 | None:
         """The rotational inertia about its centre, of a uniform body of 1 kg [m²]; None if not known."""
 
     @property
-    def bound(self) -> tuple[Vec3, float] | None:
+    def bounding_sphere(self) -> tuple[Vec3, float] | None:
         """Centre and radius [m] of a sphere that it fits into, the smallest one unless it says otherwise; or None."""
-        return None if self.reach is None else (Vec3.zero(), self.reach)
+        return None if self.origin_radius is None else (Vec3.zero(), self.origin_radius)
 
     def support(self, directions: ArrayLike) -> np.ndarray:
         """For each direction (..., 3), of any length, a point of the shape that is farthest along it (..., 3) [m].
@@ -97,7 +97,7 @@ class MasslessShape(Shape):
     def volume(self) -> None:
         return None
 
-    def gyration(self) -> None:
+    def unit_inertia(self) -> None:
         return None
 
 

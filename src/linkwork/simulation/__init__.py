@@ -4,16 +4,17 @@ from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, C
 from linkwork.simulation.contacts.contact_materials import ContactMaterial
 from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
 from linkwork.simulation.control_output import ControlOutput
-from linkwork.simulation.events import Event, Occurrence
+from linkwork.simulation.events import Event, EventRecord
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.result import Simulation
-from linkwork.simulation.sensors.frame_sensors import InertialSensor, RangeSensor, TouchSensor
+from linkwork.simulation.sensors.frame_sensors import IMU, RangeSensor, TouchSensor
 from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
-from linkwork.simulation.sensors.sensor import SensedState, Sensor
-from linkwork.simulation.servo_actuators import Servos
+from linkwork.simulation.sensors.sensor import Sensor, SensorInput
+from linkwork.simulation.servo_actuators import ServoActuators
 from linkwork.simulation.simulator_state import SimulatorState
 
 __all__ = [
+    "IMU",
     "ContactGround",
     "ContactMaterial",
     "ContactPair",
@@ -22,14 +23,13 @@ __all__ = [
     "ControlOutput",
     "Encoder",
     "Event",
+    "EventRecord",
     "ForceTorqueSensor",
-    "InertialSensor",
     "JointStops",
-    "Occurrence",
     "RangeSensor",
-    "SensedState",
     "Sensor",
-    "Servos",
+    "SensorInput",
+    "ServoActuators",
     "Simulation",
     "SimulatorState",
     "TouchSensor",

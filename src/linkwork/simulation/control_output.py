@@ -17,7 +17,7 @@ from linkwork.expr.control import cond
 from linkwork.expr.scalar.functions import lt
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.model.body import WORLD
-from linkwork.simulation.servo_actuators import ServoForces, Servos
+from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
 
 __all__ = [
     "ControlOutput",
@@ -38,8 +38,8 @@ Wrenches = tuple[tuple[str, str, Scalars], ...]  # (frame, expressed_in, (moment
 class ControlOutput:
     """What a controller may return: joint forces or servos, and external wrenches that act over the step.
 
-    ``tau`` (nv) are joint forces [N·m, N], or `Servos`.  ``wrenches`` are (moment; force) (6,) [N·m, N] by the frame
-    that they act on, at its origin, in the axes of ``expressed_in``: a frame for all, or one for each.
+    ``tau`` (nv) are joint forces [N·m, N], or `ServoActuators`.  ``wrenches`` are (moment; force) (6,) [N·m, N] by the
+    frame that they act on, at its origin, in the axes of ``expressed_in``: a frame for all, or one for each.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ControlOutput
@@ -128,14 +128,14 @@ class OutputForm:
             parts = {}
             for name, size in sizes.items():
                 parts[name], every = array(every[:size]), every[size:]
-            tau = Servos(**parts)
+            tau = ServoActuators(**parts)
         return ControlOutput(tau, wrenches or None, dict(self.wrenches) or "world")
 
 
 def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
     """The numbers of a command, whether they are of servos, and its wrenches."""
     tau, wrenches = split_command(robot, command)
-    servos = isinstance(tau, Servos)
+    servos = isinstance(tau, ServoActuators)
     if servos:
         forces = tau.of(robot)
         numbers = [x for f in fields(ServoForces) for x in getattr(forces, f.name)]

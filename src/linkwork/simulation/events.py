@@ -14,7 +14,7 @@ from linkwork.expr.arrays.pytree import taken_apart
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.simulation.algorithms import WatchedFunction
 
-__all__ = ["SLOTS", "Event", "EventSlots", "Occurrence", "checked_events", "no_slots", "occurrences", "watched"]
+__all__ = ["SLOTS", "Event", "EventRecord", "EventSlots", "checked_events", "no_slots", "occurrences", "watched"]
 
 SLOTS = 8  # events from one record to the next
 
@@ -34,7 +34,7 @@ class Event:
     >>> landed = lw.simulation.Event("landed", lambda t, q, v: q[6] - 0.1, direction=-1, stop=True)
     >>> high = ball.neutral()
     >>> high[6] = 0.1 + 0.5 * 9.81 * 0.3**2
-    >>> found = ball.simulate(high, duration=1.0, step=0.01, method="rk4", events=[landed])
+    >>> found = ball.simulate(high, duration=1.0, dt=0.01, method="rk4", events=[landed])
     >>> found.reasons(), round(found.events[0].time, 9)
     (["ended by the event 'landed' at 0.3 s"], 0.3)
 
@@ -58,7 +58,7 @@ class Event:
         object.__setattr__(self, "stop", boolean(f"Event {self.name!r}", "stop", self.stop))
 
 
-class Occurrence(NamedTuple):
+class EventRecord(NamedTuple):
     """An event that happened: in which environment, when [s], at which q (nq,) and v (nv,), and where it went on from.
 
     ``next_q`` and ``next_v`` are q and v where the event has no jump.
@@ -137,7 +137,7 @@ def _jump(robot: Any, event: Event) -> Callable[..., Any]:
     return jump
 
 
-def occurrences(robot: Any, events: tuple[Event, ...], table: np.ndarray, count: np.ndarray) -> list[Occurrence]:
+def occurrences(robot: Any, events: tuple[Event, ...], table: np.ndarray, count: np.ndarray) -> list[EventRecord]:
     """All of them, by environment and time, of tables (..., records, SLOTS, ·) and counts (..., records)."""
     held = np.arange(SLOTS) < count[..., None]
     nq, nv = robot.nq, robot.nv
@@ -147,5 +147,5 @@ def occurrences(robot: Any, events: tuple[Event, ...], table: np.ndarray, count:
         q, v, next_q, next_v = np.split(np.array(numbers), np.cumsum([nq, nv, nq]))
         for k, event in enumerate(events):
             if int(bits) >> k & 1:
-                found.append(Occurrence(event.name, tuple(map(int, place[:-2])), float(time), q, v, next_q, next_v))
+                found.append(EventRecord(event.name, tuple(map(int, place[:-2])), float(time), q, v, next_q, next_v))
     return found

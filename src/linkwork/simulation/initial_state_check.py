@@ -44,7 +44,11 @@ def check_start(
     given = {"parameters": dict(parameters)} if parameters else {}
     found = kernel(q=q, v=v, **given)
     constraints, length = robot.tree.constraints, characteristic_length(robot.tree)
-    rows = [(name, unit, c.holonomic) for c in constraints for name, unit in zip(c.row_names, c.row_units, strict=True)]
+    rows = [
+        (name, unit, c.holonomic)
+        for c in constraints
+        for name, unit in zip(c.component_names, c.row_units, strict=True)
+    ]
     bounds = [_OPEN * (length if unit == "m" else 1.0) for _, unit, holonomic in rows if holonomic]
     _refuse(caller, "q", found.error, np.array(bounds), [x[:2] for x in rows if x[2]])
     least = np.array([_FORBIDDEN * (length if unit == "m" else 1.0) for _, unit, _ in rows])

@@ -60,7 +60,8 @@ class JointStops:
     >>> import linkwork as lw
     >>> from linkwork.simulation import JointStops
     >>> arm = lw.load("arm7")
-    >>> fallen = arm.simulate(arm.neutral() + 0.1, duration=1.0, limits=JointStops(time=0.01), every=10)
+    >>> fallen = arm.simulate(arm.neutral() + 0.1, duration=1.0, joint_limit_mode=JointStops(time=0.01),
+    record_every=10)
     >>> bool((fallen.q < arm.upper + 0.1).all())
     True
 
@@ -176,10 +177,10 @@ def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars
     if not constraints:
         return []
     at = array(list(q))
-    timed = {"time": t} if any(one.timed for one in constraints) else {}
+    timed = {"time": t} if any(one.time_dependent for one in constraints) else {}
     errors = iter(list(moving.constraint_error(at, **timed)))
     rows, drifts = moving.constraint_jacobian(at, **timed), list(moving.constraint_drift(at, **timed))
-    kinds = [one.holonomic for one in constraints for _ in one.row_names]
+    kinds = [one.holonomic for one in constraints for _ in one.component_names]
     bends = list(moving.constraint_bias(at, array(list(v)), **timed))
     drifts = [s + 0.5 * h * x if has else s for s, x, has in zip(drifts, bends, kinds, strict=True)]
     found = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]

@@ -26,17 +26,17 @@ class SimulationMethods(RobotBase):
         *,
         controller: Callable[..., Any] | None = None,
         duration: float,
-        step: float = 1e-3,
+        dt: float = 1e-3,
         method: str = "semi_implicit_euler",
         passive: bool | str = True,
         record: Iterable[Any] | Mapping[str, Any] = (),
-        every: int = 1,
-        inputs: Mapping[str, Any] | None = None,
-        signals: Mapping[str, Any] | None = None,
+        record_every: int = 1,
+        constants: Mapping[str, Any] | None = None,
+        time_inputs: Mapping[str, Any] | None = None,
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
         contact_model: str = "convex",
-        limits: str | JointStops | None = None,
+        joint_limit_mode: str | JointStops | None = None,
         events: Event | Iterable[Event] = (),
         sensors: Mapping[str, Any] | None = None,
         seed: Any = 0,
@@ -55,12 +55,12 @@ class SimulationMethods(RobotBase):
         holds them; it is traced, as functions that `linkwork.compile` takes are, and once: what it reads besides its
         arguments is fixed then.  One with an attribute ``start``
         carries numbers on, nested as they like: it is called as ``controller(t, q, v, z, **more)`` and gives τ and the
-        next z.  ``more`` are ``inputs``, arrays by name, and a row of each of the ``signals``, which have one for each
-        step; a `linkwork.motion.Trajectory` there comes as ``<name>_q``, ``<name>_v``, ``<name>_a``.  An input that
-        begins with the batch's shape has an entry for each environment, unless a controller of `linkwork.control` takes
-        it whole; one of n numbers beside n environments and n joints is refused, since it may be either.  Signals are
-        (steps, ...), or (*batch, steps, ...) of each environment, which is meant where a shape may be read as both,
-        unless a controller of `linkwork.control` takes the other.
+        next z.  ``more`` are ``constants``, arrays by name, and a row of each of the ``time_inputs``, which have one
+        for each step; a `linkwork.motion.Trajectory` there comes as ``<name>_q``, ``<name>_v``, ``<name>_a``.  An
+        input that begins with the batch's shape has an entry for each environment, unless a controller of
+        `linkwork.control` takes it whole; one of n numbers beside n environments and n joints is refused, since it may
+        be either.  Signals are (steps, ...), or (*batch, steps, ...) of each environment, which is meant where a shape
+        may be read as both, unless a controller of `linkwork.control` takes the other.
         ``control_every`` evaluates the controller every so many steps and holds its command in between, as a sampled
         controller does.
 
@@ -95,20 +95,20 @@ class SimulationMethods(RobotBase):
         [m], negative inside, "contact_slip" (points,) [m/s], how fast what touches slides, and "contact_residual", what
         is left of the convex function's slope, 1 being too much.  `Simulation.contact_names` says which are which.
 
-        ``limits`` says what those of joints do: "held", within each step of the default method, as rigidly as it can
-        tell; "soft", or `linkwork.simulation.JointStops`, springs and dampers, by any method; "ignored".  If it is left
-        out they are held where a step has convex contacts, servos or sticking friction; else nothing holds them, and a
-        joint that passed one is told of by a SimulationWarning.
+        ``joint_limit_mode`` says what those of joints do: "held", within each step of the default method, as rigidly
+        as it can tell; "soft", or `linkwork.simulation.JointStops`, springs and dampers, by any method; "ignored".  If
+        it is left out they are held where a step has convex contacts, servos or sticking friction; else nothing holds
+        them, and a joint that passed one is told of by a SimulationWarning.
 
         ``events`` are `linkwork.simulation.Event`: where a function of time and state passes zero, found within the
         step by the method itself; one may end an environment, or let its motion go on from another state.
 
-        ``sensors`` are those of `linkwork.simulation` by name, such as `InertialSensor`: their readings of the state
+        ``sensors`` are those of `linkwork.simulation` by name, such as `IMU`: their readings of the state
         that a step begins with come to the controller by that name, and are recorded.  Noise depends on ``seed``, a
         whole number to which the environment's is added, or one for each environment (...).
 
         With ``passive`` springs, damping, dry friction and armature of the joints act; with "coulomb" dry friction
-        sticks, and is otherwise smooth.  Every so many steps (``every``)
+        sticks, and is otherwise smooth.  Every so many steps (``record_every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
         ``"constraint_forces"``, ``"joint_wrenches"`` and ``"loop_joint_wrenches"`` are reactions under the forces
@@ -129,7 +129,7 @@ class SimulationMethods(RobotBase):
         >>> def controller(t, q, v, target):
         ...     return robot.inverse_dynamics(q, v, 100.0 * (target - q) - 20.0 * v, passive=True)
         >>> start = 0.5 * (robot.lower + robot.upper)
-        >>> found = robot.simulate(start, controller=controller, duration=3.0, inputs={"target": start + 0.3})
+        >>> found = robot.simulate(start, controller=controller, duration=3.0, constants={"target": start + 0.3})
         >>> bool(abs(found.q[-1] - start - 0.3).max() < 0.02), found
         (True, <Simulation of 'arm7': 3 s in 3001 records>)
         """
@@ -139,17 +139,17 @@ class SimulationMethods(RobotBase):
             v,
             controller=controller,
             duration=duration,
-            step=step,
+            dt=dt,
             method=method,
             passive=passive,
             record=record,
-            every=every,
-            inputs=inputs,
-            signals=signals,
+            record_every=record_every,
+            constants=constants,
+            time_inputs=time_inputs,
             parameters=parameters,
             contacts=contacts,
             contact_model=contact_model,
-            limits=limits,
+            joint_limit_mode=joint_limit_mode,
             events=events,
             sensors=sensors,
             seed=seed,

@@ -49,7 +49,7 @@ class RecordedReaction:
     def __call__(self, setup: Any, moving: Any, contacts: Any, t: Any, state: Any) -> Any:
         q, v, tau = (array(list(x)) for x in (state.q, state.v, state.tau))
         passive = bool(setup.passive)
-        timed = {"time": t} if any(one.timed for one in moving.constraints) else {}
+        timed = {"time": t} if any(one.time_dependent for one in moving.constraints) else {}
         acting = list(state.wrenches)
         if contacts is not None:
             forces = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else state.forces

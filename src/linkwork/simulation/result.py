@@ -22,7 +22,7 @@ from linkwork._util.npz_archive import (
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
-from linkwork.simulation.events import SLOTS, Occurrence
+from linkwork.simulation.events import SLOTS, EventRecord
 from linkwork.simulation.rollout.dense_output import DenseOutput, trajectory_through
 from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
 
@@ -75,7 +75,7 @@ class Simulation:
     stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state,
     3 for an event that ends it, 4 for events that pile up, 5 for a step whose equations were not solved, 6 + k for
     event k whose guard is NaN.  A stopped environment keeps its last state.  ``events`` are
-    `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names`` are of the points in records of
+    `linkwork.simulation.EventRecord`, by environment and time.  ``contact_names`` are of the points in records of
     contacts, and ``parameters`` those that the robot and its contacts had instead of their own, by name, if there are
     any.
     """
@@ -107,7 +107,7 @@ class Simulation:
         stopped_at: Any,
         z: Any,
         contact_names: tuple[str, ...] = (),
-        events: Sequence[Occurrence] = (),
+        events: Sequence[EventRecord] = (),
         own: DenseOutput | None = None,
         parameters: Mapping[str, Any] | None = None,
         watched: Sequence[str] = (),
@@ -200,11 +200,11 @@ class Simulation:
 
         return plot_simulation(self, self._place("plot", environment), axes)
 
-    def strip(self, *environment: int, count: int = 6, axes: Any = None) -> Any:
+    def strip(self, *environment: int, num_frames: int = 6, axes: Any = None) -> Any:
         """The robot in space at so many times from start to end, side by side, drawn with matplotlib; the axes."""
         from linkwork.simulation.plots import strip_of
 
-        return strip_of(self, self._place("strip", environment), count, axes)
+        return strip_of(self, self._place("strip", environment), num_frames, axes)
 
     def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
         """The robot moving in space, ``speed`` times as quick as it was, as matplotlib's animation.
@@ -290,7 +290,7 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
     )
 
 
-def _read_events(reader: ArchiveReader, robot: Any, lead: tuple[int, ...]) -> list[Occurrence]:
+def _read_events(reader: ArchiveReader, robot: Any, lead: tuple[int, ...]) -> list[EventRecord]:
     """What happened, in the environments of leading axes."""
     names = reader.texts("events")
     n, places = len(names), reader.said["environments"]
@@ -304,6 +304,6 @@ def _read_events(reader: ArchiveReader, robot: Any, lead: tuple[int, ...]) -> li
     sizes = {"time": (), "q": (robot.nq,), "v": (robot.nv,), "next_q": (robot.nq,), "next_v": (robot.nv,)}
     rows = [reader.array(f"events.{name}", (n, *sizes[name]) if n else None, finite=False) for name in _EVENT]
     return [
-        Occurrence(name, tuple(place), float(time), *states)
+        EventRecord(name, tuple(place), float(time), *states)
         for name, place, time, *states in zip(names, places, *rows, strict=True)
     ]

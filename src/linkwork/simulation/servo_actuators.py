@@ -15,7 +15,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import lt, where
 
-__all__ = ["ServoForces", "Servos"]
+__all__ = ["ServoActuators", "ServoForces"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ServoForces:
 
 @public_constructor
 @dataclass(frozen=True, eq=False)
-class Servos:
+class ServoActuators:
     """What a controller may give in the place of joint forces: servos on joints, whose forces have limits.
 
         τ = f + K (q* ⊖ q) + D (v* − v),     |τ| ≤ limit,
@@ -54,9 +54,9 @@ class Servos:
     >>> from linkwork.simulation import Servos
     >>> robot = lw.load("arm7")
     >>> def controller(t, q, v, target):
-    ...     return Servos(target, stiffness=1e5, damping=1e3, limit=robot.effort_limits)
+    ...     return ServoActuators(target, stiffness=1e5, damping=1e3, limit=robot.effort_limits)
     >>> q = 0.5 * (robot.lower + robot.upper)
-    >>> found = robot.simulate(q, controller=controller, duration=0.8, inputs={"target": q + 0.3})
+    >>> found = robot.simulate(q, controller=controller, duration=0.8, constants={"target": q + 0.3})
     >>> bool(np.abs(found.q[-1] - q - 0.3).max() < 1e-2)
     True
 

@@ -64,17 +64,17 @@ def simulated(
     *,
     controller: Any,
     duration: Any,
-    step: Any,
+    dt: Any,
     method: str,
     passive: bool | str,
     record: Any,
-    every: int,
-    inputs: Mapping[str, Any] | None,
-    signals: Mapping[str, Any] | None,
+    record_every: int,
+    constants: Mapping[str, Any] | None,
+    time_inputs: Mapping[str, Any] | None,
     parameters: Mapping[str, Any] | None,
     contacts: Any,
     contact_model: str,
-    limits: Any,
+    joint_limit_mode: Any,
     events: Any,
     sensors: Any,
     seed: Any,
@@ -85,16 +85,17 @@ def simulated(
     progress: bool,
 ) -> Simulation:
     """See `Robot.simulate`."""
-    h = finite_number("simulate: step", step)
+    h = finite_number("simulate: step", dt)
     if not h > 0.0:
-        raise ValueError(f"simulate: step: expected a time above 0 [s], got {step!r}")
+        raise ValueError(f"simulate: dt: expected a time above 0 [s], got {dt!r}")
     control_every = integer("simulate", "control_every", control_every, least=1, what="a number of steps")
     check_step("simulate", controller, h * control_every)
     steps = whole_steps(finite_number("simulate: duration", duration), h)
-    every = integer("simulate", "every", every, least=1, what="a number of steps")
-    if steps % every:
+    record_every = integer("simulate", "record_every", record_every, least=1, what="a number of steps")
+    if steps % record_every:
         raise ValueError(
-            f"simulate: every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of {every}"
+            f"simulate: record_every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of "
+            f"{record_every}"
         )
     if segments is not None:
         segments = integer("simulate", "segments", segments, least=1, what="None or a whole number")
@@ -103,13 +104,13 @@ def simulated(
     touching = ContactSet.of(contacts, contact_model)
     sizes, varied = given_parameters(robot, parameters or {}, touching)
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
-    constant = given_numbers("inputs", inputs or {})
-    rows, axes = given_signals(signals or {}, steps, h, leading, robot, controller)
+    constant = given_numbers("constants", constants or {})
+    rows, axes = given_signals(time_inputs or {}, steps, h, leading, robot, controller)
     if controller is None and (constant or rows):
-        argument = "inputs" if constant else "signals"
+        argument = "constants" if constant else "time_inputs"
         given = ", ".join(constant or rows)
         raise ValueError(f"simulate: {argument}: expected a controller that takes {given}, got none; pass controller=")
-    refuse_too_many(steps // every + 1, leading, robot)
+    refuse_too_many(steps // record_every + 1, leading, robot)
     pushes = given_wrenches(robot, wrenches, expressed_in, steps, leading, {*constant, *rows})
     for name in [name for name in constant if name in rows]:
         raise ValueError(f"simulate: {name!r} is an input and a signal: one name is one thing")
@@ -122,8 +123,8 @@ def simulated(
         "rk4" if solver else method,  # whose accelerations are those of a state
         passive,
         controller,
-        records_of(robot, record) + _own_record(method, every),
-        every,
+        records_of(robot, record) + _own_record(method, record_every),
+        record_every,
         cores,
         tuple((name, x.shape[axes[name] + 1 :]) for name, x in rows.items()),
         tuple(sizes.items()),
@@ -131,7 +132,7 @@ def simulated(
         tuple(parameters or ()),
         checked_events(events),
         SensorSuite.of(sensors, robot, h, contacts is not None),
-        given_limits(limits),
+        given_limits(joint_limit_mode),
         pushes.names,
     )
     if control_every > 1 and controller is not None:
@@ -150,7 +151,7 @@ def simulated(
         warn_of_implicit_springs(robot, h)
     found, depths = (solved_by_scipy(run, solver, q, v), None) if solver else run.on_numbers(q, v, progress)
     warn_of_fast_turns(robot, h, found.t, found.v)
-    if limits is None:
+    if joint_limit_mode is None:
         warn_of_limits(robot, found.t, found.q)
     if overlapping is not None and depths is not None and steps:
         warn_of_depth(overlapping, robot, depths, h)
@@ -182,15 +183,15 @@ class SimulationRun:
         h: float,
         steps: int,
         leading: tuple[int, ...],
-        inputs: Mapping[str, Any],
-        signals: Mapping[str, Any],
+        constants: Mapping[str, Any],
+        time_inputs: Mapping[str, Any],
         axes: Mapping[str, int],
         parameters: Mapping[str, Any],
         seed: Any,
     ) -> None:
         self.begins = first_carried(setup, leading, seed)
         self.setup, self.h, self.steps, self.leading = setup, h, steps, leading
-        self.inputs, self.signals, self.parameters = inputs, signals, parameters
+        self.inputs, self.signals, self.parameters = constants, time_inputs, parameters
         self.axes = axes  # of signals: which one the steps are
 
     def on_symbols(self, q: Any, v: Any, segments: int | None) -> Simulation:
@@ -266,7 +267,7 @@ class SimulationRun:
             events = occurrences(setup.robot, setup.events, tables, counts)
         held_by = records.pop(_HELD, None)
         robot: Any = setup.robot
-        timed = any(constraint.timed for constraint in robot.constraints)
+        timed = any(constraint.time_dependent for constraint in robot.constraints)
         own = None
         if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
             own = DenseOutput(setup, held_by, self.parameters, self.leading)

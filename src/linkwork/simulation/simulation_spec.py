@@ -170,7 +170,7 @@ class SimulationSetup:
     def no_constraint_forces(self) -> Any:
         """Those of the robot's constraints before a step (nc); nothing where it has none."""
         robot: Any = self.robot
-        count = sum(len(one.row_names) for one in robot.constraints)
+        count = sum(len(one.component_names) for one in robot.constraints)
         return array([0.0] * count) if count else ()
 
     @property

@@ -28,7 +28,7 @@ from linkwork.simulation.arguments import (
 )
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
-from linkwork.simulation.events import Event, Occurrence, checked_events, occurrences
+from linkwork.simulation.events import Event, EventRecord, checked_events, occurrences
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import JointStops, given_limits
 from linkwork.simulation.result import reason_of, within_step
@@ -104,23 +104,23 @@ class Simulator:
         robot: RobotBase,
         *,
         controller: Callable[..., Any] | None = None,
-        step: float = 1e-3,
+        dt: float = 1e-3,
         method: str = "semi_implicit_euler",
         passive: bool | str = True,
         batch: int | tuple[int, ...] = (),
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
         contact_model: str = "convex",
-        limits: str | JointStops | None = None,
+        joint_limit_mode: str | JointStops | None = None,
         events: Event | Iterable[Event] = (),
         sensors: Mapping[str, Any] | None = None,
         seed: Any = 0,
     ) -> None:
         if not isinstance(robot, RobotBase):
             raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
-        self._h = finite_number("Simulator: step", step)
+        self._h = finite_number("Simulator: step", dt)
         if not self._h > 0.0:
-            raise ValueError(f"Simulator: step: expected a time above 0 [s], got {step!r}")
+            raise ValueError(f"Simulator: dt: expected a time above 0 [s], got {dt!r}")
         check_step("Simulator", controller, self._h)
         made: Any = robot
         self._robot = made
@@ -143,9 +143,9 @@ class Simulator:
             tuple(parameters or ()),
             suite,
             watched,
-            given_limits(limits),
+            given_limits(joint_limit_mode),
         )
-        self._events: list[Occurrence] = []
+        self._events: list[EventRecord] = []
         self._kernels: dict[Any, Any] = {}
         self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
         self._plain: tuple[Any, ...] = ()
@@ -199,7 +199,7 @@ class Simulator:
         return found
 
     @property
-    def events(self) -> list[Occurrence]:
+    def events(self) -> list[EventRecord]:
         """What happened in the last `step`, by environment and time."""
         return list(self._events)
 

@@ -11,7 +11,7 @@ import linkwork as lw
 from expr.control.cases import CASES, Case
 from linkwork.compiler.casadi import to_casadi as casadi_control
 from linkwork.compiler.casadi.to_casadi import to_casadi
-from linkwork.expr import adjoint, array, fori, scan, sin, take, while_loop
+from linkwork.expr import adjoint, array, fori_loop, scan, sin, take, while_loop
 
 ca = pytest.importorskip("casadi")
 
@@ -40,8 +40,8 @@ def test_values(most: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def roll_out(x: Any, u: Any) -> Any:
     """A loop in a loop, too long to be written out."""
-    step = lambda s, c: (s + 0.01 * (c - fori(lambda t, k: sin(t) * 0.9, s, 20)), s * s)  # noqa: E731
-    last, kept = scan(step, x, u, backward=True)
+    step = lambda s, c: (s + 0.01 * (c - fori_loop(0, 20, lambda k, t: sin(t) * 0.9, s)), s * s)  # noqa: E731
+    last, kept = scan(step, x, u, reverse=True)
     return {"last": last, "kept": kept}
 
 
@@ -72,7 +72,9 @@ def test_straight_lines_tables_and_compiled_programs() -> None:
 
 
 def test_loops_of_unknown_length_are_refused() -> None:
-    inside = lambda x: fori(lambda s, k: while_loop(lambda t: t > 1.0, lambda t: 0.5 * t, s, at_most=9).state, x, 3)  # noqa: E731
+    inside = lambda x: fori_loop(
+        0, 3, lambda k, s: while_loop(lambda t: t > 1.0, lambda t: 0.5 * t, s, max_iterations=9).state, x
+    )
     for name, function in {"alone": CASES["newton"].function, "inside": inside}.items():
         shapes = CASES["newton"].shapes if name == "alone" else {"x": ()}
         with pytest.raises(ValueError, match=f"{name}: CasADi has no loop of unknown length, as while_loop is"):

@@ -24,7 +24,7 @@ from linkwork.expr import (
     call,
     cond,
     cos,
-    fori,
+    fori_loop,
     root,
     scan,
     sin,
@@ -83,7 +83,7 @@ def test_what_all_samples_share_is_as_if_it_were_copied() -> None:
         def step(s: Any) -> Any:
             return s[0] + 1.0, s[1] + sin(s[1] * take(table, s[0])[1]) + cos(sin(s[1]) * take(table, s[1])[2])
 
-        return while_loop(lambda s: s[0] < x[0], step, (0.0, x[1]), at_most=9).state[1], 2.0 * table
+        return while_loop(lambda s: s[0] < x[0], step, (0.0, x[1]), max_iterations=9).state[1], 2.0 * table
 
     rng = np.random.default_rng(0)
     for rows in (2, 3, 7):
@@ -140,13 +140,13 @@ def test_bodies_of_several_pieces_with_loops_in_them(terms: int) -> None:
 
     def function(x: Any, y: Any, u: Any) -> dict[str, Any]:
         shrink = lambda s: (0.5 * s[0] + 0.001 * long_line(s[0], y, terms), s[1] + 1.0)  # noqa: E731
-        ended = while_loop(lambda s: condition(s, y), shrink, (x, 0.0 * x), at_most=9)
+        ended = while_loop(lambda s: condition(s, y), shrink, (x, 0.0 * x), max_iterations=9)
 
         def step(s: Any, c: Any) -> Any:
             a = long_line(s, c, terms)
-            b = fori(lambda t, k: 0.5 * t + 0.1 * cos(t) * k, a, 3)
+            b = fori_loop(0, 3, lambda k, t: 0.5 * t + 0.1 * cos(t) * k, a)
             d = long_line(b, s, terms)
-            far = lambda: while_loop(lambda t: t > d, lambda t: 0.5 * t - 0.3, b, at_most=5).state  # noqa: E731
+            far = lambda: while_loop(lambda t: t > d, lambda t: 0.5 * t - 0.3, b, max_iterations=5).state  # noqa: E731
             e = cond(a < 0.1, lambda: long_line(a, y, terms), far)
             return 0.3 * e + 0.01 * d + 0.1 * call(lambda p: long_line(p, 0.5, terms), e), d
 
@@ -176,7 +176,7 @@ def test_gradients_of_long_scans() -> None:
 
     def cost(x: Any, u: Any, segments: int | None) -> Any:
         last, angles = scan(lambda s, c: (0.95 * s + 0.1 * sin(s) * c, s), x, u, segments=segments)
-        return last + fori(lambda total, k: total + take(angles, 199.0 - k) * k * 0.01, 0.0 * x, 9)
+        return last + fori_loop(0, 9, lambda k, total: total + take(angles, 199.0 - k) * k * 0.01, 0.0 * x)
 
     rng = np.random.default_rng(10)
     samples = [rng.normal(size=5), rng.normal(size=(5, 200))]
@@ -216,7 +216,7 @@ def test_a_loop_and_its_derivatives_side_by_side() -> None:
 
     def function(x: Any) -> Any:
         def value(x: Any) -> Any:
-            return fori(lambda s, k: root(lambda y: y * y * y + y - s, s).value + 0.1 * s, x, 3)
+            return fori_loop(0, 3, lambda k, s: root(lambda y: y * y * y + y - s, s).value + 0.1 * s, x)
 
         (first,) = adjoint([value(x)], [x], [1.0])
         return {"value": value(x), "first": first, "second": tangent([first], [x], [1.0])[0]}
@@ -232,12 +232,12 @@ def test_lanes_that_are_not_meant_do_not_hold_up_others() -> None:
     """Loops in a branch, in what is called there, and in loops that some lanes have left, would not end for these."""
 
     def counted_down(x: Any) -> Any:
-        return while_loop(lambda s: abs(s) > 0.5, lambda s: s - 1.0, x, at_most=10**15).state
+        return while_loop(lambda s: abs(s) > 0.5, lambda s: s - 1.0, x, max_iterations=10**15).state
 
     def function(x: Any) -> Any:
         inside = cond(x > 0.0, lambda: call(counted_down, x), lambda: x)
         beside = cond(x > 0.0, lambda: counted_down(x) + x, lambda: x)
-        outer = while_loop(lambda s: s > 0.0, lambda s: call(counted_down, s) - s, x, at_most=3).state
+        outer = while_loop(lambda s: s > 0.0, lambda s: call(counted_down, s) - s, x, max_iterations=3).state
         return {"inside": inside, "beside": beside, "outer": outer}
 
     x = np.array([3.0, 4.0, -5.0, 2.0, 1.0, 6.0, -7.0, 8.0, -1.0])
@@ -250,7 +250,7 @@ def test_lanes_that_are_not_meant_do_not_hold_up_others() -> None:
 def test_nan_ends_one_lane_and_no_other() -> None:
     def function(x: Any) -> Any:
         grow = lambda s: (where(s[1] < 2.5, s[0] + 1.0, sqrt(-1.0 - s[0] * s[0])), s[1] + 1.0)  # noqa: E731
-        found = while_loop(lambda s: s[0] < 9.0, grow, (x, 0.0 * x), at_most=20)
+        found = while_loop(lambda s: s[0] < 9.0, grow, (x, 0.0 * x), max_iterations=20)
         return {"x": found.state[0], "iterations": found.iterations, "status": found.status}
 
     kernel = lw.compile(function, x=())
@@ -269,7 +269,9 @@ def test_nan_ends_one_lane_and_no_other() -> None:
 def test_guards_beside_loops() -> None:
     """A guard is seen whether it is computed from inputs or from what a loop gives."""
     traced = trace(
-        lambda x: (fori(lambda s, k: s + k, x, 4), fori(lambda s, k: 2.0 * s, x, 3) - 8.0), "guarded", {"x": ()}
+        lambda x: (fori_loop(0, 4, lambda k, s: s + k, x), fori_loop(0, 3, lambda k, s: 2.0 * s, x) - 8.0),
+        "guarded",
+        {"x": ()},
     )
     program = Program("guarded", traced.inputs, traced.outputs[:1], traced.instructions, traced.results, guards=1)
     kernel = Kernel(program)
@@ -289,9 +291,9 @@ def test_tables_of_many_columns_and_conditions_that_share_with_steps() -> None:
 
     def function(x: Any, y: Any) -> Any:
         row = take(wide, x)
-        total = fori(lambda s, k: s + sum(take(wide, s + k) * 1e-2), y, 2)
+        total = fori_loop(0, 2, lambda k, s: s + sum(take(wide, s + k) * 1e-2), y)
         near = lambda s: take(wide[:, :3], s)[0] + sin(s) < 2.0  # noqa: E731
-        found = while_loop(near, lambda s: s + 0.3 + 0.01 * take(wide[:, :3], s)[2] * cos(s), x, at_most=9)
+        found = while_loop(near, lambda s: s + 0.3 + 0.01 * take(wide[:, :3], s)[2] * cos(s), x, max_iterations=9)
         return sum(row * row[::-1]), sum(row) * total, found.state
 
     with mock.patch.object(pieces, "INLINE", 0), mock.patch.object(plan, "MOST", 30):

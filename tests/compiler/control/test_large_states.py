@@ -16,7 +16,7 @@ def both(x, y):
         first = np.concatenate([first[1:] * 1.5 + y, first[:1] + 1.0])
         return first, lw.scan(lambda none, v: (none, v * 2.0), 0.0, second)[1]
 
-    found = lw.while_loop(lambda state: state[0][0] < 5.0, step, (x, x * 0.5), at_most=9)
+    found = lw.while_loop(lambda state: state[0][0] < 5.0, step, (x, x * 0.5), max_iterations=9)
     return found.state[0], found.state[1], found.iterations, found.status
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from compiler.control.test_kernels import all_same, check
-from linkwork.expr import and_, cond, fori, put, scan, take, where, while_loop
+from linkwork.expr import and_, cond, fori_loop, put, scan, take, where, while_loop
 
 
 def sieve(n: Any, *, length: int) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def sieve(n: Any, *, length: int) -> dict[str, Any]:
         return prime, where(marking, p, p + 1.0), where(marking, multiple + p, following)
 
     start = np.where(np.arange(length) < 2, 0.0, 1.0), 2.0, 4.0
-    found = while_loop(lambda s: s[1] * s[1] < n, step, start, at_most=3 * length)
+    found = while_loop(lambda s: s[1] * s[1] < n, step, start, max_iterations=3 * length)
     return {"prime": found.state[0], "iterations": found.iterations, "status": found.status}
 
 
@@ -100,7 +100,7 @@ def test_what_is_put_nowhere_and_what_is_nan() -> None:
             table = put(put(s[0], index, x), again, 5.0)
             return table, s[1] + 1.0
 
-        found = while_loop(lambda s: s[1] < 3.0, step, (np.arange(20.0), 0.0), at_most=9)
+        found = while_loop(lambda s: s[1] < 3.0, step, (np.arange(20.0), 0.0), max_iterations=9)
         return {"table": found.state[0], "iterations": found.iterations, "status": found.status}
 
     kernel = lw.compile(function, x=(), index=(), again=())
@@ -129,13 +129,13 @@ def test_tables_in_choices_in_calls_and_exchanged() -> None:
     """Where a table cannot stand in one place it is right nevertheless."""
 
     def function(x: Any, y: Any) -> Any:
-        def step(s: Any, k: Any) -> Any:
+        def step(k: Any, s: Any) -> Any:
             one, other = s
             one = cond(x < k, lambda: put(one, k, y), lambda: put(one, y + k, take(other, k)))
             other = where(y > 0.0, put(other, k * 2.0, x), other) * 1.5
             return (other, put(one, y, take(one, k) + one[2]))
 
-        one, other = fori(step, (np.arange(18.0), np.zeros(18) + y), 5)
+        one, other = fori_loop(0, 5, step, (np.arange(18.0), np.zeros(18) + y))
         outside = put(put(np.zeros(20), x, y), y, take(one, x))
         return {"one": one, "other": other, "outside": outside, "taken": take(outside, y) + outside[0]}
 
@@ -153,7 +153,7 @@ def test_lanes_that_take_new_samples() -> None:
             right = and_(left + 1.0 < count, take(heap, left + 1.0) < take(heap, left))
             return where(right, left + 1.0, left)
 
-        def down(s: Any, k: Any) -> Any:
+        def down(k: Any, s: Any) -> Any:
             heap, out, count = s
             new = take(heap, count - 1.0)
             out = put(out, k, heap[0])
@@ -166,19 +166,19 @@ def test_lanes_that_take_new_samples() -> None:
                 child = smaller_child(t[0], t[1], count - 1.0)
                 return and_(child < count - 1.0, take(t[0], child) < new)
 
-            heap, at = while_loop(low, sink, (heap, 0.0), at_most=9).state
+            heap, at = while_loop(low, sink, (heap, 0.0), max_iterations=9).state
             return put(heap, at, new), out, count - 1.0
 
-        def up(heap: Any, k: Any) -> Any:
+        def up(k: Any, heap: Any) -> Any:
             new = take(u, k)
             parent = lambda at: (at - 1.0) * 0.5  # noqa: E731
             higher = lambda t: and_(t[1] > 0.5, take(t[0], parent(t[1])) > new)  # noqa: E731
             lift = lambda t: (put(t[0], t[1], take(t[0], parent(t[1]))), np.floor(parent(t[1])))  # noqa: E731
-            heap, at = while_loop(higher, lift, (heap, k), at_most=9).state
+            heap, at = while_loop(higher, lift, (heap, k), max_iterations=9).state
             return put(heap, at, new)
 
-        heap = fori(up, np.zeros(24), 24)
-        return fori(down, (heap, np.zeros(24), 24.0), 24)[1]
+        heap = fori_loop(0, 24, up, np.zeros(24))
+        return fori_loop(0, 24, down, (heap, np.zeros(24), 24.0))[1]
 
     u = np.random.default_rng(2).normal(size=(70, 24))
     kernel = lw.compile(function, u=24)
@@ -188,8 +188,8 @@ def test_lanes_that_take_new_samples() -> None:
 
 def test_what_goes_through_several_loops_is_what_went_in() -> None:
     def function(x: Any, y: Any) -> Any:
-        a, b = fori(lambda s, k: (s[0] + k, s[1]), (x, y), 3)
-        c, d, _ = fori(lambda s, k: (s[0] * a, s[1], s[2] + a), (b, b, a), 2)
+        a, b = fori_loop(0, 3, lambda k, s: (s[0] + k, s[1]), (x, y))
+        c, d, _ = fori_loop(0, 2, lambda k, s: (s[0] * a, s[1], s[2] + a), (b, b, a))
         return {"c": c, "d": d}
 
     found = lw.compile(function, x=(), y=())(2.0, 3.0)

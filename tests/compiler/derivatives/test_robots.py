@@ -96,7 +96,7 @@ def test_first_and_second_derivatives_are_exact_near_singular_formulas(kind: typ
             middle = along(here, q, v)
             ends = [along(here, q, v, (sign * STEP, x, y)) for sign in (1, -1)]
             rates = [[(a - b) / (2 * STEP) for a, b in zip(*both, strict=True)] for both in zip(*ends, strict=True)]
-            rates[2] = here.space.v_of(middle[2].tolist(), rates[2])
+            rates[2] = here.space.velocity_from_rate(middle[2].tolist(), rates[2])
             values = {}
             for s in (1, -1):
                 for t in (1, -1):
@@ -247,7 +247,7 @@ def test_spaces_are_values() -> None:
     q, v, _ = state(TREES["mixed_0"], size=1)
     rate = space.q_dot(q[0].tolist(), v[0].tolist())
     close(rate, robot.velocity_to_configuration_derivative(q[0], v[0]))
-    close(space.v_of(q[0].tolist(), rate), v[0])
+    close(space.velocity_from_rate(q[0].tolist(), rate), v[0])
     turned = lw.compile(lambda q: joint.transform(q), q=joint.configuration_space)
     assert turned.jacobian().outputs[0].shape == (4, 4, 3)
 

@@ -40,7 +40,7 @@ def solved(x: Any, y: Any) -> Any:
 def rooted(x: Any, y: Any) -> Any:
     z = root(lambda z: z + 0.3 * sin(z + y[1]) - x[0] * y[0], x[0])
     scaled = lw.call(lambda s: s * s + cos(s), z.value)
-    return np.stack([z.value, scaled * x[1], lw.fori(lambda k, s: s + 0.1 * sin(s * x[2]), x[1], 5)])
+    return np.stack([z.value, scaled * x[1], lw.fori_loop(0, 5, lambda s, k: s + 0.1 * sin(s * x[2]), x[1])])
 
 
 FUNCTIONS = (smooth, chosen, rolled, solved, rooted)
@@ -138,7 +138,7 @@ def test_they_are_kernels_like_all_others(kernel: lw.Kernel) -> None:
     close(single[0], by_x, 1e-3)
     assert sum(vjp.operations.values()) > 0
     with pytest.raises(TypeError, match="made of no Python function"):
-        vjp.uncompiled(x, y, w)
+        vjp.call_python(x, y, w)
 
 
 def test_they_run_on_symbols() -> None:
@@ -157,7 +157,7 @@ def test_through_a_loop_of_unknown_length_there_is_forward_alone() -> None:
         def step(z: Any) -> Any:
             return 0.5 * (z + a[0] / z)
 
-        return lw.while_loop(lambda z: fabs(z * z - a[0]) > 1e-15 * a[0], step, a[0] + a[1] * 0.0, at_most=60)[0]
+        return lw.while_loop(lambda z: fabs(z * z - a[0]) > 1e-15 * a[0], step, a[0] + a[1] * 0.0, max_iterations=60)[0]
 
     kernel, a = lw.compile(newton, a=2), np.array([[2.0, 1.0], [9.0, 4.0]])
     expected = np.stack([0.5 / np.sqrt(a[:, 0]), 0.0 * a[:, 0]], axis=-1)

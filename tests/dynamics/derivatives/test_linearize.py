@@ -54,7 +54,7 @@ class Steps:
         there, found = self.integrate(q, phi), []
         for i, body in self.tree.stacked():
             own = self.tree.v_slices[i]
-            found += body.joint.local_rate([*q[self.tree.q_slices[i]]], [*there[self.tree.q_slices[i]]], [*v[own]])
+            found += body.joint.difference_rate([*q[self.tree.q_slices[i]]], [*there[self.tree.q_slices[i]]], [*v[own]])
         return np.array(found, dtype=object)
 
 
@@ -79,7 +79,7 @@ def test_a_step_varies_as_its_linear_system_says(tree):
     q, v, tau = (x[0] for x in state(tree, 3, 1))
     step = STEPS[turn % 3]
     u = np.random.default_rng(turn).normal(size=3 * tree.nv)
-    A, B = Direct(tree).linearize(q, v, tau, step=[H], integrator=step.__name__)
+    A, B = Direct(tree).linearize(q, v, tau, dt=[H], integrator=step.__name__)
     bound = 1e-12 + 20.0 * EPS * float(np.linalg.cond(Direct(tree).mass_matrix(q)))
     expected = stepped(tree, step, (q, v, tau), u)
     assert_close(A @ u[: 2 * tree.nv] + B @ u[2 * tree.nv :], expected, bound, step.__name__)
@@ -123,7 +123,7 @@ def test_wrenches_gravity_and_springs_compiled():
     q = robot.random_configuration(rng)
     v, tau = rng.normal(size=(2, robot.nv))
     more = {"wrenches": {"hand": rng.normal(size=6)}, "gravity": [0.1, 0.2, -3.0], "passive": True}
-    A, B = robot.linearize(q, v, tau, step=[H, 2.0 * H], **more)
+    A, B = robot.linearize(q, v, tau, dt=[H, 2.0 * H], **more)
     assert A.shape == (2, 14, 14)
     assert B.shape == (2, 14, 7)
 
@@ -138,8 +138,8 @@ def test_wrenches_gravity_and_springs_compiled():
     assert_close(B[1], by_u, 1e-7)
     with pytest.raises(ValueError, match="give step"):
         robot.linearize(q, v, tau, integrator="euler")
-    rough = robot.linearize(*(x.astype(np.float32) for x in (q, v, tau)), step=np.float32(H))
-    exact = robot.linearize(q, v, tau, step=H)
+    rough = robot.linearize(*(x.astype(np.float32) for x in (q, v, tau)), dt=np.float32(H))
+    exact = robot.linearize(q, v, tau, dt=H)
     for one, other in zip(rough, exact, strict=True):
         assert np.linalg.norm(one - other) <= 1e-3 * np.linalg.norm(other)
 

@@ -38,7 +38,7 @@ def test_the_last_state_by_the_first_by_controls_and_by_gravity():
 
     at, change = (q, v), dx
     for tau, d_tau in zip(controls, du, strict=True):
-        A, B = robot.linearize(*at, tau, step=H)
+        A, B = robot.linearize(*at, tau, dt=H)
         change = A @ change + B @ d_tau
         faster = at[1] + H * robot.forward_dynamics(*at, tau)
         at = robot.integrate(at[0], H * faster), faster

@@ -21,7 +21,7 @@ def test_the_sum_over_bodies_is_inverse_dynamics(tree):
     options = {"passive": True, "gravity": gravity}
     expected = f.inverse_dynamics(q, v, a, **options)
     assert_close(f.inverse_dynamics(q, v, a, method="jacobian_sum", **options), expected, rounding, core=1)
-    M, c, g = f.body_terms(q, v, gravity=gravity)
+    M, c, g = f.newton_euler_terms(q, v, gravity=gravity)
     total, mass = np.zeros_like(a), np.zeros((4, tree.nv, tree.nv))
     for i, body in enumerate(tree.bodies):
         J = f.jacobian(q, body.name)
@@ -37,7 +37,7 @@ def test_the_terms_at_the_centre_of_mass(tree):
     M = diag(Ī, m 1), c = M J̇ v + (ω × Ī ω; 0) and g = (0; −m g)."""
     q, v, _ = state(tree)
     f = ActedOn(tree)
-    M, c, g = f.body_terms(q, v)
+    M, c, g = f.newton_euler_terms(q, v)
     for i, body in enumerate(tree.bodies):
         m = body.inertia.mass
         if not m:
@@ -74,10 +74,10 @@ def test_in_compiled_code():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random_configuration(rng, size=5), rng.normal(size=(2, 5, 7))
-    found = robot.body_terms(q, v)
+    found = robot.newton_euler_terms(q, v)
     assert found._fields == ("M", "c", "g")
     assert [x.shape for x in found] == [(5, 7, 6, 6), (5, 7, 6), (5, 7, 6)]
-    for x, expected in zip(found, ActedOn(robot.tree).body_terms(q, v), strict=True):
+    for x, expected in zip(found, ActedOn(robot.tree).newton_euler_terms(q, v), strict=True):
         assert_close(x, expected, 1e-14)
     by_sum = robot.inverse_dynamics(q, v, a, method="jacobian_sum", wrenches={"tool": v[:, :6]})
     assert_close(by_sum, robot.inverse_dynamics(q, v, a, wrenches={"tool": v[:, :6]}), 1e-13, core=1)

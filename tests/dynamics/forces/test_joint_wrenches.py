@@ -46,7 +46,7 @@ def test_the_joint_forces_are_in_them(tree):
     q, v, a = state(tree)
     f = ActedOn(tree)
     w = f.joint_wrenches(q, v, a)
-    along, rest = f.joint_wrench_split(q, v, a)
+    along, rest = f.joint_wrench_components(q, v, a)
     assert_close(along + rest, w, 1e-14, core=2)
     tau = np.zeros_like(v)
     for i, body in enumerate(tree.bodies):
@@ -92,11 +92,11 @@ def test_every_view(tree):
     f = ActedOn(tree)
     frames, book = joint_frames(tree, q), Textbook(tree, q)
     own = f.joint_wrenches(q, v, a)
-    parts = f.joint_wrench_split(q, v, a)
+    parts = f.joint_wrench_components(q, v, a)
     for on in ("child", "parent"):
         for E in (None, "world", "body0", f"tool{len(tree.bodies) - 1}"):
             found = f.joint_wrenches(q, v, a, on=on, expressed_in=E)
-            split = f.joint_wrench_split(q, v, a, on=on, expressed_in=E)
+            split = f.joint_wrench_components(q, v, a, on=on, expressed_in=E)
             for i, pair in enumerate(frames):
                 at = pair[0] if on == "child" else pair[1]
                 seen = at.copy()
@@ -121,7 +121,7 @@ def test_at_rest_the_world_bears_the_weight():
         w = robot.joint_wrenches(q, still, still, expressed_in="world")
         moved = robot.mass - sum(f.inertia.mass for f in robot.tree.frames if f.body == WORLD)
         assert_close(w[:, 0, 3:], np.broadcast_to([0.0, 0.0, 9.81 * moved], (3, 3)), 1e-13, core=1)
-        along, rest = robot.joint_wrench_split(q, still, still, expressed_in="world")
+        along, rest = robot.joint_wrench_components(q, still, still, expressed_in="world")
         assert_close(along + rest, w, 1e-14, core=2)
         if name == "humanoid":  # a free joint bears nothing: all of it is the joint force that is missing
             assert_close(rest[:, 0], np.zeros((3, 6)), 1e-10, core=1)
@@ -136,7 +136,7 @@ def test_a_door_on_its_hinge():
     f = np.array([-2.0 * 9.0 * 0.5, 2.0 * 4.0 * 0.5, 2.0 * 9.81])
     about = np.cross([0.5, 0.0, 0.2], f) + np.array([0.0, 0.0, 0.3 * 4.0])
     assert_close(w, [*about, *f], 1e-14)
-    joint_force, internal_force = door.joint_wrench_split([0.7], [3.0], [4.0])
+    joint_force, internal_force = door.joint_wrench_components([0.7], [3.0], [4.0])
     assert_close(joint_force, [[0.0, 0.0, 4.0 * (0.3 + 2.0 * 0.25), 0.0, 0.0, 0.0]], 1e-14)
     assert_close(internal_force, [[about[0], about[1], 0.0, *f]], 1e-14)
     turned = door.joint("hinge").transform([0.7])[:3, :3]
@@ -172,7 +172,7 @@ def test_views_that_are_not_there():
     with pytest.raises(lw.errors.UnknownNameError, match="no frame named 'tpi'; did you mean 'tip'"):
         robot.joint_wrenches(q, q, q, expressed_in="tpi")
     ignored = lw.load("double_pendulum", inertia="ignore")
-    for ask in (lambda: ignored.joint_wrenches(q, q, q), lambda: ignored.body_terms(q, q)):
+    for ask in (lambda: ignored.joint_wrenches(q, q, q), lambda: ignored.newton_euler_terms(q, q)):
         with pytest.raises(ValueError, match="is without its inertias"):
             ask()
     assert ignored.static_torque(q, wrenches={"tip": np.ones(6)}).shape == (2,)

@@ -72,12 +72,12 @@ def test_joints_that_move_no_inertia_together_are_named():
         assert np.isfinite(robot.inverse_dynamics(q, q, q)).all()  # what needs no inverse is there
         with_rotors = robot.forward_dynamics(q, q, q, passive=True)
         assert_close(robot.inverse_dynamics(q, q, with_rotors, passive=True), q, 1e-9)
-        basis = robot.unfelt_motions(q)
+        basis = robot.mass_matrix_null_space(q)
         expected = np.zeros(robot.nv)
         expected[where : where + 2] = 0.5**0.5, -(0.5**0.5)
         assert_close(np.abs(basis.T @ expected), [1.0], 1e-12)
         assert np.abs(robot.mass_matrix(q) @ basis).max() <= 1e-13
-        assert robot.unfelt_motions(q, passive=True).shape == (robot.nv, 0)
+        assert robot.mass_matrix_null_space(q, passive=True).shape == (robot.nv, 0)
         found = robot.hybrid_dynamics(q, q, q, q, f"joint{where}")  # held, it resists
         assert_close(robot.inverse_dynamics(q, q, found.a), found.tau, 1e-10)
 
@@ -97,7 +97,7 @@ def test_a_massless_leaf_about_any_axis():
         ):
             with pytest.raises(SingularInertiaError, match="joint 'joint2' moves bodies without inertia"):
                 ask()
-        basis = robot.unfelt_motions({"joint0": q[tree.q_slices[0]] if tree.bodies[0].joint.nq > 1 else q[0]})
+        basis = robot.mass_matrix_null_space({"joint0": q[tree.q_slices[0]] if tree.bodies[0].joint.nq > 1 else q[0]})
         assert basis.shape == (robot.nv, tree.bodies[2].joint.nv)
         assert np.abs(basis[: -basis.shape[1]]).max() <= 1e-12
 
@@ -117,10 +117,10 @@ def test_joints_that_follow_others():
     back = free.coupled({"two": ("one", -1.0, 0.0)})
     with pytest.raises(SingularInertiaError, match="joint 'one' moves bodies without inertia"):
         back.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
-    assert_close(np.abs(back.unfelt_motions([0.3, 0.4])), [[1.0], [0.0]], 1e-14)
+    assert_close(np.abs(back.mass_matrix_null_space([0.3, 0.4])), [[1.0], [0.0]], 1e-14)
     along = free.coupled({"two": ("one", 2.0, 0.1)})
     assert np.isfinite(along.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))).all()
-    assert along.unfelt_motions([0.3, 0.4]).shape == (2, 0)
+    assert along.mass_matrix_null_space([0.3, 0.4]).shape == (2, 0)
 
 
 def wrist(*more):
@@ -172,10 +172,10 @@ def test_singular_in_some_configurations():
         bodies = [replace(b, drive=replace(b.drive, armature=(0.1,))) for b in robot.tree.bodies]
         armed = lw.Robot(replace(robot.tree, bodies=tuple(bodies)))
         assert np.isfinite(armed.forward_dynamics(straight, v, tau, passive=True)).all()
-    assert robot.unfelt_motions(straight).shape == (3, 1)
-    assert robot.unfelt_motions(bent).shape == (3, 0)
+    assert robot.mass_matrix_null_space(straight).shape == (3, 1)
+    assert robot.mass_matrix_null_space(bent).shape == (3, 0)
     with pytest.raises(ValueError, match=r"expected one configuration of 3 numbers, got \(2,\)"):
-        robot.unfelt_motions(np.stack([bent, straight]))
+        robot.mass_matrix_null_space(np.stack([bent, straight]))
 
 
 def test_where_other_joints_follow_one_another():

@@ -127,12 +127,12 @@ def test_an_oscillator_moves_as_the_textbook_says():
     for method, order in orders.items():
         errors = []
         for h in (0.02, 0.01):
-            found = robot.simulate([0.3], duration=T, step=h, method=method)
+            found = robot.simulate([0.3], duration=T, dt=h, method=method)
             errors.append(abs(found.q[-1, 0] - exact))
         assert errors[1] < 1e-11 or errors[1] < 0.7 * 2.0**-order * 2.0 * errors[0], (method, errors)
     still = oscillator(stiffness=k)
     for method in methods[:4]:
-        found = still.simulate([0.3], duration=10.0, step=1e-3, method=method)
+        found = still.simulate([0.3], duration=10.0, dt=1e-3, method=method)
         energy = still.kinetic_energy(found.q, found.v) + still.potential_energy(found.q, passive=True)
         assert np.abs(energy - energy[0]).max() < 0.02 * np.ptp(still.potential_energy(found.q, passive=True)), method
     rest = robot.equilibrium([0.3])

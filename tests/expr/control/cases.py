@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr import and_, call, cond, cos, fori, linalg, put, scan, sin, sqrt, take, where, while_loop
+from linkwork.expr import and_, call, cond, cos, fori_loop, linalg, put, scan, sin, sqrt, take, where, while_loop
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
@@ -69,7 +69,7 @@ def flat(outputs: dict[str, Any]) -> list[Any]:
 def newton(x: Any, y: Any) -> dict[str, Any]:
     """A loop whose number of steps depends on the sample."""
     a, start = x * x + 0.1, 1.0 + y * y
-    found = while_loop(lambda r: abs(r * r - a) > 1e-9 * a, lambda r: 0.5 * (r + a / r), start, at_most=9)
+    found = while_loop(lambda r: abs(r * r - a) > 1e-9 * a, lambda r: 0.5 * (r + a / r), start, max_iterations=9)
     return {"root": found.state, "iterations": found.iterations, "status": found.status}
 
 
@@ -78,10 +78,12 @@ def nested_whiles(x: Any, y: Any) -> dict[str, Any]:
     outside = sin(x) * 0.1
 
     def outer(state: Pair) -> Pair:
-        inner = while_loop(lambda t: t > 0.3 + outside, lambda t: 0.6 * t - 0.01 * state.b, state.a + 1.0, at_most=6)
+        inner = while_loop(
+            lambda t: t > 0.3 + outside, lambda t: 0.6 * t - 0.01 * state.b, state.a + 1.0, max_iterations=6
+        )
         return Pair(0.5 * state.a + inner.state * outside + 0.2, state.b + inner.iterations)
 
-    found = while_loop(lambda s: s.b < 5.0 + y, outer, Pair(x, 0.0), at_most=8)
+    found = while_loop(lambda s: s.b < 5.0 + y, outer, Pair(x, 0.0), max_iterations=8)
     return {"a": found.state.a, "b": found.state.b, "iterations": found.iterations, "status": found.status}
 
 
@@ -101,17 +103,17 @@ def swing(x: Any, y: Any, u: Any) -> dict[str, Any]:
 def backward(x: Any, u: Any) -> dict[str, Any]:
     """Scans from the last input to the first, and in segments with some left over."""
     step = lambda total, v: (0.7 * total + v * v, total * v)  # noqa: E731
-    last, outputs = scan(step, x, u, backward=True)
-    again, parts = scan(step, x, u, backward=True, segments=3)
+    last, outputs = scan(step, x, u, reverse=True)
+    again, parts = scan(step, x, u, reverse=True, segments=3)
     forth, others = scan(step, x, u, segments=4)
     return {"last": last, "outputs": outputs, "again": again, "parts": parts, "forth": forth, "others": others}
 
 
 def counted(x: Any, y: Any) -> dict[str, Any]:
     """Loops over numbers, one in the other."""
-    inner = lambda total, j: total + cos(y * j)  # noqa: E731
-    last = fori(lambda s, k: 0.5 * s + fori(inner, s * y, 3) * (k + 1.0), x, 4)
-    return {"last": last, "untouched": fori(lambda s, k: s * 2.0, x, 0)}
+    inner = lambda j, total: total + cos(y * j)  # noqa: E731
+    last = fori_loop(0, 4, lambda k, s: 0.5 * s + fori_loop(0, 3, inner, s * y) * (k + 1.0), x)
+    return {"last": last, "untouched": fori_loop(0, 0, lambda k, s: s * 2.0, x)}
 
 
 def chosen(x: Any, y: Any) -> dict[str, Any]:
@@ -131,7 +133,7 @@ def called(x: Any, y: Any) -> dict[str, Any]:
     a, b = call(poly, x, 2.0, y)
     c, d = call(poly, a, b, -1.0)
     scaled = lambda t: poly(t, y, 0.5)[1]  # noqa: E731
-    last = fori(lambda s, k: 0.5 * s + call(scaled, s) + call(poly, s, k, 0.1)[0], d, 3)
+    last = fori_loop(0, 3, lambda k, s: 0.5 * s + call(scaled, s) + call(poly, s, k, 0.1)[0], d)
     return {"c": c, "d": d, "last": last, "scaled": call(scaled, x)}
 
 
@@ -152,7 +154,7 @@ def walked(x: Any, y: Any) -> dict[str, Any]:
         return Walker({"at": place, "last": w.place["at"]}, turned, place * w.facing > 0.8 + abs(y))
 
     started = Walker({"at": x, "last": 0.0 * x}, 0.3 + 0.0 * x, x > 5.0)
-    found = while_loop(lambda w: w.place["at"] < 3.0 + y, step, started, at_most=12)
+    found = while_loop(lambda w: w.place["at"] < 3.0 + y, step, started, max_iterations=12)
     state = found.state
     tired = where(state.tired, 1.0, 0.0)
     return {"at": state.place["at"], "last": state.place["last"], "tired": tired, "iterations": found.iterations}
@@ -160,7 +162,7 @@ def walked(x: Any, y: Any) -> dict[str, Any]:
 
 def empty(x: Any, u: Any) -> dict[str, Any]:
     """Loops of no steps, of nothing carried, without outputs."""
-    never = while_loop(lambda s: s < 5.0, lambda s: s + 1.0, x, at_most=0)
+    never = while_loop(lambda s: s < 5.0, lambda s: s + 1.0, x, max_iterations=0)
     nothing, squares = scan(lambda s, v: (s, v * v + x), (), u)
     last, none = scan(lambda s, v: (s + v, None), x, u)
     still, _ = scan(lambda s, v: (s + 1.0, v), x, np.zeros((0,)))
@@ -173,11 +175,11 @@ def everything(x: Any, y: Any, u: Any, k: Any) -> dict[str, Any]:
 
     def step(state: tuple[Any, Any], c: Any) -> tuple[tuple[Any, Any], dict[str, Any]]:
         shrink = lambda t: (t[0] * 0.5 + 0.1 * t[1], t[1] + 1.0)  # noqa: E731
-        found = while_loop(lambda t: abs(t[0]) > 0.2 + 0.01 * c, shrink, (state[0] + c, 0.0 * c), at_most=7)
+        found = while_loop(lambda t: abs(t[0]) > 0.2 + 0.01 * c, shrink, (state[0] + c, 0.0 * c), max_iterations=7)
         a, b = call(poly, found.state[0], state[1], k)
         d, e = call(poly, b, a, 0.5)
         table = np.array([0.5, -1.0, 2.0, 0.25])
-        z = cond(a < e, lambda: take(table, found.iterations), lambda: fori(lambda s, j: s + cos(s) * j, a, 4))
+        z = cond(a < e, lambda: take(table, found.iterations), lambda: fori_loop(0, 4, lambda j, s: s + cos(s) * j, a))
         return (0.3 * sin(d) + 0.1 * z, found.iterations + 0.1 * state[1]), {"z": z, "pair": (a, found.status)}
 
     (p, q), kept = scan(step, (x, y), u)
@@ -215,14 +217,14 @@ def stacked(x: Any, y: Any, u: Any) -> dict[str, Any]:
 def put_in_order(x: Any, y: Any, u: Any) -> dict[str, Any]:
     """Numbers put where they belong among those before, in a table that is none but at its end."""
 
-    def insert(table: Any, k: Any) -> Any:
+    def insert(k: Any, table: Any) -> Any:
         new = take(u, k) + y
         smaller = lambda s: and_(s[1] > 0.0, take(s[0], s[1] - 1.0) > new)  # noqa: E731
         moved = lambda s: (put(s[0], s[1], take(s[0], s[1] - 1.0)), s[1] - 1.0)  # noqa: E731
-        table, place = while_loop(smaller, moved, (table, k), at_most=20).state
+        table, place = while_loop(smaller, moved, (table, k), max_iterations=20).state
         return put(table, place, new)
 
-    table = fori(insert, np.full(20, 9.0), len(u))
+    table = fori_loop(0, len(u), insert, np.full(20, 9.0))
     return {"table": table[: len(u)], "x": x * take(table, x)}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr import adjoint, array, call, cond, fori, scan, take, tangent, while_loop
+from linkwork.expr import adjoint, array, call, cond, fori_loop, scan, take, tangent, while_loop
 from linkwork.expr.scalar.symbol import Graph
 
 HERE = r"\S* \(.*test_bad_input\.py:\d+\)"
@@ -24,8 +24,8 @@ def refused(function: Callable[..., Any], kind: type[Exception], match: str, *, 
             function(1.5)
 
 
-def whiled(condition: Any, step: Any, at_most: Any = 5, start: Any = lambda x: x) -> Callable[[Any], Any]:
-    return lambda x: while_loop(condition, step, start(x), at_most=at_most).state
+def whiled(condition: Any, step: Any, max_iterations: Any = 5, start: Any = lambda x: x) -> Callable[[Any], Any]:
+    return lambda x: while_loop(condition, step, start(x), max_iterations=max_iterations).state
 
 
 def test_conditions_that_are_no_truth_values() -> None:
@@ -58,7 +58,9 @@ def test_steps_that_return_another_kind_of_state() -> None:
         refused(
             lambda x, f=step, a=start: scan(lambda s, u: (f(s), u), a(x), np.ones(3)), TypeError, f"scan: {returned}"
         )
-        refused(lambda x, f=step, a=start: fori(lambda s, k: f(s), a(x), 3), TypeError, f"fori: {returned}")
+        refused(
+            lambda x, f=step, a=start: fori_loop(0, 3, lambda k, s: f(s), a(x)), TypeError, f"fori_loop: {returned}"
+        )
     refused(
         whiled(lambda s: True, lambda s: None), TypeError, f"what {HERE} returns: expected arrays and numbers, got N"
     )
@@ -68,13 +70,15 @@ def test_steps_that_return_another_kind_of_state() -> None:
 
 
 def test_bounds_that_are_none() -> None:
-    with pytest.raises(TypeError, match="at_most"):
+    with pytest.raises(TypeError, match="max_iterations"):
         while_loop(lambda s: True, lambda s: s, 1.0)  # type: ignore[call-arg]
     known = "expected a whole number, not negative and known in advance, got"
     for bound in (-1, 2.5, None, "5"):
-        refused(whiled(lambda s: True, lambda s: s, bound), ValueError, f"while_loop: at_most: {known} {bound!r}")
-    refused(lambda x: whiled(lambda s: True, lambda s: s, x)(x), ValueError, f"at_most: {known}")
-    refused(lambda x: fori(lambda s, k: s, x, x), ValueError, f"fori: count: {known}")
+        refused(
+            whiled(lambda s: True, lambda s: s, bound), ValueError, f"while_loop: max_iterations: {known} {bound!r}"
+        )
+    refused(lambda x: whiled(lambda s: True, lambda s: s, x)(x), ValueError, f"max_iterations: {known}")
+    refused(lambda x: fori_loop(0, x, lambda k, s: s, x), ValueError, f"fori_loop: upper: {known}")
     refused(lambda x: scan(lambda s, u: (s, u), x, length=x), ValueError, f"scan: length: {known}")
     for segments in (0, 4):
         refused(
@@ -86,11 +90,11 @@ def test_loops_that_would_keep_too_much() -> None:
     """Long loops are no more trouble than short ones, unless they keep something of every step."""
     many = 10**9
     outputs = lambda x: scan(lambda s, _: (s * s, s), x, length=many)[1]  # noqa: E731
-    gradient = lambda x: adjoint([fori(lambda s, k: s * s, x, many)], [x], [1.0])[0]  # noqa: E731
+    gradient = lambda x: adjoint([fori_loop(0, many, lambda k, s: s * s, x)], [x], [1.0])[0]  # noqa: E731
     here = r"(?s)1000000000 steps that keep 1 number each.* segments=k.*\n    at .*test_bad_input\.py:\d+"
     for function in (outputs, gradient):
         refused(function, ValueError, here, floats=False)
-    linear = lambda x: fori(lambda s, k: 0.5 * s + k, x, many)  # noqa: E731
+    linear = lambda x: fori_loop(0, many, lambda k, s: 0.5 * s + k, x)  # noqa: E731
     for derivative in (tangent, adjoint):
         lw.compile(lambda x, d=derivative: (linear(x), d([linear(x)], [x], [1.0])[0]), x=())
 
@@ -125,7 +129,7 @@ def test_symbols_of_other_traces() -> None:
     other = Graph().input("other")
     for function in (
         whiled(lambda s: s > 0.0, lambda s: s - other),
-        lambda x: fori(lambda s, k: s * other, x, 3),
+        lambda x: fori_loop(0, 3, lambda k, s: s * other, x),
         lambda x: cond(x > 0.0, lambda: x, lambda: other),
         lambda x: call(lambda a: a + other, x),
     ):
@@ -146,15 +150,15 @@ def test_symbols_that_leave_their_loop() -> None:
         return function
 
     loops: dict[str, Callable[[Any, Any], Any]] = {
-        "the state of while_loop of": lambda step, x: while_loop(lambda s: s > 0.0, step, x, at_most=3).state,
-        "the state of scan of": lambda step, x: fori(step, x, 3),
+        "the state of while_loop of": lambda step, x: while_loop(lambda s: s > 0.0, step, x, max_iterations=3).state,
+        "the state of scan of": lambda step, x: fori_loop(0, 3, lambda k, s: step(s, k), x),
         "the arguments of": lambda step, x: call(step, x),
     }
     for what, run in loops.items():
         message = rf"{what} .*step \(.*\) is used outside, where it has no value: .* is what it returns"
         refused(leaving(run), ValueError, message, floats=False)
         inside = leaving(run)
-        refused(lambda x, f=inside: fori(lambda s, k: f(s), x, 2), ValueError, message, floats=False)
+        refused(lambda x, f=inside: fori_loop(0, 2, lambda k, s: f(s), x), ValueError, message, floats=False)
 
 
 def test_python_that_cannot_be_traced() -> None:

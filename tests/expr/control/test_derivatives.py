@@ -11,7 +11,7 @@ import pytest
 import linkwork as lw
 from expr.control.cases import CASES
 from linkwork.errors import NotDifferentiableError
-from linkwork.expr import adjoint, fori, jacobian, scan, sin, tangent, while_loop
+from linkwork.expr import adjoint, fori_loop, jacobian, scan, sin, tangent, while_loop
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
@@ -93,7 +93,7 @@ def test_gradients_that_are_known_numbers() -> None:
     for steps in (50, 5000):
         graph = Graph()
         x = graph.input("x")
-        last = fori(lambda s, k: 0.999 * s + k, x, steps)
+        last = fori_loop(0, steps, lambda k, s: 0.999 * s + k, x)
         (gradient,) = adjoint([last], [x], [1.0])
         assert isinstance(gradient, float) == (steps == 50)
         for found in (gradient, *tangent([last], [x], [1.0])):
@@ -104,10 +104,10 @@ def test_gradients_that_are_known_numbers() -> None:
 def test_what_has_no_gradient_says_so() -> None:
     graph = Graph()
     x = graph.input("x")
-    found = while_loop(lambda s: s < 9.0, lambda s: s * s, x, at_most=5)
-    with pytest.raises(NotDifferentiableError, match=r"no gradient in reverse .*: write scan or fori, .* or root"):
+    found = while_loop(lambda s: s < 9.0, lambda s: s * s, x, max_iterations=5)
+    with pytest.raises(NotDifferentiableError, match=r"no gradient in reverse .*: write scan or fori_loop, .* or root"):
         adjoint([found.state], [x], [1.0])
-    inside = fori(lambda s, k: while_loop(lambda t: t < 9.0, lambda t: t * s, s, at_most=5).state, x, 2)
+    inside = fori_loop(0, 2, lambda k, s: while_loop(lambda t: t < 9.0, lambda t: t * s, s, max_iterations=5).state, x)
     with pytest.raises(NotDifferentiableError, match="forward derivatives"):
         adjoint([inside], [x], [1.0])
     assert tangent([found.iterations, found.status], [x], [1.0]) == [0.0, 0.0]
@@ -115,7 +115,7 @@ def test_what_has_no_gradient_says_so() -> None:
 
 def test_a_counted_loop_in_segments_has_the_same_gradient() -> None:
     def cost(x: Any, segments: int | None) -> Any:
-        return fori(lambda s, k: 0.9 * sin(s) + x * k, x, 11, segments=segments)
+        return fori_loop(0, 11, lambda k, s: 0.9 * sin(s) + x * k, x, segments=segments)
 
     whole, cut, one = (lw.compile(lambda x, n=n: adjoint([cost(x, n)], [x], [1.0])[0], x=()) for n in (None, 3, 11))
     h = 1e-6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr import call, cond, cos, fori, scan, sin, sqrt, tangent, while_loop
+from linkwork.expr import call, cond, cos, fori_loop, scan, sin, sqrt, tangent, while_loop
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 
 
@@ -17,9 +17,14 @@ def mixed(x: Any, u: Any) -> Any:
 
     def step(s: Any, c: Any) -> Any:
         halved = while_loop(
-            lambda t: abs(t[0]) > 0.2, lambda t: (t[0] * 0.5 + 0.01 * x * t[0], t[1] + 1.0), (s + c * x, 0.0), at_most=9
+            lambda t: abs(t[0]) > 0.2,
+            lambda t: (t[0] * 0.5 + 0.01 * x * t[0], t[1] + 1.0),
+            (s + c * x, 0.0),
+            max_iterations=9,
         )
-        z = cond(halved.state[0] < 0.05, lambda: sin(s) * x, lambda: fori(lambda y, j: y + cos(y) * j * x, s, 3))
+        z = cond(
+            halved.state[0] < 0.05, lambda: sin(s) * x, lambda: fori_loop(0, 3, lambda j, y: y + cos(y) * j * x, s)
+        )
         return s * 0.7 + z * 0.1 + call(lambda a, b: a * b, halved.state[0], c), z
 
     last, outputs = scan(step, 0.1, u)
@@ -54,7 +59,7 @@ def test_a_derivative_that_is_no_number_ends_no_loop() -> None:
     """It is the state that is looked at: on floats, compiled, and by the derivative of the loop."""
 
     def rooted(x: Any) -> Any:
-        return while_loop(lambda s: s[1] < 3.0, lambda s: (0.5 * sqrt(s[0]), s[1] + 1.0), (x, 0.0), at_most=9)
+        return while_loop(lambda s: s[1] < 3.0, lambda s: (0.5 * sqrt(s[0]), s[1] + 1.0), (x, 0.0), max_iterations=9)
 
     def by_duals(x: Any) -> Any:
         (dual,) = seeded([x], [1.0])

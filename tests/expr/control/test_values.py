@@ -8,7 +8,7 @@ import numpy as np
 
 from expr.control.cases import CASES
 from linkwork.compiler.trace.trace import trace
-from linkwork.expr import cond, fori, lt, scan, take, where, while_loop
+from linkwork.expr import cond, fori_loop, lt, scan, take, where, while_loop
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.dual_numbers import Dual, parts
 
@@ -34,7 +34,7 @@ def test_floats_batches_and_the_interpreter_agree() -> None:
 
 def test_how_a_while_loop_ends_on_floats_and_batches() -> None:
     def halve(x):
-        return while_loop(lambda s: s > 1.0, lambda s: 0.5 * s, x, at_most=8)
+        return while_loop(lambda s: s > 1.0, lambda s: 0.5 * s, x, max_iterations=8)
 
     given = [0.3, 100.0, 1e9, np.nan, 256.0, 257.0]
     expected = [(0.3, 0, 0), (0.78125, 7, 0), (1e9 / 256, 8, 1), (np.nan, 0, 2), (1.0, 8, 0), (257 / 256, 8, 1)]
@@ -47,7 +47,7 @@ def test_nan_in_one_sample_ends_that_one_alone() -> None:
         return {"x": where(lt(s["n"], 2.5), s["x"] - 1.0, np.nan * s["x"]), "n": s["n"] + 1.0}
 
     def run(x):
-        return while_loop(lambda s: s["x"] > 0.0, step, {"x": x, "n": 0.0 * x}, at_most=9)
+        return while_loop(lambda s: s["x"] > 0.0, step, {"x": x, "n": 0.0 * x}, max_iterations=9)
 
     for x in (2.5, 9.0):
         alone, together = run(x), run(np.array([2.5, 9.0]))
@@ -59,7 +59,7 @@ def test_nan_in_one_sample_ends_that_one_alone() -> None:
 
 def test_states_of_arrays_with_samples_in_leading_dimensions() -> None:
     def grow(x):
-        return while_loop(lambda s: (s * s).sum(-1) < 50.0, lambda s: 1.5 * s, x, at_most=30)
+        return while_loop(lambda s: (s * s).sum(-1) < 50.0, lambda s: 1.5 * s, x, max_iterations=30)
 
     x = np.random.default_rng(0).normal(size=(6, 3))
     together = grow(x)
@@ -79,9 +79,11 @@ def test_outputs_of_no_steps_are_nested_as_those_of_one() -> None:
 def test_batches_in_the_elements_of_arrays() -> None:
     """What a loop or a choice gives beside its state is a batch as the state is, so they go on being combined."""
     functions: list[Any] = [
-        lambda x, u: while_loop(lambda s: s < x, lambda s: s + 1.0, 0.0, at_most=9).iterations * x,
-        lambda x, u: while_loop(lambda s: s < x, lambda s: s + u[0], 0.0, at_most=9).state * x,
-        lambda x, u: fori(lambda s, k: s - while_loop(lambda t: t > 0.1, lambda t: 0.5 * t, s, at_most=9).status, x, 3),
+        lambda x, u: while_loop(lambda s: s < x, lambda s: s + 1.0, 0.0, max_iterations=9).iterations * x,
+        lambda x, u: while_loop(lambda s: s < x, lambda s: s + u[0], 0.0, max_iterations=9).state * x,
+        lambda x, u: fori_loop(
+            0, 3, lambda k, s: s - while_loop(lambda t: t > 0.1, lambda t: 0.5 * t, s, max_iterations=9).status, x
+        ),
         lambda x, u: cond(x > 0.0, lambda: 1.0, lambda: 2.0) * x,
         lambda x, u: cond(x > 0.0, lambda: (np.zeros(3), u), lambda: (2.0 * u, np.ones(3)))[0] * x,
         lambda x, u: take([1.0, 2.0, 3.0], x) * x + take(np.arange(6.0).reshape(3, 2), x)[1],
@@ -105,7 +107,7 @@ def test_what_a_step_writes_to_is_its_own() -> None:
         return s, s
 
     x, u = np.array([[0.0, 2.0], [4.0, 2.0], [1.0, 4.0]]), np.ones((3, 2))
-    found = while_loop(lambda s: s[..., 0] < s[..., 1], count, x, at_most=9).state
+    found = while_loop(lambda s: s[..., 0] < s[..., 1], count, x, max_iterations=9).state
     np.testing.assert_array_equal(found, [[2.0, 2.0], [4.0, 2.0], [4.0, 4.0]])
     last, sums = scan(add, x[0], u)
     np.testing.assert_array_equal(sums, [[1.0, 3.0], [2.0, 4.0], [3.0, 5.0]])
@@ -117,7 +119,7 @@ def test_what_a_step_writes_to_is_its_own() -> None:
 
 def test_a_loop_of_no_state_whose_condition_is_from_outside() -> None:
     def f(x: Any) -> Any:
-        return {"n": while_loop(lambda s: x < 0.0, lambda s: s, (), at_most=5).iterations}
+        return {"n": while_loop(lambda s: x < 0.0, lambda s: s, (), max_iterations=5).iterations}
 
     (found,) = trace(f, "f", {"x": ()}).interpret(np.array([-1.0, 1.0]))
     np.testing.assert_array_equal(found, [5.0, 0.0])
@@ -130,7 +132,7 @@ def test_many_truth_values_from_outside_of_a_loop() -> None:
             one, other = one & other | (x > k), one | other
         for k in range(2000):
             low = low & (x > -1.0 - k)
-        return while_loop(lambda s: one & low & (s < 5.0), lambda s: s + 1.0, x, at_most=10).state
+        return while_loop(lambda s: one & low & (s < 5.0), lambda s: s + 1.0, x, max_iterations=10).state
 
     (found,) = trace(f, "f", {"x": ()}).interpret(np.array([-1.0, 0.5, 2.0]))
     np.testing.assert_array_equal(found, [-1.0, 5.5, 5.0])
@@ -149,6 +151,6 @@ def test_a_table_takes_the_nearest_row_there_is() -> None:
 
 def test_loops_go_through_dual_numbers_in_conditions_and_choices() -> None:
     x = Dual(3.0, 1.0)
-    found = cond(x > 2.0, lambda: fori(lambda s, k: s * x, x, 2), lambda: x)
+    found = cond(x > 2.0, lambda: fori_loop(0, 2, lambda k, s: s * x, x), lambda: x)
     assert parts(found) == (27.0, 27.0)
-    assert parts(while_loop(lambda s: s < 50.0, lambda s: s * x, x, at_most=9).state) == (81.0, 108.0)
+    assert parts(while_loop(lambda s: s < 50.0, lambda s: s * x, x, max_iterations=9).state) == (81.0, 108.0)

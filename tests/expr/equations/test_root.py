@@ -108,10 +108,10 @@ def test_how_it_ends() -> None:
             assert value is None or found.value == pytest.approx(value, rel=1e-12, nan_ok=True)
         assert (np.delete(batch.status, 4) == status).all() and batch.status[4] == kernel(1.0).status
         assert batch.value[4] == kernel(1.0).value or np.isnan(batch.value[4])
-    assert root(lambda x: x - 3.0, 1.0, at_most=0) == (1.0, 0, 1)
+    assert root(lambda x: x - 3.0, 1.0, max_iterations=0) == (1.0, 0, 1)
     singular = root(lambda x: array([x[0] + x[1] - 1.0, 2.0 * x[0] + 2.0 * x[1]]), np.zeros(2))
     assert singular.status == 3 and np.array_equal(singular.value.astype(float), [0.0, 0.0])
-    assert fixed_point(lambda x: 2.0 * x, 1.0, at_most=5) == (32.0, 5, 1)
+    assert fixed_point(lambda x: 2.0 * x, 1.0, max_iterations=5) == (32.0, 5, 1)
     assert fixed_point(lambda x: sqrt(x - 3.0), 1.0) == (1.0, 1, 2)
 
 
@@ -228,7 +228,9 @@ def test_what_bends_sharply_is_found_from_far_away() -> None:
         return array([0.5 * (w[0] - v[0]) + tanh(w[0] / 1e-3) + 0.1 * w[1], 2.0 * (w[1] - v[1]) + tanh(w[1] / 1e-4)])
 
     def found(v: Any, like: Any = None) -> Any:
-        return monotone_root(lambda w: left(w, v), v, at_most=60, tolerance=1e-12, like=like and (lambda w: like(w, v)))
+        return monotone_root(
+            lambda w: left(w, v), v, max_iterations=60, tolerance=1e-12, like=like and (lambda w: like(w, v))
+        )
 
     far = np.array([3.0, -0.4])
     assert root(lambda w: left(w, far), far).status != 0
@@ -272,8 +274,8 @@ def test_bad_input() -> None:
             lw.compile(
                 lambda c, f=residual, s=start: root(lambda x: f(x), s + c if s == 1.0 and s is not True else s), c=()
             )
-    with pytest.raises(ValueError, match="root: at_most: expected a whole number"):
-        root(lambda x: x, 1.0, at_most=-1)
+    with pytest.raises(ValueError, match="root: max_iterations: expected a whole number"):
+        root(lambda x: x, 1.0, max_iterations=-1)
     for tolerance in (-1.0, np.nan, "a"):
         with pytest.raises(ValueError, match="tolerance: expected a number, not negative and known in advance"):
             fixed_point(lambda x: x, 1.0, tolerance=tolerance)

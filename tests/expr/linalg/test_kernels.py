@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from helpers.matrices import check_derivatives, positive, random
-from linkwork.expr import adjoint, fori, linalg
+from linkwork.expr import adjoint, fori_loop, linalg
 from linkwork.expr.control.loop_instruction import LOOP
 
 MATRICES, SIDES = positive(1, 9, n=3), random(2, 9, 3)
@@ -87,7 +87,7 @@ def test_casadi_has_what_it_stands_for(kernel: lw.Kernel) -> None:
 
 def test_solutions_in_loops_are_differentiated() -> None:
     def filtered(a: Any, b: Any) -> Any:
-        return fori(lambda x, k: linalg.solve(a, x + b, assume="pos"), b, 3)
+        return fori_loop(0, 3, lambda k, x: linalg.solve(a, x + b, assume="pos"), b)
 
     check_derivatives(filtered, MATRICES[0], SIDES[0])
 

@@ -183,7 +183,7 @@ def test_the_same_alone_and_in_any_batch_on_any_threads():
     for k in (0, 7, 150, 299):
         for a, b in zip(lw.quadratic_program(**{name: x[k] for name, x in program.items()}), whole, strict=True):
             np.testing.assert_array_equal(a, b[k])
-    one_by_one = lw.quadratic_program(**program, at_most=289)  # pivots, whose tableau is written after each
+    one_by_one = lw.quadratic_program(**program, max_iterations=289)  # pivots, whose tableau is written after each
     for a, b in zip(one_by_one, whole, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -233,7 +233,7 @@ def test_what_is_no_number_or_not_convex_is_said():
         found = lw.quadratic_program(**{"H": H, "g": g} | bad)
         assert found.status == 2.0 and np.isnan(found.x).all()
     assert lw.quadratic_program(-H, g).status == 5.0
-    assert lw.quadratic_program(H, g, [[1.0, 0.5]], lower=[3.0], at_most=0).status == 1.0
+    assert lw.quadratic_program(H, g, [[1.0, 0.5]], lower=[3.0], max_iterations=0).status == 1.0
     assert lw.quadratic_program(H, g, np.zeros((1, 2)), lower=[1.0]).status == 3.0
 
 
@@ -254,7 +254,7 @@ def test_empty_programs():
         ({"x_lower": [0.0, 2.0], "x_upper": [1.0, 1.0]}, ValueError, "expected at most x_upper, got 2.0 > 1.0 at 1"),
         ({"x_lower": 1.0, "x_upper": 0.0}, ValueError, "x_lower: expected at most x_upper, got 1.0 > 0.0 at 0"),
         ({"x_lower": np.ones((3, 2)), "x_upper": [1.0, 0.0]}, ValueError, r"got 1.0 > 0.0 at \[0, 1\]"),
-        ({"x_lower": 1.0, "x_upper": 0.0, "at_most": 1}, ValueError, "at most x_upper"),
+        ({"x_lower": 1.0, "x_upper": 0.0, "max_iterations": 1}, ValueError, "at most x_upper"),
         ({"A": np.eye(2), "lower": 1.0, "upper": [2.0, 0.0]}, ValueError, "lower: expected at most upper, .* at 1"),
         ({"x_lower": np.inf}, ValueError, "x_lower: expected numbers, or -inf where there is no bound, got inf at 0"),
         ({"x_lower": [0.0, np.inf], "x_upper": np.inf}, ValueError, "x_lower: .* got inf at 1"),
@@ -264,7 +264,7 @@ def test_empty_programs():
         ({"H": np.zeros((3, 2, 2)), "g": np.ones((4, 2))}, ValueError, r"broadcast, got H \(3, 2, 2\), g \(4, 2\)"),
         ({"H": np.ones((3, 2, 2)), "x_upper": np.ones((4, 2))}, ValueError, r"g \(2,\), x_upper \(4, 2\)"),
         ({"tolerance": -1.0}, ValueError, "tolerance: expected a number"),
-        ({"at_most": 1.5}, ValueError, "at_most: expected a whole number"),
+        ({"max_iterations": 1.5}, ValueError, "max_iterations: expected a whole number"),
         ({"x_lower": ["a", "b"]}, TypeError, "x_lower: expected an array of real numbers"),
     ],
 )  # fmt: skip
@@ -282,9 +282,9 @@ def test_bounds_are_looked_at_in_every_call():
             assert (
                 lw.quadratic_program(np.eye(2), np.array([3.0, 0.0]), x_lower=lower, x_upper=upper).x[..., 0] == -1
             ).all()
-        for wrong, at_most in ((np.inf, "expected numbers"), (2.0, "expected at most x_upper")):
+        for wrong, max_iterations in ((np.inf, "expected numbers"), (2.0, "expected at most x_upper")):
             lower[..., 1] = wrong
-            with pytest.raises(ValueError, match=at_most):
+            with pytest.raises(ValueError, match=max_iterations):
                 lw.quadratic_program(np.eye(2), np.array([3.0, 0.0]), x_lower=lower, x_upper=upper)
 
 

@@ -181,10 +181,10 @@ def test_opposite_questions():
     f = Direct(tree)
     names = ("world", "body1", "tool4", "tool6")
     for A, B in itertools.permutations(names, 2):
-        there = f.jacobian_derivative(q, v, B, relative_to=A, expressed_in="body2", at="tool5")
-        back = f.jacobian_derivative(q, v, A, relative_to=B, expressed_in="body2", at="tool5")
-        J = f.jacobian(q, B, relative_to=A, expressed_in="body2", at="tool5")
-        twist = f.twist(q, v, B, relative_to=A, expressed_in="body2", at="tool5")
+        there = f.jacobian_derivative(q, v, B, relative_to=A, expressed_in="body2", point="tool5")
+        back = f.jacobian_derivative(q, v, A, relative_to=B, expressed_in="body2", point="tool5")
+        J = f.jacobian(q, B, relative_to=A, expressed_in="body2", point="tool5")
+        twist = f.twist(q, v, B, relative_to=A, expressed_in="body2", point="tool5")
         w, u = twist[:, :3, None], twist[:, 3:, None]
         seen = np.concatenate([np.cross(w, J[:, :3], axis=1), np.cross(w, J[:, 3:], axis=1)], axis=1)
         seen[:, 3:] += np.cross(J[:, :3], u, axis=1)  # the point of B at P leaves that of A behind
@@ -203,7 +203,7 @@ def test_unknown_names():
     with pytest.raises(KeyError, match="tool9"):
         robot.jacobian_derivative(q, v, "tool9")
     with pytest.raises(KeyError, match="nowhere"):
-        robot.jacobians(q, at="nowhere")
+        robot.jacobians(q, point="nowhere")
     with pytest.raises(KeyError, match="nowhere"):
         robot.jacobian_hessian(q, "tool1", relative_to="nowhere")
     with pytest.raises(ValueError, match="one of all, position, angular"):

@@ -57,8 +57,8 @@ def test_jacobian_derivatives():
         for frame in example.frames:
             expected = derivative(oracle, q, v, frame, ALIGNED)
             assert_close(f.jacobian_derivative(q, v, frame), expected, 1e-12, f"{example} {frame}", core=2)
-            velocity = f.twist(q, v, frame, at="world")[:, 3:, None]
-            J, rate = f.jacobian(q, frame, at="world"), f.jacobian_derivative(q, v, frame, at="world")
+            velocity = f.twist(q, v, frame, point="world")[:, 3:, None]
+            J, rate = f.jacobian(q, frame, point="world"), f.jacobian_derivative(q, v, frame, point="world")
             expected = derivative(oracle, q, v, frame, WORLD)
             assert_close(of_a_point_that_stays(rate, J, velocity), expected, 1e-12, f"{example} {frame}", core=2)
 
@@ -70,6 +70,6 @@ def test_hessians():
         f, body = Direct(robot.tree), robot.tree.bodies[-1]
         found, expected = f.jacobian_hessian(q, body.name), hessian(oracle, q, body.joint_name, ALIGNED)
         assert_close(found, expected, 1e-12, str(example), core=3)
-        J, H = f.jacobian(q, body.name, at="world"), f.jacobian_hessian(q, body.name, at="world")
+        J, H = f.jacobian(q, body.name, point="world"), f.jacobian_hessian(q, body.name, point="world")
         found = of_a_point_that_stays(H, J[:, :, :, None], J[:, 3:, None, :])
         assert_close(found, hessian(oracle, q, body.joint_name, WORLD), 1e-12, str(example), core=3)

@@ -130,8 +130,10 @@ def test_a_point_is_a_frame_of_its_own_and_a_point_of_another_frame():
     f, body = Direct(robot.tree), tree.frames[-2].name
     assert_close(f.point_position(q, "p"), f.pose(q, "p_too")[:, :3, 3], 1e-13, core=1)
     for view in ({}, {"relative_to": tree.frames[3].name, "expressed_in": tree.frames[1].name}):
-        assert_close(f.point_jacobian(q, "p", **view), f.jacobian(q, body, at="p_too", **view)[:, 3:], 1e-13, core=2)
-        assert_close(f.point_velocity(q, v, "p", **view), f.twist(q, v, body, at="p_too", **view)[:, 3:], 1e-13, core=1)
+        assert_close(f.point_jacobian(q, "p", **view), f.jacobian(q, body, point="p_too", **view)[:, 3:], 1e-13, core=2)
+        assert_close(
+            f.point_velocity(q, v, "p", **view), f.twist(q, v, body, point="p_too", **view)[:, 3:], 1e-13, core=1
+        )
         there = f.acceleration(q, v, a, "p_too", **view)[:, 3:]
         assert_close(f.point_acceleration(q, v, a, "p", **view), there, 1e-12, core=1)
 

@@ -67,10 +67,12 @@ def test_a_search_that_is_cut_short_claims_no_conflict():
     problem.add("velocity", "equality", at=-1, name="at rest")
     controls = np.random.default_rng(0).normal(size=(12, steps, 2)) * 10.0
     seen = set()
-    for at_most in (1, 3, 10, 30, 300):
-        found = problem.solve(np.zeros(2), solver="ilqr", controls=controls, at_most=at_most, control_limits=60.0)
+    for max_iterations in (1, 3, 10, 30, 300):
+        found = problem.solve(
+            np.zeros(2), solver="ilqr", controls=controls, max_iterations=max_iterations, control_limits=60.0
+        )
         seen |= set(found.status)
-        assert "infeasible" not in found.status, at_most
+        assert "infeasible" not in found.status, max_iterations
     assert "solved" in seen and "out of iterations" in seen
 
 
@@ -78,5 +80,5 @@ def test_a_first_motion_that_keeps_all_constraints_refutes_a_conflict():
     """Standing still keeps the limit: where squares pull beyond it, a search cut short says what is violated."""
     problem = lw.Problem(rail(), steps=20, duration=1.0).add("configuration", "squares", target=[9.0], scale=100.0)
     problem.add("velocity", "inequality", lower=-0.1, upper=0.1, name="slow")
-    found = problem.solve([0.0], solver="ilqr", at_most=2, control_limits=False)
+    found = problem.solve([0.0], solver="ilqr", max_iterations=2, control_limits=False)
     assert found.status == "out of iterations" and found.conflicts == ("slow",)

@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork import Joint, Link
 from linkwork.joints import Prismatic, Revolute, Spherical
 
-TIGHT: dict[str, Any] = {"tolerance": 1e-11, "step_tolerance": 1e-11, "at_most": 400}
+TIGHT: dict[str, Any] = {"tolerance": 1e-11, "step_tolerance": 1e-11, "max_iterations": 400}
 STEP = 1e-5
 ARM = lw.load("double_pendulum")
 START, RATE, END = np.array([0.1, -0.3]), np.array([0.2, 0.1]), np.array([0.9, 0.2])
@@ -99,7 +99,7 @@ def test_each_of_a_batch_is_told_alone() -> None:
     told = far.derivative("there").q
     assert np.isfinite(told[0]).all() and np.isnan(told[1]).all()
     with pytest.raises(ValueError, match="it is of optima, and this is none"):
-        problem.solve(START, **asked | {"at_most": 1}).derivative("there")
+        problem.solve(START, **asked | {"max_iterations": 1}).derivative("there")
     with pytest.raises(
         ValueError, match=r"expected one of 'torque', .*'there', .*'start', 'start velocity', 'duration'"
     ):

@@ -70,7 +70,7 @@ def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
 
 def test_an_impact_of_no_time_is_that_of_a_robot_with_constraints() -> None:
     held = MONOPED.with_point("toe", "foot", (0, 0, 0))
-    held = held.with_constraints(lw.Ball("toe", at=held.pose(START, "foot")[:3, 3], name="toe"))
+    held = held.with_constraints(lw.Ball("toe", point=held.pose(START, "foot")[:3, 3], name="toe"))
     v = np.array([0.3, -1.2, 0.5, -0.7])
     known = held.constrained_impact(START, v)
     dynamics = ContactDynamics(MONOPED.tree, 1e-7, (2, 3), holdings=(Holding(FOOT, ContactStays(FOOT)),), active=(1.0,))
@@ -96,7 +96,7 @@ def _hop() -> lw.Problem:
 def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
     """Iterative LQR and multiple shooting find the same one, of which conditions hold by another text of its steps."""
     problem, T, h = _hop(), 15, 0.05
-    given: dict[str, Any] = {"actuated": MOTORS, "control_limits": False, "at_most": 400}
+    given: dict[str, Any] = {"actuated": MOTORS, "control_limits": False, "max_iterations": 400}
     found = problem.solve(START, solver="shooting", **given)
     again = problem.solve(START, solver="ilqr", controls=found.controls + 0.01, **given)
     given |= {"solver": "ilqr", "dynamics": "inverse", "second_order": False}
@@ -185,7 +185,7 @@ def test_loops_and_wheels_hold_along_a_motion() -> None:
         "sled",
         Link("sled", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.2)),
         Joint.of(Planar(), name="place", parent="world", child="sled"),
-    ).with_constraints(lw.Skate("sled"))
+    ).with_constraints(lw.KnifeEdge("sled"))
     way = lw.Problem(sled, steps=12, duration=1.0).add("torque", "squares", scale=0.1, name="effort")
     way.add("configuration", "equality", at=-1, target=[0.5, 0.3, 0.0]).add("velocity", "equality", at=-1)
     slid = way.solve(np.zeros(3), solver="shooting", control_limits=False)

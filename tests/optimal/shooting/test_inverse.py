@@ -76,9 +76,9 @@ def test_the_optimum_of_paths_by_inverse_dynamics() -> None:
     assert np.abs(path.multipliers["rest"] - found.multipliers["rest"]).max() < 1e-4
     acrobot = lw.Problem(ARM, steps=40, duration=2.0).add(lw.optimal.TorqueFeature(["elbow"]), "squares", scale=0.1)
     acrobot.add("configuration", "equality", at=-1, target=[1.0, 0.2], name="there")
-    swung = acrobot.solve([0.0, 0.0], actuated=["elbow"], at_most=400, **given)
+    swung = acrobot.solve([0.0, 0.0], actuated=["elbow"], max_iterations=400, **given)
     assert swung.success and swung.controls.shape == (40, 1) and swung.violations["no motor"] < TOLERANCE
-    slack = acrobot.solve([0.0, 0.0], actuated=["elbow"], at_most=400, tolerance={"no motor": 1e-3}, **given)
+    slack = acrobot.solve([0.0, 0.0], actuated=["elbow"], max_iterations=400, tolerance={"no motor": 1e-3}, **given)
     assert slack.success and slack.violations["no motor"] < 1e-3 and slack.violations["there"] < TOLERANCE
     assert slack.iterations <= swung.iterations
 

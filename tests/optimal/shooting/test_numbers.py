@@ -117,7 +117,7 @@ def test_a_search_goes_on_from_where_another_ended() -> None:
         many = problem.solve(starts, warm=warm, seeds=2, every_seed=True, **asked)
         assert (many.attempts.iterations[:, 0] <= 2).all() and np.abs(many.attempts.q[:, 0] - warm.q).max() < 1e-6
         assert (problem.solve(starts, warm=many, **asked).iterations <= 2).all()
-        few = problem.solve([0.0, 0.0], at_most=4, **options)
+        few = problem.solve([0.0, 0.0], max_iterations=4, **options)
         assert problem.solve([0.0, 0.0], warm=few, **options).success
 
 
@@ -125,7 +125,7 @@ def test_what_is_no_number_or_result_is_said() -> None:
     problem, given = _lift(ARM), EVERY[0]
 
     def solve(**options: Any) -> Any:
-        return problem.solve([0.0, 0.0], at_most=1, **given | options)
+        return problem.solve([0.0, 0.0], max_iterations=1, **given | options)
 
     for wrong, said in (
         ({"inertia:payload": [1.0]}, r"inertia:payload: expected numbers \(\.\.\., 10\)"),

@@ -58,7 +58,7 @@ def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
     assert pressed.any() and (np.abs(one.q[pressed, 0]) > 0.4 - 1e-6).all() and (one.multipliers["rail"] >= 0.0).all()
     many = problem.solve([[0.0, 0.0], [0.1, 0.0], [0.0, 0.2]], solver="ilqr", actuated=["slide"])
     assert np.array_equal(many.controls[0], one.controls) and many.status.tolist() == ["solved"] * 3
-    few = {"solver": "ilqr", "actuated": ["slide"], "tolerance": {"up": 1e-6}, "at_most": 1}
+    few = {"solver": "ilqr", "actuated": ["slide"], "tolerance": {"up": 1e-6}, "max_iterations": 1}
     pushed = problem.solve([0.0, 0.0], velocity=[[0.1, 0.2]], seeds=2, **few)
     assert pushed.tolerances[1:].tolist() == [1e-6, 1e-9, 1e-9]
     assert all(np.allclose(x(0.0).v, [0.1, 0.2]) for x in (pushed.trajectory(0), pushed.attempts.trajectory((0, 1))))
@@ -69,7 +69,7 @@ def test_an_acrobot_stands_up() -> None:
     robot = lw.load("double_pendulum")
     motor = robot.joints[1].name
     problem = _swing(robot, motor, 80, 3.2, [np.pi, 0.0]).add("velocity", "squares", scale=0.1, name="slow")
-    found = problem.solve([0.0, 0.0], solver="ilqr", actuated=[motor], control_limits=20.0, at_most=400)
+    found = problem.solve([0.0, 0.0], solver="ilqr", actuated=[motor], control_limits=20.0, max_iterations=400)
     assert found.success, found.explain()
     q, v = _followed(robot, found.controls, 1, 0.04)
     assert np.abs(q[-1] - [np.pi, 0.0]).max() < 1e-6 and np.abs(v).max() < 1e-6

@@ -54,7 +54,7 @@ def test_a_linear_quadratic_problem_takes_an_iteration() -> None:
     found = _solver(("squares",) * 3, False, False)(start, np.full((T, 1), 0.3), w1, np.zeros((T, 1)), FREE, 1.0)
     told = _told(found)
     Q = np.diag([1.0, 0.25])
-    known = lw.control.lqr_horizon(A, B, Q, [[0.09]], end=np.diag([16.0, 4.0]), steps=T)
+    known = lw.control.finite_horizon_lqr(A, B, Q, [[0.09]], end=np.diag([16.0, 4.0]), num_steps=T)
     assert told["status"] == 0 and told["iterations"] == 2 and told["decrement"] < 1e-25
     assert np.abs(found.K + known.K).max() < 1e-12 * np.abs(known.K).max()
     away = start - [1.0, 0.0]

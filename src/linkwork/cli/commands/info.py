@@ -224,7 +224,7 @@ def _constraint_data(constraint: Constraint) -> dict[str, Any]:
         "frames": list(named.frames),
         "joints": list(named.joints),
         "points": list(named.points),
-        "rows": list(constraint.row_names),
+        "rows": list(constraint.component_names),
         "holonomic": constraint.holonomic,
     }
 

@@ -147,13 +147,13 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 goals,
                 scene,
                 method=arguments.method,
-                edges=arguments.edges,
+                collision_check=arguments.edges,
                 resolution=arguments.resolution,
                 margin=arguments.margin,
                 seed=arguments.seed,
-                time_budget=arguments.budget,
-                limits=limits,
-                iterations=arguments.iterations,
+                time_limit=arguments.budget,
+                position_limits=limits,
+                max_iterations=arguments.iterations,
                 progress=progress,
             )
 

@@ -156,7 +156,7 @@ def constant_twist(joint: JointType) -> bool:
     for q in joint.random(rng, [-x for x in free], free, (_SAMPLES,)).tolist():
         phi = rng.uniform(-1.0, 1.0, joint.nv).tolist()
         twists = [
-            np.array((joint.S(joint.retract(q, [t * x for x in phi])) @ phi).elements(), dtype=float)
+            np.array((joint.S(joint.integrate(q, [t * x for x in phi])) @ phi).elements(), dtype=float)
             for t in (0.0, 0.4, 1.0)
         ]
         size = max(1.0, float(np.max(np.abs(twists[0]))))
@@ -258,7 +258,7 @@ def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
     far = np.full(len(tree.bodies), -math.inf)  # from the body's origin, of what it carries: of nothing, −∞
     for one in link_shapes(tree):
         if one.body != WORLD:
-            reach = math.inf if one.shape.reach is None else one.shape.reach
+            reach = math.inf if one.shape.origin_radius is None else one.shape.origin_radius
             far[one.body] = max(far[one.body], _size(one.placement.translation) + reach)
     found = np.zeros(tree.nv)
     for i in reversed(range(len(tree.bodies))):  # children come after their parents

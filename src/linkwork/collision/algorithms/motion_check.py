@@ -90,14 +90,14 @@ def certified_edge(
     margin: Any = 0.0,
     tolerance: Any = 1e-4,
     *,
-    at_most: int = 1000,
+    max_iterations: int = 1000,
     margins: PairMargins | None = None,
 ) -> EdgeFound:
     """Whether all distances are above ``margin`` [m] on the whole segment from q0 to q1 (nq each).
 
     COLLIDING, at t: some distance is no larger than the margin there.  UNDECIDED: it is larger by no more than
-    ``tolerance`` [m], or ``at_most`` configurations did not suffice.  ``margins`` of pairs are added to the one of all:
-    the clearance is that beyond them.
+    ``tolerance`` [m], or ``max_iterations`` configurations did not suffice.  ``margins`` of pairs are added to the one
+    of all: the clearance is that beyond them.
     """
     phi = difference(tree, q0, q1)
     middle = _along(tree, q0, phi, 0.5)
@@ -115,7 +115,7 @@ def certified_edge(
 
     ends = (1.0,) * _KEPT
     start = _Progress(0.0, ends, ends, 0.5, FREE, FAR)
-    run = while_loop(lambda at: and_(lt(at.done, 1.0), le(at.status, FREE)), step, start, at_most=at_most)
+    run = while_loop(lambda at: and_(lt(at.done, 1.0), le(at.status, FREE)), step, start, max_iterations=max_iterations)
     last = run.state
     status = where(and_(lt(last.done, 1.0), le(last.status, FREE)), UNDECIDED, last.status)
     return EdgeFound(status, last.t, _along(tree, q0, phi, last.t), last.clearance, run.iterations)
@@ -131,7 +131,7 @@ def sampled_edge(
     margin: Any = 0.0,
     resolution: Any = 0.05,
     *,
-    at_most: int = 100_000,
+    max_iterations: int = 100_000,
     margins: PairMargins | None = None,
 ) -> EdgeFound:
     """Whether all distances are above ``margin`` [m] at configurations ``resolution`` apart, both ends included.
@@ -152,7 +152,7 @@ def sampled_edge(
         return k + 1.0, t, fmin(least, distance), where(le(distance, margin), COLLIDING, FREE)
 
     start = (0.0, 0.0, FAR, FREE)
-    run = while_loop(lambda at: and_(le(at[0], count), le(at[3], FREE)), step, start, at_most=at_most)
+    run = while_loop(lambda at: and_(le(at[0], count), le(at[3], FREE)), step, start, max_iterations=max_iterations)
     k, t, least, status = run.state
     status = where(and_(le(k, count), le(status, FREE)), UNDECIDED, status)
     return EdgeFound(status, t, _along(tree, q0, phi, t), least, run.iterations)

@@ -306,12 +306,14 @@ def over_many_pairs(
                     return k + 1.0, step(inner, a, b, place + (k - first), *more)[0]
 
                 def closely() -> Any:
-                    return while_loop(lambda at: lt(at[0], end), pair, (begin, inner), at_most=_MANY_TOGETHER).state[1]
+                    return while_loop(
+                        lambda at: lt(at[0], end), pair, (begin, inner), max_iterations=_MANY_TOGETHER
+                    ).state[1]
 
                 return end, cond(close, closely, lambda: inner)
 
             def through() -> Any:
-                return while_loop(lambda at: lt(at[0], stop), block, (first, state), at_most=longest).state[1]
+                return while_loop(lambda at: lt(at[0], stop), block, (first, state), max_iterations=longest).state[1]
 
             return (through() if going is None else cond(going(state), through, lambda: state)), None
 

@@ -128,7 +128,7 @@ class ControlWriter:
         if isinstance(bundle, Loop) and bundle.conditional:
             raise ValueError(
                 f"{self._name}: CasADi has no loop of unknown length, as while_loop is (and root and fixed_point have "
-                f"one in them): write scan or fori, or solve equations with casadi.rootfinder"
+                f"one in them): write scan or fori_loop, or solve equations with casadi.rootfinder"
             )
         on_mx = symbols is self._casadi.MX
         if isinstance(bundle, Loop):
@@ -150,8 +150,8 @@ class ControlWriter:
 
     def _written_out(self, loop: Loop, arguments: list[Any]) -> list[Any]:
         state, stacked, outside = loop.split(arguments)
-        kept: list[list[Any]] = [[] for _ in range(loop.at_most)]
-        for t in reversed(range(loop.at_most)) if loop.backward else range(loop.at_most):
+        kept: list[list[Any]] = [[] for _ in range(loop.max_iterations)]
+        for t in reversed(range(loop.max_iterations)) if loop.backward else range(loop.max_iterations):
             here = stacked[t * loop.inputs : (t + 1) * loop.inputs]
             found = self.run(loop.body, [*state, *here, *outside], self._casadi.SX)
             state, kept[t] = found[: loop.carried], found[loop.carried :]
@@ -159,7 +159,7 @@ class ControlWriter:
 
     def _accumulated(self, loop: Loop, arguments: list[Any]) -> list[Any]:
         """The loop as `mapaccum`: columns are steps."""
-        casadi, steps = self._casadi, loop.at_most
+        casadi, steps = self._casadi, loop.max_iterations
         if not steps:
             return arguments[: loop.carried]
         state, stacked, outside = (self._column(part) for part in loop.split(arguments))

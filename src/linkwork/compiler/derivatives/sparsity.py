@@ -159,5 +159,5 @@ def _times(instruction: Instruction) -> int:
     operation, _, value = instruction
     if operation.arity >= 0:
         return 1
-    runs = value.at_most if isinstance(value, Loop) else 1
+    runs = value.max_iterations if isinstance(value, Loop) else 1
     return runs * sum(len(body.instructions) for body in bodies_of(value)) or 1

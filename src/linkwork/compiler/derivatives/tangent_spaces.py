@@ -32,7 +32,7 @@ class Block(NamedTuple):
     q: slice
     v: slice
     q_dot: Map  # q̇ of these numbers from their velocity
-    v_of: Map  # the velocity from q̇
+    velocity_from_rate: Map  # the velocity from q̇
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,11 +67,11 @@ class Space:
             found[block.q] = block.q_dot(q[block.q], v[block.v])
         return found
 
-    def v_of(self, q: Sequence[Any], q_dot: Sequence[Any]) -> list[Any]:
+    def velocity_from_rate(self, q: Sequence[Any], q_dot: Sequence[Any]) -> list[Any]:
         """The velocity at which the numbers change at the rate q̇."""
         found: list[Any] = [0.0] * self.nv
         for block in self.blocks:
-            found[block.v] = block.v_of(q[block.q], q_dot[block.q])
+            found[block.v] = block.velocity_from_rate(q[block.q], q_dot[block.q])
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -176,21 +176,21 @@ class Tangent:
     # -- of what is differentiated
 
     def measured(self, q: Sequence[Any], rows: Sequence[FunctionSpec]) -> list[dict[int, Any]]:
-        """The rows of derivatives by tangent coordinates, v_of(q, q̇), from those of the numbers."""
+        """The rows of derivatives by tangent coordinates, velocity_from_rate(q, q̇), from those of the numbers."""
         if self.space is None:
             return [dict(row) for row in rows]
         found: list[dict[int, Any]] = [{} for _ in range(self.size)]
         for block in self.space.blocks:
             numbers, moving = q[block.q], rows[block.q]
             for direction in dict.fromkeys(key for row in moving for key in row):
-                rates = block.v_of(numbers, [row.get(direction, 0.0) for row in moving])
+                rates = block.velocity_from_rate(numbers, [row.get(direction, 0.0) for row in moving])
                 for place, x in zip(range(self.space.nv)[block.v], rates, strict=True):
                     if not is_zero(x):
                         found[place][direction] = x
         return found
 
     def weighed(self, q: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        """The weights of the numbers, from those of the tangent coordinates: ⟨λ, q̇⟩ = ⟨w, v_of(q, q̇)⟩."""
+        """The weights of the numbers, from those of the tangent coordinates: ⟨λ, q̇⟩ = ⟨w, velocity_from_rate(q, q̇)⟩."""
         if self.space is None:
             return list(weights)
         found: list[Any] = [0.0] * len(q)
@@ -200,7 +200,7 @@ class Tangent:
                 continue
             places = range(len(q))[block.q]
             for place, unit in zip(places, _units(len(places)), strict=True):
-                rates = block.v_of(numbers, unit)
+                rates = block.velocity_from_rate(numbers, unit)
                 found[place] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
         return found
 

@@ -78,7 +78,7 @@ class PieceCode(ABC):
 
     def most_steps(self, loop: Loop) -> float:
         """Of a loop with a condition, as far as numbers count."""
-        return float(min(loop.at_most, _COUNTED[self.real.bits]))
+        return float(min(loop.max_iterations, _COUNTED[self.real.bits]))
 
     @abstractmethod
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:

@@ -157,8 +157,8 @@ class ControlCode(PieceCode):
         carried = [f.get("%frame", place) for place in places] if held else []
         period = period_of(loop)
         ending = partial(end_if_interrupted, f, period) if period else None
-        with f.loop(loop.at_most, kind=f.type, carried=carried, ending=ending) as count:
-            k = f.let(f"sub i64 {loop.at_most - 1}, {count}") if loop.backward else count
+        with f.loop(loop.max_iterations, kind=f.type, carried=carried, ending=ending) as count:
+            k = f.let(f"sub i64 {loop.max_iterations - 1}, {count}") if loop.backward else count
             columns = []
             for column, start in zip(step.columns, starts, strict=True):
                 size = self.real.bytes if column.table else column.stride * self.width

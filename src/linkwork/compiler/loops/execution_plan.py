@@ -172,7 +172,7 @@ def samples_cost(listing: InstructionList) -> float:
             total += _FUNCTION
         bundle = instruction.value
         if isinstance(bundle, Loop):
-            times = min(bundle.at_most, _USUAL) if bundle.conditional else bundle.at_most
+            times = min(bundle.max_iterations, _USUAL) if bundle.conditional else bundle.max_iterations
             total += times * samples_cost(bundle.body)
         elif isinstance(bundle, Rows):
             total += sum(times * samples_cost(body) for body, times in bundle.runs)

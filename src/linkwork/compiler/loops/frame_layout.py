@@ -263,7 +263,7 @@ class _Planner:
 
     def _loop(self, step: Control, loop: Loop, args: Sequence[int], before: Piece) -> None:
         state, stacked, outside = loop.split(args)
-        rest = 2 if loop.conditional else loop.at_most * loop.kept
+        rest = 2 if loop.conditional else loop.max_iterations * loop.kept
         step.results = self.memory.take(loop.carried + rest)
         self._filled(state, before, step.results)
         step.columns, slices = self._columns(stacked, loop, before)

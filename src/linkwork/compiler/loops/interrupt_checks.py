@@ -40,7 +40,7 @@ def period_of(loop: Loop, times: int = 1) -> int:
     ``times`` is how often the loop runs its steps.  In interpreters that cannot be interrupted no loop looks.
     """
     step = max(_longest(loop.body), 1.0)
-    if not in_main_interpreter() or loop.at_most * times * step <= BUDGET:
+    if not in_main_interpreter() or loop.max_iterations * times * step <= BUDGET:
         return 0
     return 1 << max(int(BUDGET / step).bit_length() - 1, 0)
 
@@ -62,7 +62,7 @@ def _longest(listing: InstructionList) -> float:
     for instruction in listing.instructions:
         bundle = instruction.value
         if isinstance(bundle, Loop):
-            total += min(bundle.at_most * _longest(bundle.body), float(BUDGET))
+            total += min(bundle.max_iterations * _longest(bundle.body), float(BUDGET))
         elif isinstance(bundle, Rows):
             total += sum(times * _longest(body) for body, times in bundle.runs)
         elif isinstance(bundle, FrontElimination):

@@ -39,7 +39,7 @@ _ROOM = 1 << 18  # bytes of the frame, to stay in the cache: what looks for coll
 def worth_lanes(loop: Loop) -> bool:
     """Whether steps of a loop are better done side by side."""
     apart = not loop.conditional and not loop.carried and loop.inputs > 0 and loop.kept > 0
-    return apart and loop.at_most >= _FEWEST and samples_cost(loop.body) >= _WORTH
+    return apart and loop.max_iterations >= _FEWEST and samples_cost(loop.body) >= _WORTH
 
 
 class SideBySide:
@@ -65,9 +65,9 @@ class SideBySide:
         f.declare(f"declare void {self.name}(ptr, i{self.lanes})")
         self._spread_all(f, frame, loop.inputs, [spot.number for spot in spots[loop.inputs :]])
         kept = f.at("%frame", step.results * self.real.bytes)
-        groups, left = divmod(loop.at_most, self.lanes)
+        groups, left = divmod(loop.max_iterations, self.lanes)
         written = 0
-        if groups > 1 and (loop.at_most > _WRITTEN or groups * (loop.inputs + loop.kept) > _MOVED):
+        if groups > 1 and (loop.max_iterations > _WRITTEN or groups * (loop.inputs + loop.kept) > _MOVED):
             period = period_of(loop)
             with f.loop(groups, ending=partial(end_if_interrupted, f, period) if period else None) as k:
                 begins = [self._further(f, step, spot, starts, k) for spot in spots[: loop.inputs]]

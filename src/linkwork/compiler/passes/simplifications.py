@@ -155,7 +155,7 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
         [*body.results[:head], *(body.results[head + k] for k in carried), *(body.results[head + n + j] for j in kept)]
     )}  # fmt: skip
     columns = [j for j in range(loop.inputs) if n + j in taken]
-    outside = [j for j in range(len(args) - n - loop.at_most * loop.inputs) if n + loop.inputs + j in taken]
+    outside = [j for j in range(len(args) - n - loop.max_iterations * loop.inputs) if n + loop.inputs + j in taken]
     frozen = [k for k in still if k in taken and k not in carried]
     state, stacked, others = loop.split(args)
     if (len(carried), len(columns), len(outside), len(kept)) == (n, loop.inputs, len(others), loop.kept):
@@ -170,7 +170,7 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
     results += [body.results[head + n + j] for j in kept]
     trimmed = Region(len(order), tuple(listed), tuple(results), body.first).pruned()
     given = [state[k] for k in carried]
-    for t in range(loop.at_most if columns else 0):
+    for t in range(loop.max_iterations if columns else 0):
         given += [stacked[t * loop.inputs + j] for j in columns]
     given += [others[j] for j in outside] + [state[k] for k in frozen]
     carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
@@ -220,7 +220,7 @@ def merge_loops(program: L) -> L:
     alike: dict[tuple[object, ...], list[int]] = {}
     for k, (operation, args, loop) in enumerate(instructions):
         if operation is LOOP and not loop.conditional:
-            key = (args, loop.carried, loop.inputs, loop.at_most, loop.backward)
+            key = (args, loop.carried, loop.inputs, loop.max_iterations, loop.backward)
             alike.setdefault(key, []).append(k)
     for numbers in alike.values():
         for one in numbers:

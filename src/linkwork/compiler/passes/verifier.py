@@ -77,7 +77,7 @@ def _verify_bodies(bundle: MultiResult, arguments: int, where: str, done: set[Re
         return
     takes, gives = arguments, bundle.count
     if isinstance(bundle, Loop):
-        takes -= (bundle.at_most - 1) * bundle.inputs
+        takes -= (bundle.max_iterations - 1) * bundle.inputs
         gives = bundle.conditional + bundle.carried + bundle.kept
         if bundle.conditional and (bundle.inputs or bundle.kept):
             raise InvalidProgramError(f"{where}: a loop with a condition has no inputs of steps, and keeps none")

@@ -257,7 +257,7 @@ def run_on_symbols(function: Callable[..., Any], arguments: Mapping[str, Any], n
         where = line_of(error.__traceback__)
         message = (
             f"{name}: it calls itself without end while it is traced: what a symbol says can end no recursion of "
-            f"Python's; linkwork.while_loop, scan and fori are loops\n    at {where}"
+            f"Python's; linkwork.while_loop, scan and fori_loop are loops\n    at {where}"
         )
     except Exception as error:
         _tell(error)

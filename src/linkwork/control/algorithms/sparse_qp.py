@@ -250,7 +250,7 @@ def ranged_program(
 
     sides = (0.0,) * (count - e) if guess is None else tuple(guess)
     start = _State((0.0,) * n, (0.0,) * count, sides, 1.0, 1.0)
-    found = while_loop(lambda state: lt(0.5, state.going), round_of, start, at_most=MOST)
+    found = while_loop(lambda state: lt(0.5, state.going), round_of, start, max_iterations=MOST)
     last: _State = found.state
     x, y = list(last.x), list(last.y)
     return RangedSolution(x, y[:e], y[e:], list(last.sides), where(eq(found.status, 0.0), 1.0, 0.0), found.iterations)

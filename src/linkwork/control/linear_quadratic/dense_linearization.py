@@ -26,15 +26,15 @@ Array = np.ndarray[Any, Any]
 
 
 def linearized(
-    robot: Any, q: Array, v: Array, tau: Array, *, step: float | None, integrator: str, passive: bool
+    robot: Any, q: Array, v: Array, tau: Array, *, dt: float | None, integrator: str, passive: bool
 ) -> tuple[Array, Array]:
     """A (..., 2nv, 2nv) and B (..., 2nv, nv) of `Robot.linearize`, of large robots without the kernel of both."""
-    known = step is None or integrator in _STEPS
+    known = dt is None or integrator in _STEPS
     if robot.nv > _MANY_JOINTS and known and not robot.tree.constraints and CurveSpace.of(robot.tree).is_plain:
-        found = _by_directions(robot, q, v, tau, step, integrator, passive)
+        found = _by_directions(robot, q, v, tau, dt, integrator, passive)
         if found is not None:
             return found
-    A, B = robot.linearize(q, v, tau, step=step, integrator=integrator, passive=passive)
+    A, B = robot.linearize(q, v, tau, dt=dt, integrator=integrator, passive=passive)
     return A, B
 
 

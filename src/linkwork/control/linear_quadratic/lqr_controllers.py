@@ -30,7 +30,7 @@ from linkwork.control.linear_quadratic.arguments import (
     state_cost,
 )
 from linkwork.control.linear_quadratic.dense_linearization import linearized
-from linkwork.control.linear_quadratic.lqr_gains import lqr, lqr_horizon
+from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr, lqr
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.control import take
 from linkwork.expr.linalg.sparse_dot import dot
@@ -38,7 +38,7 @@ from linkwork.expr.scalar.functions import floor, fmax, fmin
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.trajectory.trajectory import Trajectory
 
-__all__ = ["HoldingRegulator", "TrackingRegulator", "hold", "track"]
+__all__ = ["LQRController", "TVLQRController", "lqr_about_state", "lqr_about_trajectory"]
 
 
 Integrator = Literal["semi_implicit_euler", "euler", "runge_kutta_4"]
@@ -46,7 +46,7 @@ Integrator = Literal["semi_implicit_euler", "euler", "runge_kutta_4"]
 
 @public
 @dataclass(frozen=True, eq=False)
-class HoldingRegulator:
+class LQRController:
     """τ = tau − K x, x the change (q ⊖ q₀, v − v₀) of a robot's state from the one where it is held.
 
     ``q`` (..., nq), ``v`` and ``tau`` (..., nv) are that state and what keeps it there, ``K`` (..., m, 2nv) the gains
@@ -80,7 +80,7 @@ class HoldingRegulator:
 
     def _on_symbols(self, q: Any, v: Any) -> Any:
         if self.q.ndim > 1:
-            raise ValueError(f"HoldingRegulator: expected one state that is held, on symbols, got {self.q.shape[:-1]}")
+            raise ValueError(f"LQRController: expected one state that is held, on symbols, got {self.q.shape[:-1]}")
         x = [*self.robot.difference(self.q, q), *(a - b for a, b in zip(v, self.v, strict=True))]
         found = [float(f) for f in self.tau]
         for place, row in zip(self.acting, self.K, strict=True):
@@ -89,14 +89,14 @@ class HoldingRegulator:
 
     def deviation(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """x (..., 2nv): how far a state is from the one that is held."""
-        rate = matching("HoldingRegulator", "v", v, self.robot.nv, "nv") - self.v
-        moved = deviation_of("HoldingRegulator", self.robot, self.q, q)
+        rate = matching("LQRController", "v", v, self.robot.nv, "nv") - self.v
+        moved = deviation_of("LQRController", self.robot, self.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
 
 
-@public(step=optional(partial(positive, unit="s")))
-def hold(
+@public(dt=optional(partial(positive, unit="s")))
+def lqr_about_state(
     robot: Any,
     q: ArrayLike,
     v: ArrayLike | None = None,
@@ -106,16 +106,16 @@ def hold(
     N: ArrayLike | None = None,
     tau: ArrayLike | None = None,
     actuators: str | Iterable[str] | None = None,
-    step: float | None = None,
+    dt: float | None = None,
     integrator: Integrator = "semi_implicit_euler",
     passive: bool = False,
-) -> HoldingRegulator:
+) -> LQRController:
     """The linear-quadratic regulator of a robot around states q (..., nq), v (..., nv), at rest if v is left out.
 
     The forces there are those under which it does not accelerate, or ``tau`` (..., nv).  ``actuators`` names joints
     that exert forces; left out, all do but joints of six degrees of freedom.  Q is what deviations (q ⊖ q₀, v − v₀)
     cost, R what forces of the actuators do: a number, a diagonal or a matrix; of Q also a pair (of q, of v).  With
-    ``step`` [s] it is the regulator in steps of time of that length, with the integrator of `Robot.linearize`.
+    ``dt`` [s] it is the regulator in steps of time of that length, with the integrator of `Robot.linearize`.
 
     Raises ValueError for a state where the robot can only be held by joints that are no actuators, and where there is
     no regulator, as `lqr` does; of a batch, ``residual`` tells the latter.
@@ -123,13 +123,13 @@ def hold(
     >>> import numpy as np
     >>> import linkwork as lw
     >>> pendulum = lw.load("double_pendulum")
-    >>> upright = lw.control.hold(pendulum, [np.pi, 0.0], actuators=pendulum.v_names[1])
+    >>> upright = lw.control.lqr_about_state(pendulum, [np.pi, 0.0], actuators=pendulum.v_names[1])
     >>> upright.K.shape, bool(np.linalg.eigvals(upright.A - upright.B @ upright.K).real.max() < 0.0)
     ((1, 4), True)
     """
     acting = acting_places("hold", robot, actuators)
     nv = robot.nv
-    step = None if step is None else seconds_of("hold", "step", step)
+    dt = None if dt is None else seconds_of("hold", "dt", dt)
     at = matching("hold", "q", q, robot.nq, "nq")
     rate = np.zeros((*at.shape[:-1], nv)) if v is None else matching("hold", "v", v, nv, "nv")
     if tau is None:
@@ -138,15 +138,15 @@ def hold(
     else:
         forces = matching("hold", "tau", tau, nv, "nv")
     cost, effort = state_cost("hold", "Q", Q, nv), cost_matrix("hold", "R", R, len(acting))
-    A, B = linearized(robot, at, rate, forces, step=step, integrator=integrator, passive=passive)
+    A, B = linearized(robot, at, rate, forces, dt=dt, integrator=integrator, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
     try:
-        K, X, residual = lqr(A, B, cost, effort, N, discrete=step is not None)
+        K, X, residual = lqr(A, B, cost, effort, N, discrete=dt is not None)
     except ValueError as error:
-        given = {"v": v, "tau": tau, "actuators": actuators, "N": N, "step": step}
+        given = {"v": v, "tau": tau, "actuators": actuators, "N": N, "dt": dt}
         names = ", ".join(["q", *(name for name, value in given.items() if value is not None), "Q, R"])
-        raise ValueError(f"hold: {names}: expected what can be regulated; {error}") from None
-    return HoldingRegulator(robot, at, rate, forces, K, X, residual, A, B, acting, step)
+        raise ValueError(f"lqr_about_state: {names}: expected what can be regulated; {error}") from None
+    return LQRController(robot, at, rate, forces, K, X, residual, A, B, acting, dt)
 
 
 _FORMAT = "linkwork tracking regulator 1"
@@ -156,7 +156,7 @@ _SETTLED = 200  # steps at the end's state, whose cost is that of the end
 
 @public
 @dataclass(frozen=True, eq=False)
-class TrackingRegulator:
+class TVLQRController:
     """τ(t, q, v) = τ_ref(t) − K(t) x, x = (q ⊖ q_ref(t), v − v_ref(t)), along a trajectory.
 
     τ_ref are the forces of inverse dynamics.  ``times`` (T + 1,) are those of its steps, ``K`` (T, m, 2nv) the gains,
@@ -218,7 +218,7 @@ class TrackingRegulator:
         return self._deviation(self._at(t)[1], q, v)
 
     def _at(self, t: ArrayLike) -> tuple[np.ndarray, Any]:
-        time = np.asarray(real_array("TrackingRegulator: t: expected a time or an array of times [s]", t), dtype=float)
+        time = np.asarray(real_array("TVLQRController: t: expected a time or an array of times [s]", t), dtype=float)
         return time, self.trajectory(time, outside="hold")
 
     def _forces(self, wanted: Any) -> np.ndarray:
@@ -235,8 +235,8 @@ class TrackingRegulator:
         return found
 
     def _deviation(self, wanted: Any, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        rate = matching("TrackingRegulator", "v", v, self.robot.nv, "nv") - wanted.v
-        moved = deviation_of("TrackingRegulator", self.robot, wanted.q, q)
+        rate = matching("TVLQRController", "v", v, self.robot.nv, "nv") - wanted.v
+        moved = deviation_of("TVLQRController", self.robot, wanted.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
 
@@ -251,10 +251,10 @@ class TrackingRegulator:
         write_archive(where, said, {"trajectory": way, **{name: getattr(self, name) for name in _ARRAYS}})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, robot: Any) -> TrackingRegulator:
+    def load(cls, path: str | os.PathLike[str], *, robot: Any) -> TVLQRController:
         """What `save` wrote, of this robot.  Raises ValueError for another's, and for what is no such file."""
         where = npz_path("load", path)
-        with open_archive(where, _FORMAT, "TrackingRegulator.save") as reader:
+        with open_archive(where, _FORMAT, "TVLQRController.save") as reader:
             passive = reader.boolean("passive")
             way_bytes = reader.array("trajectory", (None,), kind="integer", least=0, most=255).astype(np.uint8)
             reader.sizes["state"] = 2 * robot.nv
@@ -272,48 +272,49 @@ class TrackingRegulator:
 
 
 @public
-def track(
+def lqr_about_trajectory(
     robot: Any,
     trajectory: Trajectory,
     *,
     Q: Any = 1.0,
     R: Any = 1.0,
     end: Any = None,
-    step: float = 0.01,
+    dt: float = 0.01,
     actuators: str | Iterable[str] | None = None,
     passive: bool = False,
-) -> TrackingRegulator:
-    """The linear-quadratic regulator along a trajectory of the robot, in steps of time of about ``step`` [s].
+) -> TVLQRController:
+    """The linear-quadratic regulator along a trajectory of the robot, in steps of time of about ``dt`` [s].
 
-    Q is what deviations (q ⊖ q_ref, v − v_ref) cost in a step and R what forces of ``actuators`` do, as in `hold`;
-    ``end`` is what deviations cost when it is over, or, left out, about what it costs to stay at the last state.
+    Q is what deviations (q ⊖ q_ref, v − v_ref) cost in a step and R what forces of ``actuators`` do, as in
+    `lqr_about_state`; ``end`` is what deviations cost when it is over, or, left out, about what it costs to stay at
+    the last state.
 
     Raises ValueError for a trajectory that needs forces from joints that are no actuators.
 
     >>> import linkwork as lw
     >>> arm = lw.load("arm6")
     >>> way = arm.spline([0.0, 1.0], [arm.neutral(), arm.random_configuration(seed=0)], boundary="clamped")
-    >>> along = lw.control.track(arm, way, Q=(100.0, 1.0), R=0.01)
+    >>> along = lw.control.lqr_about_trajectory(arm, way, Q=(100.0, 1.0), R=0.01)
     >>> q, v, a = way(0.5)
     >>> bool(abs(along(0.5, q, v) - arm.inverse_dynamics(q, v, a)).max() < 1e-9), along.K.shape
     (True, (100, 6, 12))
     """
     acting = acting_places("track", robot, actuators)
     if not isinstance(trajectory, Trajectory):
-        raise TypeError(f"track: trajectory: expected a lw.motion.Trajectory, got {trajectory!r}")
+        raise TypeError(f"lqr_about_trajectory: trajectory: expected a lw.motion.Trajectory, got {trajectory!r}")
     if trajectory.robot != robot:
-        raise ValueError(f"track: trajectory: expected one of robot {robot.name!r}, got {trajectory!r}")
-    if not (np.isfinite(step) and step > 0.0):
-        raise ValueError(f"track: step: expected seconds above 0, got {step!r}")
+        raise ValueError(f"lqr_about_trajectory: trajectory: expected one of robot {robot.name!r}, got {trajectory!r}")
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise ValueError(f"lqr_about_trajectory: dt: expected seconds above 0, got {dt!r}")
     cost, effort = state_cost("track", "Q", Q, robot.nv), cost_matrix("track", "R", R, len(acting))
-    times, (q, v, a) = trajectory.sampled(step=step)
+    times, (q, v, a) = trajectory.sampled(dt=dt)
     tau = robot.inverse_dynamics(q, v, a, passive=passive)
     tau = forces_that_act("track", robot, tau, acting, "the trajectory")
-    A, B = robot.linearize(q, v, tau, step=times[1] - times[0], passive=passive)
+    A, B = robot.linearize(q, v, tau, dt=times[1] - times[0], passive=passive)
     B = np.ascontiguousarray(B[..., acting])
     if end is None:
-        last = lqr_horizon(A[-1], B[-1], cost, effort, end=cost, steps=_SETTLED).X[..., 0, :, :]
+        last = finite_horizon_lqr(A[-1], B[-1], cost, effort, end=cost, num_steps=_SETTLED).X[..., 0, :, :]
     else:
         last = state_cost("track", "end", end, robot.nv)
-    K, X = lqr_horizon(A[:-1], B[:-1], cost, effort, end=last)
-    return TrackingRegulator(trajectory, times, K, X, acting, passive)
+    K, X = finite_horizon_lqr(A[:-1], B[:-1], cost, effort, end=last)
+    return TVLQRController(trajectory, times, K, X, acting, passive)

@@ -19,7 +19,7 @@ from linkwork.expr.scalar.functions import where
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 
-__all__ = ["HorizonRegulator", "Regulator", "lqr", "lqr_horizon"]
+__all__ = ["FiniteHorizonLQR", "LQRGain", "finite_horizon_lqr", "lqr"]
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 _NAMES = ("A", "B", "Q", "R", "N")
@@ -30,7 +30,7 @@ _FINE = 1e-6  # beside X: an equation of which more is left has not been solved;
 _MOVED = 1e-9  # beside A and B: what inputs move less than that they do not move
 
 
-class Regulator(NamedTuple):
+class LQRGain(NamedTuple):
     """u = −K x, and what it costs to come to rest from x: xᵀ X x (½ of that, where the cost has a ½).
 
     ``K`` (..., m, n), ``X`` (..., n, n), ``residual`` (...): how large what is left of Riccati's equation is beside X,
@@ -45,7 +45,7 @@ class Regulator(NamedTuple):
         return short_repr(self)
 
 
-class HorizonRegulator(NamedTuple):
+class FiniteHorizonLQR(NamedTuple):
     """u_t = −K_t x_t over T steps, and what the rest costs from there: x_tᵀ X_t x_t.
 
     ``K`` (..., T, m, n), ``X`` (..., T + 1, n, n).
@@ -59,7 +59,7 @@ class HorizonRegulator(NamedTuple):
 
 
 @public
-def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False) -> Regulator:
+def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False) -> LQRGain:
     """The linear-quadratic regulator without end of ẋ = A x + B u, or with ``discrete`` of x⁺ = A x + B u.
 
     u = −K x makes ∫ xᵀQ x + 2 xᵀN u + uᵀR u dt, or the sum over all steps, the least.  A and Q (..., n, n), B and N
@@ -98,17 +98,17 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
     if sound.__class__ is not np.ndarray:
         if not (sound and residual < _FINE):
             given = _check("lqr", A, B, Q, R, none, discrete)
-            return Regulator(K, X, residual) if residual < _FINE else _dense(given, discrete)
+            return LQRGain(K, X, residual) if residual < _FINE else _dense(given, discrete)
     elif not (sound.all() and (residual < _FINE).all()):
         given = _check("lqr", A, B, Q, R, none, discrete)
         if not (fine := residual < _FINE).all():  # a singular R, or a Q to which too little counts
             other = _dense(given, discrete)
             K, X = (np.where(fine[..., None, None], a, b) for a, b in ((K, other.K), (X, other.X)))
             residual = np.where(fine, residual, other.residual)
-    return Regulator(K, X, residual)
+    return LQRGain(K, X, residual)
 
 
-def _dense(given: Mapping[str, np.ndarray], discrete: bool) -> Regulator:
+def _dense(given: Mapping[str, np.ndarray], discrete: bool) -> LQRGain:
     """The regulator by LAPACK: of many states, as a kernel of their size is long in the making, or where R is singular
     or too little costs something, which the kernel's doublings cannot begin with.  Of one system ValueError says why
     there is none."""
@@ -116,25 +116,25 @@ def _dense(given: Mapping[str, np.ndarray], discrete: bool) -> Regulator:
     K, X, residual = dense_regulator(A, B, _whole(Q), _whole(R), N, discrete)
     if not residual.ndim and not residual < _FINE:
         raise ValueError(f"lqr: {_reason(given, discrete)}")
-    return Regulator(K, X, residual if residual.ndim else float(residual))
+    return LQRGain(K, X, residual if residual.ndim else float(residual))
 
 
 @public
-def lqr_horizon(
-    A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, end: Any = None, steps: int | None = None
-) -> HorizonRegulator:
+def finite_horizon_lqr(
+    A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, end: Any = None, num_steps: int | None = None
+) -> FiniteHorizonLQR:
     """The regulator of x_{t+1} = A_t x_t + B_t u_t over T steps.
 
     u_t = −K_t x_t makes Σ xᵀQ x + 2 xᵀN u + uᵀR u plus x_Tᵀ ``end`` x_T the least.  Matrices are those of `lqr`, one
-    for all ``steps``, or with a dimension T before the last two for one a step; all that have it have the same T.
+    for all ``num_steps``, or with a dimension T before the last two for one a step; all that have it have the same T.
     Further leading dimensions are a batch.  ``end`` (..., n, n) is Q, or the last of it, if it is left out; it is read
     as Q is, and at least semidefinite.
 
     Raises ValueError for shapes that do not fit, for numbers that are not finite, and for costs that are none.
     """
-    caller = "lqr_horizon"
+    caller = "finite_horizon_lqr"
     matrices = {name: _matrix(caller, name, x) for name, x in (("A", A), ("B", B), ("Q", Q), ("R", R)) if x is not None}
-    many = _steps(caller, matrices, N, steps)
+    many = _steps(caller, matrices, N, num_steps)
     last = matrices["Q"][..., -1, :, :] if matrices["Q"].ndim > 2 else matrices["Q"]
     given, n, m = _read(caller, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
     given = {name: x if x.ndim > 2 else np.broadcast_to(x, (many, *x.shape)) for name, x in given.items()}
@@ -143,16 +143,16 @@ def lqr_horizon(
         raise ValueError(f"{caller}: end: expected (..., {n}, {n}), got {given['end'].shape}")
     if any(map(is_traced, given.values())):
         X, K = riccati_sweep([given[name] for name in _NAMES], given["end"])
-        return HorizonRegulator(array(K), array(X))
+        return FiniteHorizonLQR(array(K), array(X))
     if not _surely_costs(given):
         _check_costs(caller, given, True)
     kernel = _KERNELS.get((n, m, many, "horizon"), lambda: _compiled_sweep(n, m, many))
-    return HorizonRegulator(*kernel(**given))
+    return FiniteHorizonLQR(*kernel(**given))
 
 
-def _solved(given: Mapping[str, Any], continuous: bool) -> Regulator:
+def _solved(given: Mapping[str, Any], continuous: bool) -> LQRGain:
     found = riccati(LinearQuadratic.of(*(given[name] for name in _NAMES)), continuous=continuous)
-    return Regulator(array(found.K), array(found.X), found.residual)
+    return LQRGain(array(found.K), array(found.X), found.residual)
 
 
 def _compiled(n: int, m: int, continuous: bool) -> Kernel:
@@ -202,7 +202,7 @@ def _compiled_sweep(n: int, m: int, many: int) -> Kernel:
         return array(K), array(X)
 
     sizes = {name: (many, *size) for name, size in _sizes(n, m).items()}
-    return compile(function, name="lqr_horizon", **sizes, end=(n, n))
+    return compile(function, name="finite_horizon_lqr", **sizes, end=(n, n))
 
 
 def _sizes(n: int, m: int) -> dict[str, tuple[int, int]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.control.mpc.mpc_plan import RecedingPlan
+from linkwork.control.mpc.mpc_plan import MPCPlan
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_step
@@ -69,7 +69,7 @@ class HeldPlans:
         Q: np.ndarray,
         R: np.ndarray,
         numbers: Numbers,
-    ) -> RecedingPlan:
+    ) -> MPCPlan:
         """Along paths (n, steps, nq) from states; ``active`` (..., steps, holdings), ``known`` joint forces of motors
         (n, steps, nv), or else of what holds the robot by name; ``numbers`` of the robot (n, *shape) or (*shape,)."""
         ways = np.concatenate([q[:, None], path], axis=1)
@@ -88,7 +88,7 @@ class HeldPlans:
         given = np.concatenate([times, active], axis=-1)
         own = robot_inputs(self.robot.tree, numbers)
         K = self.gains(ways[:, :-1], rates[:, :-1], u, given, np.array(step), Q, R, **own)
-        return RecedingPlan(ways, rates, tau, K)
+        return MPCPlan(ways, rates, tau, K)
 
     def slowed(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, numbers: Numbers) -> np.ndarray:
         """Joint forces of motors (n, nv) that come nearest to accelerations, with what holds the robot (..., holdings)
@@ -139,7 +139,7 @@ def _compiled(
             X, K = riccati_step(LinearQuadratic.of(AB[:, :n], AB[:, n:], Q, R, none), [list(row) for row in X])
             return array(X), array(K)
 
-        return scan(back, Q, AB, backward=True)[1]
+        return scan(back, Q, AB, reverse=True)[1]
 
     sizes = {"ways": (steps, own.nq), "rates": (steps, own.nv), "u": (steps, m), "given": (steps, 1 + len(holdings))}
     more = {name: (prod(p.shape(own)),) for p, name in inputs_of(parameters).items()}

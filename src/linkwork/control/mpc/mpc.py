@@ -34,8 +34,8 @@ from linkwork.control.mpc.mpc_plan import (
     PLANNED,
     ROUNDING,
     SHORT,
-    Command,
-    RecedingPlan,
+    MPCCommand,
+    MPCPlan,
     followed,
     plan_kernel,
 )
@@ -54,7 +54,7 @@ from linkwork.optimal.robot_parameters import (
 from linkwork.optimal.schedule import rescheduled
 from linkwork.optimal.shooting.contact_phases import holdings_of
 
-__all__ = ["Controller", "controller_of"]
+__all__ = ["ModelPredictiveController", "controller_of"]
 
 Numbers = Mapping[Parameter, np.ndarray]
 
@@ -63,7 +63,7 @@ _SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "i
 
 
 @public
-class Controller:
+class ModelPredictiveController:
     """A receding problem: ``step(state, reference)`` plans a little further from where the robot is, and says what
     to do.
 
@@ -188,15 +188,15 @@ class Controller:
         self._lead: tuple[int, ...] | None = None
         self._search: Search | None = None
         self._passed = 0.0  # since the search's path began [s]
-        self._plan: RecedingPlan | None = None
+        self._plan: MPCPlan | None = None
         self._age = np.zeros(0)  # of plans by environment [s]; infinite where there is none
 
     @property
-    def plan(self) -> RecedingPlan | None:
+    def plan(self) -> MPCPlan | None:
         """The last plan (..., T + 1, nq) and so on; none before the first step."""
         if self._plan is None or self._lead is None:
             return None
-        return RecedingPlan(*(x.reshape(*self._lead, *x.shape[1:]) for x in self._plan))
+        return MPCPlan(*(x.reshape(*self._lead, *x.shape[1:]) for x in self._plan))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what it carries to a file ``.npz``; `restore` gives it to a controller of the same problem."""
@@ -211,7 +211,7 @@ class Controller:
         """What `save` wrote.  Raises ValueError for what is no such file, and for that of another problem."""
         where = npz_path("restore", path)
         fresh = {name: x.shape[1:] for name, x in self.planner.begun(np.asarray(self.robot.neutral())[None]).items()}
-        with open_archive(where, _FORMAT, "Controller.save") as reader:
+        with open_archive(where, _FORMAT, "ModelPredictiveController.save") as reader:
             lead = None if reader.said["lead"] is None else reader.integers("lead", 0)
             passed = reader.number("passed", least=0.0)
             count = 0 if lead is None else math.prod(lead)
@@ -225,9 +225,7 @@ class Controller:
             if "plan.q" in reader:
                 own = {"q": self.robot.nq, "v": self.robot.nv, "tau": self.robot.nv, "K": None}
                 shapes = {name: (count, None, *([size] if size else [None, None])) for name, size in own.items()}
-                plan = RecedingPlan(
-                    *(reader.array(f"plan.{name}", shapes[name], finite=False) for name in RecedingPlan._fields)
-                )
+                plan = MPCPlan(*(reader.array(f"plan.{name}", shapes[name], finite=False) for name in MPCPlan._fields))
         self._lead, self._search, self._passed = None if lead is None else tuple(lead), search or None, passed
         self._plan, self._age = plan, age
 
@@ -241,7 +239,7 @@ class Controller:
         elapsed: float | None = None,
         phases: Mapping[str, Any] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> Command:
+    ) -> MPCCommand:
         """What to do now, in a state (q, v), arrays (..., nq) and (..., nv).
 
         ``reference`` are targets by name, as `Problem.solve` takes them.  ``elapsed`` [s] is how long ago the last step
@@ -284,7 +282,7 @@ class Controller:
         said, violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (status, violation, cost))
         seconds = time.perf_counter() - begun
         acts = self.acting, self._effort
-        return Command(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
+        return MPCCommand(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
 
     def _given(self, parameters: Any, lead: tuple[int, ...]) -> Numbers:
         """The robot's numbers in a step, (n, *shape) or (*shape,).  Raises ValueError, TypeError, UnknownNameError."""
@@ -370,13 +368,13 @@ class Controller:
         if self._plan is None or fresh.all():
             self._plan = new
         else:
-            self._plan = RecedingPlan(*(np.where(_wide(fresh, x), x, y) for x, y in zip(new, self._plan, strict=True)))
+            self._plan = MPCPlan(*(np.where(_wide(fresh, x), x, y) for x, y in zip(new, self._plan, strict=True)))
         self._age[fresh] = 0.0
         return fresh
 
     def _planned_along(
         self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray, own: Numbers
-    ) -> RecedingPlan:
+    ) -> MPCPlan:
         """Forces and gains along paths."""
         if self._held is not None:
             sound = np.isfinite(path).all(axis=(1, 2))
@@ -384,7 +382,7 @@ class Controller:
             known = self.planner.forces(search)
             return self._held.planned(q, v, path, active, known, self.planner.step, self._Q, self._R, own)
         found = self._planning(q, v, path, self._step, self._Q, self._R, **robot_inputs(self.robot.tree, own))
-        return RecedingPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
+        return MPCPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
 
     def _slowed(self, q: np.ndarray, v: np.ndarray, active: np.ndarray, own: Numbers) -> np.ndarray:
         """Forces by which velocities fade, with what holds the robot as plans begin."""
@@ -407,7 +405,7 @@ class Controller:
         K = np.zeros((len(q), m, 2 * nv))
         going = np.flatnonzero(self._age < over)
         if len(going) and self._plan is not None:
-            plan = RecedingPlan(*(x[going] for x in self._plan))
+            plan = MPCPlan(*(x[going] for x in self._plan))
             forces, K[going] = followed(robot, plan, self._age[going] / tau, q[going], v[going], self.acting)
             torque[going] = forces
         return self._limited(torque), K, status
@@ -419,13 +417,13 @@ class Controller:
         return found
 
 
-def controller_of(problem: Any, options: Mapping[str, Any]) -> Controller:
+def controller_of(problem: Any, options: Mapping[str, Any]) -> ModelPredictiveController:
     """A controller of a problem, with options by name.  Raises TypeError for one that it does not know."""
-    known = [*signature(Controller).parameters][1:]
+    known = [*signature(ModelPredictiveController).parameters][1:]
     for name in options:
         if name not in known:
             raise TypeError(f"controller: there is no option {name!r}; {nearest(name, known)}")
-    return Controller(problem, **options)
+    return ModelPredictiveController(problem, **options)
 
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -28,8 +28,8 @@ __all__ = [
     "PLANNED",
     "ROUNDING",
     "SHORT",
-    "Command",
-    "RecedingPlan",
+    "MPCCommand",
+    "MPCPlan",
     "followed",
     "plan_kernel",
 ]
@@ -39,7 +39,7 @@ ROUNDING = 1e-9  # of a step: ages are sums of periods
 _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
-class RecedingPlan(NamedTuple):
+class MPCPlan(NamedTuple):
     """A path of T steps of a state: q (..., T + 1, nq) and v (..., T + 1, nv) from the state itself on, forces
     tau (..., T, nv) of each step and gains K (..., T, m, 2nv) of the m forces that act."""
 
@@ -53,7 +53,7 @@ class RecedingPlan(NamedTuple):
 
 
 def followed(
-    robot: Any, plan: RecedingPlan, place: np.ndarray, q: np.ndarray, v: np.ndarray, acting: np.ndarray
+    robot: Any, plan: MPCPlan, place: np.ndarray, q: np.ndarray, v: np.ndarray, acting: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Joint forces (n, nv) of plans in states beside them, and gains (n, m, 2nv), so many steps (n,) after plans began:
     states in between are those between two steps."""
@@ -104,7 +104,7 @@ def _compiled(
             q, v, after = given
             a = array([(x - y) * inverse for x, y in zip(after, v, strict=True)])
             tau = robot.inverse_dynamics(q, v, a, passive=passive)
-            A, B = robot.linearize(q, v, tau, step=step, passive=passive)
+            A, B = robot.linearize(q, v, tau, dt=step, passive=passive)
             return (), (tau, A, B[:, list(acting)])
 
         tau, A, B = scan(node, (), (ways[:-1], rates[:-1], later))[1]
@@ -115,7 +115,7 @@ def _compiled(
             X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, none), [list(row) for row in X])
             return array(X), array(K)
 
-        return {"v": rates, "tau": tau, "K": scan(back, Q, (A, B), backward=True)[1]}
+        return {"v": rates, "tau": tau, "K": scan(back, Q, (A, B), reverse=True)[1]}
 
     sizes: dict[str, tuple[int, ...]] = {"q": (own.nq,), "v": (nv,), "path": (steps, own.nq), "step": ()}
     sizes |= {"Q": (2 * nv, 2 * nv), "R": (m, m)}
@@ -127,7 +127,7 @@ PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "b
 
 
 @dataclass(frozen=True, eq=False)
-class Command:
+class MPCCommand:
     """What a controller says in a step: joint forces, and gains for states that are measured before the next.
 
     ``torque`` (..., nv) are the forces in the state (``q``, ``v``) that it was asked for, ``K`` (..., m, 2nv) the gains

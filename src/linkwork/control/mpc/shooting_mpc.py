@@ -124,7 +124,9 @@ class ShootingPlanner:
         carried = {name: found._search[name] for name in ("penalty", *_MULTIPLIERS) if name in found._search}
         return {"q": found.q, "u": found.controls, "told": told} | carried
 
-    def _solved(self, q: np.ndarray, v: np.ndarray, numbers: Any, at_most: int, known: Search | None) -> ShootingResult:
+    def _solved(
+        self, q: np.ndarray, v: np.ndarray, numbers: Any, max_iterations: int, known: Search | None
+    ) -> ShootingResult:
         """From states (n, nq) and (n, nv), on from what is known of a search."""
         warm = None
         if known is not None:
@@ -132,7 +134,13 @@ class ShootingPlanner:
             assert self._last is not None
             warm = self._last._gone_on_from(known)
         targets, schedule, own = numbers
-        asked = {"velocity": v, "targets": targets, "schedule": schedule, "warm": warm, "at_most": at_most}
+        asked = {
+            "velocity": v,
+            "targets": targets,
+            "schedule": schedule,
+            "warm": warm,
+            "max_iterations": max_iterations,
+        }
         asked |= {"parameters": own} if own else {}
         found = shot(self._problem, q, "ilqr", **asked, **self._options)
         self._last = found

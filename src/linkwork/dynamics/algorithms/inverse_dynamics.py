@@ -141,7 +141,7 @@ def jacobian_sum(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenc
     return tau
 
 
-def body_terms(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
+def newton_euler_terms(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
     """M (nb, 6, 6), c (nb, 6) and g (nb, 6) of every body, at its origin in the world's axes."""
     terms = [*_terms(tree, q, v)]
     units = [Motion.of([1.0 if j == k else 0.0 for j in range(6)]) for k in range(6)]
@@ -188,7 +188,7 @@ ROWS = (
         gravity_force, "q", _FORCES, "Joint forces that hold the robot still.", options=(PASSIVE,), **_FELT
     ),
     FunctionSpec.of(
-        body_terms,
+        newton_euler_terms,
         "q v",
         (
             Output(("nb", 6, 6), "kg·m², kg·m, kg", "M"),

@@ -36,7 +36,7 @@ from linkwork.spatial import Force, Pose, Rotation
 __all__ = [
     "ROWS",
     "SIDE",
-    "joint_wrench_split",
+    "joint_wrench_components",
     "joint_wrenches",
     "split_wrenches",
     "turned_wrench",
@@ -71,7 +71,7 @@ def joint_wrenches(
     return [F.elements() for (F,) in wrenches_in(tree, q, w, on, expressed_in)]
 
 
-def joint_wrench_split(
+def joint_wrench_components(
     tree: Tree,
     q: Scalars,
     v: Scalars,
@@ -196,7 +196,7 @@ ROWS = (
         **_GIVEN,
     ),
     FunctionSpec.of(
-        joint_wrench_split,
+        joint_wrench_components,
         "q v a",
         (Output(("nb", 6), _WRENCH, "joint_force"), Output(("nb", 6), _WRENCH, "internal_force")),
         "Wrenches across the joints: what moves them, and what their mountings bear.",

@@ -83,7 +83,9 @@ def exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
         at = q if coupling is None else coupling.q(q)
         pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
         for k, unit in enumerate(units(joint.nv)):
-            rates = body.asked("local_rate", _rest(body), at, unit)  # of φ, as the joint moves along its k-th velocity
+            rates = body.asked(
+                "difference_rate", _rest(body), at, unit
+            )  # of φ, as the joint moves along its k-th velocity
             found[k] = found[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
     return found if coupling is None else [x * coupling.ratio for x in found]
 
@@ -109,7 +111,7 @@ def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:
     stiffness = body.drive.stiffness
     if all(map(is_zero, stiffness)):
         return (), []
-    return stiffness, body.asked("local", _rest(body), q if body.coupling is None else body.coupling.q(q))
+    return stiffness, body.asked("difference", _rest(body), q if body.coupling is None else body.coupling.q(q))
 
 
 def _rest(body: Body) -> list[Any]:

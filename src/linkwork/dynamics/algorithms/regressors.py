@@ -119,13 +119,13 @@ def _at(body: Body, q: Scalars) -> Scalars:
 
 def _stretched(body: Body, q: Scalars) -> list[Any]:
     """φ: the local coordinates of the joint's configuration around its springs' rest."""
-    found: list[Any] = body.asked("local", _rest(body), _at(body, q))
+    found: list[Any] = body.asked("difference", _rest(body), _at(body, q))
     return found
 
 
 def _rates(body: Body, q: Scalars) -> list[list[Any]]:
     """φ̇ as the joint moves along each of its own velocities."""
-    return [body.asked("local_rate", _rest(body), _at(body, q), unit) for unit in units(body.joint.nv)]
+    return [body.asked("difference_rate", _rest(body), _at(body, q), unit) for unit in units(body.joint.nv)]
 
 
 def _rest(body: Body) -> list[Any]:

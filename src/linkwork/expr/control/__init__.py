@@ -1,7 +1,7 @@
 """Control flow over any scalar: loops, branches, calls and tables."""
 
 from linkwork.expr.control.conditional import call, cond
-from linkwork.expr.control.loops import Iterated, fori, scan, while_loop
+from linkwork.expr.control.loops import WhileResult, fori_loop, scan, while_loop
 from linkwork.expr.control.table_access import put, take
 
-__all__ = ["Iterated", "call", "cond", "fori", "put", "scan", "take", "while_loop"]
+__all__ = ["WhileResult", "call", "cond", "fori_loop", "put", "scan", "take", "while_loop"]

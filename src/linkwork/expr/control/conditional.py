@@ -42,7 +42,7 @@ def _called(argument: str, branch: Callable[..., Any], operands: tuple[Any, ...]
 
 
 @public
-def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """``yes(*operands)`` where the condition holds, else ``no(*operands)``: only what is needed is computed.
 
     Both return values of the same nesting and shapes, and may use anything around them.  In compiled code, a branch
@@ -55,20 +55,20 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
 
     Raises TypeError for a condition that is no truth value and for branches that return different kinds of values.
     """
-    holds = truth_of_condition("cond", condition)
+    holds = truth_of_condition("cond", pred)
     if isinstance(holds, (bool, np.bool_)):
-        return _called("yes", yes, operands) if holds else _called("no", no, operands)
+        return _called("true_fun", true_fun, operands) if holds else _called("false_fun", false_fun, operands)
     if holds.__class__ is not Symbol:
-        return _masked(holds, yes, no, operands, in_elements=is_of_elements(condition))
+        return _masked(holds, true_fun, false_fun, operands, in_elements=is_of_elements(pred))
     graph = holds.graph
     mark = len(graph.nodes)
-    one = Numbers(_called("yes", yes, operands), f"cond: what {named(yes)} returns")
-    other = Numbers(_called("no", no, operands), f"cond: what {named(no)} returns")
+    one = Numbers(_called("true_fun", true_fun, operands), f"cond: what {named(true_fun)} returns")
+    other = Numbers(_called("false_fun", false_fun, operands), f"cond: what {named(false_fun)} returns")
     text = difference(one.form, other.form)
     if not text and one.logical != other.logical:
         text = "one has a truth value where the other has a number"
     if text:
-        raise _different(yes, no, text)
+        raise _different(true_fun, false_fun, text)
     one.widen(other)
     other.widen(one)
     (first, taken_first), (second, taken_second) = (closed_since(mark, x.elements) for x in (one, other))
@@ -129,7 +129,8 @@ class TracedCall:
     def __init__(self, graph: Graph, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         if function in graph.calling:
             raise RecursionError(
-                f"call: {named(function)} calls itself: compiled code cannot recurse; write while_loop, scan or fori"
+                f"call: {named(function)} calls itself: compiled code cannot recurse; write while_loop, scan or "
+                "fori_loop"
             )
         self.graph = graph
         given = Numbers(arguments, "call: arguments")

@@ -35,19 +35,19 @@ _SHORT = 1000  # steps: where all is known, a longer loop waits until code runs 
 class Loop(MultiResult):
     """A body that is run at most so many times.
 
-    The arguments are what it carries at first, the stacked inputs (those of each step together, ``at_most`` steps) and
-    what it takes from outside.  The body takes what is carried, the inputs of the step and what is from outside; it
-    gives, if the loop is ``conditional``, whether this step is to be done, then what is carried on, and otherwise what
-    is carried on and what is kept of this step.  The results are what is carried last, and all that was kept, or the
-    number of steps done and the status.  A conditional loop ends where one of the first ``watched`` numbers that it
-    carries is NaN.
+    The arguments are what it carries at first, the stacked inputs (those of each step together, ``max_iterations``
+    steps) and what it takes from outside.  The body takes what is carried, the inputs of the step and what is from
+    outside; it gives, if the loop is ``conditional``, whether this step is to be done, then what is carried on, and
+    otherwise what is carried on and what is kept of this step.  The results are what is carried last, and all that was
+    kept, or the number of steps done and the status.  A conditional loop ends where one of the first ``watched``
+    numbers that it carries is NaN.
     """
 
     body: Region
     carried: int
     inputs: int  # numbers of each step among the stacked inputs
     kept: int  # numbers of each step that are results
-    at_most: int
+    max_iterations: int
     conditional: bool = False
     backward: bool = False  # from the last step's inputs and outputs to the first's
     watched: int = 0
@@ -55,8 +55,10 @@ class Loop(MultiResult):
     operation: ClassVar[Operation] = LOOP
 
     def __post_init__(self) -> None:
-        if self.at_most * self.kept > _MOST_KEPT:
-            each = f"{self.at_most} steps that keep {self.kept} number{'s' * (self.kept > 1)} each, of every sample"
+        if self.max_iterations * self.kept > _MOST_KEPT:
+            each = (
+                f"{self.max_iterations} steps that keep {self.kept} number{'s' * (self.kept > 1)} each, of every sample"
+            )
             raise ValueError(
                 f"a loop of {each}: there is room for {_MOST_KEPT} in all; scan(..., segments=k) keeps the states of "
                 f"one segment at a time for a gradient, and fewer outputs are kept by steps that return None"
@@ -64,14 +66,14 @@ class Loop(MultiResult):
 
     @property
     def count(self) -> int:
-        return self.carried + (0 if self.conditional else self.at_most * self.kept) + 2 * self.conditional
+        return self.carried + (0 if self.conditional else self.max_iterations * self.kept) + 2 * self.conditional
 
     def with_bodies(self, change: Callable[[Region], Region]) -> Loop:
         return replace(self, body=change(self.body))
 
     def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """What is carried at first, the stacked inputs, and what comes from outside."""
-        end = self.carried + self.at_most * self.inputs
+        end = self.carried + self.max_iterations * self.inputs
         return arguments[: self.carried], arguments[self.carried : end], arguments[end:]
 
     def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
@@ -83,30 +85,30 @@ class Loop(MultiResult):
             return self.body.run([*values, *here, *outside], apply, constant)
 
         if not self.conditional:
-            kept: list[Any] = [None] * self.at_most
-            for t in reversed(range(self.at_most)) if self.backward else range(self.at_most):
+            kept: list[Any] = [None] * self.max_iterations
+            for t in reversed(range(self.max_iterations)) if self.backward else range(self.max_iterations):
                 found = run(state, t)
                 state, kept[t] = found[: self.carried], found[self.carried :]
             return [*state, *(x for row in kept for x in row)]
         return (self._masked if apply is on_arrays else self._one_by_one)(list(state), run)
 
     def _one_by_one(self, state: list[Any], run: Any) -> list[Any]:
-        for done in range(self.at_most + 1):
+        for done in range(self.max_iterations + 1):
             if any(x != x for x in state[: self.watched]):
                 return [*state, float(done), NOT_A_NUMBER]
             more, *following = run(state, 0)
             if not more:
                 return [*state, float(done), DONE]
-            if done < self.at_most:
+            if done < self.max_iterations:
                 state = following
-        return [*state, float(self.at_most), OUT_OF_ITERATIONS]
+        return [*state, float(self.max_iterations), OUT_OF_ITERATIONS]
 
     def _masked(self, state: list[Any], run: Any) -> list[Any]:
         """Samples side by side: one that has ended keeps what it has."""
         going: Any = np.True_
         done: Any = np.float64(0.0)
         status: Any = np.float64(OUT_OF_ITERATIONS)
-        for step in range(self.at_most + 1):
+        for step in range(self.max_iterations + 1):
             missing: Any = np.False_
             for x in state[: self.watched]:
                 missing = missing | np.isnan(x)
@@ -115,7 +117,7 @@ class Loop(MultiResult):
             more, *following = run(state, 0)
             status = np.where(going & ~np.asarray(more), DONE, status)
             going = going & more
-            if step == self.at_most or not np.any(going):
+            if step == self.max_iterations or not np.any(going):
                 break
             state = [np.where(going, new, old) for new, old in zip(following, state, strict=True)]
             done = done + np.where(going, 1.0, 0.0)
@@ -124,7 +126,7 @@ class Loop(MultiResult):
     def pushed(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
     ) -> list[FunctionSpec]:
-        n, m, steps = self.carried, self.inputs, self.at_most
+        n, m, steps = self.carried, self.inputs, self.max_iterations
         state, stacked, outside = self.split(arguments)
         state_rows, stacked_rows, outside_rows = self.split(rows)
         columns = [keys_of(stacked_rows[j::m]) for j in range(m)]
@@ -165,11 +167,12 @@ class Loop(MultiResult):
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         if self.conditional:
             raise NotDifferentiableError(
-                "while_loop: there is no gradient in reverse through a loop of unknown length: write scan or fori, "
+                "while_loop: there is no gradient in reverse through a loop of unknown length: write scan or "
+                "fori_loop, "
                 "whose length is known, or root, whose derivative needs no iterations; forward derivatives (tangent) "
                 "there are"
             )
-        n, m, kept, steps = self.carried, self.inputs, self.kept, self.at_most
+        n, m, kept, steps = self.carried, self.inputs, self.kept, self.max_iterations
         _, stacked, outside = self.split(arguments)
         columns = [j for j in range(kept) if not all(map(is_zero, weights[n + j :: kept]))]
         carried = [k for k in range(n) if not is_zero(weights[k])]
@@ -228,7 +231,7 @@ class Loop(MultiResult):
 def _derived(loop: Loop, given: Sequence[Any], arguments: Sequence[Any]) -> Sequence[Any]:
     """The results of a loop that differentiates another one of these arguments."""
     graph = None
-    if loop.at_most > _SHORT and all(isinstance(x, (int, float)) for x in given):
+    if loop.max_iterations > _SHORT and all(isinstance(x, (int, float)) for x in given):
         graph = next((x.graph for x in arguments if x.__class__ is Symbol), None)
     return loop(given) if graph is None else graph.bundle(loop, given)
 

@@ -34,14 +34,14 @@ from linkwork.expr.control.numeric_loops import (
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["Iterated", "each", "fori", "scan", "while_loop"]
+__all__ = ["WhileResult", "each", "fori_loop", "scan", "while_loop"]
 
 
-class Iterated(NamedTuple):
+class WhileResult(NamedTuple):
     """How a `while_loop` ended.
 
-    ``status`` is 0 where the condition said so, 1 where it was stopped after ``at_most`` steps, 2 where a number of the
-    state was NaN.
+    ``status`` is 0 where the condition said so, 1 where it was stopped after ``max_iterations`` steps, 2 where a
+    number of the state was NaN.
     """
 
     state: Any
@@ -49,8 +49,10 @@ class Iterated(NamedTuple):
     status: Any
 
 
-@public(at_most=unchecked)
-def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, *, at_most: int) -> Iterated:
+@public(max_iterations=unchecked)
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any, *, max_iterations: int
+) -> WhileResult:
     """Do ``state = step(state)`` as long as ``condition(state)`` holds, and at most so many times.
 
     The state is an array, a number, or these nested in tuples, named tuples, dataclasses and dicts; a step returns one
@@ -58,18 +60,18 @@ def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], stat
     keep their state.  A state with a NaN ends the loop.
 
     >>> from linkwork.expr import while_loop
-    >>> while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, 3.0, at_most=50)
-    Iterated(state=192.0, iterations=6, status=0)
+    >>> while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, 3.0, max_iterations=50)
+    WhileResult(init=192.0, iterations=6, status=0)
 
     Raises TypeError for a condition that is no truth value, a step that changes the state's shapes or nesting, and
     ValueError for a bound that is no whole number or negative.
     """
-    return watching_while_loop(condition, step, state, bound("while_loop: at_most", at_most))
+    return watching_while_loop(cond_fun, body_fun, init, bound("while_loop: max_iterations", max_iterations))
 
 
 def watching_while_loop(
     condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, most: int, unwatched: int = 0
-) -> Iterated:
+) -> WhileResult:
     """A `while_loop` that does not look at the last numbers of its state for NaN, which is to be found elsewhere.
 
     In a kernel such numbers are put where they stood as soon as a step has them, if it can be.
@@ -79,7 +81,7 @@ def watching_while_loop(
     if graph is None:
         found = while_on_numbers(condition, step, state, start, most)
         if not isinstance(found, Graph):
-            return Iterated(*found)
+            return WhileResult(*found)
         graph = found
     return _while_traced(graph, condition, step, start, most, unwatched)
 
@@ -91,7 +93,7 @@ def _while_traced(
     start: Numbers,
     most: int,
     unwatched: int,
-) -> Iterated:
+) -> WhileResult:
     while True:
         fresh = lent(graph, f"the state of while_loop of {named(step)}", len(start.elements))
         inside = start.together(fresh)
@@ -106,23 +108,23 @@ def _while_traced(
     many = len(fresh)
     loop = Loop(body, many, 0, 0, most, conditional=True, watched=len(start.scalars) - unwatched)
     *last, iterations, status = graph.bundle(loop, [*start.elements, *outside])
-    return Iterated(start.together(last), iterations, status)
+    return WhileResult(start.together(last), iterations, status)
 
 
 @public(length=unchecked)
 def scan(
-    step: Callable[[Any, Any], tuple[Any, Any]],
-    state: Any,
-    inputs: Any = None,
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
     *,
     length: int | None = None,
-    backward: bool = False,
+    reverse: bool = False,
     segments: int | None = None,
 ) -> tuple[Any, Any]:
     """Do ``state, output = step(state, input)`` for every input, and return the last state and all outputs, stacked.
 
-    ``inputs`` are arrays (T, ...), nested at will, of which each step gets its rows, or None with a ``length`` of T;
-    ``backward`` goes from the last to the first.  Outputs are arrays (T, ...), in the order of the inputs, or None
+    ``xs`` are arrays (T, ...), nested at will, of which each step gets its rows, or None with a ``length`` of T;
+    ``reverse`` goes from the last to the first.  Outputs are arrays (T, ...), in the order of the inputs, or None
     where the steps return None.
 
     The gradient of a scan keeps the state of every step: T times the numbers of the state, for each sample.  In
@@ -137,51 +139,55 @@ def scan(
 
     Raises TypeError for a step that changes the state's shapes or nesting, and ValueError for inputs of different T.
     """
-    given, form = taken_apart(inputs, "scan: inputs") if inputs is not None else ([], None)
+    given, form = taken_apart(xs, "scan: inputs") if xs is not None else ([], None)
     steps = number_of_steps(form, length)
     if segments is not None:
         _check_segments(segments, steps)
         if segments > 1:
-            return _in_segments(step, state, inputs, steps, backward, segments)
-    start = Numbers(state, "scan: state")
+            return _in_segments(f, init, xs, steps, reverse, segments)
+    start = Numbers(init, "scan: state")
     graph = graph_of([*start.elements, *given])
     if graph is None:
-        found = scan_on_numbers(step, state, inputs, start, steps, backward)
+        found = scan_on_numbers(f, init, xs, start, steps, reverse)
         if not isinstance(found, Graph):
             return found
         graph = found
-    return _scan_traced(graph, step, start, given, form, steps, backward)
+    return _scan_traced(graph, f, start, given, form, steps, reverse)
 
 
-@public(count=unchecked)
-def fori(step: Callable[[Any, Any], Any], state: Any, count: int, *, segments: int | None = None) -> Any:
-    """Do ``state = step(state, k)`` for k = 0, 1, ... count - 1.
+@public(lower=unchecked, upper=unchecked)
+def fori_loop(
+    lower: int, upper: int, body_fun: Callable[[Any, Any], Any], init: Any, *, segments: int | None = None
+) -> Any:
+    """Return the state after ``state = body_fun(k, state)`` for k = lower, ... upper - 1, from ``init``.
 
-    ``segments`` bound what a gradient keeps, as those of `scan` do.
+    The arguments are those of ``jax.lax.fori_loop``.  ``segments`` bounds what a gradient keeps, as `scan` does.
 
-    >>> from linkwork.expr import fori
-    >>> fori(lambda x, k: x + k, 0.0, 5)
+    >>> from linkwork.expr import fori_loop
+    >>> fori_loop(0, 5, lambda k, x: x + k, 0.0)
     10.0
 
-    Raises TypeError for a step that changes the state's shapes or nesting, ValueError for a count that is no whole
-    number or negative.
+    Raises TypeError for a body that changes the state's shapes or nesting, and ValueError for bounds that are negative,
+    not known when the loop is traced, or in the wrong order.
     """
-    many = bound("fori: count", count)
-    start = Numbers(state, "fori: state")
+    first, last = bound("fori_loop: lower", lower), bound("fori_loop: upper", upper)
+    if last < first:
+        raise ValueError(f"fori_loop: upper: expected an integer of at least lower = {first}, got {last}")
+    start = Numbers(init, "fori_loop: init")
 
     def counted(pair: tuple[Any, Any], _: Any) -> tuple[Any, None]:
         inside, k = pair
-        following = step(inside, k)
-        if k.__class__ is not int or k == 0:  # what a later step changes is found by scan
-            found = Numbers(following, f"fori: what {named(step)} returns")
+        following = body_fun(k, inside)
+        if k.__class__ is not int or k == first:  # what a later step changes is found by scan
+            found = Numbers(following, f"fori_loop: what {named(body_fun)} returns")
             numbers = k.__class__ is int
-            check_step("fori", step, start.form, found.form, start.logical, found.logical, batches=numbers)
+            check_step("fori_loop", body_fun, start.form, found.form, start.logical, found.logical, batches=numbers)
         return (following, k + 1), None
 
-    counted.__wrapped__ = step  # type: ignore[attr-defined]
-    within = None if segments is None else bound("fori: segments", segments)
-    (last, _), _ = scan(counted, (state, 0), length=many, segments=within)
-    return last
+    counted.__wrapped__ = body_fun  # type: ignore[attr-defined]
+    within = None if segments is None else bound("fori_loop: segments", segments)
+    (end, _), _ = scan(counted, (init, first), length=last - first, segments=within)
+    return end
 
 
 def _scan_traced(
@@ -263,16 +269,16 @@ def _in_segments(
         return None if inputs is None else mapped(lambda x: x[first:stop], inputs)
 
     def rest(state: Any) -> tuple[Any, Any]:
-        return scan(step, state, cut(whole, steps), length=steps - whole, backward=backward)
+        return scan(step, state, cut(whole, steps), length=steps - whole, reverse=backward)
 
     def segment(state: Any, part: Any) -> tuple[Any, Any]:
-        return scan(step, state, part, length=size, backward=backward)
+        return scan(step, state, part, length=size, reverse=backward)
 
     parts = mapped(lambda x: np.reshape(x, (segments, size, *np.shape(x)[1:])), cut(0, whole))
     left: Any = None
     if backward and whole < steps:
         state, left = rest(state)
-    state, outputs = scan(segment, state, parts, length=segments, backward=backward)
+    state, outputs = scan(segment, state, parts, length=segments, reverse=backward)
     outputs = mapped(lambda x: np.reshape(x, (whole, *np.shape(x)[2:])), outputs)
     if not backward and whole < steps:
         state, left = rest(state)

@@ -87,7 +87,7 @@ def iterated(
         status = where(or_(fine, lt(0.0, status)), status, NOT_A_NUMBER)
         return x, where(fine, moved, 0.0), before, status
 
-    found = while_loop(more, step, (tuple(start), math.inf, math.inf, 0.0), at_most=most)
+    found = while_loop(more, step, (tuple(start), math.inf, math.inf, 0.0), max_iterations=most)
     x, _, _, wrong = found.state
     return list(x), found.iterations, where(eq(wrong, 0.0), found.status, wrong)
 
@@ -124,7 +124,7 @@ def _share(
         return share, left(share), low, high
 
     whole = where(lt(0.0, first), left(1.0), 0.0)
-    return while_loop(more, halved, (1.0, whole, 0.0, 1.0), at_most=_HALVINGS).state[0]
+    return while_loop(more, halved, (1.0, whole, 0.0, 1.0), max_iterations=_HALVINGS).state[0]
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Implicit(CustomDerivative):
 
     body: Region  # r of x and p
     unknowns: int
-    at_most: int
+    max_iterations: int
     tolerance: float
     plain: bool  # r is how much further a step goes, and is added to x
     searched: bool = False  # whether steps are cut short where r says that they lead too far
@@ -156,7 +156,7 @@ class Implicit(CustomDerivative):
             return corrected(found[:n], rows_of(found[n:], n))
 
         searched = residual if self.searched else None
-        x, done, status = iterated(correction, inputs[:n], self.at_most, self.tolerance, searched)
+        x, done, status = iterated(correction, inputs[:n], self.max_iterations, self.tolerance, searched)
         return [*x, done, status], []
 
     def tangent(

@@ -132,5 +132,5 @@ def riccati_sweep(matrices: Sequence[Any], end: Any) -> tuple[Any, Any]:
         return np.array(now), (np.array(now), np.array(K))
 
     end = np.array(mirrored([list(row) for row in end]))
-    _, (X, K) = scan(step, end, tuple(matrices), backward=True)
+    _, (X, K) = scan(step, end, tuple(matrices), reverse=True)
     return np.concatenate([X, [end]]), K

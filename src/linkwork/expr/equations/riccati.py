@@ -107,7 +107,7 @@ class _Riccati(CustomDerivative):
             return *new, where(better, residual, before), iterations, turn + 1.0
 
         none = [[0.0] * self.n for _ in range(self.n)], [[0.0] * self.n for _ in range(self.m)]
-        X, K, residual, iterations, _ = while_loop(failing, tried, (*none, _ENDLESS, 0.0, 0.0), at_most=2).state
+        X, K, residual, iterations, _ = while_loop(failing, tried, (*none, _ENDLESS, 0.0, 0.0), max_iterations=2).state
         X, K = ([list(row) for row in M] for M in (X, K))
         residual = where(lt(residual, _ENDLESS), residual, math.inf)
         return [*_flat(X), *_flat(K), residual, iterations], _flat(_closed(given, K))
@@ -133,8 +133,8 @@ class _Riccati(CustomDerivative):
 
         state: Any = closed, -1.0
         if self.continuous:
-            state = while_loop(lambda state: and_(asked, lt(state[1], -0.5)), stepped, state, at_most=1).state
-        found = while_loop(more, squared, state, at_most=_SQUARINGS + 1).state
+            state = while_loop(lambda state: and_(asked, lt(state[1], -0.5)), stepped, state, max_iterations=1).state
+        found = while_loop(more, squared, state, max_iterations=_SQUARINGS + 1).state
         return lt(squares([list(row) for row in found[0]]), _GONE)
 
     def _refined(self, given: LinearQuadratic, X: Matrix, gamma: Any, again: Any) -> tuple[Matrix, Matrix, Any]:
@@ -158,7 +158,7 @@ class _Riccati(CustomDerivative):
             return X, left, K, now, residual, turn + 1.0
 
         left, K, residual = looked_at(X)
-        found = while_loop(more, step, (X, left, K, residual, 1e300, 0.0), at_most=_FAR)
+        found = while_loop(more, step, (X, left, K, residual, 1e300, 0.0), max_iterations=_FAR)
         X, _, K, residual, *_ = found.state
         return [list(row) for row in X], [list(row) for row in K], residual
 
@@ -301,7 +301,7 @@ def lyapunov(A: Matrix, C: Matrix, *, continuous: bool, gamma: Any = None, left:
         moved = symmetric_products(A, X)
         return added(X, moved), products(A, A), squares(moved)
 
-    found = while_loop(more, step, (C, A, fmax(1.0, squares(C))), at_most=_MOST)
+    found = while_loop(more, step, (C, A, fmax(1.0, squares(C))), max_iterations=_MOST)
     return [list(row) for row in found.state[0]]
 
 

@@ -93,7 +93,7 @@ def doubled(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Any, Any]:
         kept = products(A, added(G, negated(gram(Z))))
         return after, added(G, gram(kept, A)), added(H, gram(found.Y)), squares(A)
 
-    found = while_loop(more, step, (A, G, H, 1.0), at_most=_MOST)
+    found = while_loop(more, step, (A, G, H, 1.0), max_iterations=_MOST)
     *_, H, going = found.state
     return [list(row) for row in H], le(going * going, _LEFT), found.iterations
 
@@ -116,7 +116,7 @@ def cayley(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix, Any
         return (gamma, *inverted(gamma))
 
     none = [[0.0] * n for _ in range(n)]
-    found = while_loop(near, away, (_gamma(A, G, H) / 1.5, none, none), at_most=_TRIES)
+    found = while_loop(near, away, (_gamma(A, G, H) / 1.5, none, none), max_iterations=_TRIES)
     gamma, LG, inverse = found.state
     LG, inverse = ([list(row) for row in M] for M in (LG, inverse))
     W = added(transposed(shifted(A, -gamma)), products(H, LG))

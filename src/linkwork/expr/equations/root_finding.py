@@ -35,8 +35,8 @@ __all__ = ["Root", "fixed_point", "monotone_root", "root"]
 class Root(NamedTuple):
     """What `root` and `fixed_point` found.
 
-    ``status`` is 0 where it is a solution, 1 where ``at_most`` steps did not lead to one, 2 where something was no
-    finite number, and 3 where the Jacobian was singular; the value is then the last one before that.
+    ``status`` is 0 where it is a solution, 1 where ``max_iterations`` steps did not lead to one, 2 where something was
+    no finite number, and 3 where the Jacobian was singular; the value is then the last one before that.
     """
 
     value: Any
@@ -45,7 +45,7 @@ class Root(NamedTuple):
 
 
 @public
-def root(residual: Callable[[Any], Any], start: Any, *, at_most: int = 50, tolerance: float = 1e-10) -> Root:
+def root(residual: Callable[[Any], Any], start: Any, *, max_iterations: int = 50, tolerance: float = 1e-10) -> Root:
     """An x with ``residual(x) = 0``, by Newton's method from a start.
 
     The start is an array, a number, or these nested; the residual is as many numbers, and may use anything around it.
@@ -59,14 +59,14 @@ def root(residual: Callable[[Any], Any], start: Any, *, at_most: int = 50, toler
 
     Raises TypeError where the residual is another number of numbers, ValueError for a bound that is none.
     """
-    return _found("root", residual, start, at_most, tolerance, plain=False)
+    return _found("root", residual, start, max_iterations, tolerance, plain=False)
 
 
 def monotone_root(
     residual: Callable[[Any], Any],
     start: Any,
     *,
-    at_most: int,
+    max_iterations: int,
     tolerance: float,
     like: Callable[[Any], Any] | None = None,
 ) -> Root:
@@ -75,11 +75,11 @@ def monotone_root(
     Steps are cut short where the residual says that they lead too far, so what bends sharply is found from far away.
     ``like`` is a function that varies nearly as the residual does: then steps are by its Jacobian, which takes less.
     """
-    return _found("root", residual, start, at_most, tolerance, plain=False, searched=True, like=like)
+    return _found("root", residual, start, max_iterations, tolerance, plain=False, searched=True, like=like)
 
 
 @public
-def fixed_point(step: Callable[[Any], Any], start: Any, *, at_most: int = 500, tolerance: float = 1e-12) -> Root:
+def fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations: int = 500, tolerance: float = 1e-12) -> Root:
     """An x with ``step(x) = x``, by doing the step again and again.
 
     Start, step, end and derivative are as for `root`, and there is no status 3: no equations are solved on the way.
@@ -88,21 +88,21 @@ def fixed_point(step: Callable[[Any], Any], start: Any, *, at_most: int = 500, t
     >>> round(fixed_point(cos, 1.0).value, 9)
     0.739085133
     """
-    return _found("fixed_point", step, start, at_most, tolerance, plain=True)
+    return _found("fixed_point", step, start, max_iterations, tolerance, plain=True)
 
 
 def _found(
     what: str,
     function: Callable[[Any], Any],
     start: Any,
-    at_most: int,
+    max_iterations: int,
     tolerance: float,
     *,
     plain: bool,
     searched: bool = False,
     like: Callable[[Any], Any] | None = None,
 ) -> Root:
-    most = bound(f"{what}: at_most", at_most)
+    most = bound(f"{what}: max_iterations", max_iterations)
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < math.inf):
         raise ValueError(f"{what}: tolerance: expected a number, not negative and known in advance, got {tolerance!r}")
     scalars, form = taken_apart(start, f"{what}: start")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
-from linkwork.expr.control import fori
+from linkwork.expr.control import fori_loop
 from linkwork.expr.linalg.array_conversion import Found, applied, square
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.sparse_dot import (
@@ -167,12 +167,12 @@ def swept(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, s
     if n > _UNROLLED and any(x.__class__ is Symbol for x in flat):
         form = [(len(rows), len(rows[0])) for rows in state]
 
-        def step(numbers: Any, k: Any) -> Any:
+        def step(k: Any, numbers: Any) -> Any:
             inside = iter(numbers.tolist())
             rows = tuple([[next(inside) for _ in range(width)] for _ in range(height)] for height, width in form)
             return filled((len(flat),), [x for part in sweep(rows) for row in part for x in row])
 
-        last = iter(fori(step, filled((len(flat),), flat), count).tolist())
+        last = iter(fori_loop(0, count, step, filled((len(flat),), flat)).tolist())
         return tuple([[next(last) for _ in range(width)] for _ in range(height)] for height, width in form)
     for _ in range(count):
         state = sweep(state)

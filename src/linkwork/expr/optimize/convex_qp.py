@@ -51,7 +51,7 @@ class ProgramOptions(NamedTuple):
     """What is known when a program is compiled."""
 
     tolerance: float
-    at_most: int | None
+    max_iterations: int | None
 
 
 @public
@@ -66,7 +66,7 @@ def quadratic_program(
     x_upper: Any = None,
     warm_start: Any = None,
     tolerance: float = 1e-9,
-    at_most: int | None = None,
+    max_iterations: int | None = None,
 ) -> QuadraticSolution:
     """The x where ½ xᵀHx + gᵀx is least, of those with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper, on any scalar.
 
@@ -75,14 +75,16 @@ def quadratic_program(
     given = {"H": H, "g": g, "A": A, "lower": lower, "upper": upper}
     given |= {"x_lower": x_lower, "x_upper": x_upper, "warm_start": warm_start}
     arrays, n, m = checked(given)
-    return solved(arrays, n, m, options_of(tolerance, at_most))
+    return solved(arrays, n, m, options_of(tolerance, max_iterations))
 
 
-def options_of(tolerance: Any, at_most: Any) -> ProgramOptions:
+def options_of(tolerance: Any, max_iterations: Any) -> ProgramOptions:
     """Raises ValueError for what is none."""
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"{WHO}: tolerance: expected a number from 0 to 1, known in advance, got {tolerance!r}")
-    return ProgramOptions(float(tolerance), None if at_most is None else bound(f"{WHO}: at_most", at_most))
+    return ProgramOptions(
+        float(tolerance), None if max_iterations is None else bound(f"{WHO}: max_iterations", max_iterations)
+    )
 
 
 def checked(given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
@@ -142,7 +144,7 @@ def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: Program
         [upper[i] for i in kept],
         [warm[i] for i in kept],
         options.tolerance,
-        12 * (m + 2 * n) + 60 if options.at_most is None else options.at_most,
+        12 * (m + 2 * n) + 60 if options.max_iterations is None else options.max_iterations,
     )
     found = Minimum.of(program)
     k = len(kept)

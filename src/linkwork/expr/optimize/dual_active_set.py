@@ -112,18 +112,18 @@ def over_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[
     return carry, [list(column) for column in outputs or ()]
 
 
-def walked(walk: Walk, bounds: ScaledBounds, at_most: int) -> tuple[Walk, Any]:
+def walked(walk: Walk, bounds: ScaledBounds, max_iterations: int) -> tuple[Walk, Any]:
     """The walk to its end, and the loop's status."""
     if not bounds.lower:
         return walk._replace(going=OPTIMAL), 0.0
     walk = walk._replace(choice=_looking(bounds, (walk.targets, walk.multipliers, walk.sides, walk.marks)))
     many = len(bounds.lower) > _UNROLLED
-    together = next(k for k in (_TOGETHER, 2, 1) if at_most % k == 0) if many else 1
+    together = next(k for k in (_TOGETHER, 2, 1) if max_iterations % k == 0) if many else 1
     found = watching_while_loop(
         lambda s: lt(0.5, s.going),
         lambda s: _pivoted(s, bounds, together),
         walk,
-        at_most // together,
+        max_iterations // together,
         unwatched=len(walk.tableau),
     )
     return found.state, found.status

@@ -81,7 +81,7 @@ class ConvexProgram:
     upper: list[Any]
     warm: list[Any]
     tolerance: float
-    at_most: int
+    max_iterations: int
 
 
 class Outcome(NamedTuple):
@@ -161,7 +161,7 @@ class _Problem:
             NextChange(),
             s.tableau,
         ]
-        walk, ended = walked(Walk(*start), replace(bounds, base=old), self.given.at_most)
+        walk, ended = walked(Walk(*start), replace(bounds, base=old), self.given.max_iterations)
         contradiction = eq(walk.going, CONTRADICTION)
         multipliers = [where(contradiction, b, a + b) for a, b in zip(old, walk.multipliers, strict=True)]
         whole = [a + b for a, b in zip(z, factors.of_columns(factors.Y, walk.multipliers), strict=True)]

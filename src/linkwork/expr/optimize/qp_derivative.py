@@ -19,7 +19,7 @@ from typing import Any
 
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
-from linkwork.expr.control import fori
+from linkwork.expr.control import fori_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, mirrored, rows_of, transposed
 from linkwork.expr.optimize.dual_active_set import triangle
 from linkwork.expr.optimize.proximal_qp import ConvexProgram, solution
@@ -77,7 +77,7 @@ class Minimum(CustomDerivative):
 
     shape: _Shape
     tolerance: float
-    at_most: int
+    max_iterations: int
 
     @staticmethod
     def of(program: ConvexProgram) -> Scalars:
@@ -86,12 +86,12 @@ class Minimum(CustomDerivative):
         lower = [program.H[i][j] for i in range(shape.n) for j in range(i + 1)]
         rows = [x for row in program.A for x in row]
         inputs = [*lower, *program.g, *rows, *program.lower, *program.upper, *program.warm]
-        return ruled(Minimum(shape, program.tolerance, program.at_most), inputs)
+        return ruled(Minimum(shape, program.tolerance, program.max_iterations), inputs)
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         H, g, A, lower, upper, warm = self.shape.split(inputs)
         program = ConvexProgram(
-            H, [*g], A, [*self.shape.bounded], [*lower], [*upper], [*warm], self.tolerance, self.at_most
+            H, [*g], A, [*self.shape.bounded], [*lower], [*upper], [*warm], self.tolerance, self.max_iterations
         )
         found, tableau, factors = solution(program)
         results = [*found.x, *found.multipliers, *found.sides, found.status, found.iterations]
@@ -154,7 +154,7 @@ class _Held(CustomDerivative):
         factors = _factors(shape, extra[k * (k + 1) // 2 :])
         held = [not_(eq(side, 0.0)) for side in sides]
 
-        def step(state: Any, _: Any) -> Any:
+        def step(_: Any, state: Any) -> Any:
             u, v = state
             weights = [x * scale for x, scale in zip(v, factors.scales, strict=True)]
             pulled = shape.of_columns(A, weights)
@@ -172,7 +172,7 @@ class _Held(CustomDerivative):
             return filled((n,), u), filled((k,), [a + b for a, b in zip(v, moved, strict=True)])
 
         start = filled((n,), [0.0] * n), filled((k,), [0.0] * k)
-        u, v = fori(step, start, _STEPS)
+        u, v = fori_loop(0, _STEPS, step, start)
         return [*u, *(x * scale for x, scale in zip(v, factors.scales, strict=True))], []
 
     def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:

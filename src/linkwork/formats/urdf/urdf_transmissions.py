@@ -96,7 +96,7 @@ class Drives:
             armature=(armature,) if armature else (),
             gear_ratio=(ratio,) if ratio not in (None, 1.0) else (),
             stiffness=(stiffness,) if stiffness else (),
-            rest=tuple(type.retract(type.zero(), [rest])) if rest else (),
+            rest=tuple(type.integrate(type.zero(), [rest])) if rest else (),
         )
 
     def _add(self, known: list[str], joint: str, what: str, element: Element) -> None:

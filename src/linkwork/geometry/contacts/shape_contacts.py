@@ -108,7 +108,7 @@ _RISE = 0.05  # sines of angles along the normal by which points next to one ris
 
 def points_below(shape: Shape, spacing: Sequence[float]) -> tuple[int, int]:
     """How many points of a field, that far apart [m], a shape may be above to each side of its middle."""
-    reach = math.inf if shape.reach is None else shape.reach  # from its origin
+    reach = math.inf if shape.origin_radius is None else shape.origin_radius  # from its origin
     x, y = (_MOST if reach > _MOST * s else math.ceil(reach / s) for s in spacing)
     return x, y
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.control import fori, take, while_loop
+from linkwork.expr.control import fori_loop, take, while_loop
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 from linkwork.spatial import Vec3
 
@@ -79,7 +79,7 @@ def nearest(
             return _Sought(where(found, s.node, on), where(found, 1.0, 0.0))
 
         going = lambda s: and_(lt(s.node, count), lt(s.found, 0.5))  # noqa: E731
-        return while_loop(going, step, _Sought(node, 0.0), at_most=len(table) + 1).state
+        return while_loop(going, step, _Sought(node, 0.0), max_iterations=len(table) + 1).state
 
     def step(s: tuple[Any, Any, NearestPlace]) -> tuple[Any, Any, NearestPlace]:
         node, dived, best = s
@@ -91,20 +91,20 @@ def nearest(
         return following, 0.0, _nearest([where(there, new, old) for new, old in pairs])
 
     begin = (_dive(depth, bound), 1.0, start)
-    found: NearestPlace = while_loop(lambda s: lt(s[0], count), step, begin, at_most=2**depth + 2).state[2]
+    found: NearestPlace = while_loop(lambda s: lt(s[0], count), step, begin, max_iterations=2**depth + 2).state[2]
     return found
 
 
 def _dive(depth: int, bound: Callable[[Any], Any]) -> Any:
     """The node of a leaf that is near."""
 
-    def step(s: Any, _: Any) -> Any:
+    def step(_: Any, s: Any) -> Any:
         node, size = s
         half = 0.5 * (size - 1.0)
         left, right = node + 1.0, node + 1.0 + half
         return where(le(bound(left), bound(right)), left, right), half
 
-    return fori(step, (0.0, float(2 ** (depth + 1) - 1)), depth)[0]
+    return fori_loop(0, depth, step, (0.0, float(2 ** (depth + 1) - 1)))[0]
 
 
 def _numbers(best: NearestPlace) -> list[Any]:

@@ -55,7 +55,7 @@ class Field:
 
 
 def _reach(shape: Any) -> float:
-    return float(shape.reach) * (1.0 + 1e-12)
+    return float(shape.origin_radius) * (1.0 + 1e-12)
 
 
 FIELDS: Mapping[type[Shape], Field] = {
@@ -110,7 +110,7 @@ def distance_of_point(point: PointCore, b: Shape, X_b: Pose) -> SignedDistance:
 
 def is_bounded(shape: Shape) -> bool:
     """Whether it is a convex shape of a finite size, which every field can be measured to."""
-    return type(shape) in SOLIDS and shape.reach is not None
+    return type(shape) in SOLIDS and shape.origin_radius is not None
 
 
 def is_measured(a: Shape, b: Shape) -> bool:
@@ -118,7 +118,7 @@ def is_measured(a: Shape, b: Shape) -> bool:
     field to what is no bounded convex shape only where one of the two is points."""
     if type(a) in FIELDS or type(b) in FIELDS:
         return is_bounded(a) or is_bounded(b) or PointCloud in (type(a), type(b))
-    return a.reach is not None or b.reach is not None
+    return a.origin_radius is not None or b.origin_radius is not None
 
 
 def least_of(found: list[SignedDistance]) -> tuple[SignedDistance, Any]:
@@ -243,7 +243,7 @@ def distance_field(shapes: Any, spacing: Any, *, margin: float | None = None) ->
     edge = 4.0 * max(steps) if margin is None else sizes(what, "margin", margin)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for part in parts:
-        reach = part.shape.reach
+        reach = part.shape.origin_radius
         if reach is None or not math.isfinite(reach):
             raise ValueError(f"{what}: shapes: expected shapes of a known size, got {part.shape!r}")
         place = np.array([*part.origin.translation])

@@ -90,5 +90,5 @@ def _met(ground: Ground, o: Vec3, d: Vec3, begin: Any, end: Any) -> tuple[Any, _
     numbers = [where(lt(0.0, step), floor(x) + 1.0, -floor(-x) - 1.0) for x, step in zip(there, steps, strict=True)]
     start = _Piece(begin, begin, height(begin), (numbers[0], numbers[1], numbers[2]))
     rows, columns = ground.heights.shape
-    found: _Piece = while_loop(above, further, start, at_most=2 * (rows + columns) + 4).state
+    found: _Piece = while_loop(above, further, start, max_iterations=2 * (rows + columns) + 4).state
     return start.height, found

@@ -316,7 +316,7 @@ def descend(
         0.0,
         0.0,
     )
-    last: _State = while_loop(more, stepped, begin, at_most=_MOST).state
+    last: _State = while_loop(more, stepped, begin, max_iterations=_MOST).state
     by_row: list[Any] = [0.0] * len(asked.hard)
     for k, x in zip(hard, last.told, strict=True):
         by_row[k] = x * asked.weights[k]

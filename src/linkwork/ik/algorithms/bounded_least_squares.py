@@ -103,7 +103,7 @@ def boxed_least_squares(
         return Boxed(solve({}, {})[0], [0.0] * n, 1.0, 1.0)
     sides = (0.0,) * len(bounded) if guess is None else tuple(guess[k] for k in bounded)
     start = _State((0.0,) * n, sides, 1.0, n + 1.0, _PATIENCE)
-    found = while_loop(lambda state: lt(0.5, state.going), round_of, start, at_most=MOST)
+    found = while_loop(lambda state: lt(0.5, state.going), round_of, start, max_iterations=MOST)
     last: _State = found.state
     x, found_sides = list(last.x), [0.0] * n
     for k, side in zip(bounded, last.sides, strict=True):

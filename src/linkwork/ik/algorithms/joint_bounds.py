@@ -42,7 +42,7 @@ def numbered(tree: Tree) -> dict[int, int]:
     found: dict[int, int] = {}
     for i, body in tree.stacked():
         joint = body.joint
-        if joint.nq == joint.nv and type(joint).retract is JointType.retract:
+        if joint.nq == joint.nv and type(joint).integrate is JointType.integrate:
             found |= dict(zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], strict=True))
     return found
 

@@ -165,6 +165,6 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     nothing = (0.0,) * tree.nv
     room = fmin(_LAST, 0.25 * budget)
     last: _State = while_loop(
-        more, stepped, _State(at, nothing, _FAR, 0.0, 0.0, first, at, _FAR, 0.0, 0.0, 0.0), at_most=MOST
+        more, stepped, _State(at, nothing, _FAR, 0.0, 0.0, first, at, _FAR, 0.0, 0.0, 0.0), max_iterations=MOST
     ).state
     return SearchFound(list(last.best), where(lt(last.done, 1.5), last.done, 0.0), last.taken, last.starts - first)

@@ -47,7 +47,7 @@ _DAMPING = 0.02  # c
 _LARGE = 20.0  # ‖e‖² from which damping is by its size and no more by its square
 
 
-def projection(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
+def projection(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
     """Where steps from the seed lead, within a budget of them; ``first`` is not looked at."""
     weights, longest, slides = stack.counted(), longest_steps(stack.tree), sliding(stack)
 
@@ -58,7 +58,7 @@ def projection(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: A
         scale = dict.fromkeys(slides, stretch(stack, beyond, weights)) if slides else {}
         return shortened(bounded_step(rows, errors, damping, box, q, scale=scale), multiplied(longest, scale))
 
-    return walked(stack, seed, box, budget, first, step)
+    return walked(stack, q_init, box, budget, first, step)
 
 
 MU = 1e6  # of errors in radians and half characteristic lengths
@@ -71,7 +71,9 @@ def newton_step(J: Sequence[Scalars], open_: Scalars, mu: float) -> list[Any]:
     return [dot(column, forces) for column in transposed(J)]
 
 
-def damped(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0, *, mu: float = MU) -> SearchFound:
+def damped(
+    stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0, *, mu: float = MU
+) -> SearchFound:
     """Where so many steps from the seed lead, or fewer to where all tasks are done; ``first`` is not looked at."""
     weights = stack.counted()
 
@@ -79,12 +81,12 @@ def damped(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         J = [[x * w for x in row] for row, w in zip(at.rows, weights, strict=True)]
         return newton_step(J, [-x * w for x, w in zip(beyond, weights, strict=True)], mu)
 
-    return walked(stack, seed, box, budget, first, step)
+    return walked(stack, q_init, box, budget, first, step)
 
 
 def walked(
     stack: Stack,
-    seed: Scalars,
+    q_init: Scalars,
     box: LimitBox,
     budget: Any,
     first: Any,
@@ -105,5 +107,5 @@ def walked(
         q = tuple(where(and_(not_(done), lt(taken + 1.0, budget)), a, b) for a, b in zip(moved, q, strict=True))
         return q, where(done, 1.0, 0.0), taken + 1.0
 
-    q, done, taken = while_loop(more, stepped, (tuple(box.within(seed)), 0.0, 0.0), at_most=MOST).state
+    q, done, taken = while_loop(more, stepped, (tuple(box.within(q_init)), 0.0, 0.0), max_iterations=MOST).state
     return SearchFound(list(q), done, taken, first - first)

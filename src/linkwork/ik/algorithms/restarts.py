@@ -27,12 +27,12 @@ _MANY = 16  # starts, from where on every second is near bounds
 _FAR = 1e6  # a bound that is no place to start from [rad, m]
 
 
-def begun(tree: Tree, seed: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
+def begun(tree: Tree, q_init: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
     """The start of a number within limits: 0 is the seed."""
     if number.__class__ in (int, float) and not number:
-        return box.within(seed)
-    places = start(tree, seed, box, number, still)
-    return box.within([where(lt(number, 0.5), a, b) for a, b in zip(seed, places, strict=True)])
+        return box.within(q_init)
+    places = start(tree, q_init, box, number, still)
+    return box.within([where(lt(number, 0.5), a, b) for a, b in zip(q_init, places, strict=True)])
 
 
 def _outward(x: Any) -> Any:

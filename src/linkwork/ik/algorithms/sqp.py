@@ -81,10 +81,10 @@ class _State(NamedTuple):
 
 
 def nearest(
-    stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any, near: Scalars, starts: float = STARTS
+    stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any, near: Scalars, starts: float = STARTS
 ) -> SearchFound:
     """The nearest configuration to ``near`` that does all hard tasks, of several local ones."""
-    return _Search(stack, seed, box, near).run(budget, first, starts)
+    return _Search(stack, q_init, box, near).run(budget, first, starts)
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class _Search:
         def stepped(state: _State) -> _State:
             return self.stepped(state, first + starts)
 
-        last: _State = while_loop(more, stepped, state, at_most=MOST).state
+        last: _State = while_loop(more, stepped, state, max_iterations=MOST).state
         return SearchFound(list(last.best), last.found, last.taken, last.starts - first)
 
     def stepped(self, state: _State, last: Any) -> _State:

@@ -62,7 +62,7 @@ class Stack:
 
     @property
     def hard(self) -> list[bool]:
-        return [task.hard for task in self.tasks for _ in task.row_names]
+        return [task.hard for task in self.tasks for _ in task.component_names]
 
     @property
     def own(self) -> list[int]:
@@ -73,7 +73,7 @@ class Stack:
     @property
     def owners(self) -> list[int]:
         """By row: the number of its task."""
-        return [k for k, task in enumerate(self.tasks) for _ in task.row_names]
+        return [k for k, task in enumerate(self.tasks) for _ in task.component_names]
 
     @property
     def ranges(self) -> list[tuple[float, float]]:
@@ -95,7 +95,7 @@ class Stack:
         errors: list[Any] = []
         rows: list[list[Any]] = []
         for task, target in zip(self.tasks, self.targets, strict=True):
-            asked = task.curved_rows if curved else task.exact_rows if exact else task.rows
+            asked = task.curved_rows if curved else task.exact_jacobian if exact else task.rows
             found = asked(k, target)
             drift = None if self.dt is None else task.drift(k, target)
             moved = (
@@ -185,16 +185,16 @@ class TaskState(KinematicState):
     def joint(self, name: str) -> JointType:
         return self.tree.bodies[self.tree.joint_index(name)].joint
 
-    def local(self, joint: str, reference: Scalars) -> TaskRows:
+    def difference(self, joint: str, reference: Scalars) -> TaskRows:
         body, q, moving = self.tree.bodies[self.tree.joint_index(joint)], self.q(joint), self.moving(joint)
-        rates = [body.asked("local_rate", reference, q, unit) for unit in units(body.joint.nv)]
+        rates = [body.asked("difference_rate", reference, q, unit) for unit in units(body.joint.nv)]
         rows: list[list[Any]] = [[0.0] * self.nv for _ in moving]
         for rate, motion in zip(rates, moving, strict=True):
             for row, share in zip(rows, rate, strict=True):
                 for k, x in enumerate(motion):
                     if not is_zero(x):
                         row[k] = row[k] + share * x
-        return TaskRows(list(body.asked("local", reference, q)), rows)
+        return TaskRows(list(body.asked("difference", reference, q)), rows)
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
         rows = center_of_mass_jacobian(self.tree, self._q, None, relative_to, relative_to)

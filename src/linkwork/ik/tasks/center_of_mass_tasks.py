@@ -56,7 +56,7 @@ class CenterOfMassTask(AimedTask):
         return TaskTarget((3,), "place", f"where the centre of mass is to be in {self.relative_to!r}")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {axis}" for axis in _XYZ)
 
     @property
@@ -113,7 +113,7 @@ class SupportPolygonTask(WeighedTask):
         return References(frames=(self.relative_to,), points=points)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: edge {i}" for i in range(len(self.vertices)))
 
     @property

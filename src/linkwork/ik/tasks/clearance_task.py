@@ -63,7 +63,7 @@ class ClearanceTask(AimedTask):
         return bool(self.links)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {link}" for link in self.links)
 
     @property

@@ -99,7 +99,7 @@ class _FrameTask(AimedTask):
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self._at(k, target, "yes" if self.exact else "no")
 
-    def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def exact_jacobian(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self._at(k, target, "yes")
 
     def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
@@ -108,7 +108,7 @@ class _FrameTask(AimedTask):
 
     def _told(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         """Exact rows; in the frame's own axes with those of its turning, which `_led` asks for."""
-        found = self.exact_rows(k, target)
+        found = self.exact_jacobian(k, target)
         if self.axes != "frame":
             return found
         columns = k.between(k.place_of(self.frame)[0], self.relative_to).columns
@@ -242,7 +242,7 @@ class PoseTask(_FrameTask):
         return TaskTarget((4, 4), "pose", f"where {self.frame!r} is to be in {self.relative_to!r}")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {kind} {axis}" for kind in ("rotation", "position") for axis in _XYZ)
 
     @property
@@ -303,7 +303,7 @@ class PositionTask(_FrameTask):
         return TaskTarget((3,), "place", f"where {self.frame!r} is to be in {self.relative_to!r}")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: position {axis}" for axis in _XYZ)
 
     @property
@@ -340,7 +340,7 @@ class OrientationTask(_FrameTask):
         return TaskTarget((3, 3), "rotation", f"how {self.frame!r} is to be turned in {self.relative_to!r}")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: rotation {axis}" for axis in _XYZ)
 
     @property

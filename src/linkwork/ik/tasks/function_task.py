@@ -15,7 +15,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import place_of
 from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
-from linkwork.constraints.user_functions import Asking, refuse_pickling
+from linkwork.constraints.user_functions import StateQuery, refuse_pickling
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.tasks.task import TOLERANCE, Scalars, Task, TaskKinematics, TaskTarget
 
@@ -43,7 +43,7 @@ class FunctionRows:
         return None if self.shape is None else TaskTarget(self.shape, "numbers", "what its function gets")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         """A name for each row."""
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
 
@@ -68,7 +68,7 @@ def read_shape(caller: str, shape: Any) -> tuple[int, ...] | None:
     return tuple(integer(caller, "shape", n, least=1, what="a whole number, or several,") for n in sizes)
 
 
-class AskingAll(Asking):
+class AskingAll(StateQuery):
     """A robot in a configuration, as a function of the user's asks about it: also for the whole of q."""
 
     def __init__(self, k: TaskKinematics, name: str) -> None:

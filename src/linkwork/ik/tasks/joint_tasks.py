@@ -96,7 +96,7 @@ class PostureTask(AimedTask):
         return TaskTarget(("nq",), "configuration", "the configuration that it is to be near")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {row}" for place in self.places for row in place.rows)
 
     @property
@@ -110,7 +110,7 @@ class PostureTask(AimedTask):
         return tuple(w * share for w, share in zip(super().weights, own, strict=True))
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        found = [k.local(place.joint, target[place.start : place.start + place.size]) for place in self.places]
+        found = [k.difference(place.joint, target[place.start : place.start + place.size]) for place in self.places]
         return TaskRows([x for part in found for x in part.errors], [row for part in found for row in part.rows])
 
     def settled(self, robot: Any, k: TaskKinematics) -> Self:
@@ -158,7 +158,7 @@ class JointTask(AimedTask):
         return TaskTarget(() if size == 1 else (size,), "numbers", f"where joint {self.joint!r} is to be")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         if self.place is None:
             return ()
         return tuple(f"{self.name}{row.removeprefix(self.joint)}" for row in self.place.rows)
@@ -168,7 +168,7 @@ class JointTask(AimedTask):
         return () if self.place is None else self.place.units
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return k.local(self.joint, k.joint(self.joint).normalize(target))
+        return k.difference(self.joint, k.joint(self.joint).normalize(target))
 
     def settled(self, robot: Any, k: TaskKinematics) -> Self:
         tree = robot.tree

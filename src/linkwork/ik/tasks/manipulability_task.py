@@ -52,7 +52,7 @@ class ManipulabilityTask(AimedTask):
         return TaskTarget((), "size", f"the least manipulability of {self.frame!r}")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

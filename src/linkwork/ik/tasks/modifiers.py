@@ -50,17 +50,17 @@ class ConstraintTask(AimedTask):
     @property
     def known(self) -> bool:
         try:
-            return bool(self.constraint.row_names)
+            return bool(self.constraint.component_names)
         except ValueError:
             return False
 
     @property
     def target_of(self) -> TaskTarget | None:
-        return TaskTarget((), "numbers", "the time [s]") if self.constraint.timed else None
+        return TaskTarget((), "numbers", "the time [s]") if self.constraint.time_dependent else None
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        return self.constraint.row_names
+    def component_names(self) -> tuple[str, ...]:
+        return self.constraint.component_names
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -76,17 +76,17 @@ class ConstraintTask(AimedTask):
 
     def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
         if self.of_velocity:
-            return [0.0] * len(self.row_names)
+            return [0.0] * len(self.component_names)
         return list(self.constraint.error(self._timed(k, target)))
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         k = self._timed(k, target)
         if self.of_velocity:
-            return TaskRows([0.0] * len(self.row_names), k.velocity_rows(self.constraint).rows)
+            return TaskRows([0.0] * len(self.component_names), k.velocity_rows(self.constraint).rows)
         return k.held(self.constraint)
 
     def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
-        if not (self.of_velocity or self.constraint.timed):
+        if not (self.of_velocity or self.constraint.time_dependent):
             return None
         return self._timed(k, target).velocity_rows(self.constraint).errors
 
@@ -94,7 +94,7 @@ class ConstraintTask(AimedTask):
         return self if self.of_velocity else Within(self, 0.0, 0.0)
 
     def _timed(self, k: TaskKinematics, target: Scalars) -> TaskKinematics:
-        return k.at(*target) if self.constraint.timed else k
+        return k.at(*target) if self.constraint.time_dependent else k
 
     def settled(self, robot: Any, k: TaskKinematics) -> Self:
         if self.own:
@@ -120,7 +120,7 @@ class LoopRange(WeighedTask):
         return self.loop.references
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         nq = self.loop.joint.nq
         return (self.name,) if nq == 1 else tuple(f"{self.name}[{i}]" for i in range(nq))
 
@@ -140,8 +140,8 @@ class LoopRange(WeighedTask):
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         joint, between = self.loop.joint, k.between(self.loop.frame, self.loop.relative_to)
-        q = joint.q_of(between.pose)
-        rates = [joint.q_dot(q, joint.v_of_twist(q, column)) for column in between.columns]
+        q = joint.configuration_from_pose(between.pose)
+        rates = [joint.q_dot(q, joint.velocity_from_twist(q, column)) for column in between.columns]
         return TaskRows(list(q), [list(row) for row in zip(*rates, strict=True)])
 
 
@@ -192,8 +192,8 @@ class _Around(Task):
         return self.task.target_of
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        return self.task.row_names
+    def component_names(self) -> tuple[str, ...]:
+        return self.task.component_names
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -216,8 +216,8 @@ class _Around(Task):
     def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
         return self.task.drift(k, target)
 
-    def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self.task.exact_rows(k, target)
+    def exact_jacobian(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.exact_jacobian(k, target)
 
     def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.curved_rows(k, target)
@@ -300,7 +300,7 @@ class Within(_Around):
         object.__setattr__(self, "upper", upper)
         self._settle(self.weight, self.tolerance)
         if self.known:
-            assert len(self.ranges) == len(self.row_names)
+            assert len(self.ranges) == len(self.component_names)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
@@ -313,7 +313,7 @@ class Within(_Around):
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         """Errors need not vanish, so rows that are exact where they do would be none."""
-        return self.task.exact_rows(k, target)
+        return self.task.exact_jacobian(k, target)
 
     def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self.task.exact_rows(k, target)
+        return self.task.exact_jacobian(k, target)

@@ -58,14 +58,14 @@ class _DirectionTask(AimedTask):
         self.settle(default)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         if self.cone is not None:
             return (f"{self.name}: angle",)
         return f"{self.name}: across 1", f"{self.name}: across 2"
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return ("rad",) * len(self.row_names)
+        return ("rad",) * len(self.component_names)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
@@ -138,16 +138,16 @@ class AlignTask(_DirectionTask):
 @public_constructor
 @dataclass(frozen=True)
 class LookAtTask(_DirectionTask):
-    """A direction of a frame, through its origin, points at a place (3,) of ``relative_to``, or at ``at``.
+    """A direction of a frame, through its origin, points at a place (3,) of ``relative_to``, or at ``point``.
 
-        lw.ik.LookAtTask("camera.z", at="hand", cone=0.4)
+        lw.ik.LookAtTask("camera.z", point="hand", cone=0.4)
 
-    ``at`` is a frame, for its origin, or a point of the robot.  With a ``cone``, half of a field of view, the place
+    ``point`` is a frame, for its origin, or a point of the robot.  With a ``cone``, half of a field of view, the place
     may be off by that angle.  A place at the origin itself counts as one straight behind.
     """
 
     _: KW_ONLY
-    at: str | None = None  # a frame, or a point
+    point: str | None = None  # a frame, or a point
     relative_to: str = "world"
 
     def __post_init__(self) -> None:
@@ -155,19 +155,19 @@ class LookAtTask(_DirectionTask):
 
     @property
     def references(self) -> References:
-        if self.at is None:
+        if self.point is None:
             return References(frames=(self.relative_to,), directions=(self.direction,))
-        return References(points=(self.at,), directions=(self.direction,))
+        return References(points=(self.point,), directions=(self.direction,))
 
     @property
     def target_of(self) -> TaskTarget | None:
-        if self.at is not None:
+        if self.point is not None:
             return None
         return TaskTarget((3,), "place", f"what {self.direction!r} is to point at, in {self.relative_to!r}")
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         B, d = k.axis_of(self.direction)
-        A, place = (self.relative_to, Vec3(*target)) if self.at is None else k.place_of(self.at)
+        A, place = (self.relative_to, Vec3(*target)) if self.point is None else k.place_of(self.point)
         between = k.between(B, A)
         r = between.pose.rotation.inv_act(place - between.pose.translation)  # in B, where ṙ = −(v + ω × r)
         square = r.dot(r)
@@ -182,7 +182,7 @@ class LookAtTask(_DirectionTask):
         return self._turned(d, u, turning)
 
     def checked(self, robot: Any) -> Iterable[str]:
-        other = ("frame", self.relative_to) if self.at is None else ("point", self.at)
+        other = ("frame", self.relative_to) if self.point is None else ("point", self.point)
         return fixed_together(robot, ("direction", self.direction), other)
 
 
@@ -231,7 +231,7 @@ class BoxTask(WeighedTask):
         return self.point, self.relative_to
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: position {axis}" for axis in _XYZ)
 
     @property
@@ -274,7 +274,7 @@ class DistanceTask(AimedTask):
         return TaskTarget((), "length", f"how far {self.a!r} is to be from {self.b!r} [m]")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

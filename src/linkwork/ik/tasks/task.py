@@ -87,7 +87,7 @@ class TaskKinematics(Kinematics, Protocol):
     def joint(self, name: str) -> JointType:
         """The type of a joint."""
 
-    def local(self, joint: str, reference: Scalars) -> TaskRows:
+    def difference(self, joint: str, reference: Scalars) -> TaskRows:
         """What leads from a configuration of a joint to where it is, in its tangent space, and the rates of that."""
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
@@ -157,7 +157,7 @@ class Task(ABC):
 
     @property
     @abstractmethod
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         """What each of its errors is called: as many as there are."""
 
     @property
@@ -168,7 +168,7 @@ class Task(ABC):
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
         """Between which numbers each error may be: (0, 0) where it is to vanish."""
-        return ((0.0, 0.0),) * len(self.row_names)
+        return ((0.0, 0.0),) * len(self.component_names)
 
     def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
         """e(q) in a state; ``target`` are the numbers of what it aims at, none where there is none."""
@@ -213,7 +213,7 @@ class Task(ABC):
         """
         return self
 
-    def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def exact_jacobian(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         """The same with rows that are the derivative of errors everywhere."""
         return self.rows(k, target) if self.exact else k.derived(lambda state: self.errors(state, target))
 
@@ -234,7 +234,7 @@ class Task(ABC):
 
     def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         """Errors, and rows by which controllers move them; rows after these only tell of motion, for `settling`."""
-        return self.exact_rows(k, target)
+        return self.exact_jacobian(k, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
@@ -274,12 +274,12 @@ class Task(ABC):
         return tuple(given / math.sqrt(count[unit]) if unit in ("m", "rad") else given for unit in units)
 
     def _by_row(self, given: Any, what: str) -> tuple[float, ...]:
-        count = len(self.row_names)
+        count = len(self.component_names)
         if isinstance(given, tuple):
             if len(given) != count:
                 raise ValueError(
                     f"task {self.name!r}: {what}: expected a number, or one for each of its {count} rows "
-                    f"({', '.join(self.row_names)}), got {len(given)}"
+                    f"({', '.join(self.component_names)}), got {len(given)}"
                 )
             return given
         return (given,) * count

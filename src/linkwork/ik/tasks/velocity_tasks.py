@@ -57,7 +57,7 @@ class JointVelocityTask(AimedTask):
         return TaskTarget(() if size <= 1 else (size,), "numbers", f"the velocity of joint {self.joint!r}")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         count = len(self.units)
         return (self.name,) if count == 1 else tuple(f"{self.name}[{i}]" for i in range(count))
 
@@ -97,7 +97,7 @@ class MomentumTask(AimedTask):
         return TaskTarget((6,), "numbers", "the momentum about the centre of mass (angular; linear)")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {kind} {axis}" for kind in ("angular", "linear") for axis in "xyz")
 
     @property

@@ -4,7 +4,8 @@ A joint connects two frames: F, fixed to the body before it (the stator), and M,
 rotor).  Its configuration q (nq numbers) gives the pose X_FM, its velocity v (nv numbers) the twist of M relative to
 F, S(q) v, in M's coordinates.  A type states nq, nv and ``X``; where a closed form is known it also states the motion
 subspace and its bias.  The rest are defaults derived from ``X`` by differentiation.  A type whose q̇ is not v (a
-quaternion's) also states the four maps of its manifold: ``q_dot``, ``v_of``, ``retract`` and ``local``.
+quaternion's) also states the four maps of its manifold: ``q_dot``, ``velocity_from_rate``, ``integrate`` and
+``difference``.
 
 Every method takes and gives sequences of scalars of any kind, except the configurations drawn at random, which are
 arrays.  A subclass that overrides a transform or a rate does not inherit the closed forms of its base that no longer
@@ -111,7 +112,7 @@ class JointType(ABC):
 
     # -- the other way: from poses and twists to the joint's numbers
 
-    def q_of(self, X: Pose) -> list[Any]:
+    def configuration_from_pose(self, X: Pose) -> list[Any]:
         """A configuration whose transform is nearest to X: X itself where the joint can take it.
 
         What is nearest where it cannot, a type says itself: its rotation first, say.  Default: least squares of the
@@ -120,14 +121,14 @@ class JointType(ABC):
         """
         return nearest(self, X)
 
-    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+    def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         """The velocity whose twist S(q) v is nearest to V, in M's coordinates: V itself where the joint can move so.
 
         Least squares of six numbers, in rad/s and m/s.  A motion that depends on others is not used.
         """
         return least_squares([column.elements() for column in self.S(q).columns], V.elements())
 
-    def gap(self, X: Pose) -> Motion:
+    def pose_residual(self, X: Pose) -> Motion:
         """What is left to a pose X from the joint's nearest configuration, in M's coordinates: (rotation vector;
         position).
 
@@ -135,7 +136,7 @@ class JointType(ABC):
         on any other.  Near there it is the twist that leads to X, as far as these do work on it.
         Default: what is left in X_J⁻¹ X, the rotation vector up to half a turn.
         """
-        return left_over(self.X(self.q_of(X)), X)
+        return left_over(self.X(self.configuration_from_pose(X)), X)
 
     # -- the configuration's manifold
 
@@ -144,45 +145,45 @@ class JointType(ABC):
         self._needs("q_dot")
         return list(v)
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         """The velocity at which the configuration changes at rate q̇: the inverse of ``q_dot``."""
-        self._needs("v_of")
+        self._needs("velocity_from_rate")
         return list(q_dot)
 
     def q_dot_jacobian(self, q: Scalars) -> list[list[Any]]:
         """The matrix J (nq × nv) with q̇ = J v: ``q_dot`` is linear in v."""
         return rows([self.q_dot(q, unit) for unit in units(self.nv)], self.nq)
 
-    def v_of_jacobian(self, q: Scalars) -> list[list[Any]]:
-        """The matrix J (nv × nq) with v = J q̇: ``v_of`` is linear in q̇."""
-        return rows([self.v_of(q, unit) for unit in units(self.nq)], self.nv)
+    def velocity_from_rate_jacobian(self, q: Scalars) -> list[list[Any]]:
+        """The matrix J (nv × nq) with v = J q̇: ``velocity_from_rate`` is linear in q̇."""
+        return rows([self.velocity_from_rate(q, unit) for unit in units(self.nq)], self.nv)
 
-    def v_of_adjoint(self, q: Scalars, f_v: Scalars) -> list[Any]:
-        """The f_q (nq) with ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion: Jᵀ f_v with J of `v_of_jacobian`."""
-        columns = [self.v_of(q, unit) for unit in units(self.nq)]
+    def velocity_from_rate_adjoint(self, q: Scalars, f_v: Scalars) -> list[Any]:
+        """The f_q (nq) with ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion: Jᵀ f_v with J of `velocity_from_rate_jacobian`."""
+        columns = [self.velocity_from_rate(q, unit) for unit in units(self.nq)]
         return [sum((a * b for a, b in zip(column, f_v, strict=True)), 0.0) for column in columns]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         """The configuration reached from q by the local coordinates φ (nv): moving at v = φ for unit time."""
-        self._needs("retract")
+        self._needs("integrate")
         return [a + b for a, b in zip(q, phi, strict=True)]
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
-        """The local coordinates φ (nv) that lead from q to another configuration: ``retract(q, φ) = other``.
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
+        """The local coordinates φ (nv) that lead from q to another configuration: ``integrate(q, φ) = other``.
 
         Angles are counted, whole turns and all: where q has the angle itself, φ is zero only at q.  Rotations written
         in other numbers (quaternions, modified Rodrigues parameters, sine and cosine) go the short way, and φ is zero
         wherever the rotation is the same.
         """
-        self._needs("local")
+        self._needs("difference")
         return [b - a for a, b in zip(q, other, strict=True)]
 
-    def local_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
+    def difference_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
         """φ̇ (nv): how the local coordinates of a configuration change while it moves at velocity v and q stays."""
         if self.nv == 0:
             return []
         moving = seeded(other, self.q_dot(other, v))
-        return [parts(x, moving[0].level)[1] for x in self.local(q, moving)]
+        return [parts(x, moving[0].level)[1] for x in self.difference(q, moving)]
 
     def zero(self) -> list[float]:
         """The configuration that others are measured from: its transform is the identity, if that of any is."""
@@ -213,7 +214,7 @@ class JointType(ABC):
             return 0.0
         return sqrt(sum(((a - b) * (a - b) for a, b in zip(self.normalize(q), q, strict=True)), 0.0))
 
-    def principal(self, q: Scalars) -> list[Any]:
+    def canonical(self, q: Scalars) -> list[Any]:
         """The one of the configurations of the same transform that the type's convention prefers."""
         return list(q)
 
@@ -272,21 +273,21 @@ class JointType(ABC):
 
     # -- what makes no difference to it
 
-    def slides(self) -> tuple[Vec3, ...]:
+    def commuting_translations(self) -> tuple[Vec3, ...]:
         """Unit vectors, the same in F and M, along which both frames may be moved together.  Default: none.
 
         For a translation T along one of them, T⁻¹ X_FM(q) T = X_FM(q) for every q.
         """
         return ()
 
-    def turns(self) -> tuple[Vec3, ...]:
+    def commuting_rotations(self) -> tuple[Vec3, ...]:
         """Unit vectors, the same in F and M, about which both frames may be turned together.  Default: none.
 
         For a rotation T about one of them, T⁻¹ X_FM(q) T = X_FM(q) for every q.
         """
         return ()
 
-    def felt(self, inertia: Inertia) -> Inertia:
+    def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """The part of an inertia in M that makes a difference to motions of the joint.  Default: all of it.
 
         The rest, δ, must not resist the joint, δ S(q) = 0, and look the same from F in every configuration,
@@ -334,9 +335,27 @@ class JointType(ABC):
             )
 
 
-TOGETHER = (("q_dot", "v_of"), ("v_of", "q_dot"), ("retract", "local"), ("local", "retract"), ("q_dot", "retract"))
-_MAPS = ("q_dot", "v_of", "retract", "local")
-_ALL = ("X", "S", *_MAPS, "zero", "normalize", "unit_length", "principal", "random", "regularity", "slides", "turns")
+TOGETHER = (
+    ("q_dot", "velocity_from_rate"),
+    ("velocity_from_rate", "q_dot"),
+    ("integrate", "difference"),
+    ("difference", "integrate"),
+    ("q_dot", "integrate"),
+)
+_MAPS = ("q_dot", "velocity_from_rate", "integrate", "difference")
+_ALL = (
+    "X",
+    "S",
+    *_MAPS,
+    "zero",
+    "normalize",
+    "unit_length",
+    "canonical",
+    "random",
+    "regularity",
+    "commuting_translations",
+    "commuting_rotations",
+)
 FOLLOWS: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is said about
     "S": ("X", "q_dot"),
     "bias": ("X", "q_dot", "S"),
@@ -344,23 +363,23 @@ FOLLOWS: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is sa
     "acceleration": ("X", "q_dot", "S", "bias"),
     "torque": ("X", "q_dot", "S"),
     "constraint_wrench_subspace": ("X", "q_dot", "S"),
-    "q_of": ("X",),
-    "v_of_twist": ("X", "q_dot", "S"),
-    "gap": ("X",),
+    "configuration_from_pose": ("X",),
+    "velocity_from_twist": ("X", "q_dot", "S"),
+    "pose_residual": ("X",),
     "q_dot_jacobian": ("q_dot",),
-    "v_of_jacobian": ("v_of",),
-    "v_of_adjoint": ("v_of",),
-    "local_rate": ("local", "q_dot"),
+    "velocity_from_rate_jacobian": ("velocity_from_rate",),
+    "velocity_from_rate_adjoint": ("velocity_from_rate",),
+    "difference_rate": ("difference", "q_dot"),
     "distance": ("normalize", "unit_length"),
-    "principal": ("X",),
+    "canonical": ("X",),
     "regularity": ("X", "q_dot"),
-    "slides": ("X",),
-    "turns": ("X",),
-    "felt": ("X",),
+    "commuting_translations": ("X",),
+    "commuting_rotations": ("X",),
+    "reduced_inertia": ("X",),
     "num_constraints": ("X", "q_dot", "S"),
     "is_floating": ("X", "q_dot", "S"),
     "has_fixed_subspaces": ("X", "q_dot", "S"),
-    "reversed": (*_ALL, "felt"),
+    "reversed": (*_ALL, "reduced_inertia"),
 }
 
 

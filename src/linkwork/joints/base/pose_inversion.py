@@ -78,13 +78,13 @@ def nearest(joint: JointType, X: Pose) -> list[Any]:
     fixed = _held([_plain(x) for x in X.elements()])
     q = _searched(joint, Pose.of_elements(fixed))
     for _ in range(1 + max(map(_orders, X.elements()))):  # one an order of derivatives
-        q = joint.retract(q, _step(joint, q, left_over(joint.X(q), X)))
+        q = joint.integrate(q, _step(joint, q, left_over(joint.X(q), X)))
     return list(q)
 
 
 def _step(joint: JointType, q: Scalars, xi: Motion) -> list[Any]:
     """S⁺ ξ, of at most unit length."""
-    phi = joint.v_of_twist(q, xi)
+    phi = joint.velocity_from_twist(q, xi)
     size = _dot(phi, phi)
     long = lt(1.0, size)
     scale = where(long, 1.0 / sqrt(where(long, size, 1.0)), 1.0)
@@ -115,7 +115,7 @@ def _searched(joint: JointType, X: Pose) -> list[Any]:
 
     def step(state: Any) -> Any:
         q, phi, part, size, best, least, k, n = state
-        there = joint.retract(q, [part * x for x in phi])
+        there = joint.integrate(q, [part * x for x in phi])
         xi = left_over(joint.X(there), X)
         its_size = _dot(xi.elements(), xi.elements())
         nearer = lt(its_size, size)
@@ -133,7 +133,7 @@ def _searched(joint: JointType, X: Pose) -> list[Any]:
 
     first = tuple(starts[0])
     state = first, (0.0,) * joint.nv, 1.0, _FAR, first, _FAR, 0.0, 0.0
-    found = while_loop(more, step, state, at_most=_STEPS * int(count))
+    found = while_loop(more, step, state, max_iterations=_STEPS * int(count))
     return list(found.state[4])
 
 

@@ -29,13 +29,13 @@ Scalars = Sequence[Any]
 def integrate(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
     """q ⊕ v (nq): where the velocity v, held for unit time, leads from q."""
     q, v = tree.split_q(q), tree.split_v(v)
-    return [x for i, body in tree.stacked() for x in body.asked("retract", q[i], v[i])]
+    return [x for i, body in tree.stacked() for x in body.asked("integrate", q[i], v[i])]
 
 
 def difference(tree: Tree, q0: Scalars, q1: Scalars) -> list[Any]:
     """q1 ⊖ q0 (nv): the velocity that leads from q0 to q1 in unit time."""
     q0, q1 = tree.split_q(q0), tree.split_q(q1)
-    return [x for i, body in tree.stacked() for x in body.asked("local", q0[i], q1[i])]
+    return [x for i, body in tree.stacked() for x in body.asked("difference", q0[i], q1[i])]
 
 
 def normalize(tree: Tree, q: Scalars) -> list[Any]:
@@ -53,7 +53,7 @@ def velocity_to_configuration_derivative(tree: Tree, q: Scalars, v: Scalars) -> 
 def configuration_derivative_to_velocity(tree: Tree, q: Scalars, q_dot: Scalars) -> list[Any]:
     """v (nv): the velocity at which the configuration changes at rate q̇."""
     q, q_dot = tree.split_q(q), tree.split_q(q_dot)
-    return [x for i, body in tree.stacked() for x in body.asked("v_of", q[i], q_dot[i])]
+    return [x for i, body in tree.stacked() for x in body.asked("velocity_from_rate", q[i], q_dot[i])]
 
 
 ROWS = (

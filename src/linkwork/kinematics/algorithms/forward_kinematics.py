@@ -55,11 +55,11 @@ def twist(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> Motion:
     """(ω; v) of frame B relative to A, expressed in E: v is the velocity of the point of B at P."""
     q, v = tree.split_q(q), tree.split_v(v)
-    view = View(tree, q, frame, relative_to, expressed_in, at)
+    view = View(tree, q, frame, relative_to, expressed_in, point)
     V_B, V_A = (chain_twist(tree, q, v, chain) for chain in view.chains)
     V_B, V_A = view.X_EB @ (view.B.placement.inv() @ V_B), view.X_EA @ (view.A.placement.inv() @ V_A)
     return moved(V_B - V_A, view.point)
@@ -73,14 +73,14 @@ def acceleration(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> Motion:
     """(ω̇; v̇) of frame B relative to A, expressed in E.
 
     The rates are those an observer fixed in A sees; v̇ is the (classical) acceleration of the point of B at P.
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
-    view = View(tree, q, frame, relative_to, expressed_in, at)
+    view = View(tree, q, frame, relative_to, expressed_in, point)
     chain_B, chain_A = view.chains
     R_EB, R_EA = view.X_EB.rotation, view.X_EA.rotation
     V_B = rotated(R_EB, view.B.placement.inv() @ chain_twist(tree, q, v, chain_B))
@@ -97,7 +97,7 @@ def acceleration(
     return Motion(alpha, linear + alpha.cross(d) + w_AB.cross(w_AB.cross(d)))
 
 
-VIEW = frame_options("frame", "relative_to", "expressed_in", "at")
+VIEW = frame_options("frame", "relative_to", "expressed_in", "point")
 
 
 ROWS = (

@@ -57,10 +57,10 @@ def jacobian(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[Any]]:
     """J (6 × nv): the twist of B relative to A, expressed in E, at P, is J v."""
-    return by_rows(columns_of(tree, way(tree, tree.split_q(q), frame, relative_to, expressed_in, at)))
+    return by_rows(columns_of(tree, way(tree, tree.split_q(q), frame, relative_to, expressed_in, point)))
 
 
 def position_jacobian(
@@ -69,10 +69,10 @@ def position_jacobian(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[Any]]:
     """J (3 × nv): the velocity relative to A of the point of B at P, expressed in E, is J v."""
-    return jacobian(tree, q, frame, relative_to, expressed_in, at)[3:]
+    return jacobian(tree, q, frame, relative_to, expressed_in, point)[3:]
 
 
 def angular_jacobian(
@@ -88,25 +88,25 @@ def configuration_jacobian(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[Any]]:
     """J (6 × nq): the twist of B relative to A, expressed in E, at P, is J q̇ for every rate that q can have."""
     q = tree.split_q(q)
-    rows = by_rows(columns_of(tree, way(tree, q, frame, relative_to, expressed_in, at)))
+    rows = by_rows(columns_of(tree, way(tree, q, frame, relative_to, expressed_in, point)))
     found: list[list[Any]] = [[] for _ in rows]
     for i, body in tree.stacked():
-        block = product([row[tree.v_slices[i]] for row in rows], body.asked("v_of_jacobian", q[i]))
+        block = product([row[tree.v_slices[i]] for row in rows], body.asked("velocity_from_rate_jacobian", q[i]))
         for row, part in zip(found, block, strict=True):
             row += part
     return found
 
 
 def jacobians(
-    tree: Tree, q: Scalars, relative_to: str = "world", expressed_in: str = "world", at: str | None = None
+    tree: Tree, q: Scalars, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
 ) -> list[list[list[Any]]]:
     """J (6 × nv) of every body, in body order: its twist relative to A, expressed in E, at P is J v."""
     q = tree.split_q(q)
-    A, E, P = tree.frame(relative_to), tree.frame(expressed_in), None if at is None else tree.frame(at)
+    A, E, P = tree.frame(relative_to), tree.frame(expressed_in), None if point is None else tree.frame(point)
     X = poses_in(tree, q, E, range(len(tree.bodies)))
     C: dict[int, Subspace] = {i: X[i] @ body.S(q[i]) for i, _, body in tree.outward()}
     found = []
@@ -129,12 +129,12 @@ def jacobian_derivative(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[Any]]:
     """J̇ (6 × nv), as an observer in A sees it and E's axes have it, for the point of B at P: J a + J̇ v is the
     acceleration."""
     q, v = tree.split_q(q), tree.split_v(v)
-    steps = way(tree, q, frame, relative_to, expressed_in, at)
+    steps = way(tree, q, frame, relative_to, expressed_in, point)
     rates = [Motion.zero()] * tree.nv
     for step, U in zip(steps, _twists(steps, v), strict=True):
         i = step.body
@@ -160,10 +160,10 @@ def bias_acceleration(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> Motion:
     """J̇ v: (ω̇; v̇) of frame B relative to A at a = 0, without the matrix."""
-    return acceleration(tree, q, v, [0.0] * tree.nv, frame, relative_to, expressed_in, at)
+    return acceleration(tree, q, v, [0.0] * tree.nv, frame, relative_to, expressed_in, point)
 
 
 def jacobian_hessian(
@@ -172,11 +172,11 @@ def jacobian_hessian(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[list[Any]]]:
     """H (6 × nv × nv): H[:, j, k] is what J̇[:, j] is at the unit velocity k."""
     q = tree.split_q(q)
-    found = changes(tree, q, way(tree, q, frame, relative_to, expressed_in, at))
+    found = changes(tree, q, way(tree, q, frame, relative_to, expressed_in, point))
     elements = [[H.elements() for H in column] for column in found]
     return [[[H[row] for H in column] for column in elements] for row in range(6)]
 

@@ -42,11 +42,11 @@ def motion_subspace(site: Site, q: Scalars) -> Any:
 
 
 def configuration_of(site: Site, pose: Scalars) -> Any:
-    return site.type.q_of(Pose.of_elements(pose))
+    return site.type.configuration_from_pose(Pose.of_elements(pose))
 
 
 def velocity_of(site: Site, q: Scalars, motion: Scalars) -> Any:
-    return site.type.v_of_twist(q, Motion.of(motion))
+    return site.type.velocity_from_twist(q, Motion.of(motion))
 
 
 def gap(site: Site, pose: Scalars) -> Any:
@@ -79,11 +79,11 @@ _WRENCH = "N·m, N"
 
 
 def local_coordinates(site: Site, q0: Scalars, q: Scalars, v: Scalars) -> Any:
-    return site.type.local(q0, q), site.type.local_rate(q0, q, v)
+    return site.type.difference(q0, q), site.type.difference_rate(q0, q, v)
 
 
 def global_coordinates(site: Site, q0: Scalars, phi: Scalars) -> Any:
-    return site.type.retract(q0, phi)
+    return site.type.integrate(q0, phi)
 
 
 def normalize_configuration(site: Site, q: Scalars) -> Any:
@@ -91,7 +91,7 @@ def normalize_configuration(site: Site, q: Scalars) -> Any:
 
 
 def principal_value(site: Site, q: Scalars) -> Any:
-    return site.type.principal(q)
+    return site.type.canonical(q)
 
 
 def velocity_to_configuration_derivative(site: Site, q: Scalars, v: Scalars) -> Any:
@@ -103,15 +103,15 @@ def velocity_to_configuration_derivative_jacobian(site: Site, q: Scalars) -> Any
 
 
 def configuration_derivative_to_velocity(site: Site, q: Scalars, q_dot: Scalars) -> Any:
-    return site.type.v_of(q, q_dot)
+    return site.type.velocity_from_rate(q, q_dot)
 
 
 def configuration_derivative_to_velocity_jacobian(site: Site, q: Scalars) -> Any:
-    return site.type.v_of_jacobian(q)
+    return site.type.velocity_from_rate_jacobian(q)
 
 
 def configuration_derivative_to_velocity_adjoint(site: Site, q: Scalars, f_v: Scalars) -> Any:
-    return site.type.v_of_adjoint(q, f_v)
+    return site.type.velocity_from_rate_adjoint(q, f_v)
 
 
 def link_transform(site: Site, q: Scalars) -> Any:

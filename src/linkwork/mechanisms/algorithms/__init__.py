@@ -25,7 +25,7 @@ from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives im
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics, impact
 from linkwork.dynamics.algorithms.hybrid_dynamics import hybrid_dynamics
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, gravity_force, inverse_dynamics
-from linkwork.dynamics.algorithms.joint_wrenches import joint_wrench_split, joint_wrenches
+from linkwork.dynamics.algorithms.joint_wrenches import joint_wrench_components, joint_wrenches
 from linkwork.dynamics.algorithms.momentum.energy_and_power import lagrangian, potential_energy, power
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
 from linkwork.dynamics.algorithms.regressors import (
@@ -81,7 +81,7 @@ _INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     impact: impact_of_constrained,
     hybrid_dynamics: None,
     joint_wrenches: constrained_joint_wrenches,
-    joint_wrench_split: constrained_joint_wrench_split,
+    joint_wrench_components: constrained_joint_wrench_split,
     forward_dynamics_hessian: None,
     forward_dynamics_second_derivatives: None,
 }

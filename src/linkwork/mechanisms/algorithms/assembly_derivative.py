@@ -49,7 +49,7 @@ def implied(tree: Tree, q: Scalars, told: Scalars, reference: Scalars, linear: L
     numbers = [*error, *(x for row in rows for x in row), *(x for step in steps for x in step)]
     body, outside = closed(fresh, [*numbers, *_blocks(tree, "q_dot_jacobian", fresh)])
     other = lent(symbols[0].graph, "the reference of a configuration", len(q))
-    rates, _ = closed(other, _blocks(tree, "v_of_jacobian", other))
+    rates, _ = closed(other, _blocks(tree, "velocity_from_rate_jacobian", other))
     places = tuple((tree.q_slices[i].start, tree.v_slices[i].start, b.joint.nq, b.joint.nv) for i, b in tree.stacked())
     rule = _Implied(body, rates, places, len(error), len(told))
     found = ruled(rule, [*q, *told, *reference, *outside])

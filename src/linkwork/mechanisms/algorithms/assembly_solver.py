@@ -79,7 +79,7 @@ def assemble_configuration(
     weights: Scalars,
     time: Scalars | None = None,
     held: str | Sequence[str] = (),
-    limits: bool = True,
+    position_limits: bool = True,
 ) -> tuple[list[Any], list[Any], Any, Any, Any]:
     """A configuration that satisfies constraints, from the start q, near q1; the error that is left; how many steps it
     took, and how they ended: 0, or as a loop; and the slope of what is open, 0 in a false minimum.
@@ -88,7 +88,7 @@ def assemble_configuration(
     """
     if not any(constraint.holonomic for constraint in tree.constraints):
         return list(q), [], 0.0, 0.0, 0.0
-    problem = _Problem.of(tree, q1, weights, 0.0 if time is None else time[0], held, limits)
+    problem = _Problem.of(tree, q1, weights, 0.0 if time is None else time[0], held, position_limits)
 
     def more(state: _State) -> Any:
         return lt(_DONE, state.size)
@@ -96,7 +96,7 @@ def assemble_configuration(
     start = problem.within(q)
     nothing = (0.0,) * tree.nv
     first = _State(tuple(start), nothing, math.inf, math.inf, 0.0, 0.0, nothing, _DAMPING, 0.0, 0.0)
-    found = while_loop(more, problem.stepped, first, at_most=MOST)
+    found = while_loop(more, problem.stepped, first, max_iterations=MOST)
     last: _State = found.state
     done = lt(last.size, 2.0 * _DONE)
     at = problem.moved(last.q, [where(done, x, 0.0) for x in last.delta])
@@ -119,13 +119,15 @@ class _Problem:
     time: Any
 
     @staticmethod
-    def of(tree: Tree, wish: Scalars, weights: Scalars, time: Any, held: str | Sequence[str], limits: bool) -> _Problem:
+    def of(
+        tree: Tree, wish: Scalars, weights: Scalars, time: Any, held: str | Sequence[str], position_limits: bool
+    ) -> _Problem:
         still = set(held_velocities(tree, held))
         inverse = [0.0 if k in still else 1.0 / w for k, w in enumerate(weights)]
         length = characteristic_length(tree)
         units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
         reach = [_LONGEST * (1.0 if unit.startswith("rad") else length) for unit in units]
-        ends = {k: end for k, end in _ends(tree).items() if k not in still} if limits else {}
+        ends = {k: end for k, end in _ends(tree).items() if k not in still} if position_limits else {}
         return _Problem(tree, wish, weights, inverse, length, reach, ends, time)
 
     def error(self, q: Scalars) -> list[Any]:
@@ -224,7 +226,7 @@ class _Problem:
 
         nothing, none = (0.0,) * len(self.inverse), (0.0,) * len(self.ends)
         first = _Stopped(none, nothing, nothing, 0.0, 1.0)
-        found: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, at_most=1 + _ROUNDS).state
+        found: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, max_iterations=1 + _ROUNDS).state
         part: Any = 1.0
         for k, (number, low, high) in self.ends.items():
             x = found.step[k]
@@ -313,7 +315,7 @@ def _ends(tree: Tree) -> dict[int, tuple[int, float, float]]:
     limits = bounds(tree)
     for i, body in tree.stacked():
         joint = body.joint
-        if joint.nq != joint.nv or type(joint).retract is not JointType.retract:
+        if joint.nq != joint.nv or type(joint).integrate is not JointType.integrate:
             continue
         numbers = zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], *limits[i], strict=True)
         found |= {k: (n, low, high) for k, n, low, high in numbers if math.isfinite(low) or math.isfinite(high)}
@@ -335,7 +337,7 @@ ROWS = (
         ),
         "A configuration that satisfies constraints, with joints held and others near a wish.",
         optional=("time",),
-        options=(HELD, Option("limits", True, (True, False))),
+        options=(HELD, Option("position_limits", True, (True, False))),
         limited=True,
     ),
     FunctionSpec.of(

@@ -176,7 +176,7 @@ def _fading(
     """What G a is to be for errors to fade, and velocities that do not obey the constraints."""
     errors = iter(constraint_error(tree, q, time))
     rate, stiffness = 2.0 / T, 1.0 / (T * T)
-    holonomic = [constraint.holonomic for constraint in tree.constraints for _ in constraint.row_names]
+    holonomic = [constraint.holonomic for constraint in tree.constraints for _ in constraint.component_names]
     found = []
     for x, row, drift, has_error in zip(wanted, rates.rows, rates.drift, holonomic, strict=True):
         found.append(x - (dot(row, v) + drift) * rate - (next(errors) * stiffness if has_error else 0.0))
@@ -235,7 +235,7 @@ def constrained_linearize(
     v: Scalars,
     tau: Scalars,
     wrenches: Wrenches = (),
-    step: Scalars | None = None,
+    dt: Scalars | None = None,
     integrator: str = INTEGRATOR.default,
     passive: bool = False,
 ) -> tuple[Matrix, Matrix]:
@@ -246,7 +246,7 @@ def constrained_linearize(
     ) -> tuple[list[Any], list[Matrix]]:
         return _derivatives(tree, q, v, tau, wrenches, 0.0, passive)[:2]
 
-    return linear_system(System(tree, list(tau), wrenches, passive, accelerations), q, v, step, integrator)
+    return linear_system(System(tree, list(tau), wrenches, passive, accelerations), q, v, dt, integrator)
 
 
 def _derivatives(

@@ -69,7 +69,7 @@ __all__ = [
     "constrained_joint_wrench",
     "constrained_joint_wrench_split",
     "constrained_joint_wrenches",
-    "constraint_force_ambiguity",
+    "constraint_force_indeterminacy",
     "loop_joint_wrenches",
 ]
 
@@ -77,7 +77,7 @@ __all__ = [
 Scalars = Sequence[Any]
 
 
-def constraint_force_ambiguity(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
+def constraint_force_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
     """How much of each row's force is left open (nc): 0 where there is one force, up to 1 where it does nothing."""
     held = at_rest(tree, q, time)
     found: list[Any] = [1.0] * len(held.rates.rows)
@@ -159,7 +159,7 @@ def constrained_joint_wrench_split(
     actuators: Names = None,
     passive: bool = False,
 ) -> tuple[list[Any], list[Any]]:
-    """Joint forces and internal forces (nb, 6 each) as `joint_wrench_split` has them, with constraints."""
+    """Joint forces and internal forces (nb, 6 each) as `joint_wrench_components` has them, with constraints."""
     given = constraint_forces, loop_forces, time, actuators, passive
     return split_wrenches(tree, q, _across(tree, q, v, a, wrenches, *given), on, expressed_in)
 
@@ -186,7 +186,7 @@ def loop_joint_wrenches(
     state, held = KinematicState(tree, q, v), dict[str, Force]()
     rows = iter(zip(loop_wrenches(tree, q), forces, strict=True))
     for constraint in tree.constraints:
-        found = [next(rows) for _ in constraint.row_names]
+        found = [next(rows) for _ in constraint.component_names]
         held[constraint.name] = sum((W * force for W, force in found if not is_zero(force)), Force.zero())
     result = []
     for loop, motor in zip(loops_of(tree), loop_motor_wrenches(state, loop_forces, passive), strict=True):
@@ -201,7 +201,7 @@ def loop_joint_wrenches(
     return result
 
 
-def joint_wrench_ambiguity(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:
+def joint_wrench_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:
     """How much of each joint wrench, in the axes of M, dynamics leaves open (nb, 6): 0 where it is unique.
 
     Row k of λ is counted in 1/√Λ_kk, with Λ_kk as it would be without cancellation.  A component g·λ gets
@@ -318,7 +318,7 @@ def _opened_rows(
 
 ROWS = (
     FunctionSpec.of(
-        constraint_force_ambiguity,
+        constraint_force_indeterminacy,
         "q",
         Output(("nc",), "1"),
         "How much of each constraint force dynamics leaves open.",
@@ -348,7 +348,7 @@ ROWS = (
         weighed=True,
     ),
     FunctionSpec.of(
-        joint_wrench_ambiguity,
+        joint_wrench_indeterminacy,
         "q",
         Output(("nb", 6), "1"),
         "How much of each joint wrench dynamics leaves open.",

@@ -50,7 +50,7 @@ def varied_rows(tree: Tree, q: Scalars, v: Scalars, a: Scalars, forces: Scalars,
     n, start = tree.nv, 0
     found = VariedRows([[0.0] * n for _ in range(n)], [], [])
     for constraint in tree.constraints:
-        end = start + len(constraint.row_names)
+        end = start + len(constraint.component_names)
         vary = _by_directions if constraint.fixed_wrenches is None else _of_fixed_wrenches
         vary(found, tree, constraint, q, v, a, forces[start:end], time)
         start = end

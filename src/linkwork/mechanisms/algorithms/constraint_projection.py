@@ -78,7 +78,7 @@ def project_configuration(
         delta = nearest.short_step([-x for x in error], size)
         return tuple(integrate(tree, at, delta)), largest(delta), before
 
-    found = while_loop(more, step, (tuple(q), math.inf, math.inf), at_most=STEPS)
+    found = while_loop(more, step, (tuple(q), math.inf, math.inf), max_iterations=STEPS)
 
     def linear(at: Scalars) -> tuple[Scalars, list[list[Any]], Nearest]:
         rates = of_errors(tree, rates_of(tree, at, [0.0] * tree.nv, now))

@@ -113,8 +113,8 @@ def _rows_of_error(tree: Tree, constraint: Constraint, q: Scalars, time: Any) ->
 
 
 def _drift(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[Any]:
-    if not constraint.timed:
-        return [0.0] * len(constraint.row_names)
+    if not constraint.time_dependent:
+        return [0.0] * len(constraint.component_names)
     (moving,) = seeded([time], [1.0])
     return [parts(x, moving.level)[1] for x in constraint.error(KinematicState(tree, q, None, moving))]
 
@@ -282,7 +282,7 @@ def _check_linear(tree: Tree, constraint: Constraint) -> None:
         one, other, both = value(v) - drift, value(w) - drift, value(a * v + b * w) - drift
         size = 1.0 + sum(np.abs(x) for x in (drift, one, other, both))
         off = np.abs(both - a * one - b * other) / size
-    for name, row in zip(constraint.row_names, off, strict=True):
+    for name, row in zip(constraint.component_names, off, strict=True):
         if np.isnan(row).all():
             raise ValueError(
                 f"constraint {constraint.name!r}: its function gives NaN in {_STATES} random states ({name})"

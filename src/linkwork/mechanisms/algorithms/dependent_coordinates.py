@@ -50,7 +50,9 @@ def closed_configuration(
             change = problem.step(q)
             return integrate(tree, q, change), dot(change, change)
 
-        q = list(while_loop(lambda state: lt(SHORT * SHORT, state[1]), step, (list(q), 1.0), at_most=AT_MOST).state[0])
+        q = list(
+            while_loop(lambda state: lt(SHORT * SHORT, state[1]), step, (list(q), 1.0), max_iterations=AT_MOST).state[0]
+        )
     if not problem.equations:
         return q, 0.0, 1.0
     error, rows = problem.at(q)
@@ -81,7 +83,7 @@ class _Problem:
             known = [k for k, place in enumerate(places) if place in given]
             at, by = [q1[k] for k in own], [phi[k] for k in places]
             if len(known) == len(places):
-                for k, x in zip(own, body.asked("retract", at, by), strict=True):
+                for k, x in zip(own, body.asked("integrate", at, by), strict=True):
                     start[k] = x
             elif adds_up(body.joint):
                 for k in known:
@@ -90,10 +92,10 @@ class _Problem:
             else:
                 open_ += places
                 charts += [(i, known, at, by)] if known else []
-                there = body.asked("local", at, [q0[k] for k in own]) if known else []
+                there = body.asked("difference", at, [q0[k] for k in own]) if known else []
                 for k in known:
                     there[k] = by[k]
-                for k, x in zip(own, body.asked("retract", at, there) if known else (), strict=bool(known)):
+                for k, x in zip(own, body.asked("integrate", at, there) if known else (), strict=bool(known)):
                     start[k] = x
         return _Problem(tree, start, open_, charts, time)
 
@@ -104,7 +106,7 @@ class _Problem:
     def at(self, q: Scalars) -> tuple[list[Any], Matrix]:
         """The errors, and their derivatives by what is sought."""
         state = KinematicState(self.tree, q, None, self.time)
-        kept = [c.holonomic for c in self.tree.constraints for _ in c.row_names]
+        kept = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
         error = [x for c in self.tree.constraints if c.holonomic for x in c.error(state)]
         rows = rates_of(self.tree, q, [0.0] * self.tree.nv, self.time).rows
         found = [[row[k] for k in self.open] for row, is_kept in zip(rows, kept, strict=True) if is_kept]
@@ -120,7 +122,7 @@ class _Problem:
         own = [q[k] for k in range(self.tree.nq)[self.tree.q_slices[i]]]
         rates = [SparseTangent({start + k: x for k, x in enumerate(row)}) for row in body.asked("q_dot_jacobian", own)]
         moving = seeded(own, rates)
-        found = [parts(x, moving[0].level) for x in body.asked("local", at, moving)]
+        found = [parts(x, moving[0].level) for x in body.asked("difference", at, moving)]
         return [x for x, _ in found], [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in found]
 
     def step(self, q: Scalars) -> list[Any]:
@@ -137,7 +139,7 @@ class _Problem:
 def adds_up(joint: JointType) -> bool:
     """Whether a configuration is a list of coordinates: q ⊕ φ = q + φ."""
     kind = type(joint)
-    return joint.nq == joint.nv and kind.retract is JointType.retract and kind.local is JointType.local
+    return joint.nq == joint.nv and kind.integrate is JointType.integrate and kind.difference is JointType.difference
 
 
 ROWS = (

@@ -74,15 +74,15 @@ def body_of(loop: LoopJoint) -> Body:
 def _state_of(state: KinematicState, loop: LoopJoint) -> tuple[list[Any], list[Any]]:
     """q_J and v_J."""
     between = state.between(loop.frame, loop.relative_to)
-    q = loop.joint.q_of(between.pose)
-    return q, loop.joint.v_of_twist(q, between.twist)
+    q = loop.joint.configuration_from_pose(between.pose)
+    return q, loop.joint.velocity_from_twist(q, between.twist)
 
 
 def loop_configuration(tree: Tree, q: Scalars) -> list[Any]:
     """q_J of the joints that close loops, one after the other."""
     state = KinematicState(tree, q)
     poses = ((loop.joint, state.between(loop.frame, loop.relative_to).pose) for loop in loops_of(tree))
-    return [x for joint, X in poses for x in joint.q_of(X)]
+    return [x for joint, X in poses for x in joint.configuration_from_pose(X)]
 
 
 def loop_velocity(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
@@ -99,7 +99,7 @@ def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
         if isinstance(constraint, LoopJoint):
             found.extend(constraint.wrenches(state))
         else:
-            found.extend(Force.zero() for _ in constraint.row_names)
+            found.extend(Force.zero() for _ in constraint.component_names)
     return found
 
 
@@ -137,11 +137,11 @@ def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: 
             found.append(None)
             continue
         between = state.between(loop.frame, loop.relative_to)
-        q_J = joint.q_of(between.pose)
+        q_J = joint.configuration_from_pose(between.pose)
         if acts:
-            v_J = joint.v_of_twist(q_J, between.twist)
+            v_J = joint.velocity_from_twist(q_J, between.twist)
             own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, "smooth"), strict=True)]
-        ways = [joint.v_of_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
+        ways = [joint.velocity_from_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
         found.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
     return found
 

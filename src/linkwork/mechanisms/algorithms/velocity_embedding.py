@@ -104,7 +104,7 @@ class Explicit:
         """Of all constraints, or of those alone that have an error."""
         rows = rates_of(tree, q, [0.0] * tree.nv, time).rows
         if holonomic:
-            kept = [c.holonomic for c in tree.constraints for _ in c.row_names]
+            kept = [c.holonomic for c in tree.constraints for _ in c.component_names]
             rows = [row for row, is_kept in zip(rows, kept, strict=True) if is_kept]
         return Explicit(rows, tree.nv, places_of(tree, independent))
 

@@ -91,7 +91,7 @@ class MassMetric:
 
 def of_errors(tree: Tree, rates: AllRates) -> AllRates:
     """The rows of those constraints that have an error."""
-    holonomic = [c.holonomic for c in tree.constraints for _ in c.row_names]
+    holonomic = [c.holonomic for c in tree.constraints for _ in c.component_names]
     if all(holonomic):
         return rates
     kept = [k for k, has_error in enumerate(holonomic) if has_error]

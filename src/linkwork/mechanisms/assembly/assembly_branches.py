@@ -73,39 +73,39 @@ class Branches:
 
 
 def found_branches(
-    robot: Any, hold: Any, limits: bool, tolerance: float, starts: int, at_most: Any, time: Any
+    robot: Any, hold: Any, position_limits: bool, tolerance: float, starts: int, max_solutions: Any, time: Any
 ) -> Branches:
     """Raises as `Robot.branches` does."""
     caller = "branches"
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
     starts = integer(caller, "starts", starts, least=1, what="a whole number")
-    if at_most is not None:
-        at_most = integer(caller, "at_most", at_most, least=1, what="None or a whole number")
+    if max_solutions is not None:
+        max_solutions = integer(caller, "max_solutions", max_solutions, least=1, what="None or a whole number")
     held = read_joints(robot, caller, "hold", hold)
-    if limits:
+    if position_limits:
         check_limits(mechanism, held)
     when = read_time(caller, time)
     base = held.put_into(robot.tree, robot.neutral())
     shape = np.broadcast_shapes(base.shape[:-1], () if when is None else when.shape)
     base = np.broadcast_to(base, (*shape, robot.nq)).reshape(-1, robot.nq)
     when = None if when is None else np.broadcast_to(when, shape).ravel()
-    places = everywhere(robot, int(starts), mechanism.limits if limits else _unlimited(robot))
+    places = everywhere(robot, int(starts), mechanism.limits if position_limits else _unlimited(robot))
     tried = np.broadcast_to(places, (len(base), *places.shape)).copy()
     for name in held.names:
         place = robot.tree.q_slices[robot.tree.joint_index(name)]
         tried[..., place] = base[:, np.newaxis, place]
     during = None if when is None else np.repeat(when[:, np.newaxis], len(places), axis=1)
-    found = solved(mechanism, tried, tried, np.ones(robot.nv), held, bool(limits), during)
+    found = solved(mechanism, tried, tried, np.ones(robot.nv), held, bool(position_limits), during)
     fine = np.abs(found.error).max(axis=-1, initial=0.0) <= tolerance
     _refuse_loose(mechanism, found.q[fine], held, during if during is None else during[fine])
     each = [
-        _distinct(mechanism, q[ok], base[k], held, bool(limits))
+        _distinct(mechanism, q[ok], base[k], held, bool(position_limits))
         for k, (q, ok) in enumerate(zip(found.q, fine, strict=True))
     ]
     most = max((len(q) for q, _ in each), default=0)
-    if at_most is not None:
-        most = min(most, int(at_most))
+    if max_solutions is not None:
+        most = min(most, int(max_solutions))
     q = np.full((len(base), most, robot.nq), np.nan)
     hits, signs = np.zeros((len(base), most), dtype=int), np.zeros((len(base), most), dtype=int)
     for k, (own, times) in enumerate(each):
@@ -145,11 +145,11 @@ def _refuse_loose(mechanism: ClosedMechanism, q: np.ndarray, held: HeldJoints, t
 
 
 def _distinct(
-    mechanism: ClosedMechanism, q: np.ndarray, near: np.ndarray, held: HeldJoints, limits: bool
+    mechanism: ClosedMechanism, q: np.ndarray, near: np.ndarray, held: HeldJoints, position_limits: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Configurations that differ, each as near to zero as whole turns make it, in the order of their numbers; how often
     each was there."""
-    q = mechanism.nearest_turns(q, np.broadcast_to(near, q.shape), held.names, limits)
+    q = mechanism.nearest_turns(q, np.broadcast_to(near, q.shape), held.names, position_limits)
     kept: list[int] = []
     hits: list[int] = []
     for k in range(len(q)):

@@ -41,11 +41,13 @@ def solved(
     wish: np.ndarray,
     weights: Any,
     held: HeldJoints,
-    limits: bool,
+    position_limits: bool,
     time: Any,
 ) -> Any:
     """The kernel's answer for joints that are held in the start."""
-    return mechanism.robot.assemble_configuration(start, wish, weights, held=held.names, limits=limits, **timed(time))
+    return mechanism.robot.assemble_configuration(
+        start, wish, weights, held=held.names, position_limits=position_limits, **timed(time)
+    )
 
 
 def assembled(
@@ -54,9 +56,9 @@ def assembled(
     hold: Any,
     prefer: Any,
     weights: Any,
-    limits: bool,
+    position_limits: bool,
     tolerance: float,
-    at_most: int,
+    max_starts: int,
     time: Any,
     check: bool,
     parameters: Any = None,
@@ -66,12 +68,12 @@ def assembled(
     robot = varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
-    at_most = integer(caller, "at_most", at_most, least=1, what="how many starts to try, a whole number")
+    max_starts = integer(caller, "max_starts", max_starts, least=1, what="how many starts to try, a whole number")
     held, preferred = read_joints(robot, caller, "hold", hold), read_joints(robot, caller, "prefer", prefer)
     for name in preferred.names:
         if name in held.names:
             raise ValueError(f"{caller}: joint {name!r} is held, so nothing else can be preferred of it")
-    if limits:
+    if position_limits:
         check_limits(mechanism, held)
     start = robot.neutral() if guess is None else read_configuration(robot, caller, "guess", guess)
     weight, when = read_weights(robot, caller, weights, preferred), read_time(caller, time)
@@ -83,8 +85,8 @@ def assembled(
         raise ValueError(f"{caller}: guess, hold, prefer and time do not broadcast together: {error}") from None
     start, wish = (np.broadcast_to(x, (*shape, robot.nq)).reshape(-1, robot.nq) for x in (start, wish))
     when = None if when is None else np.broadcast_to(when, shape).ravel()
-    found = _tried(mechanism, start, wish, weight, held, bool(limits), tolerance, int(at_most), when)
-    result = _told(mechanism, found, start, wish, weight, held, bool(limits), tolerance, shape, when)
+    found = _tried(mechanism, start, wish, weight, held, bool(position_limits), tolerance, int(max_starts), when)
+    result = _told(mechanism, found, start, wish, weight, held, bool(position_limits), tolerance, shape, when)
     if check and not shape and not result.assembled:
         raise AssemblyError(f"{caller}: {result.explain()}", result)
     return result
@@ -96,23 +98,23 @@ def _tried(
     wish: np.ndarray,
     weights: np.ndarray,
     held: HeldJoints,
-    limits: bool,
+    position_limits: bool,
     tolerance: float,
-    at_most: int,
+    max_starts: int,
     time: Any,
 ) -> dict[str, np.ndarray]:
     """From each start, and where that fails from others around it: the best that was found of each state."""
     robot = mechanism.robot
-    first = solved(mechanism, start, wish, weights, held, limits, time)
+    first = solved(mechanism, start, wish, weights, held, position_limits, time)
     found = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
     found["iterations"] = np.array(first.iterations).astype(int)
     found["starts"] = np.ones(len(start), dtype=int)
 
     def open_by(q: np.ndarray, error: np.ndarray) -> np.ndarray:
         size = np.abs(error).max(axis=-1, initial=0.0)
-        return np.where(limits & mechanism.loops_beyond(q).any(axis=-1), np.inf, size)
+        return np.where(position_limits & mechanism.loops_beyond(q).any(axis=-1), np.inf, size)
 
-    for k in range(1, at_most):
+    for k in range(1, max_starts):
         size = open_by(found["q"], found["error"])
         left = np.flatnonzero(~(size <= tolerance) & (found["status"] != 2.0))
         if not len(left):
@@ -121,7 +123,9 @@ def _tried(
         for name in held.names:
             place = robot.tree.q_slices[robot.tree.joint_index(name)]
             moved[:, place] = start[left][:, place]
-        again = solved(mechanism, moved, wish[left], weights, held, limits, None if time is None else time[left])
+        again = solved(
+            mechanism, moved, wish[left], weights, held, position_limits, None if time is None else time[left]
+        )
         better = open_by(again.q, again.error) < size[left]
         for key in ("q", "error", "status", "slope"):
             found[key][left[better]] = getattr(again, key)[better]
@@ -134,7 +138,7 @@ def _tried(
         if not len(left):
             break
         here = found["q"][left]  # without a wish, which may be what keeps it open
-        again = solved(mechanism, here, here, weights, held, limits, None if time is None else time[left])
+        again = solved(mechanism, here, here, weights, held, position_limits, None if time is None else time[left])
         for key in ("q", "error", "status", "slope"):
             found[key][left] = getattr(again, key)
         found["iterations"][left] += again.iterations.astype(int)
@@ -148,16 +152,16 @@ def _told(
     wish: np.ndarray,
     weights: np.ndarray,
     held: HeldJoints,
-    limits: bool,
+    position_limits: bool,
     tolerance: float,
     shape: tuple[int, ...],
     time: Any,
 ) -> Assembly:
     """What was found, with a word for each state."""
-    q = mechanism.nearest_turns(found["q"], wish, held.names, limits)
+    q = mechanism.nearest_turns(found["q"], wish, held.names, position_limits)
     fine = np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance
     beyond = np.zeros(len(q), dtype=bool)
-    if limits:
+    if position_limits:
         lower, upper = mechanism.limits
         beyond = np.asarray(((q < lower - 1e-9) | (q > upper + 1e-9)).any(axis=-1))
         out_of_loops = mechanism.loops_beyond(q).any(axis=-1)
@@ -169,7 +173,7 @@ def _told(
     over = np.zeros(q.shape, dtype=bool)
     if len(left):
         when = None if time is None else time[left]
-        if limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
+        if position_limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
             without = solved(mechanism, start[left], wish[left], weights, held, False, when)
             would = np.abs(without.error).max(axis=-1, initial=0.0) <= tolerance
             status[left[would]] = "at limits"
@@ -179,7 +183,7 @@ def _told(
             dependent = _dependent(mechanism, start[left[0]], held, tolerance, None if when is None else when[0])
             if dependent:
                 status[left] = "held coordinate dependent"
-    if limits:
+    if position_limits:
         status[fine & out_of_loops] = "loop at limits"
     status[fine & ~beyond] = "assembled"
     return Assembly(
@@ -265,7 +269,7 @@ def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) 
     wrong = left > 1e-6 * np.maximum(size, 1e-3)
     if wrong.any():
         place = tuple(int(k) for k in np.argwhere(wrong)[0])
-        names = [name for constraint in robot.constraints for name in constraint.row_names]
+        names = [name for constraint in robot.constraints for name in constraint.component_names]
         state = f" in state {list(place[:-1])}" if place[:-1] else ""
         raise AssemblyError(
             f"project: no velocity obeys all constraints{state}: {left[place]:.3g} of {names[place[-1]]!r} is left, so "
@@ -307,12 +311,12 @@ def around(robot: Any, q: np.ndarray, k: int) -> np.ndarray:
     return moved
 
 
-def everywhere(robot: Any, count: int, limits: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def everywhere(robot: Any, count: int, position_limits: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Configurations that fill all there is, (count, nq); coordinates within their limits, where they have any."""
     tree = robot.tree
     points = _points(count, tree.nv)
     found: np.ndarray = robot.integrate(robot.neutral(), _reach(tree) * points)
-    lower, upper = limits
+    lower, upper = position_limits
     for i, body in tree.stacked():
         if body.joint.nq == body.joint.nv:
             numbers = zip(range(tree.nq)[tree.q_slices[i]], range(tree.nv)[tree.v_slices[i]], strict=True)

@@ -30,7 +30,7 @@ from linkwork.mechanisms.assembly.targets import (
 )
 from linkwork.spatial.arguments import given_numbers
 
-__all__ = ["Followed", "followed"]
+__all__ = ["DrivenMotion", "followed"]
 
 _BACK = 0.1  # the way back, beside a step, up to which a step is taken
 _LONGEST = 0.5  # a step's largest number [rad, m]
@@ -39,7 +39,7 @@ _SINGULAR = 1e-5  # slack below which K says nothing
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class DrivenMotion:
     """The configurations of a mechanism whose drivers went through given values."""
 
     q: np.ndarray  # (n, nq); NaN where it did not get
@@ -85,29 +85,29 @@ def followed(
     robot: Any,
     drivers: Any,
     start: Any,
-    limits: bool,
+    position_limits: bool,
     tolerance: float,
     time: Any,
     check: bool,
     rates: tuple[Any, Any] = (None, None),
     parameters: Any = None,
-) -> Followed:
-    """Raises as `Robot.follow` does."""
-    caller = "follow"
+) -> DrivenMotion:
+    """Raises as `Robot.drive_mechanism` does."""
+    caller = "drive_mechanism"
     plain, robot = robot, varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
     driven = _read_drivers(robot, caller, drivers)
     n = len(next(iter(driven.values.values())))
     moving = [_read_rates(robot, name, given, driven, n) for name, given in zip(_RATES, rates, strict=True)]
-    if limits:
+    if position_limits:
         check_limits(mechanism, driven)
     when = read_time(caller, time)
     if when is not None and when.shape:
         raise ValueError(f"{caller}: time: expected one time [s], got shape {when.shape}")
     first = {name: value[0] if value.shape[-1] > 1 else value[0, 0] for name, value in driven.values.items()}
-    begun: Assembly = assembled(plain, start, first, None, None, limits, tolerance, 16, when, True, parameters)
-    way = _Way(mechanism, driven, limits, tolerance, when, np.array(begun.q))
+    begun: Assembly = assembled(plain, start, first, None, None, position_limits, tolerance, 16, when, True, parameters)
+    way = _Way(mechanism, driven, position_limits, tolerance, when, np.array(begun.q))
     q, slack, sign = np.full((n, robot.nq), np.nan), np.full(n, np.nan), np.zeros(n, dtype=int)
     status, singular = "followed", []
     for i in range(n):
@@ -121,7 +121,7 @@ def followed(
     reached = np.asarray(np.isfinite(q).all(axis=-1))
     v, a = _motions(robot, driven, q, reached & (slack >= _SINGULAR), moving[0], moving[1], when)
     passed, last = tuple(singular), np.array(way.q)
-    result = Followed(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
+    result = DrivenMotion(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
     if check and status != "followed":
         raise AssemblyError(f"{caller}: {result}", result)
     return result
@@ -141,10 +141,12 @@ def _read_rates(robot: Any, what: str, given: Any, driven: HeldJoints, n: int) -
     for name, value in (given or {}).items():
         place = robot.tree.v_slices[robot.tree.joint_index(name)]
         if name not in driven.names:
-            raise ValueError(f"follow: {what}: joint {name!r} is none of the drivers: {', '.join(driven.names)}")
+            raise ValueError(
+                f"drive_mechanism: {what}: joint {name!r} is none of the drivers: {', '.join(driven.names)}"
+            )
         count = place.stop - place.start
         shapes = ((), (n,), (n, 1)) if count == 1 else ((count,), (n, count))
-        expected = f"follow: {what}: joint {name!r}: expected numbers of one of the shapes {shapes}"
+        expected = f"drive_mechanism: {what}: joint {name!r}: expected numbers of one of the shapes {shapes}"
         found[:, place] = given_numbers(value, expected, *shapes).reshape((-1, count))
     return found
 
@@ -247,7 +249,7 @@ def _read_drivers(robot: Any, caller: str, drivers: Any) -> HeldJoints:
     sizes = {}
     for name, value in driven.values.items():
         joint = robot.tree.bodies[robot.tree.joint_index(name)].joint
-        if joint.nq != joint.nv or type(joint).retract is not JointType.retract:
+        if joint.nq != joint.nv or type(joint).integrate is not JointType.integrate:
             raise ValueError(
                 f"{caller}: drivers: joint {name!r} ({joint.type_name()}) goes no straight way from "
                 f"value to value: drive "

@@ -70,7 +70,7 @@ class ClosedMechanism:
     @cached_property
     def rows(self) -> list[int]:
         """Those of G that have an error."""
-        holonomic = [c.holonomic for c in self.tree.constraints for _ in c.row_names]
+        holonomic = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
         return [k for k, has_error in enumerate(holonomic) if has_error]
 
     @cached_property
@@ -118,7 +118,12 @@ class ClosedMechanism:
         for i, body in tree.stacked():
             joint = body.joint
             followed = any(b.coupling is not None and b.coupling.joint == body.joint_name for b in tree.bodies)
-            if joint.nq != joint.nv or type(joint).local is not JointType.local or followed or body.joint_name in named:
+            if (
+                joint.nq != joint.nv
+                or type(joint).difference is not JointType.difference
+                or followed
+                or body.joint_name in named
+            ):
                 continue
             q = rng.uniform(-1.0, 1.0, joint.nq)
             for k, unit in enumerate(joint.q_units):
@@ -128,12 +133,14 @@ class ClosedMechanism:
                     found.append((tree.v_slices[i].start + k, tree.q_slices[i].start + k))
         return found
 
-    def nearest_turns(self, q: np.ndarray, to: np.ndarray, held: Sequence[str], limits: bool) -> np.ndarray:
+    def nearest_turns(self, q: np.ndarray, to: np.ndarray, held: Sequence[str], position_limits: bool) -> np.ndarray:
         """The same configurations with those of their angles that are nearest to others, within limits."""
         if not (np.abs(to - q) > math.pi).any():
             return q
         free, found = set(self.free(held)), np.array(q)
-        lower, upper = self.limits if limits else (np.full(self.tree.nq, -np.inf), np.full(self.tree.nq, np.inf))
+        lower, upper = (
+            self.limits if position_limits else (np.full(self.tree.nq, -np.inf), np.full(self.tree.nq, np.inf))
+        )
         for k, number in self.turning:
             if k in free:
                 turns = np.round((to[..., number] - found[..., number]) / (2.0 * math.pi))
@@ -155,7 +162,7 @@ class ClosedMechanism:
         found, start = {}, 0
         for constraint in self.tree.constraints:
             if constraint.holonomic:
-                found[constraint.name] = slice(start, start + len(constraint.row_names))
+                found[constraint.name] = slice(start, start + len(constraint.component_names))
                 start = found[constraint.name].stop
         return found
 
@@ -163,7 +170,7 @@ class ClosedMechanism:
     def error_names(self) -> tuple[tuple[str, str], ...]:
         """What each error is called, and its unit."""
         holonomic = [c for c in self.tree.constraints if c.holonomic]
-        return tuple(pair for c in holonomic for pair in zip(c.row_names, c.row_units, strict=True))
+        return tuple(pair for c in holonomic for pair in zip(c.component_names, c.row_units, strict=True))
 
 
 def read_joints(robot: Any, caller: str, name: str, given: Given | None) -> HeldJoints:

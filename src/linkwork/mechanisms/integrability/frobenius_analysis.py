@@ -52,8 +52,8 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
     rows, sizes = rows_in_time(tree, symbols.q, symbols.time)
     timed = any(not is_zero(row[-1]) for row in rows) or symbols.depend_on_time(rows)
     width = tree.nv + timed
-    given = np.array([c.holonomic for c in tree.constraints for _ in c.row_names], dtype=bool)
-    names = [name for c in tree.constraints for name in c.row_names]
+    given = np.array([c.holonomic for c in tree.constraints for _ in c.component_names], dtype=bool)
+    names = [name for c in tree.constraints for name in c.component_names]
     in_states, of_sizes, start = symbols.function(rows), symbols.function(sizes), np.array([*q, time])
     scales = _scales(tree)
     surface = _Surface(symbols, rows, given, scales[:-1])
@@ -187,7 +187,7 @@ class _Surface:
     def _check(self, here: np.ndarray) -> None:
         off = self.error(here[None]).ravel()
         if not (np.abs(off) < _CLOSED).all():
-            names = [name for c in self.tree.constraints if c.holonomic for name in c.row_names]
+            names = [name for c in self.tree.constraints if c.holonomic for name in c.component_names]
             worst = int(np.argmax(np.abs(off)))
             raise ValueError(
                 f"integrability: q does not obey the constraints of positions: {names[worst]!r} is off by "

@@ -96,7 +96,7 @@ class Mechanism:
         G = self.rows(q)
         wrong = ~np.isfinite(G).all(axis=-1)
         if wrong.any():
-            names = [name for c in self.robot.tree.constraints for name in c.row_names]
+            names = [name for c in self.robot.tree.constraints for name in c.component_names]
             said = ", ".join(repr(names[k]) for k in np.flatnonzero(wrong)[:6])
             raise ValueError(f"constraints: {said} are no finite numbers at q = {np.array2string(q, precision=4)}")
         return ranked(G)

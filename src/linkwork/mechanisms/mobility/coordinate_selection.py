@@ -125,7 +125,7 @@ def assembled_at(mechanism: Mechanism, q: Any, given: np.ndarray | None) -> np.n
     if given is not None:
         error = mechanism.error(given)
         if not np.abs(error).max(initial=0.0) <= 1e-6 * mechanism.scales.length:
-            rows = [name for c in mechanism.robot.tree.constraints if c.holonomic for name in c.row_names]
+            rows = [name for c in mechanism.robot.tree.constraints if c.holonomic for name in c.component_names]
             worst = int(np.argmax(np.abs(error)))
             left = error[worst] / mechanism.scales.rows[mechanism.scales.errors][worst]
             raise ValueError(

@@ -49,7 +49,7 @@ class Scales:
     @staticmethod
     def of(tree: Tree, length: float) -> Scales:
         rows = [length if unit == "rad" else 1.0 for c in tree.constraints for unit in c.row_units]
-        errors = [c.holonomic for c in tree.constraints for _ in c.row_names]
+        errors = [c.holonomic for c in tree.constraints for _ in c.component_names]
         units = [unit for _, body in tree.stacked() for unit in _units(body.joint.v_units, body.joint.nv)]
         velocities = [1.0 if unit.startswith("m") else length for unit in units]
         return Scales(length, np.array(rows), np.array(errors, dtype=bool), np.array(velocities))

@@ -21,7 +21,8 @@ Wrenches = Mapping[str, ArrayLike]
 
 
 class MinimalCoordinates:
-    """Independent coordinates y and velocities u of a mechanism, and its functions of them: see `Robot.minimal`.
+    """Independent coordinates y and velocities u of a mechanism, and its functions of them: see
+    `Robot.minimal_coordinates`.
 
     ``independent`` names the coordinates, ``speeds`` the velocities: the same names, but where constraints of
     velocities leave fewer of these.  Where a joint's configuration is a list of coordinates y are its own; else they
@@ -318,11 +319,11 @@ class MinimalCoordinates:
         if error[at] <= CLOSED:
             raise ValueError(
                 f"coordinates{sample} {said} do not tell the others: it is a singular configuration for them; take "
-                f"others: robot.minimal(at=q) chooses some"
+                f"others: robot.minimal_coordinates(q=q) chooses some"
             )
         times = {key: np.broadcast_to(x, bad.shape)[at] for key, x in timed.items()}
         left = self._robot.constraint_error(np.nan_to_num(q[at]), **times)
-        rows = [name for c in self._robot.tree.constraints if c.holonomic for name in c.row_names]
+        rows = [name for c in self._robot.tree.constraints if c.holonomic for name in c.component_names]
         worst = int(np.argmax(np.abs(left)))
         raise ValueError(
             f"no configuration with coordinates{sample} {said} was found near the one to start from: {left[worst]:.3g} "

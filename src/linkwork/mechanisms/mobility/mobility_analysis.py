@@ -42,7 +42,7 @@ def assembled_near(mechanism: Mechanism, q: np.ndarray | None) -> Any:
 def mobility_of(robot: Any, q: np.ndarray | None, scales: Scales, time: float | None, seed: int) -> Mobility:
     tree: Tree = robot.tree
     mechanism = Mechanism(robot, scales, time)
-    rows = tuple(name for constraint in tree.constraints for name in constraint.row_names)
+    rows = tuple(name for constraint in tree.constraints for name in constraint.component_names)
     found = assembled_near(mechanism, q)
     here = mechanism.ranked(found.q)
     G = mechanism.rows(found.q)

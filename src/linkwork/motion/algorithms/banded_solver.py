@@ -71,7 +71,7 @@ def solve_band(band: Any, right: Any) -> Any:
 
     zeros = (0.0,) * w
     _, rows = scan(eliminate, tuple((zeros, 0.0) for _ in range(w)), (band, right))
-    return scan(back, zeros, rows, backward=True)[1]
+    return scan(back, zeros, rows, reverse=True)[1]
 
 
 def solve_cyclic(

@@ -39,12 +39,12 @@ Scalars = Sequence[Any]
 
 def straight_between(space: CurveSpace, h: Any, q0: Scalars, q1: Scalars) -> list[list[Any]]:
     """Coefficients (nv, 2) of the way at constant velocity: a straight line, a great circle, a screw."""
-    return [[0.0, phi / h] for phi in space.local(q0, q1)]
+    return [[0.0, phi / h] for phi in space.difference(q0, q1)]
 
 
 def cubic_between(space: CurveSpace, h: Any, q0: Scalars, q1: Scalars, v0: Scalars, v1: Scalars) -> list[list[Any]]:
     """Coefficients (nv, 4) of the cubic that leaves with v_0 and arrives with v_1."""
-    phi = space.local(q0, q1)
+    phi = space.difference(q0, q1)
     w1, _ = space.local_rates(q0, q1, v1, [0.0] * space.nv)
     return [_cubic(h, *numbers) for numbers in zip(phi, v0, w1, strict=True)]
 
@@ -53,7 +53,7 @@ def quintic_between(
     space: CurveSpace, h: Any, q0: Scalars, q1: Scalars, v0: Scalars, v1: Scalars, a0: Scalars, a1: Scalars
 ) -> list[list[Any]]:
     """Coefficients (nv, 6) of the polynomial of degree five that leaves with v_0, a_0 and arrives with v_1, a_1."""
-    phi = space.local(q0, q1)
+    phi = space.difference(q0, q1)
     w1, b1 = space.local_rates(q0, q1, v1, a1)
     w0, b0 = space.local_rates(q0, q0, v0, a0) if space.apart else (v0, a0)
     return [_quintic(h, *numbers) for numbers in zip(phi, w0, w1, b0, b1, strict=True)]
@@ -81,8 +81,8 @@ def _quintic(h: Any, phi: Any, v0: Any, v1: Any, a0: Any, a1: Any) -> list[Any]:
 def inner_point(space: CurveSpace, h0: Any, h1: Any, before: Scalars, q: Scalars, after: Scalars) -> list[Any]:
     """s (nq)."""
     scale = -0.5 / (1.0 / h0 + 1.0 / h1)
-    both = zip(space.local(q, before), space.local(q, after), strict=True)
-    return space.retract(q, [scale * (x / h0 + y / h1) for x, y in both])
+    both = zip(space.difference(q, before), space.difference(q, after), strict=True)
+    return space.integrate(q, [scale * (x / h0 + y / h1) for x, y in both])
 
 
 def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[Any]:

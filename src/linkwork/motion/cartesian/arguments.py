@@ -63,7 +63,7 @@ class PathRequest:
         self.problem = IKProblem(
             robot,
             task,
-            limits=(self.lower + room, self.upper - room),
+            position_limits=(self.lower + room, self.upper - room),
             locked=locked,
             tolerance=tolerance,
             caller=caller,

@@ -33,7 +33,7 @@ class CartesianPath:
     """Poses of a frame along a way in space: ``path(s)``, s from 0 to its ``length``.
 
     s is how far the origin has gone [m]; where the frame turns by more than it goes, a radian counts 0.2 m, and a blend
-    counts as far as its corner.  `linkwork.motion.line`, `arc`, `pose_spline` and `polyline` make them; `then` joins
+    counts as far as its corner.  `linkwork.motion.line`, `arc`, `pose_spline` and `polyline` make them; `append` joins
     them.  In which frame the poses are is said where they are followed.
     """
 
@@ -74,9 +74,9 @@ class CartesianPath:
 
     def __call__(self, s: ArrayLike) -> np.ndarray:
         """X(s): s (...) -> poses (..., 4, 4).  Raises ValueError for s outside of [0, length]."""
-        return self.moving(s)[0]
+        return self.twist(s)[0]
 
-    def moving(self, s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    def twist(self, s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Poses (..., 4, 4), and twists by s (..., 6), (ω; v) of the origin in the axes that poses are given in.
 
         Where two pieces meet it is the later one's.
@@ -94,7 +94,7 @@ class CartesianPath:
             X[here], V[here] = self._on(int(k), flat[here])
         return X.reshape(*at.shape, 4, 4), V.reshape(*at.shape, 6)
 
-    def ending(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def truncated(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The pose (4, 4) and the twist by s (6,) at the end of a piece: from before it, where a corner is."""
         X, V = self._on(k, self._ends[k + 1 : k + 2])
         return X[0], V[0]
@@ -107,7 +107,7 @@ class CartesianPath:
     # -- others made of it
 
     @public(tolerance=non_negative)
-    def then(self, other: CartesianPath, *, tolerance: float = _SAME) -> CartesianPath:
+    def append(self, other: CartesianPath, *, tolerance: float = _SAME) -> CartesianPath:
         """This one, and the other after it.
 
         Raises ValueError where the other does not begin where this one ends, within ``tolerance`` [m, rad].
@@ -136,7 +136,7 @@ class CartesianPath:
         it, from behind.
         """
         X = self(0.0)
-        return _straight(_off(X, "with_approach", distance, axis), X).then(self)
+        return _straight(_off(X, "with_approach", distance, axis), X).append(self)
 
     def with_retreat(self, distance: float, axis: str | ArrayLike = "z") -> CartesianPath:
         """A straight way after it, of a distance [m]: back along an axis of the frame as it is at the end.
@@ -144,7 +144,7 @@ class CartesianPath:
         What comes along z goes back along z: the frame moves against the axis.
         """
         X = self(self.length)
-        return self.then(_straight(X, _off(X, "with_retreat", distance, axis)))
+        return self.append(_straight(X, _off(X, "with_retreat", distance, axis)))
 
     def __repr__(self) -> str:
         count = len(self._pieces)

@@ -17,12 +17,12 @@ from linkwork.motion.arguments import finite_number
 from linkwork.motion.cartesian.arguments import FREE_ROWS, HABITS, PathRequest
 from linkwork.motion.cartesian.cartesian_path import CartesianPath, Steps, grid
 from linkwork.motion.cartesian.configuration_choice import branch_steps, tracked
-from linkwork.motion.cartesian.result import Deviation, FollowedPath
+from linkwork.motion.cartesian.result import Deviation, TrackedPath
 from linkwork.motion.cartesian.tracking_outcome import Ended, SceneAsked, farthest, levers
 
 __all__ = ["followed_path"]
 
-WHO = "move_along"
+WHO = "track_cartesian_path"
 STEP = 0.05  # [m]: of the path, to begin with
 _NEAR = 1e-3  # [m, rad]: a start that is so near to the path's is moved onto it
 _EDGES = ("certified", "sampled")
@@ -33,22 +33,22 @@ def followed_path(
     path: Any,
     frame: str,
     *,
-    start: Any,
+    q_init: Any,
     relative_to: str,
     orientation: str,
     tolerance: Any,
-    largest_step: Any,
-    finest: float,
+    max_joint_step: Any,
+    min_path_step: float,
     reconfigure: bool,
-    starts: int,
-    limits: Any,
+    num_starts: int,
+    position_limits: Any,
     locked: Sequence[str],
     scene: Scene | None,
-    edges: Any,
+    collision_check: Any,
     margin: float,
     resolution: float,
-) -> FollowedPath:
-    """See `Robot.move_along`."""
+) -> TrackedPath:
+    """See `Robot.track_cartesian_path`."""
     if not isinstance(path, CartesianPath):
         raise TypeError(
             f"{WHO}: path: expected a CartesianPath, as linkwork.motion.line, arc, pose_spline and polyline make it, "
@@ -57,40 +57,43 @@ def followed_path(
     for name in (frame, relative_to):
         if name not in robot.frames and name != "world":
             raise UnknownNameError("frame", name, robot.frames)
-    for what, given, known in (("orientation", orientation, tuple(FREE_ROWS)), ("edges", edges, _EDGES)):
+    for what, given, known in (
+        ("orientation", orientation, tuple(FREE_ROWS)),
+        ("collision_check", collision_check, _EDGES),
+    ):
         if given not in known:
             raise ValueError(f"{WHO}: {what}: got {given!r}: {nearest(str(given), known)}")
     allowed = _pair(tolerance)
-    largest = _largest(robot, largest_step)
-    starts = integer(WHO, "starts", starts, least=1, what="a whole number")
-    smallest = finite_number(f"{WHO}: finest", finest)
+    largest = _largest(robot, max_joint_step)
+    num_starts = integer(WHO, "num_starts", num_starts, least=1, what="a whole number")
+    smallest = finite_number(f"{WHO}: finest", min_path_step)
     if not smallest > 0.0:
-        raise ValueError(f"{WHO}: finest: expected metres above 0, got {finest!r}")
+        raise ValueError(f"{WHO}: min_path_step: expected metres above 0, got {min_path_step!r}")
     margin = finite_number(f"{WHO}: margin", margin)
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{WHO}: scene: expected a Scene, got {type(scene).__name__}")
-    begin = None if start is None else _one(robot, start)
-    asked = PathRequest(robot, path, frame, relative_to, orientation, limits, locked, begin, smallest, WHO)
-    if scene is not None and edges == "certified":
+    begin = None if q_init is None else _one(robot, q_init)
+    asked = PathRequest(robot, path, frame, relative_to, orientation, position_limits, locked, begin, smallest, WHO)
+    if scene is not None and collision_check == "certified":
         levers(robot, asked.lower, asked.upper)
     if begin is not None:
         begin = _on_path(asked, begin)
     places = grid(path.knots, STEP)
-    around = None if scene is None else SceneAsked(scene, edges, margin, resolution)
-    ways = _ways(asked, places, begin, largest, bool(reconfigure), int(starts), around)
+    around = None if scene is None else SceneAsked(scene, collision_check, margin, resolution)
+    ways = _ways(asked, places, begin, largest, bool(reconfigure), int(num_starts), around)
     if not ways:
         found = asked.problem.solve(X_path=path(0.0))
         told = Ended("collision", "at 0 % of the path every answer found collides")
         if found.success and around is None:
-            told = Ended("out of reach", "at 0 % of the path no configuration was found to begin at: give one, start=")
+            told = Ended("out of reach", "at 0 % of the path no configuration was found to begin at: give one, q_init=")
         elif not found.success:
             word = "joint limit" if found.status == "at limits" else "out of reach"
             told = Ended(word, f"at 0 % of the path the first pose has no configuration: {found.explain()}")
-        return FollowedPath(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
+        return TrackedPath(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
     came = farthest(asked, ways, allowed, largest, around)
     fraction = 1.0 if came.told.status == "followed" else min(came.end / path.length, 1.0)
     off = Deviation(*came.off)
-    return FollowedPath(robot, path, frame, relative_to, *came.told, fraction, off, came.curves, came.begins)
+    return TrackedPath(robot, path, frame, relative_to, *came.told, fraction, off, came.curves, came.begins)
 
 
 def _ways(
@@ -110,7 +113,7 @@ def _ways(
         turning = np.isin(np.arange(asked.robot.nq), _turning(asked.robot, form.joints))
 
         def nodes(at: np.ndarray) -> list[np.ndarray]:
-            found = form.branches(asked.path(at), limits=False, seed=base)
+            found = form.branches(asked.path(at), position_limits=False, q_init=base)
             q = [own[valid] for own, valid in zip(found.q, found.valid, strict=True)]
             return q if free is None else [x[free(x)] if len(x) else x for x in q]
 
@@ -125,7 +128,7 @@ def _ways(
         habits = range(HABITS) if asked.spare and asked.plain else range(1)
         ways = tracked(asked, places, np.repeat(begin[None], len(habits), axis=0), habits, largest, reconfigure)
         return _in_order(asked, ways)
-    found = asked.problem.solve(X_path=asked.path(0.0), count=starts)
+    found = asked.problem.solve(X_path=asked.path(0.0), num_solutions=starts)
     first = np.asarray(found.q)[np.asarray(found.success)]
     if free is not None and len(first):
         first = first[free(first)]

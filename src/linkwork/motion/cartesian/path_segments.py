@@ -163,7 +163,7 @@ def free_space(apart: bool) -> CurveSpace:
 def pose_numbers(X: np.ndarray) -> np.ndarray:
     """The configurations (n, 7) of the free frame at poses (n, 4, 4)."""
     joint = _free_tree().bodies[0].joint
-    return np.array([joint.q_of(Pose.of(x.tolist())) for x in X], dtype=float)
+    return np.array([joint.configuration_from_pose(Pose.of(x.tolist())) for x in X], dtype=float)
 
 
 def _free_kernel() -> Kernel:

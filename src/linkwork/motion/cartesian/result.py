@@ -17,7 +17,7 @@ from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.parts.plots import plot_ways
 
-__all__ = ["Deviation", "FollowedPath"]
+__all__ = ["Deviation", "TrackedPath"]
 
 
 class Deviation(NamedTuple):
@@ -29,7 +29,7 @@ class Deviation(NamedTuple):
 
 @public
 @dataclass(frozen=True, eq=False)
-class FollowedPath:
+class TrackedPath:
     """Joints along a path in space.  Its truth value says whether they come to the end.
 
     ``s`` (k,) are way points' places on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` how much of
@@ -81,12 +81,12 @@ class FollowedPath:
         v and a have no jumps but at the path's corners.
         """
         if not self.curves:
-            raise ValueError(f"FollowedPath: nothing of the path is followed: {self.reason}")
+            raise ValueError(f"TrackedPath: nothing of the path is followed: {self.reason}")
         found: list[Trajectory] = []
         for k, curve in enumerate(self.curves):
             own = curve.trajectory(self.robot)
             if k and k not in self.begins:
-                found[-1] = found[-1].spliced(own, allow_jump=True)
+                found[-1] = found[-1].concatenate(own, allow_jump=True)
             else:
                 found.append(own)
         return tuple(found)
@@ -106,7 +106,7 @@ class FollowedPath:
                 f"leads from one to the next"
             )
         (found,) = self.parts()
-        return found.moved(0.0) if speed == 1.0 else found.moved(0.0).retimed(1.0 / speed)
+        return found.shifted(0.0) if speed == 1.0 else found.shifted(0.0).retimed(1.0 / speed)
 
     def timed(
         self,
@@ -134,7 +134,7 @@ class FollowedPath:
         With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
         """
         frame = self.frame if frame is None else frame
-        ways = [part.sampled(n=200)[1].q for part in self.parts()] if self.curves else []
+        ways = [part.sampled(num_samples=200)[1].q for part in self.parts()] if self.curves else []
         axes = plot_ways(self.robot, ways, frame, axes, scene=scene, shapes=shapes)
         if not self and self.relative_to == "world":
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
@@ -148,4 +148,4 @@ class FollowedPath:
     def __repr__(self) -> str:
         changed = self.reconfigurations
         told = f"; {changed} reconfiguration{'' if changed == 1 else 's'}" if changed else ""
-        return f"<FollowedPath of {self.frame!r}: {self.status}, {100.0 * self.fraction:.4g} %{told}>"
+        return f"<TrackedPath of {self.frame!r}: {self.status}, {100.0 * self.fraction:.4g} %{told}>"

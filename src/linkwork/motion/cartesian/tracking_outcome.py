@@ -94,7 +94,7 @@ def _missed(asked: PathRequest, way: Steps, largest: np.ndarray, around: SceneAs
         found, done = asked.solved(q[None], asked.path(way.missed)[None])
         near = done[0] and (np.abs(asked.difference(q, found[0])) <= largest).all()
         if near and not around.free(asked.robot, found)[0]:
-            one = asked.robot.nearest(found[0], scene=around.scene)
+            one = asked.robot.nearest_pair(found[0], scene=around.scene)
             return meets(way.end / asked.path.length, one.pairs[0], float(one.distance[0]), "colliding")
     return ended(asked, q, way.end, way.missed, largest)
 
@@ -120,7 +120,7 @@ _SINGULAR = 0.05  # [1, m]: a least singular value that explains why joints move
 
 
 class Ended(NamedTuple):
-    """A word of `FollowedPath.status`, and a sentence."""
+    """A word of `TrackedPath.status`, and a sentence."""
 
     status: str
     reason: str
@@ -224,13 +224,15 @@ def first_met(
     found = [_chords(robot, curve, reaches) for curve in curves]
     s, ends = (np.concatenate(part) for part in zip(*[(s, ends) for s, ends, _ in found], strict=True))
     room = max(room for _, _, room in found) if edges == "certified" else 0.0
-    free = robot.edge_is_free(ends[:, 0], ends[:, 1], scene, method=edges, margin=margin + room, resolution=resolution)
+    free = robot.is_motion_free(
+        ends[:, 0], ends[:, 1], scene, collision_check=edges, margin=margin + room, resolution=resolution
+    )
     if free.free.all():
         return None
     k = int(np.flatnonzero(~free.free)[0])
     t = float(free.t[k])
     q = np.asarray(free.q[k])
-    near = robot.nearest(q, scene=scene)
+    near = robot.nearest_pair(q, scene=scene)
     at = float(s[k, 0] + t * (s[k, 1] - s[k, 0]))
     return Met(float(s[k, 0]), at, q, str(free.status[k]), near.pairs[0], float(near.distance[0]))
 

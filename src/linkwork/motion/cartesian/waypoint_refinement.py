@@ -81,7 +81,7 @@ def filled(asked: PathRequest, steps: Steps, tolerance: tuple[float, float]) -> 
             break
         chosen = np.flatnonzero(bad)
         at = 0.5 * (ends[chosen, 0] + ends[chosen, 1])
-        X, V = asked.path.moving(at)
+        X, V = asked.path.twist(at)
         found, done = asked.solved(middle[chosen], X)
         lost = ~done | (ends[chosen, 1] - ends[chosen, 0] <= asked.finest * _LEAST) | (left <= 1)
         if lost.any():
@@ -137,9 +137,9 @@ def _parts(asked: PathRequest, steps: Steps) -> tuple[list[_Part], list[int]]:
         for a, b in pairwise(inner):
             if b > a:
                 own = s[a : b + 1]
-                V = asked.path.moving(own)[1]
+                V = asked.path.twist(own)[1]
                 if np.any(own[-1] == corners):
-                    V[-1] = asked.path.ending(int(np.flatnonzero(knots == own[-1])[0]) - 1)[1]
+                    V[-1] = asked.path.truncated(int(np.flatnonzero(knots == own[-1])[0]) - 1)[1]
                 found.append(_Part(own, q[a : b + 1], V))
         first = last
     return found, begins

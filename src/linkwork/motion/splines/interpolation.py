@@ -95,7 +95,7 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
             of_unknown = lambda v: corrected(completed(v))[unknown]  # noqa: E731
             start = completed(settled_on_symbols(start[unknown], of_unknown, space.parts))
         return between_points(space, t, q, _cubics(space, t, q, start))
-    slopes = each(lambda h, a, b: [x / h for x in space.local(a, b)], np.diff(t), q[:-1], q[1:])
+    slopes = each(lambda h, a, b: [x / h for x in space.difference(a, b)], np.diff(t), q[:-1], q[1:])
     scale = max(float(np.abs(slopes).max()), float(np.abs(start).max()), 1e-6)
     return between_points(space, t, q, _cubics(space, t, q, settled(start, corrected, space.parts, scale, caller)))
 
@@ -107,7 +107,7 @@ def squad(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
     if len(t) > 2:
         middle = each(lambda a, b, *points: inner_point(space, a, b, *points), h[:-1], h[1:], q[:-2], q[1:-1], q[2:])
         inner = _joined(q[:1], middle, q[-1:])
-    to = lambda a, b: space.local(a, b)  # noqa: E731
+    to = lambda a, b: space.difference(a, b)  # noqa: E731
     arrays = {
         "starts": t[:-1],
         "rates": 1.0 / h,
@@ -123,16 +123,16 @@ def estimated(space: CurveSpace, t: np.ndarray, q: Rows) -> tuple[Rows, Rows]:
     """Velocities and accelerations (n, nv) of parabolas through neighbours; at the ends a natural cubic's."""
     h = np.diff(t)
     if len(t) == 2:
-        v = each(lambda h, a, b: [x / h for x in space.local(a, b)], h, q[:-1], q[1:])
+        v = each(lambda h, a, b: [x / h for x in space.difference(a, b)], h, q[:-1], q[1:])
         return _joined(v, v), np.zeros((2, space.nv))
 
     def inside(h0: Any, h1: Any, before: Any, at: Any, after: Any) -> list[list[Any]]:
-        both = zip(space.local(at, before), space.local(at, after), strict=True)
+        both = zip(space.difference(at, before), space.difference(at, after), strict=True)
         return [[*mean_slope(h0, h1, x, y)] for x, y in both]
 
     def first(h: Any, at: Any, on: Any, v: Any) -> list[Any]:
         w, _ = space.local_rates(at, on, v, [0.0] * space.nv)
-        return [1.5 * x / h - 0.5 * y for x, y in zip(space.local(at, on), w, strict=True)]
+        return [1.5 * x / h - 0.5 * y for x, y in zip(space.difference(at, on), w, strict=True)]
 
     found = each(inside, h[:-1], h[1:], q[:-2], q[1:-1], q[2:])
     v, a = found[..., 0], found[..., 1]
@@ -165,7 +165,8 @@ def _accelerations(space: CurveSpace, h: Any, q0: Any, q1: Any, v0: Any, v1: Any
     if space.is_plain:
         return [[2.0 * x[2] for x in c], [2.0 * x[2] + 6.0 * x[3] * h for x in c]]
     return [
-        motion_of(space, lambda now, _: space.retract(q0, [polynomial(x, now) for x in c]), u)[2] for u in (0.0 * h, h)
+        motion_of(space, lambda now, _: space.integrate(q0, [polynomial(x, now) for x in c]), u)[2]
+        for u in (0.0 * h, h)
     ]
 
 
@@ -232,7 +233,7 @@ def of_control_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, ba
         arrays = {"starts": basis.starts, "coefficients": _polynomials(q, basis.first, basis.polynomials)}
         return Section(space, KINDS["polynomial"], arrays, basis.starts[0], basis.knots[-1])
     q = one_sign(space, q)
-    steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])
+    steps = each(lambda a, b: space.difference(a, b), q[:-1], q[1:])
     return _cumulative(space, q, steps, basis)
 
 
@@ -270,27 +271,27 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
     on_each = first[:, None] + np.arange(degree)
 
     def controls(x: Rows) -> Rows:
-        found = [space.retract([*q[0]], [*x[0]])]
+        found = [space.integrate([*q[0]], [*x[0]])]
         for step in x[1:]:
-            found.append(space.retract(found[-1], [*step]))
+            found.append(space.integrate(found[-1], [*step]))
         return array(found) if traced else np.array(found, dtype=float)
 
     def there(base: Any, steps: Any, shares: Any) -> list[Any]:
         """The configuration at a point's time."""
         found = [*base]
         for step, share in zip(steps, shares, strict=True):
-            found = space.retract(found, [share * x for x in step])
+            found = space.integrate(found, [share * x for x in step])
         return found
 
     def correction(x: Rows) -> Rows:
         """Of the first control point, and of the steps to all others: what moves the points to where they are not."""
         c = controls(x)
         reached = each(there, c[first], x[1:][on_each], weights)
-        left = each(lambda a, b: space.in_fixed_axes(a, space.local(a, b)), reached, q)
+        left = each(lambda a, b: space.in_fixed_axes(a, space.difference(a, b)), reached, q)
         moves = each(space.from_fixed_axes, c, rows_of(solved_rows(first, values, left)))
         return np.concatenate([moves[:1], each(space.step_rates, c[:-1], x[1:], moves[:-1], moves[1:])])
 
-    steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])
+    steps = each(lambda a, b: space.difference(a, b), q[:-1], q[1:])
     start = np.concatenate([np.zeros((1, space.nv)), steps])
     x = (
         settled_on_symbols(start, correction, space.parts)

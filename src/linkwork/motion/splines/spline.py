@@ -189,7 +189,7 @@ def _refuse_open(caller: str, robot: Any, space: CurveSpace, points: Any) -> Non
     """A periodic spline ends where it begins."""
     if points.dtype == object:
         return
-    gap = np.abs(np.array(space.local([*points[0]], [*points[-1]]), dtype=float))
+    gap = np.abs(np.array(space.difference([*points[0]], [*points[-1]]), dtype=float))
     if gap.size and gap.max() > 1e-9:
         k = int(gap.argmax())
         name = f"coordinate {k}" if robot is None else repr(robot.v_names[k])

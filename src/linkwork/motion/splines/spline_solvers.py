@@ -191,7 +191,7 @@ def settled_on_symbols(
     begun = tuple(corrections(start))
     first = tuple(a + b for a, b in zip(start, begun, strict=True))
     state = (first, tuple(corrections(first)), start, begun)
-    found = while_loop(lambda state: lt(_NEARLY, _largest(state[1])), turn, state, at_most=_AT_MOST)
+    found = while_loop(lambda state: lt(_NEARLY, _largest(state[1])), turn, state, max_iterations=_AT_MOST)
     near, left = still(found.state[0]), _largest(found.state[1])
     last = fixed_point(lambda x: [a + b for a, b in zip(x, corrections(x), strict=True)], near, tolerance=1e-13)
     fine = and_(lt(left, 1e-9), le(last.status, 0.0))

@@ -114,7 +114,7 @@ def evened(given: GeometricPath) -> GeometricPath:
     scales = np.append(1.0, np.cumprod(sizes[1][uneven] / sizes[0][uneven]))
     parts: list[Section] = []
     for (begin, end), scale in zip(pairwise(cuts), scales, strict=True):
-        parts += [x.scaled(0.0, float(scale)) for x in path.between(float(begin), float(end)).sections]
+        parts += [x.scaled(0.0, float(scale)) for x in path.slice(float(begin), float(end)).sections]
     new = cuts[0] + np.append(0.0, np.cumsum(np.diff(cuts) * scales))
     rates = given.rates[0], given.rates[1] * float(scales[-1])
     return GeometricPath(Trajectory(chained(parts, float(cuts[0])), path.robot), rates, new, cuts)

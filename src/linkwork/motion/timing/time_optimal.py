@@ -49,12 +49,12 @@ def time_optimal(
     jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     torque: bool | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     speed: Mapping[str, float] | None = None,
-    limits: Sequence[MotionLimit] = (),
+    motion_limits: Sequence[MotionLimit] = (),
     start_speed: float = 0.0,
     end_speed: float = 0.0,
     robot: RobotBase | None = None,
-    points: int | None = None,
-    passes: int = 2,
+    num_points: int | None = None,
+    num_passes: int = 2,
     tolerance: float | None = 1e-6,
 ) -> Any:
     """The way of a path in the least time within limits: how fast it was run through before does not matter.
@@ -63,20 +63,21 @@ def time_optimal(
     joint; the robot's if they are left out.  ``acceleration`` [rad/s², m/s²] are limits of a, and ``torque`` those of
     the robot's joint forces [N·m, N], True for the robot's own; one of them has to be given.  ``jerk`` [rad/s³, m/s³]
     are limits of the derivative of a, which then has no jumps: s̈ is 0 where the motion rests, and as it may at an end
-    with a speed.  ``speed`` says by frame how fast its origin may move [m/s].  ``limits`` are one's own, of second
-    order.  ``robot`` is the one whose dynamics and frames count, the path's if it is left out: the same with a payload,
-    for example.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends, 1 being as fast as the path itself.
+    with a speed.  ``speed`` says by frame how fast its origin may move [m/s].  ``motion_limits`` are one's own, of
+    second order.  ``robot`` is the one whose dynamics and frames count, the path's if it is left out: the same with a
+    payload, for example.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends, 1 being as fast as the path
+    itself.
 
     All limits hold at all times, not at points of the path: those of v and a along a path of polynomial pieces by
     control points of the polynomials that they are; others, those of jerk among them, to a part ``tolerance`` of
     theirs, by the control points of polynomials that agree with them at nine times of each segment.  Where they are
     passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The motion is made on
     segments of the path.  Their number follows the path, 400 at least: it grows with the number of the path's pieces,
-    and doubles while that gains more than 1 % of the time.  With ``points`` there are about so many.  Within limits of
-    jerk there are 200 at least between two stops, and those on which limits would be passed between their ends are
-    halved besides.  `TimedPath.optimality_gap` estimates what they leave.  After the first of
-    ``passes`` segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of the
-    path the motion stops, and within limits of jerk where its curvature jumps.  Where the path rests inside of a
+    and doubles while that gains more than 1 % of the time.  With ``num_points`` there are about so many.  Within
+    limits of jerk there are 200 at least between two stops, and those on which limits would be passed between their
+    ends are halved besides.  `TimedPath.optimality_gap` estimates what they leave.  After the first of
+    ``num_passes`` segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of
+    the path the motion stops, and within limits of jerk where its curvature jumps.  Where the path rests inside of a
     straight piece the motion does not have to.
 
     It is a `TimedPath`; of several paths, of the same robot or as many numbers, a list of them, each as it would be
@@ -94,10 +95,10 @@ def time_optimal(
         return []
     first = paths[0]
     robot = first.robot if robot is None else robot
-    asked = MotionAsked.read(caller, first, robot, velocity, acceleration, torque, speed, limits, jerk)
+    asked = MotionAsked.read(caller, first, robot, velocity, acceleration, torque, speed, motion_limits, jerk)
     ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
-    points = None if points is None else count_of(caller, "points", points)
-    passes = count_of(caller, "passes", passes)
+    num_points = None if num_points is None else count_of(caller, "num_points", num_points)
+    num_passes = count_of(caller, "num_passes", num_passes)
     tolerance = part_of(caller, "tolerance", tolerance)
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     found: list[Any] = [None] * len(paths)
@@ -107,23 +108,23 @@ def time_optimal(
         if not asked.own and stands_still(under.path):
             found[k] = _still(under.path)
             continue
-        of_one_kernel = is_quick(under.path, asked) and _is_short(under.path, points)
+        of_one_kernel = is_quick(under.path, asked) and _is_short(under.path, num_points)
         if of_one_kernel and may_rest_inside(under.path):
             under = straightened(under)
         if of_one_kernel and [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends:
             together.append((k, under))
         else:
-            found[k] = _timed(names[k], evened(straightened(under)), asked, ends, points, passes, tolerance)
+            found[k] = _timed(names[k], evened(straightened(under)), asked, ends, num_points, num_passes, tolerance)
     if together:
-        many = POINTS if points is None else points
-        made = quick([under.path for _, under in together], asked, ends, many, passes, tolerance)
+        many = POINTS if num_points is None else num_points
+        made = quick([under.path for _, under in together], asked, ends, many, num_passes, tolerance)
         for (k, under), motion in zip(together, made, strict=True):
             # where there is none, the long way says why; where it rests inside, whether it has to
             even = under
             if motion.blocked >= 0 or motion.speed[1:-1].min() <= 0.0:
                 even = evened(straightened(under))
             if motion.blocked >= 0 or even is not under:
-                found[k] = _timed(names[k], even, asked, ends, points, passes, tolerance)
+                found[k] = _timed(names[k], even, asked, ends, num_points, num_passes, tolerance)
             else:
                 found[k] = _of(under.path, motion, asked, ends)
     return found[0] if isinstance(path, Trajectory) else found

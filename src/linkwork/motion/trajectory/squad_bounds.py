@@ -116,11 +116,11 @@ class SquadLengths:
         place, linear = self.place, 0.0 if self.apart else 1.0
 
         def sizes(base: Any, inner: Any, phi: Any, psi: Any, u: Any) -> list[Any]:
-            a, b = (place.retract(q, [u * x for x in step], self.apart) for q, step in ((base, phi), (inner, psi)))
+            a, b = (place.integrate(q, [u * x for x in step], self.apart) for q, step in ((base, phi), (inner, psi)))
             back = (place.joint.X(a).inv() @ place.joint.X(b)).inv()
             of = [place.joint.twist(q, step) for q, step in ((a, phi), (b, psi))]
             twist = of[1] - back @ of[0]
-            return [*place.local(a, b, self.apart), *twist.elements()]
+            return [*place.difference(a, b, self.apart), *twist.elements()]
 
         found = each(sizes, self.base[piece], self.inner[piece], self.phi[piece], self.psi[piece], u)
         d, w = self._size(found[:, :-6]), _size(found[:, -6:-3], found[:, -3:], linear)

@@ -56,7 +56,7 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def _quadrangles(section: Section) -> np.ndarray:
     """Of squads (pieces, nv, 4), whose coordinates are u φ + 2 u (1 − u) (d + u (ψ − φ)) where they are plain."""
     x = section.arrays
-    d, closing = each(section.space.local, x["base"], x["inner"]), x["inner_steps"] - x["steps"]
+    d, closing = each(section.space.difference, x["base"], x["inner"]), x["inner_steps"] - x["steps"]
     found = np.stack([0.0 * d, x["steps"] + 2.0 * d, 2.0 * (closing - d), -2.0 * closing], axis=-1)
     coefficients: np.ndarray = found * x["rates"][:, None, None] ** np.arange(4)
     return coefficients

@@ -152,7 +152,7 @@ class Trajectory:
     # -- what is on it
 
     @quick
-    def __call__(self, t: ArrayLike, *, outside: Outside = "refuse") -> TrajectoryState:
+    def __call__(self, t: ArrayLike, *, outside: Outside = "raise") -> TrajectoryState:
         """q, v and a at one time or an array of times (...) [s].
 
         Times before the start and after the end are refused; with ``outside="hold"`` the trajectory stands still
@@ -161,7 +161,7 @@ class Trajectory:
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
-        named = isinstance(outside, str) and outside in ("refuse", "hold")
+        named = isinstance(outside, str) and outside in ("raise", "hold")
         if named and isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
             found = self._sections[at].one(float(t))
@@ -169,7 +169,7 @@ class Trajectory:
                 return TrajectoryState(*found)
         return TrajectoryState(*self._at(t, 2, outside))
 
-    def jerk(self, t: ArrayLike, *, outside: Outside = "refuse") -> np.ndarray:
+    def jerk(self, t: ArrayLike, *, outside: Outside = "raise") -> np.ndarray:
         """The derivative of a at times (...): (..., nv) [rad/s³, m/s³]."""
         return cast(np.ndarray, self._at(t, 3, outside)[3])
 
@@ -232,7 +232,7 @@ class Trajectory:
         return margins_of("limit_margins", self, given)
 
     @public(tolerance=non_negative)
-    def limits_kept(
+    def satisfies_limits(
         self,
         *,
         lower: ArrayLike | None = None,
@@ -248,25 +248,26 @@ class Trajectory:
 
     # -- others made of it
 
-    def sampled(self, step: float | None = None, n: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
-        """Times at equal steps from start to end, both among them, and what is there: about ``step`` [s], or ``n``."""
-        if (step is None) == (n is None):
+    def sampled(self, dt: float | None = None, num_samples: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
+        """Times at equal steps from start to end, both among them, and what is there: about ``dt`` [s], or
+        ``num_samples``."""
+        if (dt is None) == (num_samples is None):
             raise ValueError("sampled: expected one of step [s] and n, the number of samples")
-        if n is None:
-            assert step is not None
-            if not (np.isfinite(step) and step > 0.0):
-                raise ValueError(f"sampled: step: expected seconds above 0, got {step!r}")
-            if self.duration / step > MOST_SAMPLES:
-                raise ValueError(f"sampled: step: expected at most {MOST_SAMPLES} samples, got steps of {step:g} s")
-            n = max(int(np.ceil(self.duration / step - 1e-9)), 1) + 1
-        if int(n) != n or n < 2:
-            raise ValueError(f"sampled: n: expected a whole number from 2 on, got {n!r}")
-        if n > MOST_SAMPLES:
-            raise ValueError(f"sampled: n: expected at most {MOST_SAMPLES} samples, got {n}")
-        times = np.linspace(self.start_time, self.end_time, int(n))
+        if num_samples is None:
+            assert dt is not None
+            if not (np.isfinite(dt) and dt > 0.0):
+                raise ValueError(f"sampled: dt: expected seconds above 0, got {dt!r}")
+            if self.duration / dt > MOST_SAMPLES:
+                raise ValueError(f"sampled: dt: expected at most {MOST_SAMPLES} samples, got steps of {dt:g} s")
+            num_samples = max(int(np.ceil(self.duration / dt - 1e-9)), 1) + 1
+        if int(num_samples) != num_samples or num_samples < 2:
+            raise ValueError(f"sampled: num_samples: expected a whole number from 2 on, got {num_samples!r}")
+        if num_samples > MOST_SAMPLES:
+            raise ValueError(f"sampled: num_samples: expected at most {MOST_SAMPLES} samples, got {num_samples}")
+        times = np.linspace(self.start_time, self.end_time, int(num_samples))
         return times, self(times)
 
-    def between(self, start: float, end: float) -> Trajectory:
+    def slice(self, start: float, end: float) -> Trajectory:
         """The part between two of its times [s]."""
         times = times_within("between: start and end", [start, end], self._first, self._last)
         if not times[0] < times[1]:
@@ -280,16 +281,16 @@ class Trajectory:
         return Trajectory(found, self._robot)
 
     @public(tolerance=non_negative)
-    def spliced(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
+    def concatenate(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
         """This one, and after its end the other, moved in time so that it begins then.
 
         Raises ValueError where q or v of the other's beginning is not that of the end, unless ``allow_jump``: more than
         ``tolerance`` apart [rad, m, rad/s, m/s].
         """
         if not isinstance(other, Trajectory):
-            raise TypeError(f"spliced: expected a trajectory, got {other!r}")
+            raise TypeError(f"concatenate: expected a trajectory, got {other!r}")
         if other._space != self._space or other._robot != self._robot:
-            raise ValueError(f"spliced: expected a trajectory of the same, {self._of()}, got one of {other._of()}")
+            raise ValueError(f"concatenate: expected a trajectory of the same, {self._of()}, got one of {other._of()}")
         if not allow_jump:
             refuse_jumps(self, other, self._name, tolerance)
         return Trajectory(chained([*self._sections, *other._sections], self.start_time), self._robot)
@@ -298,7 +299,7 @@ class Trajectory:
         """The same way back, in the same time: q(t) is q(start + end − t), v the opposite of that there."""
         return Trajectory(chained([s.turned(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
 
-    def moved(self, start_time: float) -> Trajectory:
+    def shifted(self, start_time: float) -> Trajectory:
         """The same, beginning at another time [s]."""
         return Trajectory(chained(self._sections, finite_number("moved: start_time", start_time)), self._robot)
 
@@ -318,7 +319,7 @@ class Trajectory:
         """
         return length_of(self.knots, speed_of("path_length", self, weights, frame))
 
-    def by_length(
+    def at_constant_speed(
         self, speed: float = 1.0, *, weights: ArrayLike | None = None, frame: str | None = None
     ) -> Trajectory:
         """The same way at one speed, that of `path_length`: with 1, the time since its start is the length so far.
@@ -347,7 +348,7 @@ class Trajectory:
         """
         return cast(Trajectory, load_trajectory(cls, path, robot))
 
-    def plot(self, axes: Any = None, *, n: int = 500, limits: Any = None, columns: int = 1) -> Any:
+    def plot(self, axes: Any = None, *, num_samples: int = 500, limits: Any = None, columns: int = 1) -> Any:
         """q, v, a and the jerk by time, drawn with matplotlib: (``pip install "linkwork[figures]"``); its axes.
 
         ``limits`` are shaded: True for the robot's own, of position and velocity, or a dict of "position", "velocity",
@@ -356,7 +357,7 @@ class Trajectory:
         """
         from linkwork.motion.plots import plot_trajectory
 
-        return plot_trajectory(self, axes, n, limits, columns)
+        return plot_trajectory(self, axes, num_samples, limits, columns)
 
     def plot_path(
         self,
@@ -365,7 +366,7 @@ class Trajectory:
         *,
         scene: Any = None,
         shapes: int = 4,
-        n: int = 200,
+        num_samples: int = 200,
     ) -> Any:
         """The way of frames' origins in space, the robot's last if none is named, drawn with matplotlib; its axes.
 
@@ -373,7 +374,9 @@ class Trajectory:
         """
         from linkwork.parts.plots import plot_ways
 
-        return plot_ways(self._robot, [self.sampled(n=n)[1].q], frame, axes, scene=scene, shapes=shapes)
+        return plot_ways(
+            self._robot, [self.sampled(num_samples=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes
+        )
 
     # -- a value
 

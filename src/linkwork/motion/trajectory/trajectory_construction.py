@@ -107,12 +107,13 @@ def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: 
     """Raises ValueError where q or v of the other's beginning is not that of the first one's end."""
     end, begin = first(first.end_time), other(other.start_time)
     space = first.sections[0].space
-    gap = np.abs(np.asarray(space.local([*end.q], [*begin.q]), dtype=float))
+    gap = np.abs(np.asarray(space.difference([*end.q], [*begin.q]), dtype=float))
     for what, apart in (("q", gap), ("v", np.abs(begin.v - end.v))):
         if apart.size and apart.max() > tolerance:
             k = int(apart.argmax())
             raise ValueError(
-                f"spliced: {what} of {name(k)} jumps by {apart[k]:.6g} where the other begins; allow_jump=True lets it"
+                f"concatenate: {what} of {name(k)} jumps by {apart[k]:.6g} where the other begins; allow_jump=True "
+                "lets it"
             )
 
 
@@ -135,7 +136,7 @@ def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
 
 def at_one_speed(trajectory: Any, speed: Any, weights: Any, frame: str | None) -> list[Section]:
     """At the speed of joint space or of a frame."""
-    caller = "by_length"
+    caller = "at_constant_speed"
     wanted = finite_number(f"{caller}: speed", speed)
     if wanted <= 0.0:
         raise ValueError(f"{caller}: speed: expected a number above 0, got {speed!r}")

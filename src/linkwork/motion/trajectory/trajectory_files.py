@@ -151,7 +151,7 @@ def _names(trajectory: Any) -> list[str]:
 
 
 def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
-    times = trajectory.knots if samples is None else trajectory.sampled(n=samples)[0]
+    times = trajectory.knots if samples is None else trajectory.sampled(num_samples=samples)[0]
     state = trajectory(times)
     with replaced(where, text=True) as file:
         out = csv.writer(file)

@@ -194,7 +194,7 @@ def substituted(width: int, depth: int, found: Eliminated, border: Scalars) -> A
         return array([*list(later)[width:], *x] if depth else []), array(x)
 
     start = array([0.0] * block)
-    _, x = scan(step, start, found.steps, backward=True)
+    _, x = scan(step, start, found.steps, reverse=True)
     return x[depth:]
 
 
@@ -275,9 +275,9 @@ def substituted_wide(width: int, depth: int, found: Eliminated, border: Any) -> 
             numbers = list(row)
             return put(x, k, (numbers[-1] - dot(numbers[:-1], list(x))) * inverse), None
 
-        x, _ = scan(solved, known, (U, diagonal, places), backward=True)
+        x, _ = scan(solved, known, (U, diagonal, places), reverse=True)
         own = list(x)[:width]
         return array([*own, *list(later)[: block - width]] if depth else []), array(own)
 
-    _, x = scan(step, array([0.0] * block), found.steps, backward=True)
+    _, x = scan(step, array([0.0] * block), found.steps, reverse=True)
     return x[depth:]

@@ -92,7 +92,7 @@ def check_rows(
             return PathWindow(tree, path, [step] * len(path), 0.7, numbers, whole, contacts=contacts)
 
         w = _window(path, numbers, whole)
-        found: FeatureRows = feature.exact_rows(w, target) if exact else feature.rows(w, target)
+        found: FeatureRows = feature.exact_jacobian(w, target) if exact else feature.rows(w, target)
         _finite(feature, found.values)
         for back, column, plus, minus, own in _moved(tree, feature, found, path, numbers, whole, values):
             differences = (plus - minus) / (2.0 * _STEP)
@@ -102,7 +102,7 @@ def check_rows(
             k = int(np.argmax(np.where(np.isnan(off), np.inf, off))) if len(off) else 0
             error = float(off[k]) if len(off) and not np.isnan(off[k]) else np.inf
             if worst is None or error > worst.error:
-                place = (feature.row_names[k], back, column)
+                place = (feature.component_names[k], back, column)
                 worst = RowCheck(feature.name, error, 0.0, place, float(differences[k]), float(got[k]), windows)
     if worst is None:
         raise ValueError(f"feature {feature.name!r}: nothing that a path could change is in it")
@@ -156,6 +156,6 @@ def _moved(tree: Tree, feature: Feature, found: FeatureRows, path: Any, numbers:
 def _finite(feature: Feature, given: Sequence[Any]) -> np.ndarray:
     found = np.array(given, dtype=float)
     if not np.isfinite(found).all():
-        bad = feature.row_names[int(np.flatnonzero(~np.isfinite(found))[0])]
+        bad = feature.component_names[int(np.flatnonzero(~np.isfinite(found))[0])]
         raise ValueError(f"feature {feature.name!r}: row {bad!r} is {found[~np.isfinite(found)][0]} in a random window")
     return found

@@ -110,13 +110,17 @@ def begun(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
     return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, *numbers)
 
 
-def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, at_most: int) -> PathSearch:
+def search(
+    sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, max_iterations: int
+) -> PathSearch:
     """Iterations until it has ended, or has done as many as the budget says."""
 
     def going(state: PathSearch) -> Any:
         return and_(lt(state.status, 0.5), lt(state.iterations, budget))
 
-    found: PathSearch = while_loop(going, lambda s: _iteration(sweeps, s, tolerances), start, at_most=at_most).state
+    found: PathSearch = while_loop(
+        going, lambda s: _iteration(sweeps, s, tolerances), start, max_iterations=max_iterations
+    ).state
     return found
 
 
@@ -194,7 +198,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         duals.everywhere,
         duals.alone,
     )
-    trial = while_loop(searching, tried, empty, at_most=_TRIALS).state
+    trial = while_loop(searching, tried, empty, max_iterations=_TRIALS).state
     taken = lt(0.0, trial.accepted)
     there = sweeps.moved(point, way, border, trial.accepted)
     violations = trial.violations

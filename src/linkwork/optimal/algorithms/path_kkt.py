@@ -60,7 +60,7 @@ class PathConditions:
         hard = {k: n for n, k in enumerate(program.hard)}
 
         def put(n: int, w: PathWindow, asked: EntryRequest) -> None:
-            rows = asked.entry.feature.exact_rows(w, asked.target)
+            rows = asked.entry.feature.exact_jacobian(w, asked.target)
             lines = [columns_of(program, w, rows, k) for k in range(len(rows.values))]
             found[f"values{n}"] = array(rows.values)
             found[f"rows{n}"] = array([line.get(i, 0.0) for line in lines for i in range(self.size)])
@@ -103,7 +103,7 @@ class PathConditions:
         gradient: list[Any] = [0.0] * self.size
         values: list[Any] = []
         for asked in entries:
-            found = asked.entry.feature.exact_rows(w, asked.target)
+            found = asked.entry.feature.exact_jacobian(w, asked.target)
             values += found.values
             for k, pull in enumerate(_pulls(asked, found.values)):
                 for i, x in columns_of(self.sweeps.program, w, found, k).items():
@@ -115,7 +115,7 @@ class PathConditions:
         H: list[list[Any]] = [[0.0] * (i + 1) for i in range(self.size)]
         J: list[Any] = []
         for asked in entries:
-            found = asked.entry.feature.exact_rows(w, asked.target)
+            found = asked.entry.feature.exact_jacobian(w, asked.target)
             pulls = _pulls(asked, found.values)
             for (i, j), x in second_derivatives(program, w, asked, pulls).items():
                 H[i][j] = H[i][j] + _where_it_counts(asked, x)

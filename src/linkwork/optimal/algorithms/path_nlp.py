@@ -45,7 +45,7 @@ class PathEntry:
     @property
     def count(self) -> int:
         """How many rows it has."""
-        return len(self.feature.row_names)
+        return len(self.feature.component_names)
 
     @property
     def hard(self) -> bool:

@@ -158,7 +158,7 @@ def columns_of(program: PathProgram, w: PathWindow, found: FeatureRows, row: int
 
 def entry_terms(program: PathProgram, w: PathWindow, asked: EntryRequest, terms: LocalTerms, bent: Any = None) -> None:
     """Adds an entry's share to the terms of a step, and so much of its values' own second derivatives as is said."""
-    found = asked.entry.feature.exact_rows(w, asked.target)
+    found = asked.entry.feature.exact_jacobian(w, asked.target)
     share, rows = _shares(asked, found.values)
     terms.merit, terms.active = terms.merit + share.merit, terms.active + share.active
     lines = [columns_of(program, w, found, k) for k in range(len(rows))]
@@ -206,7 +206,7 @@ def second_derivatives(
     size, start = (feature.depth + 1) * width, (program.depth + 1) * width
 
     def pulled(window: Any) -> list[Any]:
-        found = feature.exact_rows(window, asked.target)
+        found = feature.exact_jacobian(window, asked.target)
         total: list[Any] = [0.0] * (size + program.many)
         for k, pull in enumerate(pulls):
             line = [x for block in found.rows for x in block[k]] + list(found.parameters[k])

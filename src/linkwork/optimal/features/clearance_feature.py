@@ -106,7 +106,7 @@ class Clearance(Feature):
         return False
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         at = tuple(f", {k}/{self.between + 1} of the way" for k in range(1, self.between + 1))
         return tuple(f"{name}{place}" for place in ("", *at) for name in self._names)
 
@@ -123,7 +123,7 @@ class Clearance(Feature):
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return ("m",) * len(self.row_names)
+        return ("m",) * len(self.component_names)
 
     def settled(self, robot: Any, w: Window) -> Self:
         meant = w.state().meant_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)

@@ -33,8 +33,8 @@ class _OfConstraint(Feature):
         return self.constraint.references
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        return self.constraint.row_names
+    def component_names(self) -> tuple[str, ...]:
+        return self.constraint.component_names
 
 
 @public_constructor
@@ -58,14 +58,14 @@ class HeldConstraint(_OfConstraint):
 
     def rows(self, w: Window, target: Scalars) -> FeatureRows:
         """In closed form where the constraint states that, near where it holds."""
-        if self.constraint.timed and w.parameter_count:
+        if self.constraint.time_dependent and w.parameter_count:
             return super().rows(w, target)
         found, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
         return FeatureRows(
             found.errors, [[[*row, *more] for row in found.rows]], [[0.0] * w.parameter_count for _ in found.errors]
         )
 
-    def exact_rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureRows:
         return super().rows(w, target)
 
 

@@ -73,7 +73,7 @@ class ConstraintForce:
     @property
     def size(self) -> int:
         """How many numbers it has."""
-        return len(self.constraint.row_names)
+        return len(self.constraint.component_names)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class ContactForce(_OfContact):
     _called = "force"
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return self.contact.parts
 
     @property
@@ -166,13 +166,13 @@ class FrictionCone(_OfContact):
         one_of("FrictionCone", "cone", self.cone, CONES)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         sides = ("slides",) if self.cone == "smooth" else ("slides +1", "slides -1", "slides +2", "slides -2")
         return tuple(f"{self.contact.name}: {row}" for row in (*sides, "pulls"))
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return ("N",) * len(self.row_names)
+        return ("N",) * len(self.component_names)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         f, n = Vec3(*w.variables(self.contact.name)), Vec3(*self.normal)
@@ -215,7 +215,7 @@ class SurfaceCone(_OfContact):
             raise ValueError(f"SurfaceCone: half: expected numbers above 0 [m], got {self.half!r}")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         sides = [f"{what} {sign}" for what in ("slides x", "slides y", "tilts x", "tilts y") for sign in "+-"]
         twists = [f"twists {way}{first}{second}" for way in "+-" for first in "+-" for second in "+-"]
         return tuple(f"{self.contact.name}: {row}" for row in ("pulls", *sides, *twists))
@@ -246,7 +246,7 @@ class ContactStays(_OfContact):
     depth = 1
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         turns = tuple(f"{self.contact.name}: turn {axis}" for axis in _XYZ) if self.contact.surface else ()
         return turns + tuple(f"{self.contact.name}: way {axis}" for axis in _XYZ)
 
@@ -286,7 +286,7 @@ class ContactHeight(_OfContact):
         _checked_numbers("ContactHeight", "height", (self.height,), 1)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

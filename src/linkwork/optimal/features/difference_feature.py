@@ -64,8 +64,8 @@ class DifferenceFeature(Feature):
         return self.feature.references
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        return self.feature.row_names
+    def component_names(self) -> tuple[str, ...]:
+        return self.feature.component_names
 
     @property
     def row_units(self) -> tuple[str, ...]:

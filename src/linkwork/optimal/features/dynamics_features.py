@@ -95,7 +95,7 @@ class TorqueFeature(Feature):
         return References(joints=self.joints or ())
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.rows_of)
 
     @property
@@ -178,7 +178,7 @@ class PowerFeature(Feature):
         text("PowerFeature", "name", self.name, empty=False)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return self.names
 
     @property
@@ -232,7 +232,7 @@ class MomentumFeature(Feature):
         text("MomentumFeature", "name", self.name, empty=False)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         every = [f"{self.name}: {kind} {axis}" for kind in ("angular", "linear") for axis in _XYZ]
         return tuple(every[_PARTS[self.part]])
 
@@ -243,7 +243,7 @@ class MomentumFeature(Feature):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((len(self.row_names),), "numbers", "the momentum that is aimed at")
+        return TaskTarget((len(self.component_names),), "numbers", "the momentum that is aimed at")
 
     @property
     def needs_target(self) -> bool:
@@ -277,7 +277,7 @@ class EnergyFeature(Feature):
         return 0 if self.energy == "potential" else 1
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

@@ -158,19 +158,21 @@ class Feature(ABC):
         return References()
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         """What each of its values is called: as many as there are."""
-        raise TypeError(f"{type(self).__name__}: a kind of feature has to say what its rows are called (`row_names`)")
+        raise TypeError(
+            f"{type(self).__name__}: a kind of feature has to say what its rows are called (`component_names`)"
+        )
 
     @property
     def row_units(self) -> tuple[str, ...]:
         """The unit of each value."""
-        return ("1",) * len(self.row_names)
+        return ("1",) * len(self.component_names)
 
     @property
     def early(self) -> int:
         """How many of its first rows look at no earlier step: they count, too, where there is none."""
-        return 0 if self.depth else len(self.row_names)
+        return 0 if self.depth else len(self.component_names)
 
     @property
     def target_of(self) -> TaskTarget | None:
@@ -210,7 +212,7 @@ class Feature(ABC):
         """Values and Jacobians.  Default: by differentiation of ``values``."""
         return w.derived(lambda window: self.values(window, target), self.depth)
 
-    def exact_rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureRows:
         """The same with rows that are the derivative of values everywhere, and not only where these vanish."""
         return self.rows(w, target)
 
@@ -241,8 +243,8 @@ class TaskFeature(Feature):
         return self.task.references
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        return self.task.row_names
+    def component_names(self) -> tuple[str, ...]:
+        return self.task.component_names
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -275,13 +277,13 @@ class TaskFeature(Feature):
 
     def rows(self, w: Window, target: Scalars) -> FeatureRows:
         """Of order 0 the task's own, of others its exact ones."""
-        return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_rows(w, target)
+        return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_jacobian(w, target)
 
-    def exact_rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureRows:
         moved = self.task if self.order == 0 else self.task.moved
         if moved is None:
             return super().rows(w, target)
-        return self._differences(w, target, moved.exact_rows)
+        return self._differences(w, target, moved.exact_jacobian)
 
     def _differences(
         self, w: Window, target: Scalars, rows: Callable[[TaskKinematics, Scalars], TaskRows]

@@ -14,7 +14,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import place_of
 from linkwork._util.validation import as_numbers, integer, names
-from linkwork.constraints.user_functions import Asking
+from linkwork.constraints.user_functions import StateQuery
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
@@ -130,7 +130,7 @@ def _nested(x: Any) -> Any:
 Found = Callable[[Window], Sequence[Any]]
 
 
-class AskingWindow(Asking):
+class AskingWindow(StateQuery):
     """Successive steps t, t − 1, ... of a path, as a function of the user's asks about them.
 
     Numbers are bare, all else are NumPy arrays; names are the robot's.  What is asked of a step is of t, or of an
@@ -241,7 +241,9 @@ class AskingWindow(Asking):
         """What the feature aims at: an array, or a number."""
         return self._of(("target",), 0, lambda w: target, shape, fixed=True)
 
-    def twist(self, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None) -> Any:
+    def twist(
+        self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
+    ) -> Any:
         """Not asked of windows.  Raises ValueError: differences of poses are velocities."""
         raise ValueError("w.twist: a window has no twists: take (w.point(..) - w.point(.., back=1)) / w.step")
 

@@ -64,7 +64,7 @@ class _Limits(Feature):
         return tuple(found.tolist()) if found.ndim else float(found)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(bound.name for bound in self.bounds)
 
     @property

@@ -40,7 +40,7 @@ class MotionFeature(Feature):
         object.__setattr__(self, "name", text(type(self).__name__, "name", self.name) or self.kind)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(joint for joint, _ in self.velocities)
 
     @property
@@ -91,7 +91,7 @@ class ConfigurationFeature(MotionFeature):
         return [
             x
             for i, body in w.tree.stacked()
-            for x in body.asked("local", target[w.tree.q_slices[i]], q[w.tree.q_slices[i]])
+            for x in body.asked("difference", target[w.tree.q_slices[i]], q[w.tree.q_slices[i]])
         ]
 
 
@@ -141,7 +141,7 @@ class _NumbersFeature(Feature):
         text(type(self).__name__, "name", self.name, empty=False)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
 
     def settled(self, robot: Any, w: Window) -> Self:

@@ -120,7 +120,7 @@ def _rows(robot: Any, phases: HoldingPhases, q: Any, active: Any) -> Any:
             J = robot.jacobian(q, one.force.frame, expressed_in=axes)[..., 6 - one.force.size :, :]
         else:
             names = [constraint.name for constraint in robot.tree.constraints]
-            sizes = [len(constraint.row_names) for constraint in robot.tree.constraints]
+            sizes = [len(constraint.component_names) for constraint in robot.tree.constraints]
             start = sum(sizes[: names.index(one.force.constraint.name)])
             J = robot.constraint_jacobian(q)[..., start : start + one.force.size, :]
         rows.append(J * active[..., k, None, None])

@@ -54,7 +54,7 @@ class Watching:
 def in_pieces(
     kernel: Any,
     given: Numbers,
-    at_most: int,
+    max_iterations: int,
     watching: Watching,
     result: Callable[[Mapping[str, Array]], Any],
     shown: Callable[[Mapping[str, Array], bool], Any],
@@ -69,18 +69,18 @@ def in_pieces(
     if watching.limit is not None:
         make_ready(kernel)
     end = None if watching.limit is None else time.perf_counter() + watching.limit
-    piece = 1 if watching.often else TOGETHER if watching.compared else at_most
+    piece = 1 if watching.often else TOGETHER if watching.compared else max_iterations
     found: Numbers = {}
     done = 0
     while True:
-        done = min(done + piece, at_most)
+        done = min(done + piece, max_iterations)
         ends = np.array([*given["ends"][:2], float(done)])
         new = kernel(**{name: ends if name == "ends" else given[name] for name in names})
         found = _joined(found, {name: np.asarray(getattr(new, name)) for name in new._fields})
         if watching.compared and done % TOGETHER == 0:
             found["kept"] = _compared(found, result(found).state["told"], done)
         going = _going(found)
-        over = done >= at_most or not going.any()
+        over = done >= max_iterations or not going.any()
         if watching.progress:
             told = found["told"]
             sys.stderr.write(

@@ -81,7 +81,7 @@ def shot(
     second_order: bool | None = None,
     tolerance: Any = TOLERANCE,
     step_tolerance: float = STEP_TOLERANCE,
-    at_most: int = AT_MOST,
+    max_iterations: int = AT_MOST,
     seeds: int = 1,
     seed: int = 0,
     every_seed: bool = False,
@@ -171,8 +171,8 @@ def shot(
     inputs |= {"low": low, "high": high} if limited else {}
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     inputs |= row_tolerances(program, split, tolerances[1:])
-    at_most = read_count("Problem.solve", "at_most", at_most)
-    inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(at_most)])}
+    max_iterations = read_count("Problem.solve", "max_iterations", max_iterations)
+    inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(max_iterations)])}
     kernel = shooting_kernel(recipe, split)
     inputs["kept"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
     inputs |= {} if before is None else gone_on(before, inputs["kept"])
@@ -205,7 +205,7 @@ def shot(
             told.attempts._running = running
         return told
 
-    found, late = in_pieces(kernel, inputs, at_most, watching, result, shown)
+    found, late = in_pieces(kernel, inputs, max_iterations, watching, result, shown)
     last = shown(found, False)
     last._late = late
     return last

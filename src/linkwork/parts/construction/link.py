@@ -190,7 +190,7 @@ def _uniform(
     parts = []
     for solid, volume in zip(solids, volumes, strict=True):
         share = density * volume if density is not None else (mass or 0.0) * (volume / total)
-        about = solid.origin.rotation @ (solid.shape.gyration() or Symmetric3.zero())
+        about = solid.origin.rotation @ (solid.shape.unit_inertia() or Symmetric3.zero())
         parts.append((share, solid.origin.point(solid.shape.center), about * share))
     if len(parts) == 1:
         return parts[0]

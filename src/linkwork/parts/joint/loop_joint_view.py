@@ -93,11 +93,11 @@ class LoopJointView:
         """The bounds (nq,) of its configuration [rad, m]."""
         return self.joint.position_bounds
 
-    def q_of(self, q: ArrayLike) -> np.ndarray:
+    def configuration_from_pose(self, q: ArrayLike) -> np.ndarray:
         """The joint's configuration (nearest, where it is not closed).  q (..., nq of the robot) -> (..., nq)."""
         return np.asarray(self.robot.loop_configuration(q))[..., self.q_slice]
 
-    def v_of(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+    def velocity_from_rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The joint's velocity.  q (..., nq of the robot), v (..., nv of the robot) -> (..., nv) [rad/s, m/s]."""
         return np.asarray(self.robot.loop_velocity(q, v))[..., self.v_slice]
 
@@ -137,7 +137,7 @@ def closing_joints(robot: Any) -> list[LoopJointView]:
     found: list[LoopJointView] = []
     q = v = row = error = 0
     for constraint in robot.tree.constraints:
-        count = len(constraint.row_names)
+        count = len(constraint.component_names)
         if isinstance(constraint, LoopJoint):
             nq, nv = constraint.joint.nq, constraint.joint.nv
             places = slice(q, q + nq), slice(v, v + nv), slice(row, row + count), slice(error, error + count)

@@ -158,7 +158,7 @@ class JointMethods:
         """
         return self._run("velocity_of", q, motion, out=out)
 
-    def gap(self, pose: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+    def pose_residual(self, pose: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """What is left to a pose from the joint's nearest configuration, in M's coordinates: (rotation
         vector; position).
 
@@ -166,7 +166,7 @@ class JointMethods:
         pose (..., 4, 4) [1, m] -> (..., 6) [rad, m].
         """
         self._refuse_warped("gap: pose", pose)
-        return self._run("gap", pose, out=out)
+        return self._run("pose_residual", pose, out=out)
 
     # -- forces
 

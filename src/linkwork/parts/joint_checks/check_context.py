@@ -72,14 +72,14 @@ class Bare(JointType):
     def q_dot(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         return self.joint.q_dot(q, v)
 
-    def v_of(self, q: Sequence[Any], q_dot: Sequence[Any]) -> list[Any]:
-        return self.joint.v_of(q, q_dot)
+    def velocity_from_rate(self, q: Sequence[Any], q_dot: Sequence[Any]) -> list[Any]:
+        return self.joint.velocity_from_rate(q, q_dot)
 
-    def retract(self, q: Sequence[Any], phi: Sequence[Any]) -> list[Any]:
-        return self.joint.retract(q, phi)
+    def integrate(self, q: Sequence[Any], phi: Sequence[Any]) -> list[Any]:
+        return self.joint.integrate(q, phi)
 
-    def local(self, q: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-        return self.joint.local(q, other)
+    def difference(self, q: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+        return self.joint.difference(q, other)
 
     def zero(self) -> list[float]:
         return self.joint.zero()
@@ -108,4 +108,4 @@ def matrix(numbers: Sequence[Any], rows: int = 4) -> np.ndarray:
 
 def moved(joint: JointType, q: Sequence[float], v: Sequence[float]) -> list[float]:
     """The configuration that local coordinates lead to, as floats."""
-    return [float(x) for x in joint.retract(q, list(v))]
+    return [float(x) for x in joint.integrate(q, list(v))]

@@ -74,17 +74,17 @@ LINES: tuple[Line, ...] = (*STATEMENTS[:3], *MOTION, *REACHED, *STATEMENTS[3:], 
 
 @public
 def check_joint(
-    joint: JointType | Joint, *, samples: int = 12, rng: np.random.Generator | int | None = 0
+    joint: JointType | Joint, *, num_samples: int = 12, seed: np.random.Generator | int | None = 0
 ) -> JointReport:
     """Run the identities of the contract on a joint type, yours for example, and say which lines hold.
 
-    ``samples`` random configurations between the joint's bounds (or unbounded) and the zero configuration are tried;
-    ``rng`` is a NumPy generator or a seed for one.  What the joint's own methods raise is caught, and the line of the
-    report says where.  The report prints as a table; ``check_joint(joint).raise_if_failed()`` is a test.
+    ``num_samples`` random configurations between the joint's bounds (or unbounded) and the zero configuration are
+    tried; ``seed`` is a NumPy generator or a seed for one.  What the joint's own methods raise is caught, and the line
+    of the report says where.  The report prints as a table; ``check_joint(joint).raise_if_failed()`` is a test.
     """
     held = joint if isinstance(joint, Joint) else Joint.of(joint)
-    generator = np.random.default_rng(rng)
-    trial = Trial(held, samples, generator)
+    generator = np.random.default_rng(seed)
+    trial = Trial(held, num_samples, generator)
     lines = []
     for line in LINES:
         error, problem = math.nan, ""

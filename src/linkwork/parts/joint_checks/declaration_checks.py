@@ -44,15 +44,15 @@ def _sizes(t: Trial) -> list[float]:
             (len(j.S(q)), j.nv, "S"),
             (len(j.constraint_wrench_subspace(q)), 6 - j.nv, "constraint_wrench_subspace"),
             (len(j.torque(q, Force.zero())), j.nv, "torque"),
-            (len(j.q_of(j.X(q))), j.nq, "q_of"),
-            (len(j.v_of_twist(q, j.twist(q, v))), j.nv, "v_of_twist"),
+            (len(j.configuration_from_pose(j.X(q))), j.nq, "configuration_from_pose"),
+            (len(j.velocity_from_twist(q, j.twist(q, v))), j.nv, "velocity_from_twist"),
             (len(j.q_dot(q, v)), j.nq, "q_dot"),
-            (len(j.v_of(q, j.q_dot(q, v))), j.nv, "v_of"),
-            (len(j.local(q, q)), j.nv, "local"),
-            (len(j.local_rate(q, q, v)), j.nv, "local_rate"),
-            (len(j.retract(q, v)), j.nq, "retract"),
+            (len(j.velocity_from_rate(q, j.q_dot(q, v))), j.nv, "velocity_from_rate"),
+            (len(j.difference(q, q)), j.nv, "difference"),
+            (len(j.difference_rate(q, q, v)), j.nv, "difference_rate"),
+            (len(j.integrate(q, v)), j.nq, "integrate"),
             (len(j.normalize(q)), j.nq, "normalize"),
-            (len(j.principal(q)), j.nq, "principal"),
+            (len(j.canonical(q)), j.nq, "canonical"),
         ]
     for got, expected, what in found:
         if got != expected:
@@ -179,11 +179,11 @@ def _unmoved(t: Trial, what: str, directions: Iterable[Vec3], turning: bool) -> 
 
 
 def _slides(t: Trial) -> list[float]:
-    return _unmoved(t, "slides", t.type.slides(), turning=False)
+    return _unmoved(t, "commuting_translations", t.type.commuting_translations(), turning=False)
 
 
 def _turns(t: Trial) -> list[float]:
-    return _unmoved(t, "turns", t.type.turns(), turning=True)
+    return _unmoved(t, "commuting_rotations", t.type.commuting_rotations(), turning=True)
 
 
 def _felt(t: Trial) -> list[float]:
@@ -191,7 +191,7 @@ def _felt(t: Trial) -> list[float]:
     rng, errors = np.random.default_rng(9), []
     for _ in range(2):
         inertia = random_inertia(rng)
-        unfelt = inertia - t.type.felt(inertia)
+        unfelt = inertia - t.type.reduced_inertia(inertia)
         for q, _ in t.states():
             errors += [off((unfelt @ column).elements(), [0.0] * 6) for column in t.type.S(q).columns]
             errors.append(off(_numbers(t.type.X(q) @ unfelt), _numbers(unfelt)))
@@ -224,9 +224,9 @@ def _reversed(t: Trial) -> list[float]:
 
 def _manifold(joint: JointType, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
     """One list of what a joint's numbers mean: the same for the joint the other way round."""
-    there, rate = joint.retract(q, v), joint.q_dot(q, v)
+    there, rate = joint.integrate(q, v), joint.q_dot(q, v)
     near = [x * (1.0 + 1e-4) for x in q]
-    maps = [*there, *rate, *joint.v_of(q, rate), *joint.local(q, there), *joint.normalize(q)]
+    maps = [*there, *rate, *joint.velocity_from_rate(q, rate), *joint.difference(q, there), *joint.normalize(q)]
     return [*maps, joint.distance(near), joint.regularity(q)]
 
 
@@ -244,17 +244,17 @@ def _everything(joint: JointType, q: Sequence[Any], v: Sequence[Any]) -> list[An
         *joint.acceleration(q, v, v).elements(),
         *joint.torque(q, wrench),
         *flat(joint.constraint_wrench_subspace(q)),
-        *joint.v_of_twist(q, joint.X(q) @ joint.twist(q, v)),
+        *joint.velocity_from_twist(q, joint.X(q) @ joint.twist(q, v)),
         *(_back(joint, joint.X(q)) if reaches(joint) else ()),
         *_manifold(joint, q, v),
-        *joint.local_rate(joint.zero(), q, v),
-        *joint.v_of_adjoint(q, v),
-        *joint.principal(q),
+        *joint.difference_rate(joint.zero(), q, v),
+        *joint.velocity_from_rate_adjoint(q, v),
+        *joint.canonical(q),
     ]
 
 
 def _back(joint: JointType, X: Pose) -> list[Any]:
-    return [*joint.X(joint.q_of(X)).elements(), *joint.gap(X).elements()]
+    return [*joint.X(joint.configuration_from_pose(X)).elements(), *joint.pose_residual(X).elements()]
 
 
 def _batches(t: Trial) -> list[float]:
@@ -346,9 +346,9 @@ STATEMENTS = (
     ),
     Line("has_fixed_subspaces", "whether S is the same everywhere", 0.0, _fixed_subspace),
     Line("regularity", "0 where motions or rates depend on each other, and only there", 0.0, _regularity),
-    Line("slides", "T⁻¹ X T = X for translations T along these unit vectors", TOLERANCE, _slides),
-    Line("turns", "T⁻¹ X T = X for rotations T about these unit vectors", TOLERANCE, _turns),
-    Line("felt", "the rest δ has δ S = 0 and X δ = δ", TOLERANCE, _felt),
+    Line("commuting_translations", "T⁻¹ X T = X for translations T along these unit vectors", TOLERANCE, _slides),
+    Line("commuting_rotations", "T⁻¹ X T = X for rotations T about these unit vectors", TOLERANCE, _turns),
+    Line("reduced_inertia", "the rest δ has δ S = 0 and X δ = δ", TOLERANCE, _felt),
     Line("reversed", "X⁻¹, −X S, −X bias, and the same numbers; twice, it is the joint", TOLERANCE, _reversed),
 )
 

@@ -100,7 +100,7 @@ def _torque(t: Trial) -> list[float]:
 
 
 def _rates(t: Trial) -> list[float]:
-    return [off(t.type.v_of(q, t.type.q_dot(q, v)), v) for q, v in t.states()]
+    return [off(t.type.velocity_from_rate(q, t.type.q_dot(q, v)), v) for q, v in t.states()]
 
 
 def _rate_of_step(t: Trial) -> list[float]:
@@ -115,7 +115,7 @@ def _adjoint(t: Trial) -> list[float]:
     errors = []
     for q, v in t.states():
         f_v = np.random.default_rng(3).normal(size=t.type.nv).tolist()
-        f_q, rate = t.type.v_of_adjoint(q, f_v), t.type.q_dot(q, v)
+        f_q, rate = t.type.velocity_from_rate_adjoint(q, f_v), t.type.q_dot(q, v)
         power = sum(x * y for x, y in zip(f_v, v, strict=True))
         errors.append(off([sum(x * y for x, y in zip(f_q, rate, strict=True))], [power]))
     return errors
@@ -125,8 +125,8 @@ def _steps(t: Trial) -> list[float]:
     errors = []
     for q, v in t.states():
         phi = [0.3 * x for x in v]
-        errors.append(off(t.type.local(q, moved(t.type, q, phi)), phi))
-        errors.append(off(t.type.local(q, q), [0.0] * t.type.nv))
+        errors.append(off(t.type.difference(q, moved(t.type, q, phi)), phi))
+        errors.append(off(t.type.difference(q, q), [0.0] * t.type.nv))
     return errors
 
 
@@ -136,14 +136,14 @@ def _local_rate(t: Trial) -> list[float]:
         if t.type.nv == 0:
             return []
         moving = seeded(q, t.type.q_dot(q, v))
-        rate = [parts(x, moving[0].level)[1] for x in t.type.local(q0, moving)]
-        errors.append(off(t.type.local_rate(q0, q, v), rate))
+        rate = [parts(x, moving[0].level)[1] for x in t.type.difference(q0, moving)]
+        errors.append(off(t.type.difference_rate(q0, q, v), rate))
     return errors
 
 
 def _principal(t: Trial) -> list[float]:
     X = t.type.X
-    return [off(X(t.type.principal(q)).elements(), X(q).elements()) for q, _ in t.states()]
+    return [off(X(t.type.canonical(q)).elements(), X(q).elements()) for q, _ in t.states()]
 
 
 def _twists(t: Trial) -> list[float]:
@@ -159,10 +159,12 @@ def _jacobians(t: Trial) -> list[float]:
     errors = []
     for q, v in t.states():
         rate = [float(x) for x in t.type.q_dot(q, v)]
-        for rows, x, image in ((t.type.q_dot_jacobian(q), v, rate), (t.type.v_of_jacobian(q), rate, v)):
+        for rows, x, image in ((t.type.q_dot_jacobian(q), v, rate), (t.type.velocity_from_rate_jacobian(q), rate, v)):
             errors.append(off([sum(a * b for a, b in zip(row, x, strict=True)) for row in rows], image))
         f_v = np.random.default_rng(3).normal(size=t.type.nv).tolist()
-        errors.append(off(t.type.v_of_adjoint(q, f_v), JointType.v_of_adjoint(t.type, q, f_v)))
+        errors.append(
+            off(t.type.velocity_from_rate_adjoint(q, f_v), JointType.velocity_from_rate_adjoint(t.type, q, f_v))
+        )
     return errors
 
 
@@ -244,40 +246,46 @@ MOTION = (
     Line("twist, acceleration", "S v, and S a + Ṡ v", TOLERANCE, _twists, ("twist", "acceleration")),
     Line("constraint_wrench_subspace", "Tᵀ S = 0, and its 6 − nv columns are independent", TOLERANCE, _wrenches),
     Line("torque", "τ · v = F · S v: power is the same", TOLERANCE, _torque),
-    Line("v_of", "v_of(q_dot(v)) = v", TOLERANCE, _rates),
+    Line("velocity_from_rate", "velocity_from_rate(q_dot(v)) = v", TOLERANCE, _rates),
     Line("q_dot", "q̇ is the rate of retract(q, v t) at t = 0", DIFFERENCES, _rate_of_step),
-    Line("v_of_adjoint", "⟨f_q, q̇⟩ = ⟨f_v, v⟩", TOLERANCE, _adjoint),
+    Line("velocity_from_rate_adjoint", "⟨f_q, q̇⟩ = ⟨f_v, v⟩", TOLERANCE, _adjoint),
     Line(
         "jacobians",
-        "the matrices of q_dot and v_of, and Jᵀ f_v",
+        "the matrices of q_dot and velocity_from_rate, and Jᵀ f_v",
         TOLERANCE,
         _jacobians,
-        ("q_dot_jacobian", "v_of_jacobian", "v_of_adjoint"),
+        ("q_dot_jacobian", "velocity_from_rate_jacobian", "velocity_from_rate_adjoint"),
     ),
     Line(
         "retract, local",
         "local(q, retract(q, φ)) = φ, and local(q, q) = 0",
         TOLERANCE,
         _steps,
-        ("retract", "local"),
+        ("integrate", "difference"),
     ),
-    Line("local_rate", "φ̇ is the derivative of local along q_dot", TOLERANCE, _local_rate),
+    Line("difference_rate", "φ̇ is the derivative of local along q_dot", TOLERANCE, _local_rate),
     Line("normalize", "leaves a configuration of the joint as it is, and leads to one", TOLERANCE, _normal),
     Line("distance", "0 on the manifold; near it, about how far normalize(q) is from q", TOLERANCE, _distance),
     Line("unit_length", "the squares of these numbers add up to 1", TOLERANCE, _unit_length),
     Line("checked", "takes configurations as they are, and nothing else", TOLERANCE, _checked),
-    Line("principal", "keeps the transform", TOLERANCE, _principal),
+    Line("canonical", "keeps the transform", TOLERANCE, _principal),
     Line("random", "has the shape asked for, is within the bounds and on the manifold", TOLERANCE, _random),
 )
 
 
 def reaches(joint: JointType) -> bool:
     """Whether a type says itself what is nearest to a pose; the contract's search takes its time."""
-    return not (type(joint).q_of is JointType.q_of and type(joint).gap is JointType.gap)
+    return not (
+        type(joint).configuration_from_pose is JointType.configuration_from_pose
+        and type(joint).pose_residual is JointType.pose_residual
+    )
 
 
 def _configuration(t: Trial) -> list[float]:
-    return [off(t.type.X(t.type.q_of(X)).elements(), X.elements()) for X in (t.type.X(q) for q, _ in t.states())]
+    return [
+        off(t.type.X(t.type.configuration_from_pose(X)).elements(), X.elements())
+        for X in (t.type.X(q) for q, _ in t.states())
+    ]
 
 
 def _velocity(t: Trial) -> list[float]:
@@ -285,9 +293,9 @@ def _velocity(t: Trial) -> list[float]:
     rng, errors = np.random.default_rng(13), []
     for q, v in t.states():
         S = t.type.S(q)
-        errors.append(off(t.type.v_of_twist(q, S @ v), v))
+        errors.append(off(t.type.velocity_from_twist(q, S @ v), v))
         V = Motion.of(rng.normal(size=6).tolist())
-        left = S @ t.type.v_of_twist(q, V) - V
+        left = S @ t.type.velocity_from_twist(q, V) - V
         along = [sum(a * b for a, b in zip(C.elements(), left.elements(), strict=True)) for C in S.columns]
         errors.append(off(along, [0.0] * t.type.nv))
     return errors
@@ -300,16 +308,16 @@ def _gap(t: Trial) -> list[float]:
     rng, errors, states = np.random.default_rng(14), [], t.states()
     for q, _ in states:
         X, V = t.type.X(q), Motion.of(rng.normal(size=6).tolist())
-        wrenches = t.type.constraint_wrench_subspace(t.type.q_of(X))
+        wrenches = t.type.constraint_wrench_subspace(t.type.configuration_from_pose(X))
         moving, level = _moving(X, V)
-        gap = t.type.gap(moving)
+        gap = t.type.pose_residual(moving)
         found = [parts(gap.dot(F), level) for F in wrenches]
         errors.append(off([x for x, _ in found], [0.0] * len(found)))
         errors.append(off([rate for _, rate in found], [V.dot(F) for F in wrenches]))
     for k, (q, _) in enumerate(states[:3]):
         axis = Vec3.of([float(i == k) for i in range(3)])
         X = t.type.X(q) @ Pose(Rotation.about(axis, math.pi), Vec3.zero())
-        q, gap = t.type.q_of(X), t.type.gap(X)
+        q, gap = t.type.configuration_from_pose(X), t.type.pose_residual(X)
         missed = off(t.type.X(q).elements(), X.elements())
         told = max((abs(float(gap.dot(F))) for F in t.type.constraint_wrench_subspace(q)), default=0.0)
         if missed > 1e-6 and told < 1e-3 * missed:
@@ -329,7 +337,14 @@ def _moving(X: Pose, V: Motion) -> tuple[Pose, int]:
 
 
 REACHED = (
-    Line("q_of", "X(q_of(X(q))) = X(q)", TOLERANCE, _configuration),
-    Line("v_of_twist", "v_of_twist(q, S v) = v, and what is left of any twist is across S", TOLERANCE, _velocity),
-    Line("gap", "the twist to a pose, as wrenches T feel it; zero at the joint's poses alone", TOLERANCE, _gap),
+    Line("configuration_from_pose", "X(configuration_from_pose(X(q))) = X(q)", TOLERANCE, _configuration),
+    Line(
+        "velocity_from_twist",
+        "velocity_from_twist(q, S v) = v, and what is left of any twist is across S",
+        TOLERANCE,
+        _velocity,
+    ),
+    Line(
+        "pose_residual", "the twist to a pose, as wrenches T feel it; zero at the joint's poses alone", TOLERANCE, _gap
+    ),
 )

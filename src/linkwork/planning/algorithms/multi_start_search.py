@@ -34,8 +34,8 @@ class SearchWanted(NamedTuple):
     ``roots`` (n, nq + 2): starts and goals, which tree each begins, and how long the shortest straight way of it is;
     there are ``begun`` of them.  ``worth`` is by how much the best path is longer than a way to a goal that is searched
     for.  Configurations are looked at ``spacing`` apart while trees grow, ``fine`` in paths.  Of ``searches`` each that
-    is bounded has so many ``rounds``, all together ``at_most`` of them.  ``shift`` (2,) is that of places of shortcuts,
-    of which there are so many ``trials``, and ``hope`` is as `cut_short` has it.
+    is bounded has so many ``rounds``, all together ``max_iterations`` of them.  ``shift`` (2,) is that of places of
+    shortcuts, of which there are so many ``trials``, and ``hope`` is as `cut_short` has it.
     """
 
     roots: Any
@@ -45,7 +45,7 @@ class SearchWanted(NamedTuple):
     fine: Any
     searches: Any
     rounds: Any
-    at_most: Any
+    max_iterations: Any
     shift: Scalars
     trials: Any
     hope: Any
@@ -96,7 +96,7 @@ def searched(
     wanted: SearchWanted,
     growing: Any,
     *,
-    at_most: int,
+    max_iterations: int,
 ) -> PathsSearched:
     """The shortest of the paths that are found, none of whose edges was seen to touch anything.
 
@@ -108,7 +108,7 @@ def searched(
     def running(at: tuple[PathsSearched, Any, Any, Any]) -> Any:
         now = at[0]
         worth = lt(sampling.pairs[0][-2] * wanted.worth, now.best.length)
-        going_on = and_(lt(now.done, wanted.searches), lt(now.rounds, wanted.at_most))
+        going_on = and_(lt(now.done, wanted.searches), lt(now.rounds, wanted.max_iterations))
         return and_(and_(going_on, worth), lt(now.full, 0.5))
 
     def onward(at: tuple[PathsSearched, Any, Any, Any]) -> tuple[PathsSearched, Any, Any, Any]:
@@ -116,11 +116,11 @@ def searched(
         bounded = lt(now.best.length, _NONE)
         fresh = lt(now.growing, 0.5)
         begun = _begun(now.trees, wanted, now.best.length, fresh)
-        left = where(fresh, where(bounded, wanted.rounds, wanted.at_most), left)
+        left = where(fresh, where(bounded, wanted.rounds, wanted.max_iterations), left)
         drawn = sampling._replace(many=_worth(sampling.pairs, wanted.worth, now.best.length), first=now.number)
         drawn = drawn._replace(best=now.best.length)
-        rounds = fmin(left, wanted.at_most - now.rounds)
-        found = grown(ways, touches, begun, drawn, wanted.spacing, rounds, at_most=at_most)
+        rounds = fmin(left, wanted.max_iterations - now.rounds)
+        found = grown(ways, touches, begun, drawn, wanted.spacing, rounds, max_iterations=max_iterations)
         met = lt(-0.5, found.met[1])
         way = _way(ways, touches, found.trees, found.met, path, after, wanted.fine)
         blocked = lt(0.5, way.blocked)
@@ -140,7 +140,7 @@ def searched(
             wanted.fine,
             trials,
             hope,
-            at_most=at_most,
+            max_iterations=max_iterations,
         )
         better = and_(fine, lt(short.length, now.best.length))
         left = left - found.rounds
@@ -159,13 +159,17 @@ def searched(
         return following, left, short.nodes, short.links
 
     start = PathsSearched(begin, trees, sampling.first, 0.0, 0.0, 0.0, growing, 0.0)
-    last: PathsSearched = while_loop(running, onward, (start, wanted.at_most, path, after), at_most=at_most).state[0]
+    last: PathsSearched = while_loop(
+        running, onward, (start, wanted.max_iterations, path, after), max_iterations=max_iterations
+    ).state[0]
     return last
 
 
 def _worth(pairs: Any, worth: Any, best: Any) -> Any:
     """How many of the pairs, the shortest first, are shorter than the best path."""
-    found = while_loop(lambda k: lt(take(pairs, k)[-2] * worth, best), lambda k: k + 1.0, 0.0, at_most=len(pairs))
+    found = while_loop(
+        lambda k: lt(take(pairs, k)[-2] * worth, best), lambda k: k + 1.0, 0.0, max_iterations=len(pairs)
+    )
     return found.state
 
 
@@ -182,7 +186,9 @@ def _straight(
         seen = looked_along(touches, row[:n], row[n : 2 * n], row[2 * n], wanted.fine, True)
         return k + 1.0, where(lt(seen.hit, 0.5), k, -1.0)
 
-    run = while_loop(lambda s: and_(lt(s[0], many), lt(s[1], 0.0)), look, (0.0, -1.0), at_most=len(sampling.pairs))
+    run = while_loop(
+        lambda s: and_(lt(s[0], many), lt(s[1], 0.0)), look, (0.0, -1.0), max_iterations=len(sampling.pairs)
+    )
     which = run.state[1]
     row = [*take(sampling.pairs, which)]
     found = lt(-0.5, which)
@@ -213,7 +219,7 @@ def _begun(trees: Trees, wanted: SearchWanted, best: Any, fresh: Any) -> Trees:
         (where(fresh, 0.0, trees.counts[0]), where(fresh, 0.0, trees.counts[1])),
     )
     many = where(fresh, wanted.begun, 0.0)
-    found: Trees = while_loop(lambda s: lt(s[0], many), one, (0.0, kept), at_most=len(wanted.roots)).state[1]
+    found: Trees = while_loop(lambda s: lt(s[0], many), one, (0.0, kept), max_iterations=len(wanted.roots)).state[1]
     return found
 
 
@@ -225,7 +231,7 @@ def _way(ways: Ways, touches: Touches, trees: Trees, met: tuple[Any, Any], path:
         lambda s: lt(-0.5, s[0]),
         lambda s: (take(trees.links, s[0])[1], s[1] + 1.0),
         (here, -1.0),
-        at_most=len(trees.nodes),
+        max_iterations=len(trees.nodes),
     ).state[1]
 
     def up(state: tuple[_Way, Any, Any, Any]) -> tuple[_Way, Any, Any, Any]:
@@ -251,7 +257,7 @@ def _way(ways: Ways, touches: Touches, trees: Trees, met: tuple[Any, Any], path:
         return following, k, place, where(rooted, 1.0, second)
 
     start = _Way(path, after, 0.0, 0.0, trees.links, 0.0), here, depth, 0.0
-    found: _Way = while_loop(lambda s: lt(-0.5, s[1]), up, start, at_most=2 * len(trees.nodes)).state[0]
+    found: _Way = while_loop(lambda s: lt(-0.5, s[1]), up, start, max_iterations=2 * len(trees.nodes)).state[0]
     return found
 
 
@@ -268,7 +274,7 @@ def _without_dead(trees: Trees, asked: Any) -> Trees:
 
     many = where(asked, trees.total, 0.0)
     begun = where(asked, 0.0, trees.counts[0]), where(asked, 0.0, trees.counts[1])
-    run = while_loop(lambda s: lt(s[0], many), one, (0.0, trees.links, begun), at_most=len(trees.nodes))
+    run = while_loop(lambda s: lt(s[0], many), one, (0.0, trees.links, begun), max_iterations=len(trees.nodes))
     _, links, counts = run.state
     return trees._replace(links=links, counts=counts)
 
@@ -281,6 +287,6 @@ def _taken(best: BestPath, nodes: Any, links: Any, length: Any, better: Any) -> 
         return take(links, k)[0], place + 1.0, put(table, place, take(nodes, k))
 
     start = where(better, 0.0, -1.0), 0.0, best.path
-    run = while_loop(lambda s: lt(-0.5, s[0]), one, start, at_most=len(nodes))
+    run = while_loop(lambda s: lt(-0.5, s[0]), one, start, max_iterations=len(nodes))
     _, count, table = run.state
     return BestPath(table, where(better, count, best.count), where(better, length, best.length))

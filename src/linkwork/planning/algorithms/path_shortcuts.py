@@ -68,7 +68,7 @@ def cut_short(
     trials: Any,
     hope: tuple[Any, Any],
     *,
-    at_most: int,
+    max_iterations: int,
 ) -> CutPath:
     """A path from row 0 on, of which ``count`` rows of the table are, after so many ``trials``.
 
@@ -116,7 +116,7 @@ def cut_short(
         hoped = hope[0] * (1.0 + hope[1] * (1.0 - at.tried / fmax(trials, 1.0)))
         return and_(and_(lt(at.tried, trials), le(at.count, float(room - 2))), le(at.length, hoped))
 
-    run = while_loop(running, onward, _At(nodes, links, count, length, 0.0, 0.0), at_most=at_most)
+    run = while_loop(running, onward, _At(nodes, links, count, length, 0.0, 0.0), max_iterations=max_iterations)
     at = run.state
     return CutPath(at.nodes, at.links, at.length, at.tried, at.looks)
 
@@ -141,7 +141,7 @@ def _places(links: Any, low: Any, high: Any, room: int) -> tuple[_Place, _Place]
 
     start = (0.0,) * 6
     # the last node's next is −1
-    run = while_loop(lambda s: and_(lt(s[1], high), lt(-0.5, s[0])), walk, start, at_most=room)
+    run = while_loop(lambda s: and_(lt(s[1], high), lt(-0.5, s[0])), walk, start, max_iterations=room)
     _, _, b, late, a, part = run.state
     return _Place(a, part), _Place(b, late)
 
@@ -226,7 +226,7 @@ def looked_along(touches: Touches, q: Scalars, phi: Scalars, length: Any, spacin
             worst = fmax(worst, hit)
         return k + 1.0, worst
 
-    run = while_loop(lambda s: and_(lt(s[0], blocks), lt(s[1], 0.5)), look, (0.0, 0.0), at_most=_BLOCKS)
+    run = while_loop(lambda s: and_(lt(s[0], blocks), lt(s[1], 0.5)), look, (0.0, 0.0), max_iterations=_BLOCKS)
     looks, hit = run.state
     return Looked(hit, looks)
 

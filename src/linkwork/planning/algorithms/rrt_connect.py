@@ -81,7 +81,7 @@ class _At(NamedTuple):
 
 
 def grown(
-    ways: Ways, touches: Touches, trees: Trees, sampling: Sampling, spacing: Any, rounds: Any, *, at_most: int
+    ways: Ways, touches: Touches, trees: Trees, sampling: Sampling, spacing: Any, rounds: Any, *, max_iterations: int
 ) -> TreesMet:
     """Trees grow until they meet, or for so many ``rounds``, or until the table is full."""
     room = len(trees.nodes)
@@ -137,7 +137,9 @@ def grown(
         return following, done + 1.0
 
     begin = _At(trees, 0.0, -1.0, -1.0, sampling.first)
-    run = while_loop(lambda s: and_(running(s[0]), lt(s[1], rounds)), onward, (begin, 0.0), at_most=at_most)
+    run = while_loop(
+        lambda s: and_(running(s[0]), lt(s[1], rounds)), onward, (begin, 0.0), max_iterations=max_iterations
+    )
     at, done = run.state
     found = lt(-0.5, at.last)
     met = (where(found, at.fresh, -1.0), at.last)
@@ -154,7 +156,7 @@ def _sample(ways: Ways, given: Sampling, number: Any) -> list[Any]:
         lambda k: and_(lt(take(given.pairs, k)[-1], share), lt(k, given.many - 1.0)),
         lambda k: k + 1.0,
         0.0,
-        at_most=len(given.pairs),
+        max_iterations=len(given.pairs),
     )
     row = [*take(given.pairs, found.state)]
     begin, along, length = row[:n], row[n : 2 * n], row[2 * n]
@@ -180,6 +182,6 @@ def _nearest(ways: Ways, nodes: Any, links: Any, total: Any, side: Any, target: 
         nearer = lt(square, least)
         return k + 1.0, where(nearer, k, best), where(nearer, square, least)
 
-    run = while_loop(lambda s: lt(s[0], total), look, (0.0, 0.0, _FAR), at_most=room)
+    run = while_loop(lambda s: lt(s[0], total), look, (0.0, 0.0, _FAR), max_iterations=room)
     _, best, least = run.state
     return best, least

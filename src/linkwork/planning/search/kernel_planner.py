@@ -135,7 +135,7 @@ class QuickSearch:
                 "fine": how.fine * space.unit * spacing / how.spacing,
                 "searches": self.searches,
                 "rounds": how.rounds,
-                "at_most": how.piece,
+                "max_iterations": how.piece,
                 "trials": how.trials if self.simplify else 0,
                 "hope": how.hope,
                 "margin": self.margin,
@@ -229,7 +229,7 @@ NUMBERS = (
     "fine",
     "searches",
     "rounds",
-    "at_most",
+    "max_iterations",
     "trials",
     "hope",
     "margin",
@@ -292,7 +292,7 @@ def searching_kernel(
             at["fine"],
             at["searches"],
             at["rounds"],
-            at["at_most"],
+            at["max_iterations"],
             [*places],
             at["trials"],
             at["hope"],
@@ -322,7 +322,7 @@ def searching_kernel(
             sampling,
             wanted,
             at["growing"],
-            at_most=_ROUNDS,
+            max_iterations=_ROUNDS,
         )
         grown = found.trees
         told = [found.best.count, found.best.length, grown.total, *grown.counts, *found[2:]]

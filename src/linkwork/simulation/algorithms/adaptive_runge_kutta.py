@@ -77,7 +77,7 @@ def adaptive(
             gap = _TIMES * (1.0 + fabs(time))
             return and_(lt(state.time, time - gap), lt(state.steps, float(most)))
 
-        reached = while_loop(behind, lambda s: tried(system, s, tolerance, absolute), state, at_most=most).state
+        reached = while_loop(behind, lambda s: tried(system, s, tolerance, absolute), state, max_iterations=most).state
         q, v = state_at(system, reached, time)
         return reached, (array(q), array(v))
 

@@ -101,7 +101,7 @@ class DiscreteMechanics:
         if space.is_plain:
             bent = [0.5 * h * x for x in by_q]
             return [m - b for m, b in zip(by_v, bent, strict=True)], [m + b for m, b in zip(by_v, bent, strict=True)]
-        end, masses = space.retract(q, phi), _carried_masses(self.tree)
+        end, masses = space.integrate(q, phi), _carried_masses(self.tree)
         leaving: list[Any] = []
         arriving: list[Any] = []
         for place in space.joints:
@@ -178,7 +178,7 @@ def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars,
     begin, last = (moving, end) if first else (q, moving)
     there, moved = halved(place, begin, displacement(place, begin, last))
     ways, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, there))
-    return ways, [list(asked(place.name, joint, "v_of", middle, rate)) for rate in rates]
+    return ways, [list(asked(place.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
 
 
 def _columns(tangents: Scalars, n: int) -> Matrix:
@@ -201,13 +201,13 @@ class StepSpace:
         """True where q adds up and v is its rate."""
         return not self.joints
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         """q ⊕ φ (nq)."""
         if self.is_plain:
             return [a + b for a, b in zip(q, phi, strict=True)]
         return [x for place in self.joints for x in retracted(place, q[place.in_q], phi[place.in_v])]
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         """other ⊖ q (nv)."""
         if self.is_plain:
             return [b - a for a, b in zip(q, other, strict=True)]
@@ -234,7 +234,7 @@ def retracted(place: JointPlace, q: Scalars, phi: Scalars) -> list[Any]:
     if isinstance(joint, Planar):
         dx, dy, _ = joint.q_dot(q, phi)
         return [q[0] + dx, q[1] + dy, q[2] + phi[2]]
-    return place.retract(q, phi, True)
+    return place.integrate(q, phi, True)
 
 
 def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
@@ -246,8 +246,8 @@ def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
             found += displacement(part, q[in_q], other[in_q])
         return found
     if isinstance(joint, Planar):
-        return joint.v_of(q, [b - a for a, b in zip(q, other, strict=True)])
-    return place.local(q, other, True)
+        return joint.velocity_from_rate(q, [b - a for a, b in zip(q, other, strict=True)])
+    return place.difference(q, other, True)
 
 
 def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
@@ -263,7 +263,7 @@ def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list
         return middle, moved
     at = retracted(place, q, [0.5 * x for x in phi])
     if isinstance(joint, Planar):
-        return at, joint.v_of(at, joint.q_dot(q, phi))
+        return at, joint.velocity_from_rate(at, joint.q_dot(q, phi))
     if place.has_twist:
         along = joint.X(q).rotation @ Vec3.of(phi[3:6])
         return at, [*phi[:3], *joint.X(at).rotation.inv_act(along)]

@@ -119,7 +119,7 @@ def located_step(
 
         between = _Between(s.seen, piece.end, s.q, s.v, piece.q, piece.v, after)
         apart = _NEAR * (t + h)
-        x = while_loop(lambda x: lt(apart, x.high - x.low), halved, between, at_most=_HALVINGS).state
+        x = while_loop(lambda x: lt(apart, x.high - x.low), halved, between, max_iterations=_HALVINGS).state
         which = passed(s.guards, x.guards)
         state = (x.q, x.v)
         for w, here in zip(watched, which, strict=True):
@@ -138,7 +138,7 @@ def located_step(
 
     first = guards(0.0, q, v)
     start = LocatedStep(pieces.begun(0.0, q, v), 0.0, q, v, first, 0.0, table, count, _lost(first))
-    return while_loop(going, further, start, at_most=_MOST).state  # type: ignore[no-any-return]
+    return while_loop(going, further, start, max_iterations=_MOST).state  # type: ignore[no-any-return]
 
 
 _MOST = 2000  # pieces and events
@@ -249,7 +249,7 @@ def adaptive_pieces(system: MotionSystem, t: Any, h: Any, together: Callable[[Sc
         def behind(state: Any) -> Any:
             return and_(le(state.time, before.time), lt(state.steps, float(PARTS)))
 
-        state = while_loop(behind, lambda s: tried(system, s, TOLERANCE, TOLERANCE), before, at_most=PARTS).state
+        state = while_loop(behind, lambda s: tried(system, s, TOLERANCE, TOLERANCE), before, max_iterations=PARTS).state
         end = fmin(state.time - t, h)
         q, v = state_at(system, state, t + end)
         v = [where(lt(state.steps, float(PARTS)), x, math.inf) for x in v]  # so that it is noticed

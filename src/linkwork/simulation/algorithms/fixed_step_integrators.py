@@ -170,7 +170,7 @@ def _solved(residual: Any, start: Scalars) -> list[Any]:
 
     Masses, dampers and dry friction resist more the faster they move, so the residual grows with w.
     """
-    found = monotone_root(residual, array(list(start)), at_most=_STEPS, tolerance=1e-12)
+    found = monotone_root(residual, array(list(start)), max_iterations=_STEPS, tolerance=1e-12)
     return [where(lt(found.status, 0.5), x, math.inf) for x in found.value]
 
 
@@ -209,7 +209,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     else:
         w, status = monotone(left, like, v)
         w = [where(lt(status, 0.5), x, math.inf) for x in w]  # what was not found is noticed
-        found = FoundStep(w, mechanics.space.retract(q, [h * x for x in w]), None)
+        found = FoundStep(w, mechanics.space.integrate(q, [h * x for x in w]), None)
     w, end, _ = found
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)

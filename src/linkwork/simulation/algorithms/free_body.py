@@ -49,13 +49,13 @@ class FreeBody:
         spin, way = Vec3.of(u[:3]), Vec3.of(u[3:6])
         if self.inertia is None:
             turned = Quaternion.exp(spin * h).rotation().inv_act(way)
-            return self.place.retract(q, [h * x for x in u], True), [*spin, *turned]
+            return self.place.integrate(q, [h * x for x in u], True), [*spin, *turned]
         c = self.inertia.moment * (1.0 / self.inertia.mass)
         Omega, after = self._turning(self.inertia.shifted(-c).about, spin, h)
         R = Quaternion.exp(Omega * h).rotation()
         along = way + spin.cross(c)  # of the centre of mass
         moved = along * h + c - R @ c
-        return self.place.retract(q, [*(Omega * h), *moved], True), [*after, *(R.inv_act(along) - after.cross(c))]
+        return self.place.integrate(q, [*(Omega * h), *moved], True), [*after, *(R.inv_act(along) - after.cross(c))]
 
     @staticmethod
     def _turning(about: Any, spin: Vec3, h: Any) -> tuple[Vec3, Vec3]:
@@ -100,7 +100,7 @@ def pushed_rates(tree: Tree, v: Scalars) -> list[Any]:
 def flown(tree: Tree, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
     """q and v after a step of h [s] with u, of free bodies in the axes of its start."""
     space, v = CurveSpace.of(tree), list(u)
-    end = space.retract(q, [h * x for x in u])
+    end = space.integrate(q, [h * x for x in u])
     for body in free_bodies(tree):
         place = body.place
         end[place.in_q], v[place.in_v] = body.flown(q[place.in_q], u[place.in_v], h)

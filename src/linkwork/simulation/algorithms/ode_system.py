@@ -99,9 +99,9 @@ class MotionSystem:
 
     def moved(self, q: Scalars, phi: Scalars) -> list[Any]:
         """q ⊕ φ."""
-        return self.space.retract(q, phi)
+        return self.space.integrate(q, phi)
 
-    def local_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
+    def difference_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
         """φ̇ of φ = other ⊖ q, while the other moves at v."""
         space = self.space
         if space.is_plain:
@@ -110,7 +110,7 @@ class MotionSystem:
         for place in space.joints:
             own = v[place.in_v]
             parts = q[place.in_q], other[place.in_q], own
-            found += own if place.is_plain else asked(place.name, place.joint, "local_rate", *parts)
+            found += own if place.is_plain else asked(place.name, place.joint, "difference_rate", *parts)
         return found
 
     def rates(self, t: Any, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
@@ -118,4 +118,4 @@ class MotionSystem:
         if all(map(is_zero, phi)):
             return list(v), list(self.acceleration(t, q, v))
         there = self.moved(q, phi)
-        return self.local_rate(q, there, v), list(self.acceleration(t, there, v))
+        return self.difference_rate(q, there, v), list(self.acceleration(t, there, v))

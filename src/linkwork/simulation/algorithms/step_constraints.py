@@ -89,7 +89,7 @@ class StepConstraints:
         found: list[Any] = []
         for constraint in tree.constraints:
             if constraint.holonomic:
-                found += [next(errors) / h for _ in constraint.row_names]
+                found += [next(errors) / h for _ in constraint.component_names]
             else:
                 middle, u = self.mechanics.halfway(self.q, w, h)
                 rates = rates_of_some(tree, [constraint], middle, [0.0] * tree.nv, self.t + 0.5 * h)
@@ -118,7 +118,7 @@ class StepConstraints:
         def closer(w: Any) -> Any:
             return array([a - b for a, b in zip(w, self.correction(left, list(w)), strict=True)])
 
-        found = fixed_point(closer, array(list(v)), at_most=_STEPS, tolerance=_TOLERANCE)
+        found = fixed_point(closer, array(list(v)), max_iterations=_STEPS, tolerance=_TOLERANCE)
         return self.ended(left, v, list(found.value), found.status)
 
     def bent(self, left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars) -> FoundStep:
@@ -148,7 +148,7 @@ class StepConstraints:
 
     def _led(self, w: Scalars) -> list[Any]:
         """q ⊕ h w."""
-        return self.mechanics.space.retract(self.q, [self.h * x for x in w])
+        return self.mechanics.space.integrate(self.q, [self.h * x for x in w])
 
     def _is_near(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars) -> Any:
         """True where w is not much faster, by kinetic energy, than v and the forces of the step together make it.
@@ -174,7 +174,7 @@ class StepConstraints:
         there = self._led(w)
         now, length = [self.t + self.h], characteristic_length(tree)
         nearest = project_configuration(tree, there, now)[0]
-        far, way = largest(self.mechanics.space.local(there, nearest)), largest(w)
+        far, way = largest(self.mechanics.space.difference(there, nearest)), largest(w)
         left_open = largest(constraint_error(tree, nearest, now))
         closed = and_(lt(left_open, _CLOSED * length), lt(far, _ACCEPTED + self.h * way))
         fine = or_(closed, lt(largest(constraint_error(tree, there, now)), _LEFT_OPEN * length))
@@ -190,7 +190,7 @@ def monotone(
     def of(function: Callable[[Scalars], Scalars]) -> Callable[[Any], Any]:
         return lambda w: array(list(function(list(w))))
 
-    found = monotone_root(of(left), array(list(v)), at_most=_BENT_STEPS, tolerance=1e-15, like=of(like))
+    found = monotone_root(of(left), array(list(v)), max_iterations=_BENT_STEPS, tolerance=1e-15, like=of(like))
     return list(found.value), found.status
 
 

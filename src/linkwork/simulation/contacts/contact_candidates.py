@@ -73,7 +73,7 @@ def _limb(robot: Any, q: Any, place: ContactPlace) -> Limb | None:
     if root is None or tree.bodies[at].joint_name not in floats or not tree.bodies[at].rotor.is_identity:
         return None
     base, link = frame_pose(robot, q, root), frame_pose(robot, q, place.second)
-    screws = list(scalars(robot.jacobian(q, place.second, expressed_in=root, at=root)))
+    screws = list(scalars(robot.jacobian(q, place.second, expressed_in=root, point=root)))
     r = base.rotation.inv_act(link.translation + arm - base.translation)
     axes = [[*base.rotation.inv_act(Vec3.of(axis))] for axis in place.axes]
     return Limb(place.second, screws, r, axes)

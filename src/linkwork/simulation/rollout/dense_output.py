@@ -16,7 +16,7 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.algorithms import adaptive_pieces
 from linkwork.simulation.algorithms.adaptive_runge_kutta import AdaptiveState, begun
-from linkwork.simulation.events import Occurrence
+from linkwork.simulation.events import EventRecord
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.simulation_spec import SimulationSetup
 
@@ -145,7 +145,7 @@ def trajectory_through(
     t: np.ndarray,
     q: np.ndarray,
     v: np.ndarray,
-    events: Sequence[Occurrence],
+    events: Sequence[EventRecord],
     end: float | None,
     own: DenseOutput | None,
     environment: tuple[int, ...],
@@ -166,7 +166,7 @@ def trajectory_through(
     return Trajectory(sections, robot)
 
 
-def _stretches(t: Any, q: Any, v: Any, events: Sequence[Occurrence], end: float | None) -> list[_Stretch]:
+def _stretches(t: Any, q: Any, v: Any, events: Sequence[EventRecord], end: float | None) -> list[_Stretch]:
     last = t[-1] if end is None else end
     near = _SAME * float(np.diff(t).min()) if len(t) > 1 else 0.0
     found: list[_Stretch] = []

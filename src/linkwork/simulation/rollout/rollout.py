@@ -43,7 +43,7 @@ from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
 from linkwork.simulation.reaction_records import RecordedReaction
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.sensors.sensor_readings import sensed
-from linkwork.simulation.servo_actuators import ServoForces, Servos
+from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
 from linkwork.simulation.simulation_spec import (
     OWN,
     SENSORS,
@@ -337,7 +337,7 @@ def commanded(
         z = z if setup.sensors is None else {**state.z, OWN: z}
     tau, more = split_command(setup.robot, command)
     wrenches += more
-    if isinstance(tau, Servos):
+    if isinstance(tau, ServoActuators):
         setup.bounded("a controller that gives Servos")
         servos = tau.of(setup.robot)
         return (servos.now(setup.robot, state.q, state.v) if now else servos), z, wrenches

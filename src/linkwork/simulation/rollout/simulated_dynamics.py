@@ -66,7 +66,7 @@ class SimulatedDynamics:
             more, _ = self.contacts.compliant(moving, array(list(q)), v)
             return array([a + b for a, b in zip(found, more, strict=True)])
 
-        timed = any(constraint.timed for constraint in self.robot.constraints)
+        timed = any(constraint.time_dependent for constraint in self.robot.constraints)
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
             state = array(list(q)), array(list(v)), pushed(q, v)

@@ -18,17 +18,17 @@ from linkwork.geometry.solids import SOLIDS, solid
 from linkwork.model.collision_pairs import collision_links, link_shapes
 from linkwork.shapes import HeightField, Shape
 from linkwork.simulation.contacts.contact_candidates import frame_pose
-from linkwork.simulation.sensors.sensor import SensedState, Sensor
+from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["InertialSensor", "RangeSensor", "TouchSensor"]
+__all__ = ["IMU", "RangeSensor", "TouchSensor"]
 
 _MET = (*SOLIDS, HeightField)  # shapes at which rays end
 
 
 @public_constructor
 @dataclass(frozen=True)
-class InertialSensor(Sensor):
+class IMU(Sensor):
     """An inertial unit at a frame: angular velocity (3) [rad/s] and specific force (3) [m/s²], in the frame's axes.
 
     The specific force is what its accelerometers feel: the acceleration of the frame's origin less gravity, so at rest
@@ -36,21 +36,21 @@ class InertialSensor(Sensor):
     part of the step until then; where one jumps, this has the jump's change of v too, as if it took all that time.
     Before the first step v̇ is 0, of a floating body by its own axes: one that turns at ω and moves at v feels ω × v.
 
-    >>> from linkwork.simulation import InertialSensor
-    >>> InertialSensor("base", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002).frame
+    >>> from linkwork.simulation import IMU
+    >>> IMU("base", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002).frame
     'base'
     """
 
     frame: str
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
-        _check_frame("InertialSensor", robot, self.frame)
+        _check_frame("IMU", robot, self.frame)
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
         return 6
 
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         robot, frame = seen.robot, self.frame
         turning = robot.twist(seen.q, seen.v, frame, expressed_in=frame)
         moved = robot.acceleration(seen.q, seen.v, seen.a, frame, expressed_in=frame)
@@ -88,7 +88,7 @@ class TouchSensor(Sensor):
     def size(self, robot: Any) -> int:
         return len(self.links)
 
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         found = []
         for link in self.links:
             total: Any = 0.0
@@ -103,13 +103,13 @@ class TouchSensor(Sensor):
 @dataclass(frozen=True)
 class RangeSensor(Sensor):
     """How far it is [m] from a frame's origin along each of some ``directions`` in the frame's axes, to what stands in
-    a ``scene`` or is a collision shape of one of the robot's ``links``: ``most`` where there is nothing so far, 0 from
-    inside.  Rays end at convex shapes and at height fields' triangles, not at other fields.
+    a ``scene`` or is a collision shape of one of the robot's ``links``: ``max_range`` where there is nothing so far, 0
+    from inside.  Rays end at convex shapes and at height fields' triangles, not at other fields.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import RangeSensor
     >>> scene = lw.Scene().with_half_space("floor")
-    >>> RangeSensor("hand", [(1, 0, 0), (1, 1, 0)], scene=scene, most=5.0).most
+    >>> RangeSensor("hand", [(1, 0, 0), (1, 1, 0)], scene=scene, max_range=5.0).max_range
     5.0
     """
 
@@ -117,7 +117,7 @@ class RangeSensor(Sensor):
     directions: tuple[tuple[float, float, float], ...] = ((1.0, 0.0, 0.0),)
     scene: Scene | None = None
     links: tuple[str, ...] = ()
-    most: float = 10.0
+    max_range: float = 10.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,8 +135,8 @@ class RangeSensor(Sensor):
             raise TypeError(f"RangeSensor: scene: expected a linkwork.Scene, got {self.scene!r}")
         if self.scene is None and not self.links:
             raise ValueError("RangeSensor: scene or links: expected a scene, or links that it may see")
-        if not 0.0 < self.most < math.inf:
-            raise ValueError(f"RangeSensor: most: expected a length above 0 [m], got {self.most!r}")
+        if not 0.0 < self.max_range < math.inf:
+            raise ValueError(f"RangeSensor: max_range: expected a length above 0 [m], got {self.max_range!r}")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         _check_frame("RangeSensor", robot, self.frame)
@@ -160,7 +160,7 @@ class RangeSensor(Sensor):
     def size(self, robot: Any) -> int:
         return len(self.directions)
 
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         robot, X = seen.robot, frame_pose(seen.robot, seen.q, self.frame)
         shapes: list[tuple[Shape, Pose]] = []
         for name in self.scene.names if self.scene is not None else ():
@@ -173,7 +173,7 @@ class RangeSensor(Sensor):
         return [self._length(X, Vec3(*d), shapes) for d in self.directions]
 
     def _length(self, X: Pose, way: Vec3, shapes: Sequence[tuple[Shape, Pose]]) -> Any:
-        origin, direction, length = X.translation, X.rotation @ way, self.most
+        origin, direction, length = X.translation, X.rotation @ way, self.max_range
         for shape, placed in shapes:
             if isinstance(shape, HeightField):
                 R, ground = placed.rotation, Ground(**ground_arrays(shape))

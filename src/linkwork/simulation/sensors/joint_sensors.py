@@ -9,7 +9,7 @@ from typing import Any
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import floor
 from linkwork.mechanisms.algorithms.constraint_forces import constrained_joint_wrench
-from linkwork.simulation.sensors.sensor import SensedState, Sensor
+from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 
 __all__ = ["Encoder", "ForceTorqueSensor"]
 
@@ -62,7 +62,7 @@ class Encoder(Sensor):
     def size(self, robot: Any) -> int:
         return len(self.places(robot))
 
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         numbers = {"position": seen.q, "velocity": seen.v, "force": seen.tau}[self.of]
         found = [numbers[k] for k in self.places(seen.robot)]
         r = self.resolution
@@ -74,7 +74,7 @@ class Encoder(Sensor):
 class ForceTorqueSensor(Sensor):
     """The wrench (moment; force) [N m, N] that a joint's parent exerts on its child, at the origin and in the axes of
     the joint's moving frame, as `Robot.joint_wrenches` has it, with contacts.  It is that of the acceleration that an
-    `InertialSensor` feels, with what jumps do to it.
+    `IMU` feels, with what jumps do to it.
 
     Where joints close loops, wheels roll, or other constraints hold bodies, their forces go through the joint too: it
     is what is left of what its child and all behind it take, w = w₀ − Gᵀ λ.  Forces that rigid bodies leave open, as
@@ -97,7 +97,7 @@ class ForceTorqueSensor(Sensor):
     def size(self, robot: Any) -> int:
         return 6
 
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         robot, wrenches = seen.robot, seen.external_wrenches
         if not robot.constraints:
             acts = seen.passive and bool(robot.force_elements)

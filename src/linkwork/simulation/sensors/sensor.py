@@ -14,13 +14,13 @@ import numpy as np
 from linkwork._util.validation import floats, non_negative
 from linkwork.simulation.reaction_records import in_world_axes
 
-__all__ = ["SensedState", "Sensor"]
+__all__ = ["Sensor", "SensorInput"]
 
 Numbers = float | Sequence[float]
 
 
 @dataclass(frozen=True)
-class SensedState:
+class SensorInput:
     """What sensors are told, on symbols: the ``robot`` with its parameters, t [s], q, v, the acceleration a of the last
     step (nv), the joint forces τ (nv) that it held, and each contact's force in the world's axes, with its place;
     whether what is in joints acts (``passive``), and what the rows of constraints exert (nc): numbers, or how to find
@@ -34,7 +34,7 @@ class SensedState:
     tau: Any
     contacts: Sequence[tuple[Any, Sequence[Any]]] = ()
     passive: bool = False
-    constrained: Sequence[Any] | Callable[[SensedState], Sequence[Any]] = ()
+    constrained: Sequence[Any] | Callable[[SensorInput], Sequence[Any]] = ()
     wrenches: Sequence[tuple[str, str, Sequence[Any]]] = ()  # external ones of the step: frame, axes, numbers
 
     @cached_property
@@ -97,7 +97,7 @@ class Sensor(ABC):
         """How many readings there are."""
 
     @abstractmethod
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         """What is read of a state, on symbols, without noise, bias and delay."""
 
     def each(self, name: str, count: int) -> list[float]:

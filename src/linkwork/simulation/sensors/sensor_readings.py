@@ -12,7 +12,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.contacts.contact_set import contact_data, with_data
 from linkwork.simulation.joint_limits import JointStops
-from linkwork.simulation.sensors.sensor import SensedState
+from linkwork.simulation.sensors.sensor import SensorInput
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
 __all__ = ["begun", "noticed", "sensed"]
@@ -50,7 +50,7 @@ def sensed(
         found = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
         pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), found, strict=True)]
     passive, constrained = bool(setup.passive), held if len(held) else partial(_constraint_forces, setup)
-    seen = SensedState(moving, t, q, v, array(list(a)), array(list(tau)), pressed, passive, constrained, wrenches)
+    seen = SensorInput(moving, t, q, v, array(list(a)), array(list(tau)), pressed, passive, constrained, wrenches)
     return setup.sensors.sensed(seen, carried, first)
 
 
@@ -60,7 +60,7 @@ def begun(setup: SimulationSetup, parameters: Mapping[str, Any] | None, q: Any, 
     return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, held, first=True)
 
 
-def _constraint_forces(setup: SimulationSetup, seen: SensedState) -> list[Any]:
+def _constraint_forces(setup: SimulationSetup, seen: SensorInput) -> list[Any]:
     """λ (nc) under the forces of joints, of their stops and of compliant contacts."""
     robot, q, v, tau = seen.robot, list(seen.q), list(seen.v), list(seen.tau)
     if not robot.constraints:
@@ -69,7 +69,7 @@ def _constraint_forces(setup: SimulationSetup, seen: SensedState) -> list[Any]:
         stops = setup.limits.forces(setup.robot, bool(setup.passive), q, v)
         tau = [a + b for a, b in zip(tau, stops, strict=True)]
     pushed = seen.external_wrenches
-    timed = {"time": seen.t} if any(one.timed for one in robot.constraints) else {}
+    timed = {"time": seen.t} if any(one.time_dependent for one in robot.constraints) else {}
     how = {"wrenches": pushed or None, "passive": seen.passive, **timed}
     return list(robot.constrained_forward_dynamics(seen.q, seen.v, array(tau), **how)[1])
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import cos, floor, log, lt, sin, sqrt, where
-from linkwork.simulation.sensors.sensor import SensedState, Sensor
+from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 
 __all__ = ["SensorSuite", "first_numbers"]
 
@@ -75,7 +75,7 @@ class SensorSuite:
         """The readings that come out now (...), by name."""
         return {one.name: carried[..., one.row] for one in self._placed(robot)}
 
-    def sensed(self, seen: SensedState, carried: Any, first: bool = False) -> Any:
+    def sensed(self, seen: SensorInput, carried: Any, first: bool = False) -> Any:
         """What is carried on from a state; at the ``first`` one, readings come out at once."""
         numbers = [*carried]
         generator: Any = (numbers[0], numbers[1])

@@ -203,12 +203,12 @@ def twist_derivatives(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[Matrix]:
     """∂V/∂q and ∂V/∂v of the twist V of frame B relative to A, expressed in E, at P."""
-    view = frame, relative_to, expressed_in, at
+    view = frame, relative_to, expressed_in, point
     if _seen_from_the_world(tree, *view):
-        return _of_point(tree, q, v, [0.0] * tree.nv, frame, expressed_in, at)[:2]
+        return _of_point(tree, q, v, [0.0] * tree.nv, frame, expressed_in, point)[:2]
     return derivatives(tree, lambda q, v: twist(tree, q, v, *view).elements(), q, v)
 
 
@@ -220,12 +220,12 @@ def acceleration_derivatives(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[Matrix]:
     """∂A/∂q, ∂A/∂v and ∂A/∂a of the acceleration A = (ω̇; v̇) of frame B relative to A, expressed in E, at P."""
-    view = frame, relative_to, expressed_in, at
+    view = frame, relative_to, expressed_in, point
     if _seen_from_the_world(tree, *view):
-        return _of_point(tree, q, v, a, frame, expressed_in, at)[2:]
+        return _of_point(tree, q, v, a, frame, expressed_in, point)[2:]
     return derivatives(tree, lambda q, v, a: acceleration(tree, q, v, a, *view).elements(), q, v, a)
 
 

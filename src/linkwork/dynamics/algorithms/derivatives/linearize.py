@@ -50,7 +50,7 @@ def linearize(
     v: Scalars,
     tau: Scalars,
     wrenches: Wrenches = (),
-    step: Scalars | None = None,
+    dt: Scalars | None = None,
     integrator: str = "semi_implicit_euler",
     passive: bool = False,
 ) -> tuple[Matrix, Matrix]:
@@ -58,22 +58,20 @@ def linearize(
 
     Raises ValueError for another integrator than the default where there is no step.
     """
-    return linear_system(System(tree, list(tau), wrenches, passive, free_accelerations), q, v, step, integrator)
+    return linear_system(System(tree, list(tau), wrenches, passive, free_accelerations), q, v, dt, integrator)
 
 
-def linear_system(
-    system: System, q: Scalars, v: Scalars, step: Scalars | None, integrator: str
-) -> tuple[Matrix, Matrix]:
+def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, integrator: str) -> tuple[Matrix, Matrix]:
     """A and B of `linearize`, whatever makes the accelerations."""
     tree, n = system.tree, system.tree.nv
     start = [_Varied.of(numbers, k * n, n) for k, numbers in enumerate((q, v))]
-    if step is None:
+    if dt is None:
         if integrator != INTEGRATOR.default:
             raise ValueError(f"linearize: integrator {integrator!r} makes steps: give step, their length in seconds")
         turned = [x + y for x, y in zip(_times(bracket(tree, q, v), start[0].changes), start[1].changes, strict=True)]
         rows = [*turned, *system.acceleration(*start).changes]
     else:
-        rows = [row for part in _STEPS[integrator](system, *start, step[0]) for row in part.changes]
+        rows = [row for part in _STEPS[integrator](system, *start, dt[0]) for row in part.changes]
     columns = [[row.get(k) for k in range(3 * n)] for row in rows]
     return [row[: 2 * n] for row in columns], [row[2 * n :] for row in columns]
 
@@ -180,7 +178,7 @@ ROWS = (
         "q v tau",
         (Output(("2nv", "2nv"), "1, s, 1/s, 1/s²", "A"), Output(("2nv", "nv"), "1/(kg·m²), 1/kg", "B")),
         "The linear system of small changes of state and joint forces, in time or for a step.",
-        optional=("gravity", "step"),
+        optional=("gravity", "dt"),
         options=(INTEGRATOR, PASSIVE),
         wrenched=True,
         joint_space=True,

@@ -118,16 +118,16 @@ def integrate_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
     """How q⁺ = q ⊕ v varies: of its tangent vector, by that of q and by v, nv × nv each."""
 
     def reached(body: Body, q: Scalars, phi: Scalars) -> Scalars:
-        return body.asked("retract", q, phi)  # type: ignore[no-any-return]
+        return body.asked("integrate", q, phi)  # type: ignore[no-any-return]
 
-    return _blocks(tree, reached, lambda body, to, rates: body.asked("v_of", to, rates), q, v)
+    return _blocks(tree, reached, lambda body, to, rates: body.asked("velocity_from_rate", to, rates), q, v)
 
 
 def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Matrix]]:
     """φ̇ of local coordinates φ around q where q ⊕ φ moves at v, and how it varies with q, φ and v."""
 
     def rate(body: Body, q: Scalars, phi: Scalars, v: Scalars) -> Scalars:
-        return body.asked("local_rate", q, body.asked("retract", q, phi), v)  # type: ignore[no-any-return]
+        return body.asked("difference_rate", q, body.asked("integrate", q, phi), v)  # type: ignore[no-any-return]
 
     rates = [0.0] * tree.nv
     for i, body in tree.stacked():
@@ -146,7 +146,7 @@ def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
         for k, unit in enumerate(units(body.joint.nv)):
             first = [_in(parts(x, to_all[0].level)[1], k) for x in body.asked("q_dot", to_all, v_i)]
             second = [parts(x, along_v[0].level)[1] for x in body.asked("q_dot", along_v, unit)]
-            column = body.asked("v_of", q_i, [x - y for x, y in zip(first, second, strict=True)])
+            column = body.asked("velocity_from_rate", q_i, [x - y for x, y in zip(first, second, strict=True)])
             for row, x in zip(found[own], column, strict=True):
                 row[own.start + k] = x
     return found

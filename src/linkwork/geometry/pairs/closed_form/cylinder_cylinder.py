@@ -259,7 +259,7 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
         return w, x, y, z, where(lt(_CLOSE, square), 1.0, 0.0)
 
     w, x, y, z = (n for n, _ in kept)
-    last = while_loop(lambda s: lt(0.5, s[4]), step, (w, x, y, z, going), at_most=_FEW).state
+    last = while_loop(lambda s: lt(0.5, s[4]), step, (w, x, y, z, going), max_iterations=_FEW).state
     for n in last[:4]:
         best = best.with_normal(two, n)
     return best
@@ -290,7 +290,9 @@ def _with_rims(two: _Two, first: _Best) -> _Best:
         return best, where(shown(best, at), _WAYS, k + 1.0)
 
     begin = where(shown(first, at), _WAYS, 0.0)
-    best: _Best = while_loop(lambda state: lt(state[1], _WAYS - 0.5), step, (first, begin), at_most=int(_WAYS)).state[0]
+    best: _Best = while_loop(
+        lambda state: lt(state[1], _WAYS - 0.5), step, (first, begin), max_iterations=int(_WAYS)
+    ).state[0]
     return best
 
 
@@ -308,7 +310,7 @@ def _on_sphere(two: _Two, n: Vec3, corner: Vec3, going: Any) -> Vec3:
         return m, where(lt(_ENOUGH, square), 1.0, 0.0)
 
     start = n, where(going, 1.0, 0.0)
-    found: Vec3 = while_loop(lambda state: lt(0.5, state[1]), step, start, at_most=_STEPS).state[0]
+    found: Vec3 = while_loop(lambda state: lt(0.5, state[1]), step, start, max_iterations=_STEPS).state[0]
     return found
 
 
@@ -349,7 +351,7 @@ def _on_rims(two: _Two, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
         return unit(e + t * (x * short)), unit(f + u * (y * short)), where(lt(_ENOUGH, square), 1.0, 0.0)
 
     start = e, f, where(lt(k, 0.5), 0.0, 1.0)
-    e, f, _ = while_loop(lambda state: lt(0.5, state[2]), step, start, at_most=_STEPS).state
+    e, f, _ = while_loop(lambda state: lt(0.5, state[2]), step, start, max_iterations=_STEPS).state
     return unit(_Z.cross(e).cross(two.a.cross(f)))
 
 

@@ -113,7 +113,7 @@ def least_along_edges(
     # hardly ever there is another: its loop brings its numbers along, so that arcs do not wait for it in memory
     left = _following(arcs, index, depth, True)[0]
     state = (can, where(lt(left, len(arcs) - 0.5), index, float(len(arcs))), depth, n, out)
-    return while_loop(lambda s: lt(s[1], len(arcs) - 0.5), step, state, at_most=len(arcs)).state[2:]  # type: ignore[no-any-return]
+    return while_loop(lambda s: lt(s[1], len(arcs) - 0.5), step, state, max_iterations=len(arcs)).state[2:]  # type: ignore[no-any-return]
 
 
 def _following(arcs: Sequence[_Arc], index: Any, depth: Any, going: Any) -> tuple[Any, _Arc]:
@@ -157,7 +157,7 @@ def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
         following = _nearer(state[0], q2, bent, slope)
         return following, where(lt(_ENOUGH * following, fabs(following - state[0])), 1.0, 0.0)
 
-    z = while_loop(lambda state: lt(0.5, state[1]), step, (z, where(more, 1.0, 0.0)), at_most=_MORE).state[0]
+    z = while_loop(lambda state: lt(0.5, state[1]), step, (z, where(more, 1.0, 0.0)), max_iterations=_MORE).state[0]
     x, y = slope * z + bent, q2 * z
     n, out = arc.v1 * x + arc.v2 * (arc.kappa * y), arc.e * x + arc.v2 * y
     some = lt(NOTHING, n.dot(n))
@@ -367,7 +367,7 @@ def in_both(
     def projected() -> Vec3:
         near, square = step((on_a, 0.0))
         start = choose(lt(enough, square), to_a(end - between), near), square
-        found, off = while_loop(lambda state: lt(enough, state[1]), step, start, at_most=_PROJECTIONS).state
+        found, off = while_loop(lambda state: lt(enough, state[1]), step, start, max_iterations=_PROJECTIONS).state
         return choose(lt(_BETTER * square, off), near, found)
 
     inside: Vec3 = cond(out, projected, lambda: on_a)

@@ -317,7 +317,7 @@ def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
 
     # steps are of third order: after one of 1e-6 nothing is left to do
     first = step(step((start, start)))
-    tau, _ = while_loop(lambda state: lt(_STILL * state[0], fabs(state[1])), step, first, at_most=80).state
+    tau, _ = while_loop(lambda state: lt(_STILL * state[0], fabs(state[1])), step, first, max_iterations=80).state
     inverses = [1.0 / (tau + y) for y in above]
     gradient = Vec3(*(copysign(x * y, at_p) for x, y, at_p in zip(at, inverses, p, strict=True)))
     length = sqrt(gradient.dot(gradient))

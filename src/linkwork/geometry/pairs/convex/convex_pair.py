@@ -182,7 +182,7 @@ def _settled(difference: Difference, touching: Found, scale: Any) -> Found:
         return known._replace(distance=where(better, g, known.distance), normal=normal), again
 
     start = touching, 1.0 + 0.0 * scale
-    last: Found = while_loop(lambda x: lt(0.5, x[1]), step, start, at_most=ROUNDS).state[0]
+    last: Found = while_loop(lambda x: lt(0.5, x[1]), step, start, max_iterations=ROUNDS).state[0]
     return last
 
 

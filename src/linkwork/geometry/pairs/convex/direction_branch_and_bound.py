@@ -148,7 +148,7 @@ def deepest(
     many = where(going, many, 0.0)
     start = Deepest(depth, n, other + 0.0 * depth, m, points, waiting, many, 0.0 * depth)
     found: Deepest = while_loop(
-        lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, at_most=_STEPS
+        lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, max_iterations=_STEPS
     ).state
     return found
 

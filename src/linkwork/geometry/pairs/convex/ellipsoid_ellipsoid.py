@@ -96,7 +96,7 @@ def between_ellipsoids(difference: Difference) -> tuple[Any, Vec3, Vec3, Any]:
 def _settled(pair: _Pair, start: Vec3) -> tuple[Any, Vec3, Any]:
     """g and n, from a direction on, and whether r is along n there."""
     n, square = while_loop(
-        lambda s: lt(_ENOUGH, s[1]), lambda s: _step(pair, s[0]), (start, 1.0 + 0.0 * start.x), at_most=_STEPS
+        lambda s: lt(_ENOUGH, s[1]), lambda s: _step(pair, s[0]), (start, 1.0 + 0.0 * start.x), max_iterations=_STEPS
     ).state
     u, _, w, _ = pair.lengths(n)
     g = n.dot(pair.c - u - w)

@@ -57,7 +57,9 @@ def nearest(difference: Difference | Moved, *, gap: Any) -> Simplex:
     p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW))
     yes = lt(-1.0, p.dot(p))
     start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, not_(yes), yes)
-    found: Simplex = while_loop(lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=_STEPS).state
+    found: Simplex = while_loop(
+        lambda s: s.going, lambda s: _step(difference, s, gap), start, max_iterations=_STEPS
+    ).state
     return found
 
 

@@ -56,7 +56,7 @@ def polished(difference: Difference, s: Kept, n: Vec3, lined: Any = False) -> tu
     rows = _Rows(on_a, on_b)
     m, square = while_loop(
         lambda state: lt(_ENOUGH, state[1]), lambda state: _step(rows, state[0]), (rows.restored(n), 1.0 + 0.0 * n.x),
-        at_most=_STEPS,
+        max_iterations=_STEPS,
     ).state  # fmt: skip
     m = unit_of(m)  # beside lines that are all but parallel its length is off 1
     best, g = n, difference.kept(n)

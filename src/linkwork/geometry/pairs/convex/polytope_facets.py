@@ -268,7 +268,7 @@ def _walked(
     z = least.best.n * 0.0
     none = 0.0 * least.best.h
     start = _Walk(words, z, z, z, z, z, z, z, z, none, none, least, (z, z, z, z), none)
-    found: _Walk = while_loop(_waits, step, start, at_most=_STEPS).state
+    found: _Walk = while_loop(_waits, step, start, max_iterations=_STEPS).state
     return found
 
 

@@ -98,7 +98,7 @@ def _again(difference: Difference, known: Found, over: Any, scale: Any) -> Found
     start = _Trial(known, none, where(over, 0.0, math.ceil(_FEW)), none, known.distance, known.normal, known.on_a, none,
                    1.0 + none)  # fmt: skip
     last: _Trial = while_loop(
-        lambda x: lt(0.5, x.going), lambda x: _round(difference, x, over, scale), start, at_most=2 * ROUNDS
+        lambda x: lt(0.5, x.going), lambda x: _round(difference, x, over, scale), start, max_iterations=2 * ROUNDS
     ).state
     known, level = last.known, ROUNDING * scale
     # of two that were tried the better one, which is tied where the other is as good

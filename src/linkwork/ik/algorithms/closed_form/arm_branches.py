@@ -57,15 +57,15 @@ def redundant_angle(tree: Tree, arm: RecognisedArm, q: Scalars) -> Any:
 
 
 def arm_branches(
-    tree: Tree, A: Frame, B: Frame, arm: RecognisedArm, X: Pose, seed: Scalars, given: Any, limits: bool
+    tree: Tree, A: Frame, B: Frame, arm: RecognisedArm, X: Pose, q_init: Scalars, given: Any, position_limits: bool
 ) -> list[ArmBranch]:
     """The eight branches for a pose X of B in A, always in the same order.
 
-    Joints beside the arm are as in the configuration ``seed``; of angles that are whole turns apart the nearest to it
-    is taken, with ``limits`` of those within them.  A branch that has no solution is the nearest that the equations
-    have, and is not valid; nor is one that coincides with another.  ``given`` is the redundant angle.
+    Joints beside the arm are as in the configuration ``q_init``; of angles that are whole turns apart the nearest to it
+    is taken, with ``position_limits`` of those within them.  A branch that has no solution is the nearest that the
+    equations have, and is not valid; nor is one that coincides with another.  ``given`` is the redundant angle.
     """
-    own = tree.split_q(seed)
+    own = tree.split_q(q_init)
     polish = Polish(tree, A, B, arm.bodies, arm.geometry.length)
     held = {} if arm.redundant in (None, ELBOW) else {_held(arm): given}
     solutions = arm.solutions(X, given)
@@ -84,14 +84,14 @@ def arm_branches(
         valid = valid if solution.counts is True else and_(valid, solution.counts)
         parts = list(own)
         for i, angle, by in zip(arm.bodies, angles, near, strict=True):
-            low, high = _bounds(tree, i, ranges) if limits else (-math.inf, math.inf)
+            low, high = _bounds(tree, i, ranges) if position_limits else (-math.inf, math.inf)
             angle, within = _in_range(angle, by, low, high)
             valid = valid if within is True else and_(valid, within)
-            parts[i] = tree.bodies[i].joint.retract(tree.bodies[i].joint.zero(), [angle])
+            parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [angle])
         if held:
             i = _held(arm)
-            parts[i] = tree.bodies[i].joint.retract(tree.bodies[i].joint.zero(), [given])
-            if limits:
+            parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [given])
+            if position_limits:
                 low, high = _bounds(tree, i, ranges)
                 valid = and_(valid, and_(le(low, given), le(given, high)))
         q = [x for i, _ in tree.stacked() for x in parts[i]]
@@ -121,7 +121,7 @@ def _flat(angles: list[Any], turned: Any, away: Any) -> list[Any]:
 def _angle(tree: Tree, body: int, q: Sequence[Any]) -> Any:
     """A joint's angle from zero."""
     joint = tree.bodies[body].joint
-    return joint.local(joint.zero(), q[body])[0]
+    return joint.difference(joint.zero(), q[body])[0]
 
 
 def _in_range(angle: Any, near: Any, low: float, high: float) -> tuple[Any, Any]:
@@ -176,7 +176,7 @@ class Polish:
         """X_AB and its Jacobian's columns at B's origin, positions in arm's lengths."""
         tree, given = self.tree, dict(zip(self.bodies, angles, strict=True)) | held
         q = [
-            body.joint.retract(body.joint.zero(), [given[i]]) if i in given else body.joint.zero()
+            body.joint.integrate(body.joint.zero(), [given[i]]) if i in given else body.joint.zero()
             for i, body in enumerate(tree.bodies)
         ]
         X = poses_in(tree, q, self.A, [*ancestors(tree, self.A.body), *ancestors(tree, self.B.body)])

@@ -58,7 +58,7 @@ def _cumulative(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]
     q = [*row(arrays["base"], place)]
     for phi, weight in zip(row(arrays["steps"], place), row(arrays["weights"], place), strict=True):
         part = polynomial(weight, s - start)
-        q = space.retract(q, [part * x for x in phi])
+        q = space.integrate(q, [part * x for x in phi])
     return q
 
 
@@ -115,7 +115,7 @@ def _polynomial(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]
 def _retracted(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
     place, start = piece_at(arrays["starts"], at)
     phi = [polynomial(c, s - start) for c in row(arrays["coefficients"], place)]
-    return space.retract([*row(arrays["base"], place)], phi)
+    return space.integrate([*row(arrays["base"], place)], phi)
 
 
 def _by_coordinate(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
@@ -123,7 +123,7 @@ def _by_coordinate(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[A
     for starts, coefficients in zip(arrays["starts"], arrays["coefficients"], strict=True):
         place, start = piece_at(starts, at)
         x.append(polynomial([*row(coefficients, place)], s - start))
-    return space.retract([*arrays["base"]], x)
+    return space.integrate([*arrays["base"]], x)
 
 
 POLYNOMIAL = CurveKind(
@@ -144,10 +144,10 @@ BY_COORDINATE = CurveKind(
 def _squad(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
     place, start = piece_at(arrays["starts"], at)
     u = (s - start) * row(arrays["rates"], place)
-    a = space.retract([*row(arrays["base"], place)], [u * x for x in row(arrays["steps"], place)])
-    b = space.retract([*row(arrays["inner"], place)], [u * x for x in row(arrays["inner_steps"], place)])
+    a = space.integrate([*row(arrays["base"], place)], [u * x for x in row(arrays["steps"], place)])
+    b = space.integrate([*row(arrays["inner"], place)], [u * x for x in row(arrays["inner_steps"], place)])
     part = 2.0 * u * (1.0 - u)
-    return space.retract(a, [part * x for x in space.local(a, b)])
+    return space.integrate(a, [part * x for x in space.difference(a, b)])
 
 
 SQUAD = CurveKind(
@@ -230,7 +230,7 @@ def motion_of(
     if not order:
         return found
     moving = [parts(x, levels[-1]) for x in there]
-    v = space.v_of([x for x, _ in moving], [x for _, x in moving])
+    v = space.velocity_from_rate([x for x, _ in moving], [x for _, x in moving])
     for k in range(order):
         rest = levels[: order - 1 - k]
         found.append([_without(x, rest) for x in v])

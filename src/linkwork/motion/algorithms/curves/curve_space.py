@@ -47,7 +47,7 @@ class JointPlace:
     @property
     def is_plain(self) -> bool:
         """Whether its configuration is numbers that add up, and v their rates."""
-        kind, names = type(self.joint), ("q_dot", "v_of", "retract", "local")
+        kind, names = type(self.joint), ("q_dot", "velocity_from_rate", "integrate", "difference")
         return self.joint.nq == self.joint.nv and all(getattr(kind, x) is getattr(JointType, x) for x in names)
 
     @property
@@ -63,27 +63,27 @@ class JointPlace:
         """Whether its origin goes straight where the joint moves apart: of planar and floating joints."""
         return not self.is_plain and (self.has_twist or straightened(self.joint) is not self.joint)
 
-    def retract(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
         """q ⊕ φ.  Apart, it turns about its origin, and the origin goes straight, by R φ_v from where it was."""
         if not (apart and self.goes_straight):
             return self._moved(q, phi)
         if not self.has_twist:
             straight = straightened(self.joint)
-            return straight.retract(q, straight.v_of(q, self.joint.q_dot(q, phi)))
+            return straight.integrate(q, straight.velocity_from_rate(q, self.joint.q_dot(q, phi)))
         way = self.joint.X(q).rotation @ Vec3.of(phi[3:6])
         turned = self._moved(q, [*phi[:3], 0.0, 0.0, 0.0])
         return self._moved(turned, [0.0, 0.0, 0.0, *self.joint.X(turned).rotation.inv_act(way)])
 
     def _moved(self, q: Scalars, phi: Scalars) -> list[Any]:
-        found: list[Any] = asked(self.name, self.joint, "retract", q, phi)
+        found: list[Any] = asked(self.name, self.joint, "integrate", q, phi)
         return found
 
-    def local(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
         """other ⊖ q."""
         if apart and self.goes_straight and not self.has_twist:
             straight = straightened(self.joint)
-            return self.joint.v_of(q, straight.q_dot(q, straight.local(q, other)))
-        found: list[Any] = asked(self.name, self.joint, "local", q, other)
+            return self.joint.velocity_from_rate(q, straight.q_dot(q, straight.difference(q, other)))
+        found: list[Any] = asked(self.name, self.joint, "difference", q, other)
         if not (apart and self.has_twist):
             return found
         X = self.joint.X(q)
@@ -124,23 +124,25 @@ class CurveSpace:
         """Where the numbers of each joint are in v."""
         return [place.in_v for place in self.joints] or [slice(0, self.nv)]
 
-    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+    def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         """q ⊕ φ (nq)."""
         if self.is_plain:
             return [a + b for a, b in zip(q, phi, strict=True)]
-        return self._each(lambda place: place.retract(q[place.in_q], phi[place.in_v], self.apart))
+        return self._each(lambda place: place.integrate(q[place.in_q], phi[place.in_v], self.apart))
 
-    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         """other ⊖ q (nv)."""
         if self.is_plain:
             return [b - a for a, b in zip(q, other, strict=True)]
-        return self._each(lambda place: place.local(q[place.in_q], other[place.in_q], self.apart))
+        return self._each(lambda place: place.difference(q[place.in_q], other[place.in_q], self.apart))
 
-    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+    def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         """v (nv) of q̇."""
         if self.is_plain:
             return list(q_dot)
-        return self._each(lambda place: asked(place.name, place.joint, "v_of", q[place.in_q], q_dot[place.in_q]))
+        return self._each(
+            lambda place: asked(place.name, place.joint, "velocity_from_rate", q[place.in_q], q_dot[place.in_q])
+        )
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         """q̇ (nq) of v."""
@@ -169,25 +171,25 @@ class CurveSpace:
             own, start = twists[start : start + size], start + size
             if not place.is_plain:
                 q_own = q[place.in_q]
-                own = place.joint.v_of_twist(q_own, place.joint.X(q_own).inv() @ Motion.of([*own]))
+                own = place.joint.velocity_from_twist(q_own, place.joint.X(q_own).inv() @ Motion.of([*own]))
             found += own
         return found
 
     def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
         """φ̇ while q moves by v and q ⊕ φ by w, at any φ, beyond half a turn too."""
-        other = self.retract(q, phi)
+        other = self.integrate(q, phi)
         moving = seeded(q, self.q_dot(q, v))
         level = moving[0].level
-        carried = self.v_of(other, [parts(x, level)[1] for x in self.retract(moving, phi)])
+        carried = self.velocity_from_rate(other, [parts(x, level)[1] for x in self.integrate(moving, phi)])
         left = [a - b for a, b in zip(w, carried, strict=True)]
         found: list[Any] = []
         for place in self.joints:
             columns = []
             for unit in units(place.joint.nv):
                 changing = seeded(phi[place.in_v], unit)
-                there = place.retract(q[place.in_q], changing, self.apart)
+                there = place.integrate(q[place.in_q], changing, self.apart)
                 rates = [parts(x, changing[0].level)[1] for x in there]
-                columns.append(asked(place.name, place.joint, "v_of", other[place.in_q], rates))
+                columns.append(asked(place.name, place.joint, "velocity_from_rate", other[place.in_q], rates))
             found += least_squares(columns, left[place.in_v])
         return found
 
@@ -198,7 +200,7 @@ class CurveSpace:
 
         def rate(x: Scalars, v: Scalars) -> list[Any]:
             moving = seeded(x, self.q_dot(x, v))
-            return [parts(y, moving[0].level)[1] for y in self.local(q, moving)]
+            return [parts(y, moving[0].level)[1] for y in self.difference(q, moving)]
 
         changing = seeded([*other, *v], [*self.q_dot(other, v), *a])
         found = rate(changing[: self.nq], changing[self.nq :])

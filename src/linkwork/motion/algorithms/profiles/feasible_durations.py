@@ -239,7 +239,7 @@ def first_fitting(
         following = later(T)
         return (*own(following), went_on(T, following))
 
-    found = while_loop(lambda s: s[-1], step, (*own(start), start[0] < ENDLESS), at_most=ROUNDS * count)
+    found = while_loop(lambda s: s[-1], step, (*own(start), start[0] < ENDLESS), max_iterations=ROUNDS * count)
     last = list(found.state[:count])
     missed = found.status > 0.0
     for t in last:
@@ -262,7 +262,7 @@ class _Search(NamedTuple):
 def _searched(search: _Search, gap: DurationGap, T: Scalar) -> Scalar:
     """What is found from T on, outside of the gap."""
     start = (search.start, search.low, search.high, search.waits)
-    found = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, at_most=STEPS).state[0]
+    found = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, max_iterations=STEPS).state[0]
     beyond = and_(gap.T_x >= T, found > gap.T_x)
     return where(search.waits, where(beyond, fmax(gap.T_y, T), found), T)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from linkwork.expr.control.loops import fori, while_loop
+from linkwork.expr.control.loops import fori_loop, while_loop
 from linkwork.expr.scalar.functions import (
     acos,
     and_,
@@ -96,17 +96,17 @@ def least_jerk(
 
 def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scalar]:
     """The first duration from a least one on that fits, and whether there is one."""
-    found = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, at_most=_TRIALS)
+    found = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, max_iterations=_TRIALS)
     high = found.state
     low = fmax(high / _GROWTH, least)
 
-    def halve(state: tuple[Scalar, Scalar], _: Any) -> tuple[Scalar, Scalar]:
+    def halve(_: Any, state: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
         low, high = state
         middle = 0.5 * (low + high)
         good = fit(middle)
         return where(good, low, middle), where(good, middle, high)
 
-    _, high = fori(halve, (low, high), _HALVINGS)
+    _, high = fori_loop(0, _HALVINGS, halve, (low, high))
     return high, fit(high)
 
 

@@ -121,7 +121,7 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
         )
 
     def on(found: _Tried) -> _Tried:
-        last = while_loop(lambda s: s[2], lambda s: tried(s[0]), found, at_most=ROUNDS * len(rows))
+        last = while_loop(lambda s: s[2], lambda s: tried(s[0]), found, max_iterations=ROUNDS * len(rows))
         return last.state[0], last.state[1], last.status > 0.0
 
     def done(found: _Tried) -> _Tried:

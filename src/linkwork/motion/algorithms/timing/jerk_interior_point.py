@@ -111,7 +111,7 @@ def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
         value, gamma, dual = found
         return (*value, *gamma, *dual), array(list(gains))
 
-    state, gains = scan(back, tuple(carried), stages, backward=True)
+    state, gains = scan(back, tuple(carried), stages, reverse=True)
     return array(list(state)), gains
 
 

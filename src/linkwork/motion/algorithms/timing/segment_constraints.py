@@ -215,7 +215,7 @@ def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
         following = x - gap / where(more, slope, 1.0)
         return where(more, following, x), and_(more, not_(le(x, following) if falling else le(following, x)))
 
-    return while_loop(lambda state: state[1], step, (x, le(0.0, x)), at_most=_STEPS).state[0]
+    return while_loop(lambda state: state[1], step, (x, le(0.0, x)), max_iterations=_STEPS).state[0]
 
 
 @cache

@@ -91,7 +91,7 @@ def sweep_backward(
         return (x0, x1, blocked), (array(upper), x0, x1)
 
     rows = (*given, by_segment, steps, caps, numbers)
-    state, (upper, low, high) = scan(back, tuple(following), rows, backward=True)
+    state, (upper, low, high) = scan(back, tuple(following), rows, reverse=True)
     return Reachable(*state), upper, low, high
 
 
@@ -164,7 +164,7 @@ def fastest_resting(
         return x, (x, high)
 
     at_end = fmin(end, caps[len(steps)])
-    _, (x, high) = scan(backward, at_end, (top, last, back), backward=True)
+    _, (x, high) = scan(backward, at_end, (top, last, back), reverse=True)
     blocked = where(lt(at_end, end), float(len(steps) - 1), -1.0)
     blocked = where(and_(le(blocked, -1.0), not_(le(start, x[0] * (1.0 + _ROUNDING)))), 0.0, blocked)
 

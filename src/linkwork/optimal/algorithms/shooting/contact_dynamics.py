@@ -143,7 +143,7 @@ class ContactDynamics(RobotDynamics):
 
         # from where the robot is: without what holds it, it may go far
         start = np.zeros(tree.nv), np.zeros(self.more), 1.0, 0.0
-        found = while_loop(more, step, start, at_most=_AT_MOST).state if G else (free, [])
+        found = while_loop(more, step, start, max_iterations=_AT_MOST).state if G else (free, [])
         return _Solved(list(found[0]), list(found[1]), W, G, floors)
 
     def _masks(self) -> list[Any]:

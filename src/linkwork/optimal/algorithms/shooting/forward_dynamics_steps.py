@@ -115,7 +115,7 @@ class RobotDynamics(Dynamics):
         found: list[Any] = []
         for i, body in self.tree.stacked():
             own = self.tree.q_slices[i]
-            found += body.asked("v_of", q[own], list(rates[own]))
+            found += body.asked("velocity_from_rate", q[own], list(rates[own]))
         return [*found, *rates[self.tree.nq :]]
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
@@ -147,7 +147,7 @@ class RobotDynamics(Dynamics):
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
         n, h = self.tree.nv, self.h
-        flat = all(type(body.joint).retract is JointType.retract for _, body in self.tree.stacked())
+        flat = all(type(body.joint).integrate is JointType.integrate for _, body in self.tree.stacked())
         if self.integrator == "runge_kutta_4" or not flat:
             return super().curvature(x, u, weights)
         felt = [(w + p * h) * h for p, w in zip(weights[:n], weights[n:], strict=True)]

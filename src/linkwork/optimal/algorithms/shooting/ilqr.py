@@ -179,7 +179,7 @@ class Shooting:
             q = [a + b for a, b in zip(at.gradient, at.linear.gradient(here), strict=True)]
             return np.array(q[: self.dynamics.size]), np.array(here)
 
-        _, costates = scan(back, np.zeros(self.dynamics.size), kept, backward=True)
+        _, costates = scan(back, np.zeros(self.dynamics.size), kept, reverse=True)
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
             x, u, p, given = (list(part) for part in row)
@@ -346,7 +346,7 @@ class Shooting:
         kept = begun(self.tolerance, self.penalty, self.constrained) if kept is None else kept
         start = SearchState(motion, np.zeros((many, m, n)), multipliers, *kept)  # type: ignore[arg-type]
         more = lambda s: and_(lt(1.5, s.status), lt(s.iterations, self.iterations - 0.5))  # noqa: E731
-        found = while_loop(more, self.stepped, start, at_most=MOST)
+        found = while_loop(more, self.stepped, start, max_iterations=MOST)
         last = found.state
         _, _, rows, sizes, _ = self.looked(last._replace(renew=0.0))
         plain = self._plain(rows)

@@ -181,5 +181,5 @@ def _tangent(tree: Tree, q: Scalars, rates: Scalars) -> list[Any]:
     found: list[Any] = []
     for i, body in tree.stacked():
         own = tree.q_slices[i]
-        found += body.asked("v_of", q[own], list(rates[own]))
+        found += body.asked("velocity_from_rate", q[own], list(rates[own]))
     return found

@@ -99,7 +99,7 @@ def swept(
         return state, (np.array(found.d), np.array(found.gains))
 
     start = (np.zeros(n * (n + 1) // 2), np.zeros(n), 0.0, 1.0, 0.0)
-    (_, _, slope, regular, size), (k, K) = scan(step, start, rows, backward=True)
+    (_, _, slope, regular, size), (k, K) = scan(step, start, rows, reverse=True)
     return Policy(k, K, slope, regular, size)
 
 
@@ -218,7 +218,7 @@ def within_box(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scal
         where(and_(le(u, 0.0), lt(x, 0.0)), 1.0, where(and_(le(0.0, low), lt(0.0, x)), -1.0, 0.0))
         for x, low, u in zip(q, lower, upper, strict=True)
     )
-    found = while_loop(lambda s: lt(0.5, s[1]), step, (start, 1.0, 0.0), at_most=_ROUNDS).state
+    found = while_loop(lambda s: lt(0.5, s[1]), step, (start, 1.0, 0.0), max_iterations=_ROUNDS).state
     at = list(found[0])
     free, _ = split(at)
     d = [fmin(fmax(x, low), u) for x, low, u in zip(solved(at), lower, upper, strict=True)]

@@ -197,7 +197,7 @@ class ContactProgram:
         again: Callable[[ProgramSolution], ProgramSolution], begin: ProgramSolution, most: int
     ) -> ProgramSolution:
         """Return where rounds end that are done until slips move no more."""
-        found: ProgramSolution = while_loop(lambda state: lt(0.0, state.moved), again, begin, at_most=most).state
+        found: ProgramSolution = while_loop(lambda state: lt(0.0, state.moved), again, begin, max_iterations=most).state
         return found
 
     def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
@@ -265,7 +265,7 @@ class ContactProgram:
         first = self._pulled(list(start.momentum), terms, list(start.rates))
         begin = _Newton(start, array(first), self.sized(first))
         enough = self.enough
-        found = while_loop(lambda s: lt(enough, s.left), step, begin, at_most=_AT_MOST)
+        found = while_loop(lambda s: lt(enough, s.left), step, begin, max_iterations=_AT_MOST)
         return found.state.at, found.iterations, found.state.left
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
@@ -358,7 +358,7 @@ class ContactProgram:
             return _Search(x, low, high, value, bend)
 
         most = _SEARCHED + 2 * len(kinks)
-        return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), at_most=most).state.x
+        return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), max_iterations=most).state.x
 
 
 def _secant(made: Any, used: Any, made_before: Any, used_before: Any) -> Any:
