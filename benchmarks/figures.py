@@ -14,9 +14,7 @@ import linkwork as lw
 from linkwork.compiler.program import Port, Program
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.kernels.function_trace import elements_of
-from linkwork.model.simplify.align_joint_frames import seated, tilted
-from linkwork.model.simplify.regroup_inertia import regrouped
-from linkwork.model.simplify.shift_origins import slid
+from linkwork.model.simplify import regrouped, seated, slid, tilted
 from linkwork.model.tree import Tree
 from linkwork.robot_table import ROBOT
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linkwork._util.console import Progress
+from linkwork._util.progress import ProgressBar
 from linkwork.cli.output import Stream, Terminal
 
 from .ik_cases import POSES, Linkwork, Own, Size, measured
@@ -52,7 +52,7 @@ def protocol(
     without: dict[str, list[str]] = {}
     for arm in arms:
         Q = configurations(arm, size.poses)
-        with Progress(terminal.log, f"{arm.name}: libraries", len(peers)) as progress:
+        with ProgressBar(terminal.log, f"{arm.name}: libraries", len(peers)) as progress:
             for peer in peers:
                 few = (
                     size.poses

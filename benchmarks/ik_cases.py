@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.cli.function_timings import threads
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 
 from .ik_peers import Peer, quiet, version
 from .ik_protocol import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from linkwork._util.console import Progress
+from linkwork._util.progress import ProgressBar
 from linkwork.cli.function_timings import Effort
 from linkwork.cli.output import Terminal
 
@@ -32,7 +32,7 @@ HUMANOIDS = ("talos", "g1")
 
 def _solvers(arms: Sequence[Arm], what: str, terminal: Terminal) -> Iterator[tuple[Arm, Linkwork]]:
     """Raises CannotCompare where there is nothing to measure."""
-    with Progress(terminal.log, what, len(arms)) as progress:
+    with ProgressBar(terminal.log, what, len(arms)) as progress:
         for arm in arms:
             yield arm, Linkwork(arm)
             progress.advance(1)
@@ -101,7 +101,7 @@ def closed(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) ->
     """All branches of arms with a closed form, beside EAIK and ssik."""
     own = Own()
     known = list(arms_with_closed_form([*PUBLISHED, *(arm.name for arm in arms)]))
-    with Progress(terminal.log, "closed forms", len(known)) as progress:
+    with ProgressBar(terminal.log, "closed forms", len(known)) as progress:
         for arm in known:
             found = closed_form_found(arm, min(size.poses, 300), min(size.peers, 40), beside=beside)
             told = ", ".join(f"{x.peer} {1e6 * x.seconds:.3g} µs a call" for x in found.beside)

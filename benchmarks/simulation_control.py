@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.simulation import ContactGround, ContactPoint
 
 from .measure_time import median_seconds

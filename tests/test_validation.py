@@ -39,6 +39,11 @@ def test_checks_return_what_they_take_and_name_what_they_refuse() -> None:
     cases: list[tuple[Callable[[Any], Any], tuple[Any, ...], str]] = [
         (lambda x: check.integer("f", "x", x, least=1, most=9), (*NOT_NUMBERS, 1.0, 0, 10), "an integer from 1 to 9"),
         (lambda x: check.positive("f", "x", x, unit="s"), (*NOT_NUMBERS, 0, -1.0, math.nan, math.inf), r"> 0 \[s\]"),
+        (lambda x: check.finite_number("f", "x", x, nonzero=True), (*NOT_NUMBERS, 0, -0.0), "number other than 0"),
+        (
+            lambda x: check.finite_number("f", "x", x, above=0.0, most=9.0, what="a length", unit="m"),
+            (0, 9.5, math.nan), r"a length \[m\]",
+        ),
         (lambda x: check.tolerance("f", "x", x), (*NOT_NUMBERS, -1, math.nan), "a finite number >= 0"),
         (lambda x: check.boolean("f", "x", x), (None, 0, 1, "yes", np.ones(2)), "True or False"),
         (lambda x: check.name("f", "x", x), (None, 3, b"a", " ", []), "a name"),
@@ -53,6 +58,8 @@ def test_checks_return_what_they_take_and_name_what_they_refuse() -> None:
         for value in wrong:
             with pytest.raises((TypeError, ValueError), match=rf"^f: x(\[\d\])?: expected .*{expected}"):
                 checked(value)
+    with pytest.raises(ValueError, match=r"^f: x: expected a finite number >= 0 and <= 1, got 2"):
+        check.finite_number("f", "x", 2, least=0.0, most=1.0)
     with pytest.raises(ValueError, match=r"did you mean 'right'"):
         check.one_of("f", "x", "rihgt", ("left", "right"))
     with pytest.raises(ValueError, match=r"f: lower: expected bounds nowhere above upper"):

@@ -95,8 +95,7 @@ from linkwork import (
 from linkwork._util.contract_report import ContractReport
 from linkwork._util.foreign_names import missing_attribute
 from linkwork._util.progress import Progress
-from linkwork.collision.contact_points import contact_points
-from linkwork.collision.shape_distance import signed_distance
+from linkwork.collision.shape_distance import contact_points, signed_distance
 from linkwork.compiler.casadi.from_casadi import from_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
@@ -132,8 +131,7 @@ from linkwork.force_elements import Bushing, SpringDamper
 from linkwork.geometry.fields import distance_field
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.qp_kernel import quadratic_program
-from linkwork.kinematics.poses import pose, pose_difference
-from linkwork.kinematics.relative_motion import propagate_motion
+from linkwork.kinematics.poses import pose, pose_difference, propagate_motion
 from linkwork.model.actuator import Actuator
 from linkwork.optimal.trajectory_problem import TrajectoryProblem
 from linkwork.parts.construction.link import Link

@@ -25,13 +25,12 @@ from linkwork.mechanisms.reduced_methods import ReducedMethods
 from linkwork.model.tree import Report
 from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
 from linkwork.parts.actuation_methods import ActuationMethods
-from linkwork.parts.constraint_methods import ConstraintMethods, LoopFileMethods
+from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
-from linkwork.parts.force_element_methods import ForceElementMethods
 from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
+from linkwork.parts.plots import PlottingMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
-from linkwork.parts.robot_plot import PlottingMethods
 from linkwork.planning.methods import PlanningMethods
 from linkwork.robot_table import ROBOT
 from linkwork.simulation.methods import SimulationMethods

@@ -7,7 +7,7 @@ from linkwork.dynamics.algorithms import ROWS as _DYNAMICS
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.kernels.owners import NONE, RobotOwner
 from linkwork.kinematics.algorithms import ROWS as _KINEMATICS
-from linkwork.kinematics.algorithms.joint import TABLE as JOINT
+from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 from linkwork.mechanisms.algorithms import ROWS as _MECHANISMS
 from linkwork.mechanisms.algorithms import for_constrained_robots
 from linkwork.model.function_spec import FunctionSpec, table

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.collision import pair_classification as finding
+from linkwork.collision import collision_pair_methods as finding
 from linkwork.collision import separation_proof as never
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.model.collision_pairs import link_shapes

@@ -11,10 +11,9 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.collision import algorithms as distances
-from linkwork.collision.algorithms import many_pairs
-from linkwork.collision.algorithms import shape_motion_bounds as shape_bounds
+from linkwork.collision.algorithms import pair_loops, path_bounds
 from linkwork.collision.algorithms.displacement_bounds import motion_bounds
-from linkwork.collision.algorithms.many_pairs import forks_from
+from linkwork.collision.algorithms.pair_loops import forks_from
 from linkwork.collision.algorithms.path_bounds import bound_between, path_sums
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.joints import Revolute
@@ -24,7 +23,7 @@ from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import collision_pairs
 from linkwork.model.random_tree import random_tree
-from linkwork.model.straight_tree import straight_tree
+from linkwork.model.tree_edits import straight_tree
 from linkwork.shapes import Capsule, HeightField, Sphere
 
 _SAMPLES = 61
@@ -45,8 +44,8 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
     pairs, q_names = distances.shape_pairs(tree, collision_pairs(tree)), robot.nq
     plain = [pair for pair in pairs if 6 not in pair]  # without the field, of which little is proved
     with monkeypatch.context() as changed:
-        changed.setattr(many_pairs, "_MANY", 0 if many else math.inf)
-        changed.setattr(shape_bounds, "_MANY_BOUNDS", 0 if many else math.inf)
+        changed.setattr(pair_loops, "_MANY", 0 if many else math.inf)
+        changed.setattr(path_bounds, "_MANY_BOUNDS", 0 if many else math.inf)
 
         def asked(q0: Any, q1: Any) -> Any:
             q, more = [*q0], (pairs, (), {})

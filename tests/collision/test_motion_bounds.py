@@ -19,8 +19,8 @@ from linkwork.kinematics.algorithms.configuration_manifold import difference, in
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.model.body import WORLD
 from linkwork.model.random_tree import random_tree
-from linkwork.model.straight_tree import straight_tree
 from linkwork.model.tree import Tree
+from linkwork.model.tree_edits import straight_tree
 from linkwork.spatial import Vec3
 
 _SAMPLES = 81

@@ -16,9 +16,9 @@ from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.codegen.straight_line import ON_STACK, memory
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.loops import loop_program_code as layout
-from linkwork.compiler.loops import vectorized_scan as abreast
+from linkwork.compiler.loops import special_loops
 from linkwork.expr import call, cond, exp, scan, sin, sqrt, where, while_loop
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each
 
 
 def rooted(row):
@@ -46,7 +46,9 @@ def test_rows_are_the_same_alone_and_in_batches():
         assert len(np.unique(many[..., 1])) > 1, "lanes do not part"
         for k in range(5):
             assert np.array_equal(kernel(x[k], y[k], z[k]), many[k])
-        assert abreast.worth_lanes(next(i.value for i in kernel.program.instructions if i.operation.name == "loop"))
+        assert special_loops.worth_lanes(
+            next(i.value for i in kernel.program.instructions if i.operation.name == "loop")
+        )
 
 
 def at_length(x, steps):

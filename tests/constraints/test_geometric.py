@@ -6,11 +6,9 @@ import pytest
 import linkwork as lw
 from linkwork.expr.scalar import functions as f
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.constraints.binding import bind_constraints
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, bind_constraints, derived
 from linkwork.model.random_tree import random_tree
-from linkwork.model.tree_constraints import with_constraints, with_direction
+from linkwork.model.tree_attachments import with_constraints, with_direction
 
 TIME = 0.6
 J = lw.joints

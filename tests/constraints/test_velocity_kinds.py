@@ -5,8 +5,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.constraints import BallRolling, KnifeEdge, NoSlip, Pfaffian, Rolling, RollingContact
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
 
 
 def skater():

@@ -19,10 +19,7 @@ from linkwork.model.body import Following
 from linkwork.model.coupled_joints import coupled
 from linkwork.model.function_spec import QUANTITIES
 from linkwork.model.random_tree import random_tree
-from linkwork.model.simplify import lightened
-from linkwork.model.simplify.align_joint_frames import seated, tilted
-from linkwork.model.simplify.regroup_inertia import regrouped
-from linkwork.model.simplify.shift_origins import slid
+from linkwork.model.simplify import lightened, regrouped, seated, slid, tilted
 from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia
 from oracles.comparison import assert_close, solving_bound

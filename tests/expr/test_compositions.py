@@ -12,7 +12,7 @@ import pytest
 
 from compiler.support import SPECIAL
 from linkwork.compiler.trace.trace import compile
-from linkwork.expr.scalar import composed_functions as c
+from linkwork.expr.scalar import functions as c
 
 EPS = 2.0**-52
 RNG = np.random.default_rng(0)

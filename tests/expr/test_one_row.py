@@ -19,7 +19,7 @@ from linkwork.expr import control, equations
 from linkwork.expr.autodiff.dual_numbers import Dual, parts
 from linkwork.expr.autodiff.graph_derivative import jacobian
 from linkwork.expr.scalar import functions
-from linkwork.expr.scalar.composed_functions import remainder
+from linkwork.expr.scalar.functions import remainder
 from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME, Operation, operation, remove
 from linkwork.expr.scalar.symbol import Graph, Symbol
 

@@ -13,9 +13,8 @@ from benchmarks.distance_identities import PIECE, violations
 from benchmarks.distance_placements import FAMILIES, PLACEMENTS, Bodies, core, families, kernel, measured, pairs
 
 import linkwork as lw
-from linkwork.geometry.pairs.convex.direction_branch_and_bound import deepest
+from linkwork.geometry.pairs.convex.direction_branch_and_bound import deepest, rotational_symmetry
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
-from linkwork.geometry.pairs.convex.symmetry import rotational_symmetry
 from linkwork.spatial import Pose
 
 BOTH_ORDERS = {

@@ -6,7 +6,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.identify import convex_inertia_fit as deformed
-from linkwork.identify.parameter_reconstruction import with_deformed_bodies
+from linkwork.identify.physically_consistent_fit import with_deformed_bodies
 
 __all__ = ["deformed_robot", "motion", "pendulum_motion"]
 

@@ -4,9 +4,14 @@ import math
 
 import numpy as np
 
-from linkwork.ik.algorithms.closed_form.cos_sin_pair import UnitAngle, equation
-from linkwork.ik.algorithms.closed_form.trigonometric_equations import Sinusoid, coupled_angles, on_circle
-from linkwork.ik.algorithms.closed_form.wrist_angles import three_angles
+from linkwork.ik.algorithms.closed_form.spherical_wrist import three_angles
+from linkwork.ik.algorithms.closed_form.trigonometric_equations import (
+    Sinusoid,
+    UnitAngle,
+    coupled_angles,
+    equation,
+    on_circle,
+)
 
 N = 20000
 

@@ -13,7 +13,7 @@ import linkwork as lw
 from helpers.joints import EVERY
 from linkwork.expr import sin
 from linkwork.joints import ALL, Floating, JointType, Revolute, SphericalEuler
-from linkwork.joints.base.subclass_rules import FOLLOWS
+from linkwork.joints.base.joint_type import FOLLOWS
 from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Motion, Pose, Rotation, Subspace, Vec3
 

@@ -17,7 +17,7 @@ from linkwork.expr.autodiff.dual_numbers import Dual, seeded
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import input_ports, trace_requests
 from linkwork.kernels.owners import JointOwner, Subject
-from linkwork.kinematics.algorithms.joint import Site
+from linkwork.model.body import Site
 from linkwork.model.function_spec import FunctionSpec
 from linkwork.robot_table import JOINT, ROBOT, robot_owner
 from oracles.scalars import names_for, share

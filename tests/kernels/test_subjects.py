@@ -20,7 +20,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, output_ports, run
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import JointOwner, RobotOwner, shape_of
-from linkwork.kinematics.algorithms.joint import Site
+from linkwork.model.body import Site
 from linkwork.model.function_spec import (
     QUANTITIES,
     FunctionSpec,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.kinematics.relative_motion import PropagatedMotion
+from linkwork.kinematics.poses import PropagatedMotion
 from oracles.comparison import assert_close
 from oracles.scalars import Direct
 from oracles.textbook import Textbook

@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import UnknownNameError
-from linkwork.model.tree_constraints import with_direction, with_frame, with_point
+from linkwork.model.tree_attachments import with_direction, with_frame, with_point
 from linkwork.spatial import Pose
 from oracles.comparison import assert_close
 from oracles.scalars import Direct

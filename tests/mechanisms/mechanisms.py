@@ -15,8 +15,8 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.joints import ALL, Cylindrical, Floating, JointType, Prismatic, Revolute, Spherical, Universal
 from linkwork.kinematics.algorithms.forward_kinematics import pose
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import (
+from linkwork.mechanisms.algorithms.constraint_rows import (
+    KinematicState,
     constraint_bias,
     constraint_error,
     constraint_jacobian,
@@ -24,7 +24,7 @@ from linkwork.mechanisms.algorithms.constraints.constraint_rows import (
 from linkwork.model.body import Frame
 from linkwork.model.random_tree import random_pose, random_tree
 from linkwork.model.tree import Tree
-from linkwork.model.tree_constraints import with_constraints
+from linkwork.model.tree_attachments import with_constraints
 from linkwork.spatial import Pose
 from oracles.coupling import randomly_coupled
 

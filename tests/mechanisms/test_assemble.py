@@ -134,10 +134,10 @@ def test_bad_calls_are_refused_by_name():
         ({"hold": {"pin": 0.0}}, "'pin' is a constraint"),
         ({"hold": {"crank": [1, 2]}, "prefer": {"knee": [1, 2, 3]}}, "do not broadcast"),
         ({"hold": {"crank": 0.0}, "prefer": {"crank": 0.0}}, "is held, so nothing else"),
-        ({"weights": [1.0, 0.0, 1.0]}, "weights: expected positive numbers"),
+        ({"weights": [1.0, 0.0, 1.0]}, "weights: expected numbers > 0, got 0"),
         ({"tolerance": 0.0}, "tolerance: expected a positive number"),
         ({"max_starts": 0}, "max_starts: expected how many starts"),
-        ({"time": "now"}, "time: expected a time"),
+        ({"time": "now"}, r"time: expected an array of finite numbers \[s\]"),
     ):
         with pytest.raises(ValueError, match=message):
             robot.assemble(**arguments)

@@ -14,7 +14,7 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints import ALL, Reversed
 from linkwork.kinematics.algorithms.configuration_manifold import integrate, velocity_to_configuration_derivative
 from linkwork.kinematics.algorithms.forward_kinematics import acceleration
-from linkwork.model.tree_constraints import with_constraints, without_constraints
+from linkwork.model.tree_attachments import with_constraints, without_constraints
 from mechanisms.mechanisms import KINDS, Mechanism, mechanism, mechanisms, ring
 
 MECHANISMS = [*KINDS, *mechanisms()]

@@ -9,7 +9,7 @@ import pytest
 
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import constraint_bias
+from linkwork.mechanisms.algorithms.constraint_rows import constraint_bias
 from linkwork.mechanisms.algorithms.reduced_dynamics import (
     reduced_forward_dynamics,
     reduced_inverse_dynamics,

@@ -38,7 +38,7 @@ def test_a_law_of_ones_own():
     tree, rng = ARM.tree, np.random.default_rng(0)
     q, v, a = ARM.random_configuration(seed=0), *rng.normal(size=(2, ARM.nv))
     from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
-    from linkwork.dynamics.algorithms.regressors.inertial_regressors import inverse_dynamics_regressor
+    from linkwork.dynamics.algorithms.regressors import inverse_dynamics_regressor
 
     felt = np.array(inverse_dynamics(tree, q, v, a, passive=True, friction=Rough()))
     without = np.array(inverse_dynamics(ARM.with_joint_dynamics(friction=0.0).tree, q, v, a, passive=True))

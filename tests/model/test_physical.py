@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.errors import Findings, Location
-from linkwork.model.checks.inertia_check import FARTHEST, check_inertial, nearest_possible
+from linkwork.model.value_check import FARTHEST, check_inertial, nearest_possible
 from linkwork.spatial import Inertia, Rotation, Symmetric3, Vec3
 
 NUMBERS = st.floats(-1e3, 1e3).map(lambda x: round(x, 6))

@@ -13,9 +13,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
-from linkwork.model.simplify import lightened
-from linkwork.model.simplify.regroup_inertia import _size, regrouped
-from linkwork.model.simplify.shift_origins import slid
+from linkwork.model.simplify import _count_inertia, lightened, regrouped, slid
 from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from oracles.comparison import assert_close
@@ -32,7 +30,7 @@ def numbers(inertia):
 
 
 def zeros(tree):
-    return sum(10 - _size(body.inertia) for body in tree.bodies)
+    return sum(10 - _count_inertia(body.inertia) for body in tree.bodies)
 
 
 @every_tree

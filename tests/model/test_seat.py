@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from linkwork.model.simplify.align_joint_frames import seated
+from linkwork.model.simplify import seated
 from linkwork.model.tree_edits import rerooted
 from linkwork.spatial import Pose
 from oracles.comparison import assert_close

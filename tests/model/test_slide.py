@@ -8,8 +8,7 @@ import pytest
 from helpers.joints import Cam, Helical
 from linkwork.joints import ALL, Prismatic, Revolute
 from linkwork.model.random_tree import random_tree
-from linkwork.model.simplify.regroup_inertia import regrouped
-from linkwork.model.simplify.shift_origins import slid
+from linkwork.model.simplify import regrouped, slid
 from linkwork.spatial import Pose, Rotation, Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED, shipped

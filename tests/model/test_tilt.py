@@ -8,9 +8,7 @@ import pytest
 from helpers.joints import Cam, Helical
 from linkwork.joints import ALL, Prismatic, Revolute
 from linkwork.model.random_tree import random_tree
-from linkwork.model.simplify.align_joint_frames import tilted
-from linkwork.model.simplify.regroup_inertia import regrouped
-from linkwork.model.simplify.shift_origins import slid
+from linkwork.model.simplify import regrouped, slid, tilted
 from linkwork.spatial import Pose, Rotation, Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED

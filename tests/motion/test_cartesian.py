@@ -13,7 +13,7 @@ from helpers.closed_form_arms import ur5
 from linkwork.errors import UnknownNameError
 from linkwork.motion.cartesian import path_following as following
 from linkwork.motion.cartesian.configuration_choice import Labels, advanced
-from linkwork.motion.cartesian.path_clearance import levers
+from linkwork.motion.cartesian.tracking_outcome import levers
 
 ARM = lw.load("arm6")
 SEVEN = lw.load("arm7")

@@ -11,7 +11,7 @@ from linkwork import joints
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import spline
-from linkwork.motion.splines.bsplines import control_knots
+from linkwork.motion.splines.interpolation import control_knots
 from linkwork.motion.splines.spline import free_angles
 
 ROTATING = (joints.Floating, joints.UnboundedRevolute)

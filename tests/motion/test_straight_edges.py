@@ -10,8 +10,8 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.joints.straight_motion import straightened
-from linkwork.model.straight_tree import affine_numbers, straight_tree
 from linkwork.model.tree import Tree
+from linkwork.model.tree_edits import affine_numbers, straight_tree
 from linkwork.parts.joint_checks.check_joint import check_joint
 from linkwork.planning.planning_space import PlanningSpace
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control.mpc.mpc import Controller
+from linkwork.control.mpc.mpc import ModelPredictiveController
 from linkwork.optimal import problem_arrays
 
 ROD = lw.load("double_pendulum")
@@ -85,7 +85,7 @@ def test_editors_see_all_options() -> None:
     for name in [*solve][2:]:
         assert f"``{name}``" in lw.TrajectoryProblem.solve.__doc__, name
     mine = [*inspect.signature(lw.TrajectoryProblem.controller).parameters.values()][1:]
-    theirs = [*inspect.signature(Controller).parameters.values()][1:]
+    theirs = [*inspect.signature(ModelPredictiveController).parameters.values()][1:]
     assert [(one.name, one.default) for one in mine] == [(one.name, one.default) for one in theirs]
 
 

@@ -12,9 +12,8 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import and_, fabs, lt, or_, where
 from linkwork.kinematics.algorithms.low_discrepancy import rates, spread
 from linkwork.planning.algorithms.multi_start_search import SearchWanted, searched
-from linkwork.planning.algorithms.path_shortcuts import cut_short
+from linkwork.planning.algorithms.path_shortcuts import Ways, cut_short, touching
 from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grown
-from linkwork.planning.algorithms.straight_segments import Ways, touching
 
 ROOM, SPACING, WALL = 96, 0.05, 2.0
 START, GOALS = np.array([-2.0, 0.1]), np.array([[2.0, 0.0], [2.2, 0.5]])

@@ -50,6 +50,7 @@ def test_pictures(run):
     _, found = run
     axes = found.plot(1)
     assert len(axes) == 4 and np.array_equal(axes[0].lines[6].get_ydata(), found.q[1, :, 6])
+    assert [axis.get_ylabel() for axis in axes[:3]] == ["q [m]", "v [rad/s, m/s]", "energy [J]"]
     energies = {line.get_label(): line.get_ydata() for line in axes[2].lines}
     assert np.allclose(energies["kinetic"], found.records["kinetic_energy"][1])
     assert np.allclose(energies["potential"], 1.62 * found.q[1, :, 6])  # the environment's own gravity

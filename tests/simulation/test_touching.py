@@ -287,8 +287,8 @@ def test_bad_contacts():
         return of.simulate(of.neutral(), duration=0.1, contacts=contacts, **more)
 
     for kind, text, wrong in (
-        (ValueError, "friction: expected a finite number from 0", lambda: ContactMaterial(friction=-0.1)),
-        (ValueError, "restitution: expected a number from 0 to 1", lambda: ContactMaterial(restitution=1.1)),
+        (ValueError, "friction: expected a finite number >= 0", lambda: ContactMaterial(friction=-0.1)),
+        (ValueError, "restitution: expected a finite number >= 0 and <= 1", lambda: ContactMaterial(restitution=1.1)),
         (
             TypeError,
             "materials\\['floor'\\]: expected a ContactMaterial",

@@ -24,7 +24,7 @@ from linkwork._util.declared_kinds import STORED, AnyKind, AxesKind, declared, f
 from linkwork._util.validation import MOST_COUNT, Check, is_integer, optional, seed, shown
 from linkwork.errors import ArgumentError, UnknownNameError
 
-__all__ = ["is_ours", "public", "public_constructor", "public_methods", "quick", "raise_named", "unchecked"]
+__all__ = ["public", "public_constructor", "public_methods", "quick", "raise_named", "unchecked"]
 
 T = TypeVar("T")
 
@@ -59,20 +59,30 @@ def public_constructor(target: Any = None, /, **checks: Check) -> Any:
 
 
 def raise_named(
-    error: Exception, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], method: bool = True
+    error: Exception,
+    function: Any,
+    arguments: tuple[Any, ...],
+    named: Mapping[str, Any],
+    method: bool = True,
+    frame: types.FrameType | None = None,
 ) -> None:
-    """Raise, in the place of an error of a function, one that names the function and the argument.
+    """Raise, in the place of an error of a public function, one that names the function and the argument.
 
-    Does nothing where the error does so already, or is of something else: see `named_error`.
+    Call it where the public function handles `ABOUT_ARGUMENTS`, and raise the error itself after it.  It does nothing
+    where linkwork's own code called the function, whose public caller handles the error; where the error names both;
+    and where it is about something else: see `named_error`.  ``frame`` is the frame that called the public function, by
+    default the caller of the function that calls this one.
     """
-    told = named_error(function, arguments, named, error, method)
-    if told is not None:
-        raise told from (None if isinstance(error, (ArgumentError, UnknownNameError)) else error)
+    if _is_linkwork(sys._getframe(2) if frame is None else frame):
+        return
+    replacement = named_error(function, arguments, named, error, method)
+    if replacement is not None:
+        raise replacement from (None if isinstance(error, (ArgumentError, UnknownNameError)) else error)
 
 
-def is_ours(frame: types.FrameType | None) -> bool:
+def _is_linkwork(frame: types.FrameType) -> bool:
     """Return True for a frame of linkwork's own code."""
-    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "linkwork"
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "linkwork"
 
 
 def unchecked(caller: str, argument: str, value: Any) -> Any:
@@ -125,8 +135,6 @@ def _wrapped(function: Any, checks: Mapping[str, Check], method: bool) -> Any:
             misfit = signature.check(arguments, named)
             result = function(*arguments, **named)
         except ABOUT_ARGUMENTS as error:
-            if is_ours(sys._getframe(1)):
-                raise  # the public function that the user called looks at it
             raise_named(error, function, arguments, named, method)
             raise
         if misfit is not None:

@@ -1,14 +1,23 @@
-"""Axes of matplotlib for pictures and plots."""
+"""matplotlib axes and shared parts of plots: lines by time, labels with units, legends, one scale for several axes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["new_axes", "pyplot"]
+import numpy as np
+
+__all__ = ["COLORS", "label_time", "new_axes", "plot_lines", "pyplot", "quantity_label", "share_scale", "space_axes"]
+
+COLORS = tuple(
+    f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown", "pink", "gray", "olive", "cyan")
+)
+_MAX_LEGEND = 12  # lines that a legend names
+_MARGIN = 1.05  # of a shared scale, relative to the extent of what is drawn
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot.  Raises ImportError where matplotlib is not installed."""
+    """Return matplotlib.pyplot.  Raises ImportError where matplotlib is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -17,6 +26,47 @@ def pyplot() -> Any:
 
 
 def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
-    """A figure's axes, some below the other: (rows,), or (rows, columns)."""
+    """Return the axes of a new figure, one below the other: (rows,), or (rows, columns)."""
     shape = {"sharex": True, "figsize": size, "layout": "constrained"}
     return pyplot().subplots(rows, columns, **shape)[1]
+
+
+def space_axes() -> Any:
+    """Return axes in space, labelled in metres."""
+    axes = pyplot().figure(figsize=(7.0, 7.0), layout="constrained").add_subplot(projection="3d")
+    axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+    return axes
+
+
+def quantity_label(quantity: str, units: Iterable[str]) -> str:
+    """Return the label of an axis: the quantity and its units, each once, as in "q [rad, m]"."""
+    named = [unit for unit in dict.fromkeys(units) if unit != "1"]
+    return f"{quantity} [{', '.join(named)}]" if named else quantity
+
+
+def plot_lines(
+    axis: Any, t: np.ndarray, lines: Mapping[str, np.ndarray], *, legend: bool = True, columns: int = 4
+) -> None:
+    """Draw lines by time; a legend names them if they are few."""
+    for name, x in lines.items():
+        axis.plot(t, x, label=name)
+    if legend and len(lines) <= _MAX_LEGEND:
+        axis.legend(fontsize="small", ncols=columns)
+
+
+def label_time(axes: Any) -> None:
+    """Label the time below the last of axes that stand one below the other."""
+    for axis in np.atleast_1d(np.atleast_1d(axes)[-1]):
+        axis.set_xlabel("t [s]")
+
+
+def share_scale(axes: Any) -> None:
+    """Give several axes in space one cube, which holds all that is drawn on any of them."""
+    boxes = np.array([[axis.get_xlim(), axis.get_ylim(), axis.get_zlim()] for axis in axes])
+    low, high = boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)
+    half = 0.5 * _MARGIN * float((high - low).max())
+    middle = 0.5 * (low + high)
+    for axis in axes:
+        for k, name in enumerate("xyz"):
+            getattr(axis, f"set_{name}lim")(middle[k] - half, middle[k] + half)
+        axis.set_box_aspect((1.0, 1.0, 1.0), zoom=1.4)

@@ -126,20 +126,20 @@ def finite_number(
     above: float | None = None,
     most: float | None = None,
     infinite: bool = False,
+    nonzero: bool = False,
+    symbols: bool = True,
+    what: str = "",
     unit: str = "",
     remedy: str = "",
 ) -> Any:
-    """Return one real number as float: finite unless ``infinite``, within bounds.  Symbols pass."""
-    if is_symbol(value):
+    """Return one real number as float: finite unless ``infinite``, within bounds.  Symbols pass if ``symbols``.
+
+    ``what`` describes the number and its bounds in messages in other words.
+    """
+    if symbols and is_symbol(value):
         return value
-    expected = "a number" if infinite else "a finite number"
-    if above is not None:
-        expected += f" > {above:g}"
-    if least is not None:
-        expected += f" >= {least:g}"
-    if most is not None:
-        expected += f"{' and' if least is not None or above is not None else ''} <= {most:g}"
-    expected += f" [{unit}]" if unit else ""
+    expected = what or _range("a number" if infinite else "a finite number", least, above, most)
+    expected += (" other than 0" if nonzero else "") + (f" [{unit}]" if unit else "")
     if not is_real(value):
         isnan = isinstance(value, (float, np.floating)) or (is_integer(value))
         _refuse(caller, argument, expected, value, ValueError if isnan else ArgumentError, remedy)
@@ -149,20 +149,30 @@ def finite_number(
         or (least is not None and found < least)
         or (above is not None and found <= above)
         or (most is not None and found > most)
+        or (nonzero and found == 0.0)
     )
     if wrong:
         _refuse(caller, argument, expected, value, ValueError, remedy)
     return found
 
 
-def positive(caller: str, argument: str, value: Any, *, unit: str = "", infinite: bool = False) -> Any:
+def _range(what: str, least: float | None, above: float | None, most: float | None) -> str:
+    bounds = [f" {sign} {bound:g}" for sign, bound in ((">", above), (">=", least), ("<=", most)) if bound is not None]
+    return what + " and".join(bounds)
+
+
+def positive(
+    caller: str, argument: str, value: Any, *, unit: str = "", infinite: bool = False, symbols: bool = True
+) -> Any:
     """Return a number above 0."""
-    return finite_number(caller, argument, value, above=0.0, unit=unit, infinite=infinite)
+    return finite_number(caller, argument, value, above=0.0, unit=unit, infinite=infinite, symbols=symbols)
 
 
-def non_negative(caller: str, argument: str, value: Any, *, unit: str = "", infinite: bool = False) -> Any:
+def non_negative(
+    caller: str, argument: str, value: Any, *, unit: str = "", infinite: bool = False, symbols: bool = True
+) -> Any:
     """Return a number from 0 on."""
-    return finite_number(caller, argument, value, least=0.0, unit=unit, infinite=infinite)
+    return finite_number(caller, argument, value, least=0.0, unit=unit, infinite=infinite, symbols=symbols)
 
 
 def tolerance(caller: str, argument: str, value: Any, *, unit: str = "") -> Any:

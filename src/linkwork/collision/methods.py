@@ -15,8 +15,16 @@ import numpy as np
 from linkwork._util.validation import number, positive
 from linkwork.collision.algorithms import NUMBERS
 from linkwork.collision.algorithms.pair_selection import meant_pairs
-from linkwork.collision.combined_results import least_of, most_of, smooth_gradient_of, smooth_of, worst_edge
-from linkwork.collision.kernels import DistanceSpec, computed_distances, distance_kernel
+from linkwork.collision.kernels import (
+    DistanceSpec,
+    computed_distances,
+    distance_kernel,
+    least_of,
+    most_of,
+    smooth_gradient_of,
+    smooth_of,
+    worst_edge,
+)
 from linkwork.collision.motion_validity import METHODS, MotionCheck, check_edges, edge_kernel
 from linkwork.collision.result import DistanceDerivatives, DistanceHessian, RobotDistances
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
@@ -24,8 +32,8 @@ from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
 from linkwork.kernels.compiler_api import Kernel, Space, call_state, single_call
 from linkwork.kernels.owners import has_symbols
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.collision_pairs import LinkShape
 from linkwork.model.tree import Tree
 

@@ -17,7 +17,7 @@ from linkwork.errors import Status
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, Space, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.model.straight_tree import straight_tree
+from linkwork.model.tree_edits import straight_tree
 
 __all__ = ["METHODS", "MotionCheck", "check_edges", "edge_kernel"]
 

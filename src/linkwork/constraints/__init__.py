@@ -11,26 +11,26 @@ from linkwork.constraints.couplings import Coupling as Coupling
 from linkwork.constraints.couplings import Gear as Gear
 from linkwork.constraints.couplings import Rack as Rack
 from linkwork.constraints.couplings import Screw as Screw
+from linkwork.constraints.frame_constraints import Angle as Angle
+from linkwork.constraints.frame_constraints import Ball as Ball
+from linkwork.constraints.frame_constraints import CenterOfMass as CenterOfMass
+from linkwork.constraints.frame_constraints import Parallel as Parallel
+from linkwork.constraints.frame_constraints import Weld as Weld
 from linkwork.constraints.loop_joint import LoopJoint as LoopJoint
 from linkwork.constraints.nonholonomic import BallRolling as BallRolling
 from linkwork.constraints.nonholonomic import KnifeEdge as KnifeEdge
 from linkwork.constraints.nonholonomic import NoSlip as NoSlip
 from linkwork.constraints.nonholonomic import Rolling as Rolling
 from linkwork.constraints.nonholonomic import RollingContact as RollingContact
-from linkwork.constraints.parallel_and_angle import Angle as Angle
-from linkwork.constraints.parallel_and_angle import Parallel as Parallel
 from linkwork.constraints.point_constraints import Distance as Distance
 from linkwork.constraints.point_constraints import PointOnCurve as PointOnCurve
 from linkwork.constraints.point_constraints import PointOnLine as PointOnLine
 from linkwork.constraints.point_constraints import PointOnPlane as PointOnPlane
 from linkwork.constraints.point_constraints import PointOnSurface as PointOnSurface
 from linkwork.constraints.prescribed_motion import Prescribed as Prescribed
-from linkwork.constraints.user_constraints import Holonomic as Holonomic
-from linkwork.constraints.user_constraints import Pfaffian as Pfaffian
+from linkwork.constraints.user_functions import Holonomic as Holonomic
+from linkwork.constraints.user_functions import Pfaffian as Pfaffian
 from linkwork.constraints.user_functions import StateQuery as StateQuery
-from linkwork.constraints.weld_and_ball import Ball as Ball
-from linkwork.constraints.weld_and_ball import CenterOfMass as CenterOfMass
-from linkwork.constraints.weld_and_ball import Weld as Weld
 
 ALL: tuple[type[Constraint], ...] = (
     LoopJoint,

@@ -1,10 +1,11 @@
-"""What people hand to constraints, looked at: names, numbers, lengths, places; and what they are put on."""
+"""Checks of the arguments of constraints: numbers, lengths, positions, and the joints and frames that they refer to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from linkwork._util.validation import finite_number
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.spatial import Vec3
 from linkwork.spatial.arguments import LARGEST, given_numbers
@@ -13,12 +14,10 @@ __all__ = ["fixed_together", "given_length", "given_number", "given_place", "mea
 
 
 def given_length(kind: str, what: str, value: Any) -> float:
-    """A length above 0 [m].  Raises ValueError."""
-    expected = f"{kind}: {what}: expected a length above 0 [m]"
-    number = float(given_numbers(value, expected, ()))
-    if not 0.0 < number <= LARGEST:
-        raise ValueError(f"{expected}, got {value!r}")
-    return number
+    """Return a length above 0 [m] as float."""
+    return float(
+        finite_number(kind, what, value, above=0.0, most=LARGEST, symbols=False, what="a length above 0", unit="m")
+    )
 
 
 def name_or(name: str, default: str) -> str:
@@ -27,16 +26,14 @@ def name_or(name: str, default: str) -> str:
 
 
 def given_number(kind: str, what: str, value: Any, zero: bool = True) -> float:
-    """A finite number; other than 0 unless ``zero``.  Raises ValueError."""
-    expected = f"{kind}: {what}: expected a number" + ("" if zero else " other than 0")
-    number = float(given_numbers(value, expected, ()))
-    if abs(number) > LARGEST or not (zero or number):
-        raise ValueError(f"{expected}, got {value!r}")
-    return number
+    """Return a number as float, one other than 0 unless ``zero``."""
+    return float(
+        finite_number(kind, what, value, least=-LARGEST, most=LARGEST, symbols=False, what="a number", nonzero=not zero)
+    )
 
 
 def given_place(kind: str, what: str, value: Any) -> Vec3:
-    """Three finite numbers [m].  Raises ValueError."""
+    """Return three finite numbers [m] as a vector."""
     value = tuple(value) if isinstance(value, Vec3) else value
     return Vec3.of(given_numbers(value, f"{kind}: {what}: expected three numbers [m]", (3,)).tolist())
 

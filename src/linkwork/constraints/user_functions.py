@@ -1,9 +1,9 @@
-"""Functions of the user's in constraints, and what they ask about a robot: arrays in, numbers out.
+"""Constraints that are functions of the user's, on configurations or velocities, and what these may ask of a robot.
 
-A function runs on symbols, one for each number that it asks for, as one that `linkwork.compile` traces: NumPy's
-functions and those of `linkwork.expr` work on them.  What it computes is then taken over to the numbers that a
-constraint is asked with, of whatever kind these are.  So a function sees symbols alone, and the constraint is one over
-any scalar, differentiated like everything else.
+A function runs on symbols, one for each number that it asks for, like a function that `linkwork.compile` traces:
+NumPy's functions and those of `linkwork.expr` work on them.  Its result is then evaluated on the numbers that the
+constraint gets, of whatever kind these are.  So the function sees symbols alone, and the constraint is one over any
+scalar, differentiated like every other.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import line_of, place_of
 from linkwork._util.validation import names as names_of
 from linkwork.constraints.constraint import Constraint, Kinematics, References, with_names
@@ -26,7 +27,7 @@ from linkwork.expr.scalar.interpreter import CONSTANT
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Vec3
 
-__all__ = ["OfFunction", "StateQuery", "over_any_scalar", "refuse_pickling"]
+__all__ = ["Holonomic", "Pfaffian", "StateQuery", "over_any_scalar", "refuse_pickling"]
 
 
 class StateQuery:
@@ -354,3 +355,36 @@ def _taken_over(name: str, outputs: Sequence[Any], symbols: Sequence[Symbol], va
     if any(i.operation is CONSTANT and i.value != i.value for i in region.instructions):
         raise ValueError(f"{name}: its function computes with NaN")
     return region.run(values)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Holonomic(OfFunction):
+    """φ(q, t) = f(k) is zero: a number, or an array with a row for each.
+
+    The function asks ``k``, an `StateQuery`, for configurations of joints, poses, points, directions and the time, and
+    may use NumPy's functions and those of `linkwork.expr`.  Rates and biases are derived.
+
+        lw.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
+    """
+
+    def error(self, k: Kinematics) -> list[Any]:
+        return self._answered(k)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Pfaffian(OfFunction):
+    """A(q, t) v + σ(q, t) = f(k) is zero: a number, or an array with a row for each.
+
+    The function asks ``k``, an `StateQuery`, for velocities of joints, twists of frames and velocities of points,
+    beside all that `Holonomic` may ask for.  It has to be linear in velocities, but for what does not depend on them;
+    that is tried in random states when the constraint is put on a robot.  Rows, drifts and biases are derived.
+
+        lw.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4])
+    """
+
+    holonomic = False
+
+    def velocity(self, k: Kinematics) -> list[Any]:
+        return self._answered(k)

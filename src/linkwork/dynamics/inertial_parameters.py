@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import non_negative
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
-from linkwork.model.checks.inertia_check import why_impossible
+from linkwork.model.value_check import why_impossible
 from linkwork.spatial import inertia_vector as formulas
 from linkwork.spatial.inertia_vector import LOG_CHOLESKY, PARAMETERS
 

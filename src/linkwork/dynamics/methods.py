@@ -7,7 +7,6 @@ The mass matrix of a robot in other forms, and the Coriolis matrix that belongs 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any, Literal, TypeVar
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
-from linkwork._util.checked_arguments import is_ours, raise_named
+from linkwork._util.checked_arguments import raise_named
 from linkwork._util.validation import floats
 from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.dynamics.algorithms.mass_matrix import mass_sizes
@@ -51,8 +50,7 @@ def with_constraint_forces(method: F) -> F:
                 self.v_index([given] if isinstance(given, str) else given)
             return method(self, q, v, a, **more)
         except ABOUT_ARGUMENTS as error:
-            if not is_ours(sys._getframe(1)):
-                raise_named(error, method, (self, q, v, a), more)
+            raise_named(error, method, (self, q, v, a), more)
             raise
 
     return update_wrapper(wrapped, method)  # type: ignore[return-value]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import non_negative
 from linkwork.dynamics.algorithms import ROWS as DYNAMICS
-from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import JOINT_PARAMETERS, joint_parameters
+from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS, joint_parameters
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.dynamics.inertial_parameters import explain
 from linkwork.kernels.compiled_method import computed_from

@@ -207,8 +207,6 @@ TASKS: Mapping[str, Callable[[], ControlTask]] = {
     "reacher": _reacher,
     "hopper": _hopper,
 }
-
-
 """An entry a task."""
 
 

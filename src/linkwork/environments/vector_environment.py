@@ -1,7 +1,4 @@
-"""Many environments of a task, as gymnasium's vector environments.
-
-A task's functions as kernels.
-"""
+"""Many environments of a task, as gymnasium's vector environments, with their kernels and rendered frames."""
 
 from __future__ import annotations
 
@@ -11,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.plotting import pyplot, share_scale
 from linkwork._util.validation import integer
 from linkwork.control.linear_quadratic.arguments import read_finite
 from linkwork.environments.control_tasks import TASKS, ControlTask
-from linkwork.environments.rendering import MODES, robot_frames
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import lt, or_, where
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.parts.plots import draw_robot
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
 
@@ -213,3 +211,26 @@ def mover(task: ControlTask, goals: int) -> Kernel:
 def _shapes(task: ControlTask, goals: int) -> Mapping[str, Any]:
     robot: Any = task.robot
     return {"q": robot.configuration_space, "v": (robot.nv,), "goal": (goals,)}
+
+
+MODES = ("rgb_array",)
+_SIZE, _DOTS = 4.0, 80.0  # [inch], [1/inch]: 320 pixels a side
+
+
+def robot_frames(robot: Any, q: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Draw the robot at each of q (n, nq), and return the pictures (height, width, 3) of uint8."""
+    pyplot()  # raises ImportError, with what to install, where matplotlib is not
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    frames = []
+    for one in q:
+        figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
+        canvas: Any = FigureCanvasAgg(figure)
+        axes = figure.add_subplot(projection="3d")
+        draw_robot(axes, robot, one, alpha=0.5)
+        axes.set_axis_off()
+        share_scale([axes])
+        canvas.draw()
+        frames.append(np.array(canvas.buffer_rgba())[..., :3])
+    return tuple(frames)

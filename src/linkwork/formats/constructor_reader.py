@@ -15,7 +15,7 @@ import numpy as np
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.constructor_schema import TYPES, arguments, is_function
-from linkwork.formats.positioned_values import Value
+from linkwork.formats.json_and_yaml import Value
 from linkwork.joints import JointType, Planar
 from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST, RIGID

@@ -21,8 +21,7 @@ from linkwork.force_elements import ForceElement
 from linkwork.formats.constructor_reader import BOUNDS, RESISTING, PlainReader
 from linkwork.formats.constructor_schema import ELEMENTS, KINDS, TYPES, arguments, in_words, is_plain, made_from, plain
 from linkwork.formats.file_reading import path_text, read_regular
-from linkwork.formats.json_and_yaml import parse_json, parse_yaml
-from linkwork.formats.positioned_values import Value
+from linkwork.formats.json_and_yaml import Value, parse_json, parse_yaml
 from linkwork.formats.xml_document import Budget
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.composite_body import composed

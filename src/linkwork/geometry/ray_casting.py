@@ -1,8 +1,8 @@
-"""How far a ray goes until it meets a solid, over any scalar.
+"""Length of a ray until it meets a solid, over any scalar.
 
 Half-spaces, balls, boxes, cylinders, capsules and ellipsoids are met where a line meets planes and quadrics.  Towards
-any other solid the ray may go as far as that is away, so it is followed by such spheres: nothing is needed but its
-distance from a point.
+any other solid the ray may advance by the distance to it: it is followed by spheres, which need nothing but the
+distance from a point.  A `LinePart` is the interval of t in which a line o + t d is inside something convex.
 
 Sources: Ericson, Real-Time Collision Detection, 2005, section 5.3; Hart, Sphere tracing, The Visual Computer 12, 1996.
 """
@@ -10,11 +10,11 @@ Sources: Ericson, Real-Time Collision Detection, 2005, section 5.3; Hart, Sphere
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, where
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, or_, sqrt, where
 from linkwork.geometry.cores import (
     BoxCore,
     CylinderCore,
@@ -25,10 +25,10 @@ from linkwork.geometry.cores import (
     Solid,
 )
 from linkwork.geometry.pairs import distance_once
-from linkwork.geometry.ray_intersections import ALONG, FAR, LinePart, quadric, slab
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["ray_length"]
+__all__ = ["ALONG", "FAR", "LinePart", "ray_length", "slab"]
+
 
 _NEAR = 1e-7  # [m]: where a ray ends that is followed
 _AT_MOST = 5000  # spheres: of a ray that comes to a face at half a degree there are 2000
@@ -139,5 +139,50 @@ _MET: Mapping[type, Callable[[Any, Vec3, Vec3], Any]] = {
     EllipsoidCore: _ellipsoid,
 }
 """By the type of the core: how far a ray goes to it."""
-
 _ROUNDED = (HalfSpaceCore, PointCore, SegmentCore)  # which are so with any radius
+
+
+FAR = 1e30  # [m]: where nothing is met
+ALONG = 1e-300  # what is not divided by
+
+
+class LinePart(NamedTuple):
+    """Where it begins and ends, and whether there is such a part."""
+
+    begin: Any
+    end: Any
+    there: Any
+
+    def within(self, other: LinePart) -> LinePart:
+        """What both have."""
+        return LinePart(fmax(self.begin, other.begin), fmin(self.end, other.end), and_(self.there, other.there))
+
+    @property
+    def ahead(self) -> Any:
+        """Whether some of it is where t is not negative."""
+        return and_(self.there, and_(le(self.begin, self.end), le(0.0, self.end)))
+
+    @property
+    def met(self) -> Any:
+        """How far a ray goes to it: 0 inside."""
+        return where(self.ahead, fmax(self.begin, 0.0), FAR)
+
+
+def slab(x: Any, rate: Any, low: Any, high: Any) -> LinePart:
+    """Where low ≤ x + rate t ≤ high."""
+    along = lt(ALONG, fabs(rate))
+    scale = 1.0 / where(along, rate, 1.0)
+    one, other = (low - x) * scale, (high - x) * scale
+    begin, end = where(along, fmin(one, other), -FAR), where(along, fmax(one, other), FAR)
+    return LinePart(begin, end, or_(along, and_(le(low, x), le(x, high))))
+
+
+def quadric(a: Any, b: Any, c: Any) -> LinePart:
+    """Where a t² + 2 b t + c ≤ 0, for a from 0: by the sum of two numbers of one sign."""
+    inner = b * b - a * c
+    crosses = and_(lt(ALONG, a), le(0.0, inner))
+    root = sqrt(where(crosses, inner, 1.0))
+    sum_ = where(lt(b, 0.0), root - b, -root - b)
+    far, near = sum_ / where(crosses, a, 1.0), c / where(lt(ALONG, fabs(sum_)), sum_, 1.0)
+    begin, end = where(crosses, fmin(far, near), -FAR), where(crosses, fmax(far, near), FAR)
+    return LinePart(begin, end, or_(crosses, and_(le(a, ALONG), le(c, 0.0))))

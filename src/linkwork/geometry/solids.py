@@ -67,8 +67,6 @@ SOLIDS: Mapping[type, Callable[[Any, Pose], Solid]] = {
     HalfSpace: lambda shape, X: Solid(HalfSpaceCore(X.translation, _z_axis(X))),
     Rounded: lambda shape, X: _grown(solid(shape.shape, X), shape.radius),
 }
-
-
 """An entry a type of shape."""
 
 
@@ -148,12 +146,8 @@ _PARTS: dict[type, tuple[str, ...]] = {
     HalfSpaceCore: ("vector", "vector"),
     PolytopeCore: ("pose", "vertices"),
 }
-
-
 """By type of core: what its fields are, in their order."""
 KINDS = tuple(_PARTS)
-
-
 """The types of cores in the order in which arrays of them stand side by side."""
 
 

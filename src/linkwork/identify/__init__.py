@@ -20,8 +20,7 @@ are tables.  `inertias` of joints, `differentiate` and `low_pass` take SciPy: ``
 """
 
 from linkwork.identify.base_parameter_fit import BaseParameterFit, base_parameters
-from linkwork.identify.excitation_design import Excitation, excitation
-from linkwork.identify.excitation_trajectory import ExcitingTrajectory, exciting_trajectory
+from linkwork.identify.excitation import Excitation, ExcitingTrajectory, excitation, exciting_trajectory
 from linkwork.identify.kinematic_calibration import PlacementFit, placements
 from linkwork.identify.measurements import HeldOut
 from linkwork.identify.physically_consistent_fit import InertiaFit, inertias

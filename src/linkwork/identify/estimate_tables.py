@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import label, number, table
-from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import JOINT_PARAMETERS
+from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
 
 __all__ = ["body_lines", "error_lines", "estimate_lines", "joint_lines", "pose_lines"]
 

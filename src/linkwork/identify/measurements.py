@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.validation import integer
-from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
 from linkwork.kernels.array_arguments import real_array, stacked
+from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.function_spec import quantity_of
 from linkwork.robot import Robot
 from linkwork.robot_table import robot_owner
@@ -198,32 +198,15 @@ def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
 
 
 def joint_weights(caller: str, robot: Robot, weights: Any) -> np.ndarray | None:
-    """A weight for each number of v, 1 / σ; zero where it was not measured.  None: from the residuals."""
+    """Return a weight 1 / σ for each coordinate of v, 0 where it was not measured; None: from the residuals."""
     if weights is None:
         return None
-    expected = (
-        f"{caller}: weights: expected {robot.nv} numbers, 1 / σ of each joint force, zero for one that "
-        f"was not measured "
-        f"and not all of them, or a dict by joint"
-    )
-    if isinstance(weights, Mapping):
-        found = np.zeros(robot.nv)
-        for name, value in weights.items():
-            try:
-                places = robot.v_index([name])
-            except UnknownNameError:
-                raise UnknownNameError("joint or number of v", name, robot.v_names) from None
-            own = f"{caller}: weights[{name!r}]: expected a number, or {len(places)} of them"
-            given = real_array(own, value)
-            if given.shape not in ((), (len(places),)):
-                raise ValueError(f"{own}; got shape {given.shape}")
-            found[places] = given
-    else:
-        found = real_array(expected, weights).astype(np.float64)
-    if found.shape != (robot.nv,) or not np.isfinite(found).all() or (found < 0.0).any() or not found.any():
-        raise ValueError(f"{expected}; got {weights!r}")
-    if found.max() > _LARGEST_WEIGHT:
-        raise ValueError(f"{expected}; got {weights!r}, of which products overflow: at most {_LARGEST_WEIGHT:g}")
+    found = by_joint(caller, "weights", robot.tree, weights, default=0.0, least=0.0)
+    if not found.any() or found.max() > _LARGEST_WEIGHT:
+        raise ValueError(
+            f"{caller}: weights: expected 1 / σ of each joint force, 0 for those not measured but not for all, "
+            f"at most {_LARGEST_WEIGHT:g}, got {weights!r}"
+        )
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import JOINT_PARAMETERS
+from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.errors import UnknownNameError
 from linkwork.model.friction_laws import BY_NAME

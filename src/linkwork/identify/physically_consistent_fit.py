@@ -1,14 +1,14 @@
-"""Inertias that bodies can have from measured joint forces, and the robot that has them.
+"""Fit of physically consistent inertias to measured joint forces, and the robot with the result.
 
-With the measurements as a triangle R_i for each joint force (`linear`), all π of bodies by their log-Cholesky factors
-(`deformed`) and joints' parameters y that are not negative, what is smallest at the estimate is
+With the measurements as a triangle R_i for each joint force (`linear_least_squares`), all π of bodies by their
+log-Cholesky factors and joints' parameters y that are not negative, the estimate minimises
 
     Σ_i |R_i (π; y; −1)|² / (2 σ_i²) + Σ D(P, P_0) / s²
 
-with σ_i the noise of force i, from the residuals of the fit of base parameters, and s the `spread`: by how much,
-relatively, bodies' second moments and masses are expected to be other than the robot's.  So where measurements show
-little, the robot's own inertias stay.  It is a problem of some hundred numbers, however many samples there are
-(`convex`).
+with σ_i the noise of force i, from the residuals of the fit of base parameters, and s the `spread`: the expected
+relative deviation of bodies' second moments and masses from the robot's own.  So where measurements show little, the
+robot's own inertias stay.  The problem has some hundred unknowns, however many samples there are
+(`convex_inertia_fit`).
 
 Sources: Lee, Wensing and Park, Geometric robot dynamic identification: a convex programming approach, IEEE T-RO 36,
 2020; Rucker and Wensing, Smooth parameterization of rigid-body inertia, IEEE RA-L 7, 2022.
@@ -16,7 +16,7 @@ Sources: Lee, Wensing and Park, Geometric robot dynamic identification: a convex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
 from linkwork.dynamics import inertial_parameters as inertial
-from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import joint_numbers
+from linkwork.dynamics.algorithms.regressors import joint_numbers
 from linkwork.errors import Status
 from linkwork.identify import convex_inertia_fit as deformed
 from linkwork.identify.base_parameter_fit import held_out_errors
@@ -35,13 +35,18 @@ from linkwork.identify.convex_inertia_fit import ConvexProblem
 from linkwork.identify.estimate_tables import body_lines, error_lines, joint_lines
 from linkwork.identify.linear_least_squares import RANK, Reduced, fitted, reduced, refuse_exact_fits
 from linkwork.identify.measurements import HeldOut, joint_weights, number, read, split, told, whole
-from linkwork.identify.parameter_reconstruction import with_deformed_bodies, with_joint_numbers
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array, Axes, Wrenches
+from linkwork.model.body import Frame
+from linkwork.model.composite_body import told as with_inertias
+from linkwork.model.composite_body import with_summed_inertias
+from linkwork.model.coordinate_names import names_in
 from linkwork.model.friction_laws import FrictionName
 from linkwork.robot import Robot
+from linkwork.spatial.arguments import matrix_of
+from linkwork.spatial.inertia_vector import inertia_of, parameters_of
 
-__all__ = ["InertiaFit", "inertias"]
+__all__ = ["InertiaFit", "inertias", "with_deformed_bodies"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -267,3 +272,53 @@ def _refuse_joints_not_shown(
             f"their kind out of "
             f"`passive`"
         )
+
+
+def with_deformed_bodies(robot: Robot, maps: Mapping[int, np.ndarray]) -> Robot:
+    """The robot whose bodies' pseudo-inertias P are A P Aᵀ: ``maps`` are A (4, 4), by the bodies' places.
+
+    Of several links that are welded to one body each is moved by the same A, so their sum is the body's, and each stays
+    what a distribution of mass has.
+    """
+    tree = robot.tree
+    frames = tuple(
+        _moved(frame, maps[frame.body]) if frame.body in maps else frame
+        for frame in with_inertias(tree.bodies, tree.frames)
+    )
+    return Robot(replace(tree, frames=frames, bodies=with_summed_inertias(tree.bodies, frames)))
+
+
+def with_joint_numbers(robot: Robot, names: Sequence[str], values: Sequence[float]) -> Robot:
+    """The robot with parameters of joints, named as in `Robot.parameter_names`: ``"elbow.damping"``.
+
+    Where damping and friction were kept and did not act, those that are not given are zero beside one that is.  Static
+    friction that is stated is raised to a larger friction.
+    """
+    given = dict(zip(names, values, strict=True))
+    for i in robot.tree.order:
+        numbers = names_in(robot.tree.bodies[i], "v")
+        joint = found = robot.joint(robot.tree.bodies[i].joint_name)
+        resisting = {f"{number}.{kind}" for number in numbers for kind in ("damping", "friction")}
+        if joint.dynamics == "none" and not resisting.isdisjoint(given):
+            found = joint.with_damping(0.0).with_friction(0.0).with_static_friction(0.0).with_dynamics("urdf")
+        for kind in ("armature", "damping", "friction", "stiffness"):
+            keys = [f"{number}.{kind}" for number in numbers]
+            if any(key in given for key in keys):
+                new = [given.get(key, x) for key, x in zip(keys, getattr(found, kind), strict=True)]
+                if kind == "friction":
+                    found = found.with_static_friction(np.maximum(found.static_friction, new))
+                found = getattr(found, f"with_{kind}")(new)
+        if found is not joint:
+            robot = robot.with_joint(found)
+    return robot
+
+
+def _moved(frame: Frame, A: np.ndarray) -> Frame:
+    """A frame whose inertia is deformed by A, which is told in the body's frame."""
+    pi = np.array(parameters_of(frame.inertia), dtype=float)
+    if not pi.any():
+        return frame
+    X = matrix_of(frame.placement)
+    own = np.linalg.solve(X, A @ X)
+    P = own @ inertial.pseudo_inertia(pi) @ own.T
+    return replace(frame, inertia=inertia_of(inertial.from_pseudo_inertia(P).tolist()))

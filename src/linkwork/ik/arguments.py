@@ -17,9 +17,9 @@ from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.tasks.frame_tasks import by_coordinate
 from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
 from linkwork.ik.tasks.task import Task
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.relative_kinematics import fork
-from linkwork.mechanisms.assembly.targets import read_configuration
-from linkwork.model.tree_constraints import check_references
+from linkwork.model.tree_attachments import check_references
 from linkwork.spatial.arguments import given_pose
 
 __all__ = [

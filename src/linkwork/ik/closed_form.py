@@ -18,7 +18,7 @@ from linkwork.ik.algorithms.closed_form.arm_recognition import ELBOW, Recognised
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import has_symbols
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import is_rigid

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import floats, number
+from linkwork._util.validation import finite_number, floats, positive
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
@@ -28,7 +28,7 @@ from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import TOLD, VelocityResult
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.tree import Tree
 
 __all__ = ["DifferentialIK"]
@@ -65,13 +65,11 @@ class DifferentialIK:
     ) -> None:
         self.robot, self.caller = robot, caller
         self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks, velocities=True)
-        self.dt = _positive(caller, "dt", dt, "a time [s]")
+        self.dt = positive(caller, "dt", dt, symbols=False, unit="s")
         self.limits: LimitArrays = read_motion_limits(caller, robot, motion_limits)
         self.locked = read_locked(caller, robot, locked)
         self.gains = self._gains(gain, time_constant)
-        if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0.0 <= damping < 1e6:
-            raise ValueError(f"{caller}: damping: expected a number from 0, got {damping!r}")
-        self.damping = float(damping)
+        self.damping = finite_number(caller, "damping", damping, least=0.0, most=1e6, symbols=False)
         self.shapes = target_shapes(robot.tree, self.tasks)
         self._by_name = {task.name: task for task in self.tasks}
         kept = self.limits
@@ -112,12 +110,11 @@ class DifferentialIK:
                     raise UnknownNameError("task", name, names)
         by_name = dict(given) if isinstance(given, Mapping) else dict.fromkeys(names, given)
         found = {name: by_name.get(name, default) for name in names}
-        for name, x in found.items():
-            if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)):
-                raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a number, got {x!r}")
-            if what == "time_constant" and name in by_name and not x > 0.0:
-                raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a positive time [s], got {x!r}")
-        return {name: float(x) for name, x in found.items()}
+        limits: dict[str, Any] = {"above": 0.0, "unit": "s"} if what == "time_constant" else {}
+        for name in [name for name in names if name in by_name]:
+            argument = f"{what} of task {name!r}"
+            found[name] = finite_number(self.caller, argument, found[name], infinite=True, symbols=False, **limits)
+        return found
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -183,16 +180,6 @@ class DifferentialIK:
     def __repr__(self) -> str:
         tasks = ", ".join(repr(task.name) for task in self.tasks)
         return f"<DifferentialIK of {self.robot.name!r}: {tasks}; steps of {self.dt:g} s>"
-
-
-def _positive(caller: str, what: str, given: Any, meant: str) -> float:
-    try:
-        found = number(given)
-    except (TypeError, ValueError):
-        found = math.nan
-    if not 0.0 < found < math.inf or isinstance(given, (str, bool)):
-        raise ValueError(f"{caller}: {what}: expected {meant}, a positive number, got {given!r}")
-    return found
 
 
 def _velocities(caller: str, robot: Any, given: Any) -> np.ndarray:

@@ -46,8 +46,8 @@ from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import VelocityResult
 from linkwork.kernels.compiler_api import Kernel
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.coordinates import LimitBox, numbered
-from linkwork.mechanisms.assembly.targets import read_configuration
 
 __all__ = ["IKProblem"]
 

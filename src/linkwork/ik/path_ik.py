@@ -1,13 +1,11 @@
-"""Following a path of targets: each answer from the one before, near it where that can be, and told where it cannot.
+"""Inverse kinematics along a path of targets: each solution starts from the one before, and jumps are reported.
 
-From the answer before, the search takes few steps.  Where that fails or jumps, the way between the two targets is
-divided, again and again: an answer that is reached in small steps is no jump, however far it is.  Where that fails too,
-other starts are tried, and the nearest of their answers is taken: the robot is reconfigured there.
+From the solution before, the search takes few iterations.  Where it fails or jumps, the path between the two targets
+is bisected, again and again: a solution that is reached in small steps is no jump, however far it is.  Where that
+fails too, other starting points are tried, and the nearest solution is taken: the robot is reconfigured there.
 
-A robot with constraints of velocities, such as one on wheels, goes by steps that obey them (`rolling`), and is never
-reconfigured: a target that such steps do not lead to is not reached.
-
-What following a path found: configurations, where they jump, and sentences about that.
+A robot with velocity constraints, such as one on wheels, moves by steps of differential inverse kinematics that obey
+them (`RollingSteps`), and is never reconfigured: a target that such steps do not lead to is not reached.
 """
 
 from __future__ import annotations
@@ -24,11 +22,11 @@ from linkwork._util.status import statuses
 from linkwork._util.validation import floats
 from linkwork.errors import Status, UnknownNameError
 from linkwork.ik.arguments import read_target
+from linkwork.ik.differential import DifferentialIK
 from linkwork.ik.kernels import TOLD
-from linkwork.ik.nonholonomic_paths import RollingSteps, rolls
 from linkwork.ik.problem_protocol import ProblemView
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.poses import pose, pose_difference
-from linkwork.mechanisms.assembly.targets import read_configuration
 
 __all__ = ["JUMP", "IKPathResult", "JointDiscontinuity", "follow"]
 
@@ -328,3 +326,53 @@ class IKPathResult(Result):
             f"<IKPathResult: {int(self.success.sum())} of {self.success.size} reached; "
             f"{int(self.reconfigured.sum())} reconfigurations; largest jump {jump.size:.3g} of {jump.joint!r}>"
         )
+
+
+_PART = 0.05  # of the largest jump: how far a number of velocity goes in one step, which is straight
+_STEPS = 400  # from target to target
+_STILL = 1e-9  # [rad, m] a step that is none
+_SETTLED = 1e-7  # [rad, m] a step at which soft tasks are at their minimum
+
+
+def rolls(problem: ProblemView) -> bool:
+    """True where the robot has constraints of velocities, which single configurations cannot obey."""
+    return any(not constraint.holonomic for constraint in problem.robot.tree.constraints)
+
+
+class _PathStep(DifferentialIK):
+    """A step along a path that has no clock."""
+
+    _clocked = False
+
+
+class RollingSteps:
+    """Walks from a configuration towards targets by steps δ with G(q) δ = 0."""
+
+    def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
+        self.problem, self.most = problem, _PART * jump
+        limits = {"position": (problem.lower, problem.upper), "velocity": False}
+        self.ik = _PathStep(
+            problem.robot, problem.tasks, 1.0, motion_limits=limits, locked=problem.locked, caller=problem.caller
+        )
+        self.hard = np.array([task.hard for task in problem.tasks for _ in task.component_names])
+
+    def walked(self, before: np.ndarray, targets: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the configurations (N, nq) that steps lead to, whether tasks are done there (N,), and the number of
+        steps of all together."""
+        robot, q, size, steps = self.problem.robot, before, np.full(len(before), np.inf), 0
+        for _ in range(_STEPS):
+            going = ~self._done(q, targets, size) & (size > _STILL)
+            if not going.any():
+                break
+            steps += int(going.sum())
+            step = self.ik.velocity(q, **targets).v
+            step = step / np.maximum((np.abs(step) / self.most).max(axis=-1, keepdims=True), 1.0)
+            size = np.where(going, np.abs(step).max(axis=-1), size)
+            q = np.where(going[:, None], robot.integrate(q, step), q)
+        return q, self._done(q, targets, size), steps
+
+    def _done(self, q: np.ndarray, targets: Mapping[str, np.ndarray], size: np.ndarray) -> np.ndarray:
+        errors = self.problem.looking(q, *targets.values()).errors
+        left = np.abs(errors[..., self.hard]) <= np.broadcast_to(self.problem.tolerances, errors.shape)[..., self.hard]
+        done: np.ndarray = left.all(axis=-1)
+        return done if self.hard.all() else done & (size <= _SETTLED)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
-from linkwork.joints.base.parameter_check import refused
+from linkwork.joints.base.checks import refused
 from linkwork.spatial import Motion, Pose, Rotation, Symmetric3, Vec3
 
 __all__ = ["across", "angle_about", "circle_about", "off_axis", "orthogonal", "random_axis", "swing", "unit_axis"]

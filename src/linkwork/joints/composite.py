@@ -11,8 +11,8 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import fmin
 from linkwork.joints.axis import random_axis
+from linkwork.joints.base.checks import finite, refused
 from linkwork.joints.base.joint_type import JointType, Scalars
-from linkwork.joints.base.parameter_check import finite, refused
 from linkwork.joints.quaternion_joints import Spherical
 from linkwork.joints.revolute import Revolute
 from linkwork.joints.translational import Prismatic

@@ -15,8 +15,8 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import floor
 from linkwork.joints.axis import across, angle_about, off_axis, random_axis, unit_axis
+from linkwork.joints.base.checks import finite
 from linkwork.joints.base.joint_type import JointType, Scalars
-from linkwork.joints.base.parameter_check import finite
 from linkwork.spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
 __all__ = ["Cylindrical", "Helical"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork.joints.base.checks import positive
 from linkwork.joints.base.joint_type import Scalars
-from linkwork.joints.base.parameter_check import positive
 from linkwork.joints.quaternion_joints import QuaternionJoint, quaternion_names, quaternion_numbers
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Subspace, Vec3
 

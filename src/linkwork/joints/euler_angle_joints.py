@@ -12,8 +12,8 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import atan2, cos, fabs, sin, where
+from linkwork.joints.base.checks import refused
 from linkwork.joints.base.joint_type import JointType, Scalars
-from linkwork.joints.base.parameter_check import refused
 from linkwork.joints.quaternion_joints import ANY_FORCE
 from linkwork.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork.joints.base.checks import refused
 from linkwork.joints.base.joint_type import JointType, Scalars
-from linkwork.joints.base.parameter_check import refused
 from linkwork.joints.planar import Planar
 from linkwork.joints.quaternion_joints import Floating
 from linkwork.joints.universal import Universal

@@ -11,8 +11,8 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import and_, atan2, eq, sqrt, where
 from linkwork.joints.axis import angle_about, orthogonal, random_axis, unit_axis
+from linkwork.joints.base.checks import refused
 from linkwork.joints.base.joint_type import JointType, Scalars
-from linkwork.joints.base.parameter_check import refused
 from linkwork.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
 __all__ = ["Universal"]

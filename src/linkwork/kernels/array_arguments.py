@@ -21,7 +21,7 @@ from linkwork.compiler.program import Port
 from linkwork.compiler.runtime.numpy_call import SAY_WHAT_IS_MASKED
 from linkwork.errors import ConfigurationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
-from linkwork.joints.base.configuration_check import EXACT, SINGULAR, distances
+from linkwork.joints.base.checks import EXACT, SINGULAR, distances
 from linkwork.joints.base.error_context import asked
 from linkwork.kernels.owners import RobotOwner, Subject, configurations
 from linkwork.model.coupled_joints import coupling_text

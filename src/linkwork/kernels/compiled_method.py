@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
-from linkwork._util.checked_arguments import is_ours, raise_named
+from linkwork._util.checked_arguments import raise_named
 from linkwork.model.function_spec import FunctionSpec
 
 __all__ = ["computed_from", "is_computed", "named_after"]
@@ -91,8 +91,7 @@ def {name}(self, {", ".join(first)}, **more):
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_globals is made:
             frame = frame.f_back
-        if not is_ours(frame):
-            raise_named(error, stub, arguments, named)
+        raise_named(error, stub, arguments, named, frame=frame)
 
     made |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse}
     exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), made)

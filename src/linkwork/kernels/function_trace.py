@@ -10,7 +10,7 @@ from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.scalar.interpreter import reachable
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.joints.base.configuration_check import EXACT, SINGULAR
+from linkwork.joints.base.checks import EXACT, SINGULAR
 from linkwork.joints.base.error_context import asked
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked

@@ -10,13 +10,12 @@ from typing import Any, Protocol
 
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
-from linkwork.joints.base.configuration_check import may_be_off
+from linkwork.joints.base.checks import may_be_off
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.model.body import WORLD, Direction, Point
+from linkwork.model.body import WORLD, Direction, Point, Site
 from linkwork.model.coordinate_names import index_of, names_in
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Option, Quantity, Shape, quantity_of
-from linkwork.model.joint_site import Site
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.parametrized_tree import Numbers, parametrised
 from linkwork.model.simplify import lightened, lightened_with

@@ -4,7 +4,7 @@ The functions themselves are methods of `linkwork.Robot`.
 """
 
 from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
-from linkwork.kinematics.relative_motion import PropagatedMotion
+from linkwork.kinematics.poses import PropagatedMotion
 
 __all__ = [
     "PlacedDirection",

@@ -18,7 +18,7 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.kinematics.algorithms import ROWS as KINEMATICS
 from linkwork.model.body import Direction, Point
-from linkwork.model.tree_constraints import with_direction, with_frame, with_point
+from linkwork.model.tree_attachments import with_direction, with_frame, with_point
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import fixed_array
 

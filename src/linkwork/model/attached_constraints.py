@@ -1,4 +1,4 @@
-"""Frames, constraints, actuators and more that a file puts on a tree, with all that is wrong told by its place."""
+"""Frames, points, constraints, force elements and actuators of a file put on a tree, with positions in errors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from linkwork.errors import Findings, Issue, Location, UnknownNameError
 from linkwork.model.description import ActuatorDescription, Attachments, NamedStateDescription
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import ActuatorBuilder, NamedStateBuilder
-from linkwork.model.tree_constraints import ConstraintBuilder, MarkBuilder
-from linkwork.model.tree_force_elements import ForceElementBuilder
+from linkwork.model.tree_attachments import ConstraintBuilder, ForceElementBuilder, MarkBuilder
 
 __all__ = ["attached"]
 

@@ -1,4 +1,4 @@
-"""The parts of a robot's tree: bodies with the joints that carry them, and frames on bodies."""
+"""The parts of a robot's tree: bodies with the joints that carry them, frames on bodies, and single placed joints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ __all__ = [
     "Frame",
     "Limits",
     "Point",
+    "Scalars",
+    "Site",
 ]
+
 
 FRICTION_VELOCITY = 0.01  # v_s of the smooth law of friction, where none is stated [rad/s, m/s]
 WORLD = -1  # the index of the world where a body's is expected
@@ -233,3 +236,39 @@ class DisabledPair:
     a: str
     b: str
     reason: str = "User"
+
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A joint type between two links: X_PB = placement · X_FM(q) · rotor, asked about in one of both directions."""
+
+    type: JointType
+    placement: Pose = Pose.identity()  # X_parent_stator
+    rotor: Pose = Pose.identity()  # X_rotor_child
+    swapped: bool = False  # the link before the joint is the child
+
+    def X(self, q: Scalars) -> Pose:
+        """X_PB: the pose of the child in the parent."""
+        X: Pose = self.placement @ self.type.X(q) @ self.rotor
+        return X.inv().formed() if self.swapped else X
+
+    def across(self, q: Scalars, V: Motion) -> Motion:
+        """A motion of M relative to F, in M's coordinates, as one of B relative to P, in B's."""
+        if self.swapped:
+            return -(self.placement @ (self.type.X(q) @ V))
+        moved: Motion = self.rotor.inv() @ V
+        return moved
+
+    def S(self, q: Scalars) -> Subspace:
+        """The motion subspace of B relative to P, in B's coordinates."""
+        return Subspace(tuple(self.across(q, column) for column in self.type.S(q).columns))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        """The spatial acceleration of B relative to P, in B's coordinates, while v̇ = 0.
+
+        Swapped it is −X_PB A too: what the turning of the coordinates adds is V × V = 0.
+        """
+        return self.across(q, self.type.bias(q, v))

@@ -17,7 +17,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.model.body import Direction, DisabledPair, Frame, Point
 from linkwork.model.composite_body import composed
 from linkwork.model.tree import Tree
-from linkwork.model.tree_constraints import check_mark_name
+from linkwork.model.tree_attachments import check_mark_name
 from linkwork.shapes import Compound, Geometry, Shape
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import given_pose, given_text

@@ -1,4 +1,4 @@
-"""Names for the numbers of q and v, and where numbers of given names are."""
+"""Names and units of the coordinates of q and v, and the indices of coordinates by name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ from linkwork.joints import JointType
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 
-__all__ = ["index_of", "names_in", "names_of"]
+__all__ = ["index_of", "names_in", "names_of", "units_of"]
 
 
 def names_of(tree: Tree, which: Literal["q", "v"]) -> tuple[str, ...]:
     """The joint's name, or, where it has several numbers, with the type's name for each."""
     return tuple(name for _, names in _by_joint(tree, which) for name in names)
+
+
+def units_of(tree: Tree, which: Literal["q", "v", "a", "jerk"]) -> tuple[str, ...]:
+    """Return the unit of each coordinate of q, v, v̇ or v̈."""
+    if which == "q":
+        return tuple(unit for _, body in tree.stacked() for unit in body.joint.q_units)
+    power = {"v": "", "a": "²", "jerk": "³"}[which]
+    return tuple(unit + power for _, body in tree.stacked() for unit in body.joint.v_units)
 
 
 def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.ndarray:

@@ -20,9 +20,9 @@ from linkwork.errors import Findings, Issue
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import JointType
 from linkwork.model.body import Following
-from linkwork.model.checks.inertia_check import all_finite
 from linkwork.model.description import Description, JointDescription
 from linkwork.model.tree import Tree
+from linkwork.model.value_check import all_finite
 from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["bounds", "coupled", "coupling_text", "flatten_mimics", "ignored_mimics", "read_couplings", "read_mimic"]

@@ -1,14 +1,15 @@
-"""Locking joints: the robot with some of its joints held at a configuration, as if they were fixed joints.
+"""Edits of a tree: joints locked or opened, another root, and joints replaced by ones that move straight.
 
-What a locked joint carried is welded to what carried it; its numbers leave q and v, and its name stays as that of a
-fixed joint.
+Locked: the joint is held at a configuration, as if it were fixed.  The bodies that it carried are welded to the body
+before it; its numbers leave q and v, and its name stays as that of a fixed joint.  Opened: a joint of six degrees of
+freedom stands behind the joint.
 
-A tree in which one joint is opened: behind it stands one that lets everything go.
-
-Another root for a tree: the same mechanism, whose joints on the way to the new root are seen from the other side.
-
-The joint between two bodies stays where it is: what was X_parent_child = placement · X(q) · rotor becomes
+Rerooted: the same mechanism, whose joints between the old and the new root are seen from the other side.  The joint
+between two bodies stays where it is: X_parent_child = placement · X(q) · rotor becomes
 X_child_parent = rotor⁻¹ · X(q)⁻¹ · placement⁻¹.  Every joint keeps its name, its q, v and τ, and its place in q and v.
+
+Straight (`straight_tree`): each joint moves along straight lines of its numbers, along which segments of
+configurations are measured.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
 from itertools import pairwise
 
-from linkwork.joints import Floating
+import numpy as np
+
+from linkwork.joints import Floating, JointType
+from linkwork.joints.straight_motion import straightened
 from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
 from linkwork.model.composite_body import composed, summed, told, with_summed_inertias
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import with_locked_joints
-from linkwork.model.tree_constraints import of_the_world, refuse_locked, renamed_frames
+from linkwork.model.tree_attachments import of_the_world, refuse_locked, renamed_frames
 from linkwork.spatial import Inertia, Motion, Pose
 
-__all__ = ["locked", "opened", "rerooted"]
+__all__ = ["affine_numbers", "locked", "opened", "rerooted", "straight_tree"]
 
 
 def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
@@ -323,3 +328,43 @@ def _inverse(X: Pose) -> Pose:
 
 
 _NO_INERTIA = Inertia.zero()
+
+
+_SAMPLES = 8
+_SAME = 1e-9
+
+
+def straight_tree(tree: Tree) -> Tree:
+    """Return the tree with planar and floating joints straightened, or itself if it has none.
+
+    See `linkwork.joints.straight_motion`.
+
+    Configurations and poses of bodies are the same.  Velocities are others, so it is for segments of configurations
+    alone.
+    """
+    found = _straightened(tree)
+    return tree if found is None else found
+
+
+@lru_cache(256)
+def _straightened(tree: Tree) -> Tree | None:
+    """Return the other tree, None where it would be the same."""
+    bodies = tuple([replace(body, joint=straightened(body.joint)) for body in tree.bodies])
+    if all(a.joint is b.joint for a, b in zip(bodies, tree.bodies, strict=True)):
+        return None
+    return replace(tree, bodies=bodies)
+
+
+def affine_numbers(joint: JointType) -> np.ndarray:
+    """Return which numbers of q (nq,) change at a constant rate along ``integrate(q, t φ)``: between two configurations
+    these keep to limits that both ends keep to.  By random segments, within 1e-9."""
+    if joint.nq == 0:
+        return np.ones(0, dtype=bool)
+    rng = np.random.default_rng(0)
+    free = np.full(joint.nq, np.inf).tolist()
+    found = np.ones(joint.nq, dtype=bool)
+    for q in joint.random(rng, [-x for x in free], free, (_SAMPLES,)).tolist():
+        phi = rng.uniform(-1.0, 1.0, joint.nv).tolist()
+        a, b, c = (np.array(joint.integrate(q, [t * x for x in phi]), dtype=float) for t in (0.0, 0.4, 1.0))
+        found &= np.abs(a + 0.4 * (c - a) - b) <= _SAME * (1.0 + np.abs(c - a))
+    return found

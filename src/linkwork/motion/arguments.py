@@ -1,8 +1,6 @@
-"""Times, numbers and arrays that people hand over to make trajectories, looked at.
+"""Checks of the arguments of trajectories: times, numbers, arrays, and limits of motions.
 
-All raise ValueError that says what was expected and what is there.
-
-Limits of motions as people say them: one number, numbers by coordinate, or a lower and an upper one.
+A limit is one number, an array with one for each coordinate, or a pair of a lower and an upper one.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from linkwork._util import validation
 from linkwork._util.validation import floats
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import RobotBase
@@ -36,11 +35,9 @@ _ROUNDING = 1e-9  # of a duration: so far outside a time is one of the ends
 
 
 def finite_number(what: str, x: Any) -> float:
-    """One number that is finite."""
-    found = real_array(f"{what}: expected a number", x)
-    if isinstance(x, bool) or found.ndim or not np.isfinite(found):
-        raise ValueError(f"{what}: expected a finite number, got {x!r}")
-    return float(found)
+    """Return a finite number as float; ``what`` is "caller: argument"."""
+    caller, _, argument = what.rpartition(": ")
+    return float(validation.finite_number(caller, argument, x, symbols=False))
 
 
 def increasing(caller: str, times: Any) -> np.ndarray:
@@ -110,9 +107,7 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
 
 
 Places = Callable[[Any], Any]
-
-
-"""A joint's name to the places of its numbers."""
+"""From a joint's name to the indices of its coordinates."""
 
 
 def places_of(robot: Any) -> Places:

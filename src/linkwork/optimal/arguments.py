@@ -10,8 +10,8 @@ import numpy as np
 
 from linkwork._util.validation import floats, integer, number, seed
 from linkwork.errors import UnknownNameError
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.optimal.algorithms.path_nlp import KINDS
 from linkwork.optimal.features import Feature
 from linkwork.optimal.features.arguments import one_of, switch

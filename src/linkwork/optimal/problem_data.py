@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.tree import Tree
-from linkwork.model.tree_constraints import check_references
+from linkwork.model.tree_attachments import check_references
 from linkwork.optimal.algorithms.path_nlp import PathProgram, PathTerm
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features import ConstraintForce, Feature, PathContact

@@ -13,7 +13,7 @@ import numpy as np
 
 from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import (

@@ -1,7 +1,5 @@
-"""Constraints of a robot: putting them on, and what they rule out.
-
-A robot's loops and other constraints as text, and from it.
-"""
+"""Methods of `Robot` that add, remove and list constraints and force elements, and read and write its loops as
+text."""
 
 from __future__ import annotations
 
@@ -14,22 +12,29 @@ from numpy.typing import ArrayLike
 from linkwork._util.file_access import replaced
 from linkwork._util.named_tuple_list import Named
 from linkwork.constraints import Constraint
+from linkwork.dynamics.algorithms import ROWS as DYNAMICS
+from linkwork.force_elements import ForceElement
 from linkwork.formats import loops_text, parse_loops
 from linkwork.joints import JointType
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
-from linkwork.mechanisms.algorithms.constraints.binding import bind_constraints
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, bind_constraints
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.friction_laws import FrictionName
-from linkwork.model.tree_constraints import with_constraints, without_constraints
+from linkwork.model.tree_attachments import (
+    with_constraints,
+    with_force_elements,
+    without_constraints,
+    without_force_elements,
+)
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint.loop_joint_view import LoopJointView, closing_joints, loop_of
 from linkwork.spatial.arguments import given_text
 
-__all__ = ["ConstraintMethods", "LoopFileMethods"]
+__all__ = ["ConstraintMethods", "ForceElementMethods", "LoopFileMethods"]
+
 
 computed = computed_from(MECHANISMS)
 
@@ -254,3 +259,53 @@ class LoopFileMethods(RobotBase):
         if form not in ("json", "yaml"):
             raise ValueError(f"with_loops_document: form: expected 'json' or 'yaml', got {form!r}")
         return type(self)(attached(self._tree, parse_loops(text, form=form)))
+
+
+computed_dynamics = computed_from(DYNAMICS)
+
+
+class ForceElementMethods(RobotBase):
+    """Springs, dampers and bushings between bodies (see `linkwork.force_elements`).
+
+    They act where functions are asked with ``passive=True``, and in simulations, as springs and damping in joints do.
+    """
+
+    __slots__ = ()
+
+    @property
+    def force_elements(self) -> Named[ForceElement]:
+        """The force elements, by name, in the order in which they were put on."""
+        return Named(self._tree.force_elements, "force element")
+
+    @edits
+    def with_force_elements(self, *elements: ForceElement) -> Self:
+        """Return the robot with further force elements, after those that it has.
+
+        >>> import linkwork as lw
+        >>> rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass")
+        >>> robot = lw.Robot.build("oscillator", rail, lw.Link("mass", mass=2.0))
+        >>> robot = robot.with_force_elements(lw.SpringDamper("world", "mass", stiffness=50.0, damping=1.0))
+        >>> robot.passive_force([0.1], [0.2]).round(3)
+        array([-5.2])
+
+        Raises TypeError for what is no force element, UnknownNameError for a frame or point that is not there, and
+        ValueError for a name that is taken, and for ends on one rigid body.
+        """
+        return type(self)(with_force_elements(self._tree, elements))
+
+    @edits
+    def without_force_elements(self, *names: str) -> Self:
+        """Return the robot without the named force elements, or without any where none is named.
+
+        Raises UnknownNameError for a name that no force element has.
+        """
+        return type(self)(without_force_elements(self._tree, names or [e.name for e in self._tree.force_elements]))
+
+    @computed_dynamics
+    def force_element_wrenches(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the wrench of each force element on its body.
+
+        In the order of `force_elements`, of each the wrench (moment; force) on the frame of point b, or on the frame M
+        of a bushing, at its origin in its axes; the other end feels the opposite wrench.
+        q (..., nq), v (..., nv) -> (..., nfe, 6) [N·m, N].
+        """

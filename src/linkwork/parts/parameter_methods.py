@@ -17,11 +17,11 @@ from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.joints.axis import unit_axis
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase, edits
-from linkwork.model.checks.value_check import check_joint_values
 from linkwork.model.composite_body import told
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
 from linkwork.model.parametrized_tree import parametrised, with_numbers
 from linkwork.model.tree import Tree
+from linkwork.model.value_check import check_joint_values
 from linkwork.parts.construction.link import joint_description
 from linkwork.parts.joint.joint import Joint, body_with, joint_of
 from linkwork.parts.joint.passive_parameters import DRIVE, dof_values, given_drive

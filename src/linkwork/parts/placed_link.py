@@ -10,8 +10,8 @@ import numpy as np
 from linkwork.errors import UnknownNameError
 from linkwork.joints import Fixed
 from linkwork.model.body import WORLD, Frame
-from linkwork.model.checks.inertia_check import taken_apart
 from linkwork.model.tree import Tree, another_kind
+from linkwork.model.value_check import taken_apart
 from linkwork.parts.joint.joint import Joint
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose

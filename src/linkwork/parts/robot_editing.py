@@ -18,16 +18,15 @@ from numpy.typing import ArrayLike
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
-from linkwork.mechanisms.algorithms.constraints.binding import settled_anew
+from linkwork.mechanisms.algorithms.constraint_rows import settled_anew
 from linkwork.model.body import Body, Frame
-from linkwork.model.checks.inertia_check import check_inertial, taken_apart
-from linkwork.model.checks.value_check import check_joint_values
 from linkwork.model.composite_body import told, with_summed_inertias
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import check_actuation
 from linkwork.model.tree_builder import read_gravity
 from linkwork.model.tree_edits import locked
+from linkwork.model.value_check import check_inertial, check_joint_values, taken_apart
 from linkwork.parts.construction.link import joint_description
 from linkwork.parts.construction.robot_constructors import Constructors
 from linkwork.parts.joint.joint import Joint, body_with, joint_of

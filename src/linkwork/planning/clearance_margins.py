@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.validation import finite_number
 from linkwork.collision.methods import PairSelection
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.array_arguments import real_array
 from linkwork.model.collision_pairs import link_shapes
 
 __all__ = ["Margins", "PairBlock", "pair_blocks", "read_margins", "read_pairs", "touching_margins"]
@@ -156,8 +156,4 @@ def _pair(what: str, key: Any) -> frozenset[str]:
 
 
 def _number(what: str, x: Any) -> float:
-    expected = f"plan: {what}: expected a finite number [m]"
-    found = real_array(expected, x)
-    if isinstance(x, bool) or found.shape != () or not np.isfinite(found):
-        raise ValueError(f"{expected}, got {x!r}")
-    return float(found)
+    return float(finite_number("plan", what, x, symbols=False, unit="m"))

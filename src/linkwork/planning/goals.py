@@ -16,7 +16,7 @@ from linkwork._util.checked_arguments import public
 from linkwork.errors import Status, UnknownNameError
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kernels.array_arguments import real_array
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.spatial.arguments import given_pose, matrix_of

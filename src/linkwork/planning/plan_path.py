@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.messages import nearest
 from linkwork._util.progress import Reporter, read_progress
-from linkwork._util.validation import integer
+from linkwork._util.validation import finite_number, integer, one_of
 from linkwork.collision.motion_validity import METHODS
 from linkwork.errors import Status, UnknownNameError
 from linkwork.ik.arguments import read_limits
 from linkwork.kernels.array_arguments import real_array
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import by_joint, read_configuration
 from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.planning.collision_space import base_inside, collisions_of, limits_of
 from linkwork.planning.goals import GoalsFound, goals_found, read_goals
@@ -24,9 +23,9 @@ from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.result import CostSoFar, PlanResult
 from linkwork.planning.search.informed_planner import improved
 from linkwork.planning.search.kernel_planner import QuickSearch, is_quick
+from linkwork.planning.search.path_smoothing import shortened
 from linkwork.planning.search.rrt_connect_batch import SearchOptions, connected
 from linkwork.planning.search.search_tree import GrownTree
-from linkwork.planning.search.shortcutting import shortened
 
 __all__ = ["PLANNERS", "PlanQuery", "plan_path", "read_space"]
 
@@ -61,10 +60,10 @@ def plan_path(
 ) -> PlanResult:
     """What `Robot.plan` gives."""
     begun = time.perf_counter()
-    _one_of("method", method, PLANNERS)
+    one_of("plan", "method", method, PLANNERS)
     seed = integer("plan", "seed", seed, least=0, most=None, what="a whole number")
     read_progress("plan", progress)
-    budget = _positive("time_limit", time_limit, "[s]", least=0.0)
+    budget = _positive("time_limit", time_limit, "s", least=0.0)
     if max_iterations is not None:
         max_iterations = integer(
             "plan", "max_iterations", max_iterations, least=0, most=None, what="None or a whole number"
@@ -148,14 +147,16 @@ def read_space(
 ) -> PlanningSpace:
     """The space that is planned in, with what is to be kept in it, and a robot's own constraints.  Raises ValueError
     and TypeError."""
-    _one_of("collision_check", collision_check, METHODS)
+    one_of("plan", "collision_check", collision_check, METHODS)
     bounds = None if position_limits is None else read_limits("plan", robot, _named(robot, position_limits))
     options: dict[str, Any] = {
         "margin": read_margins(margin),
         "pairs": read_pairs(pairs),
         "collision_check": collision_check,
-        "resolution": _positive("resolution", resolution, "[rad, m]"),
-        "weights": None if weights is None else _weights(robot, weights),
+        "resolution": _positive("resolution", resolution, "rad, m"),
+        "weights": None
+        if weights is None
+        else by_joint("plan", "weights", robot.tree, weights, default=1.0, above=0.0),
         "position_limits": bounds,
     }
     if not robot.tree.constraints and isinstance(path_constraints, (list, tuple)) and not path_constraints:
@@ -336,30 +337,9 @@ def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _one_of(what: str, given: Any, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise ValueError(f"plan: {what}: got {given!r}: {nearest(str(given), known)}")
-
-
 def _positive(what: str, x: Any, unit: str, least: float | None = None) -> float:
-    found = real_array(f"plan: {what}: expected a number {unit}", x)
-    fine = found.ndim == 0 and bool(found > 0.0 if least is None else found >= least)
-    if not fine or isinstance(x, bool):
-        raise ValueError(f"plan: {what}: expected a number above zero {unit}, got {x!r}")
-    return float(found)
-
-
-def _weights(robot: Any, weights: Any) -> np.ndarray:
-    """Numbers (nv,), or one for all, or a dict by number of v."""
-    if isinstance(weights, Mapping):
-        found = np.ones(robot.nv)
-        for name, x in weights.items():
-            _put(found, robot.v_index([name]), f"weights: {name!r}", x)
-    else:
-        found = np.array(real_array(f"plan: weights: expected numbers ({robot.nv},)", weights), dtype=float)
-    if found.shape not in ((), (robot.nv,)) or not (np.isfinite(found) & (found > 0.0)).all():
-        raise ValueError(f"plan: weights: expected numbers ({robot.nv},) above zero, got {weights!r}")
-    return np.array(np.broadcast_to(found, robot.nv))
+    above = 0.0 if least is None else None
+    return float(finite_number("plan", what, x, least=least, above=above, infinite=True, symbols=False, unit=unit))
 
 
 def _named(robot: Any, limits: Any) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 from linkwork.collision.kernels import EACH
 from linkwork.collision.motion_validity import METHODS, check_edges, edge_kernel
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
-from linkwork.model.straight_tree import affine_numbers, straight_tree
 from linkwork.model.tree import Tree
+from linkwork.model.tree_edits import affine_numbers, straight_tree
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.planning.clearance_margins import Margins, PairBlock, pair_blocks, read_margins
 from linkwork.planning.search.halton_samples import Samples

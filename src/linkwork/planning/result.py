@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number, short_repr
+from linkwork._util.plotting import space_axes
 from linkwork._util.result import Result
 from linkwork.errors import Status
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
@@ -17,9 +18,9 @@ from linkwork.motion.splines.spline import spline_of
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import Section
-from linkwork.parts.scene_plots import draw_robot, draw_scene, frames_to_draw, space_axes
-from linkwork.planning.corner_blending import blended
+from linkwork.parts.plots import draw_robot, draw_scene, frames_to_draw
 from linkwork.planning.planning_space import PlanningSpace
+from linkwork.planning.search.path_smoothing import blended
 
 __all__ = ["CostSoFar", "PlanResult", "PlanTree"]
 

@@ -31,8 +31,8 @@ from linkwork.planning.plan_path import PlanQuery, read_space
 from linkwork.planning.result import PlanResult
 from linkwork.planning.roadmap_graph import WayGraph
 from linkwork.planning.search.neighbor_graph import BLOCKED, FREE, UNKNOWN
+from linkwork.planning.search.path_smoothing import shortened
 from linkwork.planning.search.rrt_connect_batch import SearchOptions
-from linkwork.planning.search.shortcutting import shortened
 
 __all__ = ["Roadmap"]
 

@@ -1,4 +1,4 @@
-"""What a controller may return besides joint forces, and controllers that are evaluated every so many steps."""
+"""Outputs of controllers besides joint forces, and controllers that are evaluated every few steps."""
 
 from __future__ import annotations
 

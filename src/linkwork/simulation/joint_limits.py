@@ -16,6 +16,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import levels_up
+from linkwork._util.validation import positive
 from linkwork.dynamics.algorithms.coulomb_friction import dry_friction
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
@@ -24,7 +25,6 @@ from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.algorithms.compliant_forces import stop_force
 from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry, held, limit, servo
-from linkwork.simulation.contacts.contact_materials import is_number
 from linkwork.simulation.rollout.spring_steps import least_inertias
 from linkwork.simulation.servo_actuators import ServoForces
 
@@ -72,10 +72,8 @@ class JointStops:
     damping_ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, unit in (("time", "a time above 0 [s]"), ("damping_ratio", "a number above 0")):
-            given = getattr(self, name)
-            if not is_number(given) or not 0.0 < given < math.inf:
-                raise ValueError(f"JointStops: {name}: expected {unit}, got {given!r}")
+        positive("JointStops", "time", self.time, symbols=False, unit="s")
+        positive("JointStops", "damping_ratio", self.damping_ratio, symbols=False)
 
     def forces(self, robot: Any, passive: bool, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """What the stops exert (nv)."""

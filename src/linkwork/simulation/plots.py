@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.plotting import new_axes, pyplot
+from linkwork._util.plotting import label_time, new_axes, plot_lines, pyplot, quantity_label, share_scale, space_axes
 from linkwork._util.validation import integer, positive
-from linkwork.parts.scene_plots import draw_robot, space_axes
+from linkwork.model.coordinate_names import units_of
+from linkwork.parts.plots import draw_robot
 from linkwork.simulation.rollout.rollout import FORCES
 
-__all__ = ["moving_picture", "plot_simulation", "same_space", "strip_of"]
-
-_LEGEND = 12  # coordinates that a legend names
-_ROOM = 1.05  # of the space that a robot takes
+__all__ = ["moving_picture", "plot_simulation", "strip_of"]
 
 
 def plot_simulation(found: Any, environment: tuple[int, ...], axes: Any) -> Any:
@@ -23,8 +21,8 @@ def plot_simulation(found: Any, environment: tuple[int, ...], axes: Any) -> Any:
     q, v = found.q[environment], found.v[environment]
     kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
     rows = [
-        ("q", dict(zip(robot.q_names, q.T, strict=True))),
-        ("v", dict(zip(robot.v_names, v.T, strict=True))),
+        (quantity_label("q", units_of(robot.tree, "q")), dict(zip(robot.q_names, q.T, strict=True))),
+        (quantity_label("v", units_of(robot.tree, "v")), dict(zip(robot.v_names, v.T, strict=True))),
         ("energy [J]", {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}),
     ]
     if FORCES in found.records:
@@ -32,15 +30,12 @@ def plot_simulation(found: Any, environment: tuple[int, ...], axes: Any) -> Any:
         rows.append(("contact [N]", dict(zip(found.contact_names, sizes.T, strict=True))))
     axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
     times = {event.time for event in found.events if event.environment == environment}
-    for axis, (what, lines) in zip(axes, rows, strict=False):
-        for name, x in lines.items():
-            axis.plot(t, x, label=name)
+    for k, (axis, (label, lines)) in enumerate(zip(axes, rows, strict=False)):
+        plot_lines(axis, t, lines, legend=k != 1)  # velocities have the colours of the configurations above them
         for time in times:
             axis.axvline(time, color="0.85", linewidth=0.7, zorder=0)
-        axis.set_ylabel(what)
-        if len(lines) <= _LEGEND and what != "v":
-            axis.legend(fontsize="small", ncols=4)
-    np.atleast_1d(axes)[-1].set_xlabel("t [s]")
+        axis.set_ylabel(label)
+    label_time(axes)
     return axes
 
 
@@ -56,7 +51,7 @@ def strip_of(found: Any, environment: tuple[int, ...], count: int, axes: Any) ->
         draw_robot(axis, robot, found.q[environment][k], alpha=0.5)
         axis.set_title(f"{found.t[k]:.3g} s", fontsize="small")
         axis.set_axis_off()
-    same_space(axes)
+    share_scale(axes)
     return axes
 
 
@@ -72,7 +67,7 @@ def moving_picture(found: Any, environment: tuple[int, ...], speed: float, rate:
     frames = _records(found, environment, max(int(np.ceil((found.t[-1] - found.t[0]) / speed * rate)), 1) + 1)
     for k in _records(found, environment, 8):  # the space that all of it takes
         draw_robot(axes, robot, q[k])
-    same_space([axes])
+    share_scale([axes])
     limits = axes.get_xlim(), axes.get_ylim(), axes.get_zlim()
 
     def draw(k: int) -> Any:
@@ -96,15 +91,3 @@ def _records(found: Any, environment: tuple[int, ...], count: int) -> np.ndarray
     after = np.clip(np.searchsorted(found.t, wanted), 1, max(last, 1))
     near = np.where(wanted - found.t[after - 1] < found.t[np.minimum(after, last)] - wanted, after - 1, after)
     return np.minimum(near, last)
-
-
-def same_space(axes: Any) -> None:
-    """A cube around all that is drawn, the same on all of them."""
-    boxes = np.array([[axis.get_xlim(), axis.get_ylim(), axis.get_zlim()] for axis in axes])
-    low, high = boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)
-    half = 0.5 * _ROOM * float((high - low).max())
-    middle = 0.5 * (low + high)
-    for axis in axes:
-        for place, name in enumerate("xyz"):
-            getattr(axis, f"set_{name}lim")(middle[place] - half, middle[place] + half)
-        axis.set_box_aspect((1.0, 1.0, 1.0), zoom=1.4)

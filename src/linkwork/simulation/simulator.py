@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
-from linkwork._util.checked_arguments import is_ours, public, quick, raise_named
+from linkwork._util.checked_arguments import public, quick, raise_named
 from linkwork._util.validation import integer
 from linkwork.errors import Status
 from linkwork.expr.arrays.pytree import mapped
@@ -326,8 +325,7 @@ class Simulator:
         try:
             return self._any_step(tau, count, inputs)
         except ABOUT_ARGUMENTS as error:
-            if not is_ours(sys._getframe(1)):
-                raise_named(error, Simulator.step, (self, tau), {"count": count, **inputs})
+            raise_named(error, Simulator.step, (self, tau), {"count": count, **inputs})
             raise
 
     def _stepped(self, steps: Any, q: Any, v: Any, status: Any, *carried: Any) -> SimulatorState:

@@ -28,9 +28,8 @@ Angular parts come first everywhere; units are SI and radians.  Sources are give
 from linkwork.spatial.inertia import ArticulatedInertia, Inertia
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
 from linkwork.spatial.motion_and_force import Force, Motion, Subspace, by_rows, cross, cross_star
-from linkwork.spatial.mrp import MRP
 from linkwork.spatial.pose import InversePose, Pose
-from linkwork.spatial.quaternion import Quaternion
+from linkwork.spatial.quaternion import MRP, Quaternion
 from linkwork.spatial.rigid_motion import FrameMotion, RigidMotion
 from linkwork.spatial.rotation import Rotation
 from linkwork.spatial.vec3 import Vec3

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.validation import as_numbers
 from linkwork.spatial.matrix3 import Symmetric3
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotation import Rotation
@@ -38,15 +38,8 @@ def given_numbers(value: Any, expected: str, *shapes: tuple[int, ...], infinite:
     Raises ValueError for another shape, for NaN and, unless ``infinite``, for ±inf, and for what is no number: text,
     truth values and complex numbers are none, and masked arrays are refused.
     """
-    try:
-        given = np.asarray(value)
-        sound = given.dtype.kind in "iuf" or (
-            given.dtype.kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in given.flat)
-        )
-        numbers = given.astype(float) if sound and not isinstance(value, np.ma.MaskedArray) else None
-    except (TypeError, ValueError, OverflowError):
-        numbers = None
-    if numbers is None:
+    numbers = as_numbers(value)
+    if numbers is None or np.asarray(value).dtype.kind == "b":
         raise ValueError(f"{expected}, got {value!r}")
     if numbers.shape not in shapes:
         raise ValueError(f"{expected}, got an array of shape {numbers.shape}")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.support import programs
-from linkwork.compiler.passes.outlining.sign_normalization import signs_moved
+from linkwork.compiler.passes.outlining.outline import signs_moved
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace

@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.program import Program
-from linkwork.dynamics.algorithms.derivatives import kinematics_derivatives
+from linkwork.dynamics.algorithms.derivatives import body_motion_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as center_of_mass_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as energy_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as momentum_derivatives
@@ -24,7 +24,7 @@ from linkwork.robot_table import robot_owner
 from oracles.trees import TREES
 
 MODULE = importlib.import_module("linkwork.dynamics.algorithms.derivatives.tangent_autodiff")
-FILES = (center_of_mass_derivatives, energy_derivatives, kinematics_derivatives, momentum_derivatives)
+FILES = (center_of_mass_derivatives, energy_derivatives, body_motion_derivatives, momentum_derivatives)
 ROWS = [row for file in FILES for row in file.ROWS]
 
 

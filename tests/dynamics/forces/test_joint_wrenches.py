@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.kinematics.algorithms.joint.joint_functions import reaction
-from linkwork.model.body import WORLD
-from linkwork.model.joint_site import Site
+from linkwork.kinematics.algorithms.joint_functions import reaction
+from linkwork.model.body import WORLD, Site
 from linkwork.spatial import Inertia
 from oracles.acted_on import ActedOn
 from oracles.comparison import assert_close

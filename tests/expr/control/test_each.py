@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each
 from linkwork.expr.scalar import functions as f
 
 COUNT = 300

@@ -12,7 +12,7 @@ import linkwork as lw
 from helpers.matrices import EPS, check_derivatives, hilbert, positive, random
 from linkwork.errors import SingularMatrixError
 from linkwork.expr.linalg import cholesky, ldl, ltdl, lu, solve
-from linkwork.expr.linalg.ldl_and_cholesky import SymmetricFactors
+from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 
 
 def transposed(a: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, l
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.poses import pose
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.parts.scene_plots import frames_to_draw
+from linkwork.parts.plots import frames_to_draw
 from linkwork.planning.plan_path import PLANNERS
 from linkwork.planning.result import PlanResult
 from linkwork.robot import Robot

@@ -1,10 +1,10 @@
 """Distances of a robot's shapes from each other and from a scene, over any scalar.
 
 `shape_placement.py`: the shapes in the world, and pairs; `pair_loops.py`: going over pairs, written out or in loops
-(`many_pairs.py`: of robots with very many; `path_bounds.py`: how their bodies move on a segment);
+(`pair_loops.py`: of robots with very many; `path_bounds.py`: how their bodies move on a segment);
 `pairwise_distances.py`: all distances and their gradients; `distance_hessian.py`: second derivatives;
 `closest_pair.py`: what is least; `collision_check.py`: yes or no; `displacement_bounds.py`: how far shapes move on a
-segment of configurations (`shape_motion_bounds.py`: of all shapes); `motion_check.py`: whether it is free.
+segment of configurations (`path_bounds.py`: of all shapes); `motion_check.py`: whether it is free.
 """
 
 from linkwork.collision.algorithms.closest_pair import (

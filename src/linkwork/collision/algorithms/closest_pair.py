@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.collision.algorithms.collision_check import spheres_are_near
-from linkwork.collision.algorithms.many_pairs import are_many, over_many_pairs
-from linkwork.collision.algorithms.pair_loops import Near, Step, over_own_pairs, over_scene
+from linkwork.collision.algorithms.pair_loops import Near, Step, are_many, over_many_pairs, over_own_pairs, over_scene
 from linkwork.collision.algorithms.pairwise_distances import FAR, NUMBERS, Motions, numbers_of, wrench
 from linkwork.collision.algorithms.shape_placement import PlacedShape, placed_shapes
 from linkwork.expr.control import cond

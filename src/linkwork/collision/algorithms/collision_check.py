@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.collision.algorithms.many_pairs import are_many, over_many_pairs
-from linkwork.collision.algorithms.pair_loops import FEW, listed
+from linkwork.collision.algorithms.pair_loops import FEW, are_many, listed, over_many_pairs
 from linkwork.collision.algorithms.shape_placement import PlacedShape, by_kinds, placed_shapes
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, scan, take

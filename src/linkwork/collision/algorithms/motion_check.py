@@ -26,11 +26,9 @@ from typing import Any, NamedTuple
 
 from linkwork.collision.algorithms.collision_check import PairMargins
 from linkwork.collision.algorithms.displacement_bounds import MotionBound, length
-from linkwork.collision.algorithms.many_pairs import BodyRows, are_many, over_many_pairs
-from linkwork.collision.algorithms.pair_loops import over_own_pairs, over_scene
+from linkwork.collision.algorithms.pair_loops import BodyRows, are_many, over_many_pairs, over_own_pairs, over_scene
 from linkwork.collision.algorithms.pairwise_distances import FAR
-from linkwork.collision.algorithms.path_bounds import PathSums, bound_between
-from linkwork.collision.algorithms.shape_motion_bounds import Bounded, Summed, shape_bounds
+from linkwork.collision.algorithms.path_bounds import Bounded, PathSums, Summed, bound_between, shape_bounds
 from linkwork.collision.algorithms.shape_placement import PlacedShape, placed_shapes
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, take, while_loop

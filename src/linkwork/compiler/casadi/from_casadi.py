@@ -17,7 +17,7 @@ from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import CONSTANT, Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
-from linkwork.expr.scalar import composed_functions as c
+from linkwork.expr.scalar import functions as c
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise, permutations
 from typing import Any
 
-from linkwork.compiler.derivatives.derivative_arguments import Base
 from linkwork.compiler.derivatives.derivative_recipes import (
+    Base,
     Derivative,
     Elements,
     Wanted,
@@ -23,9 +23,7 @@ from linkwork.compiler.derivatives.derivative_recipes import (
     ruled,
     weights_of,
 )
-from linkwork.compiler.derivatives.forward_mode import directional
-from linkwork.compiler.derivatives.program_replay import Replay
-from linkwork.compiler.derivatives.reverse_mode import by_numbers, gradients
+from linkwork.compiler.derivatives.forward_and_reverse import Replay, by_numbers, directional, gradients
 from linkwork.compiler.derivatives.sparsity import moved_by, pushes, totals
 from linkwork.compiler.derivatives.tangent_spaces import Tangent, total
 from linkwork.compiler.program import Port

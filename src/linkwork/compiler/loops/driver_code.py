@@ -16,14 +16,13 @@ from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import Text
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.basic_blocks import MANY, PieceCode, Pointers, move_numbers
-from linkwork.compiler.loops.carried_in_registers import in_registers, nan_flags, while_in_registers
 from linkwork.compiler.loops.execution_plan import FRAME, Column, Control, Piece, Scope
 from linkwork.compiler.loops.frame_layout import plan_program
 from linkwork.compiler.loops.frontal_elimination_code import front_driver
 from linkwork.compiler.loops.in_place_tables import rows_of_tables, store, whether_nan
 from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_of
 from linkwork.compiler.loops.outlined_calls_code import rows_driver
-from linkwork.compiler.loops.vectorized_scan import SideBySide, worth_lanes
+from linkwork.compiler.loops.special_loops import SideBySide, in_registers, nan_flags, while_in_registers, worth_lanes
 from linkwork.compiler.outlined_calls import Rows
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop

@@ -7,9 +7,16 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from linkwork.compiler.passes.instruction_schedule import schedule
-from linkwork.compiler.passes.loop_cleanup import merge_loops, trim_loops
 from linkwork.compiler.passes.outlining.outline import outline
-from linkwork.compiler.passes.simplifications import dead_code, drop_rules, fold_constants, fuse, pair_sincos
+from linkwork.compiler.passes.simplifications import (
+    dead_code,
+    drop_rules,
+    fold_constants,
+    fuse,
+    merge_loops,
+    pair_sincos,
+    trim_loops,
+)
 from linkwork.compiler.passes.store_forwarding import look_through_puts
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Instruction, Program

@@ -22,8 +22,8 @@ from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import PortTree, form_of_shapes, port_names, spaces_of_shapes
 from linkwork.compiler.trace.side_effects import SideEffects
 from linkwork.expr.arrays.pytree import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
-from linkwork.expr.scalar.numpy_protocol import AS_AN_INDEX
 from linkwork.expr.scalar.symbol import Graph, Symbol
+from linkwork.expr.scalar.symbol_methods import AS_AN_INDEX
 
 __all__ = ["Trace", "compile", "compile_guarded", "trace", "traced_function"]
 

@@ -5,16 +5,14 @@
 
 from dataclasses import replace
 
-from linkwork.dynamics.algorithms.coriolis_matrix import ROWS as _CORIOLIS
 from linkwork.dynamics.algorithms.derivatives import ROWS as _DERIVATIVES
+from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import RULES
 from linkwork.dynamics.algorithms.force_element_forces import ROWS as _FORCE_ELEMENTS
 from linkwork.dynamics.algorithms.forward_dynamics import ROWS as _FORWARD
 from linkwork.dynamics.algorithms.hybrid_dynamics import ROWS as _HYBRID
-from linkwork.dynamics.algorithms.impact import ROWS as _IMPACT
-from linkwork.dynamics.algorithms.implicit_forward_dynamics import RULES
 from linkwork.dynamics.algorithms.inverse_dynamics import ROWS as _INVERSE
 from linkwork.dynamics.algorithms.joint_wrenches import ROWS as _JOINT_WRENCHES
-from linkwork.dynamics.algorithms.mass_matrix import ROWS as _INERTIA
+from linkwork.dynamics.algorithms.mass_matrix import ROWS as _MASS_MATRIX
 from linkwork.dynamics.algorithms.mass_matrix_inverse import ROWS as _INVERSE_INERTIA
 from linkwork.dynamics.algorithms.momentum import ROWS as _MOMENTUM
 from linkwork.dynamics.algorithms.passive_joint_forces import ROWS as _PASSIVE
@@ -26,13 +24,11 @@ _ALL = (
     *_INVERSE,
     *_FORWARD,
     *_HYBRID,
-    *_INERTIA,
     *_INVERSE_INERTIA,
-    *_CORIOLIS,
+    *_MASS_MATRIX,
     *_PASSIVE,
     *_FORCE_ELEMENTS,
     *_JOINT_WRENCHES,
-    *_IMPACT,
     *_MOMENTUM,
     *_REGRESSORS,
     *_DERIVATIVES,

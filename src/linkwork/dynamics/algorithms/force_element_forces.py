@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.force_elements import ForceElement
-from linkwork.kinematics.algorithms.jacobians.relative_frame_motion import BetweenFrames, SplitState
+from linkwork.kinematics.algorithms.joint_path import BetweenFrames, SplitState
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force

@@ -27,7 +27,7 @@ from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.linalg.singular_values import Pseudoinverse
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, rows_of
 from linkwork.joints.base.from_transform import Span
-from linkwork.kinematics.algorithms.jacobians.jacobian import jacobian
+from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree

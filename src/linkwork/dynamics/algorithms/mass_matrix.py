@@ -1,13 +1,23 @@
-"""The joint-space mass matrix: the composite-rigid-body algorithm.
+"""The joint-space mass matrix by composite rigid bodies, its pivots, and the Coriolis matrix that belongs to it.
 
 Sources: Walker and Orin, ASME J. DSMC 104, 1982; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 6.
 
-The pivots of the mass matrix: what resists each velocity while those of the joints after it are free.
+Pivots: with M = Lᵀ D L, D_k is the inertia that velocity k meets while the joints after it are free.  The
+articulated-body algorithm divides by it: D_k = S_k · I_A S_k.  M is singular where a pivot is zero: then some motion
+moves no inertia.  Source: Featherstone, 2008, sections 6.5 and 7.1.
 
-M = Lᵀ D L has them on its diagonal D, and the articulated-body algorithm divides by them: D_k = S_k · I_A S_k.  M is
-singular where one of them is zero: then some motion moves no inertia.
+Coriolis matrix: a mass at r moves by J v for velocities v of the joints, and accelerates by J a + J̇ v.  So
+M = ∫ρ Jᵀ J, and
 
-Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 6.5 and 7.1.
+    C(q, v) = ∫ρ Jᵀ J̇ :      C v = h(q, v) − g(q)   and   Ṁ = C + Cᵀ.
+
+Where q̇ = v these are the Christoffel symbols of M.  Columns are those of composite bodies: the inertia that the joint
+of body i carries is a `MovingInertia`, and on the way inward it gives the elements of the row and the column of i in C
+for every joint between the world and body i.
+
+Sources: Niemeyer and Slotine, Performance in adaptive manipulator control, Int. J. Robotics Research 10, 1991 (a
+Coriolis matrix by recursion); Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and Christoffel
+symbols for rigid-body systems, ASME J. Comput. Nonlinear Dynam. 16, 2021 (by composite bodies, in O(n d)).
 """
 
 from __future__ import annotations
@@ -19,17 +29,17 @@ from linkwork.dynamics.algorithms.passive_joint_forces import armature
 from linkwork.errors import SingularInertiaError, SingularMatrixError
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.linalg.factorizations import METHODS
-from linkwork.expr.linalg.ldl_and_cholesky import ltdl_factors
 from linkwork.expr.linalg.linear_solve import Solve
-from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.linalg.triangular_factors import Pivots, ltdl_factors
 from linkwork.expr.scalar.functions import fabs
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
-from linkwork.spatial import ArticulatedInertia, Inertia, Motion
+from linkwork.spatial import ArticulatedInertia, Inertia, Motion, Pose, Subspace, Vec3
+from linkwork.spatial.moving_inertia import MovingInertia
 
-__all__ = ["ROWS", "mass_matrix", "mass_pivots", "mass_sizes", "mass_solved", "owners", "yielding"]
+__all__ = ["ROWS", "joint_motions", "mass_matrix", "mass_pivots", "mass_sizes", "mass_solved", "owners", "yielding"]
 
 
 def mass_matrix(tree: Tree, q: Sequence[Any], passive: bool = False) -> list[list[Any]]:
@@ -173,6 +183,58 @@ def _size(inertia: Inertia, S: Motion) -> Any:
     return angular + 2.0 * mixed + fabs(m) * sum(x * x for x in v)
 
 
+class JointMotion:
+    """How a body moves with its joint: its pose in its parent, ω, S and Ṡ in its axes, and how its origin moves away.
+
+    Ṡ is what is seen from axes that do not turn, at the body's origin, and ``departure`` [m/s] is the velocity of the
+    body's origin relative to its parent's, as seen from there, in the parent's axes.
+    """
+
+    __slots__ = ("S", "S_dot", "X", "departure", "omega")
+
+    def __init__(self, X: Pose, S: Subspace, S_body: Subspace, v: Scalars, omega_parent: Vec3) -> None:
+        self.X, self.S = X, S
+        relative = S @ v
+        self.omega = X.rotation.inv_act(omega_parent) + relative.angular
+        self.departure = omega_parent.cross(X.translation) + X.rotation @ relative.linear
+        w, pairs = self.omega, zip(S.columns, S_body.columns, strict=True)
+        self.S_dot = [Motion(w.cross(s.angular) + d.angular, w.cross(s.linear) + d.linear) for s, d in pairs]
+
+
+def joint_motions(tree: Tree, q: Scalars, v: Scalars) -> dict[int, JointMotion]:
+    """By body; q and v are split, body by body."""
+    found: dict[int, JointMotion] = {}
+    for i, p, body in tree.outward():
+        omega = Vec3.zero() if p == WORLD else found[p].omega
+        found[i] = JointMotion(body.X(q[i]), body.S(q[i]), body.S_dot(q[i], v[i]), v[i], omega)
+    return found
+
+
+def coriolis_matrix(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
+    """C(q, v), nv × nv: C v is the bias force without gravity, and C + Cᵀ the rate of the mass matrix."""
+    q, v = tree.split_q(q), tree.split_v(v)
+    motion = joint_motions(tree, q, v)
+    composite = {i: MovingInertia.of(body.inertia, motion[i].omega) for i, _, body in tree.outward()}
+    C: list[list[Any]] = [[0.0] * tree.nv for _ in range(tree.nv)]
+    for i, p, _ in tree.inward():
+        numbers, at = range(tree.nv)[tree.v_slices[i]], motion[i]
+        for k, S_k, S_k_dot in zip(numbers, at.S.columns, at.S_dot, strict=True):
+            load = composite[i].carried(S_k, S_k_dot)
+            for row, value in zip(numbers, at.S.T @ load.moved, strict=True):
+                C[row][k] += value
+            j = i
+            while tree.bodies[j].parent != WORLD:
+                load = load.seen(motion[j].X, motion[j].departure)
+                j = tree.bodies[j].parent
+                S, S_dot = motion[j].S.columns, motion[j].S_dot
+                for row, S_row, S_row_dot in zip(range(tree.nv)[tree.v_slices[j]], S, S_dot, strict=True):
+                    C[row][k] += S_row.dot(load.moved)
+                    C[k][row] += S_row_dot.dot(load.momentum) + S_row.angular.dot(load.swept)
+        if p != WORLD:
+            composite[p] += composite[i].seen(motion[i].X, motion[i].departure)
+    return C
+
+
 ROWS = (
     FunctionSpec.of(
         mass_matrix,
@@ -180,6 +242,13 @@ ROWS = (
         Output(("nv", "nv"), "kg·m², kg·m, kg"),
         "Joint-space mass matrix.",
         options=(PASSIVE,),
+        joint_space=True,
+    ),
+    FunctionSpec.of(
+        coriolis_matrix,
+        "q v",
+        Output(("nv", "nv"), "N·m·s, N·s"),
+        "Matrix C of Coriolis and centrifugal forces C v, with Ṁ = C + Cᵀ.",
         joint_space=True,
     ),
 )

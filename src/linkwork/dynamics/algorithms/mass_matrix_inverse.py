@@ -31,7 +31,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies, inverse_resistance
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.errors import SingularInertiaError
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import SymbolArray, bare, filled
-from linkwork.expr.scalar import composed_functions as c
+from linkwork.expr.scalar import functions as c
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.numpy_protocol import ANSWERS
 from linkwork.expr.scalar.operations import BY_METHOD
+from linkwork.expr.scalar.symbol_methods import ANSWERS
 
 __all__ = ["ELEMENTWISE", "PLAIN", "applied", "not_known", "over_elements", "scalar_function", "truth"]
 

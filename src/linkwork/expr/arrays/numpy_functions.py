@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.expr.arrays.numpy_elementwise import not_known
 from linkwork.expr.arrays.numpy_formulas import OWN, array_of, delegated
 from linkwork.expr.arrays.symbol_array import bare, filled, wrapped
-from linkwork.expr.scalar.numpy_protocol import ANSWERS
+from linkwork.expr.scalar.symbol_methods import ANSWERS
 
 __all__ = ["COMPOSED", "DELEGATED", "MOVING", "REFUSED", "called", "refusal"]
 

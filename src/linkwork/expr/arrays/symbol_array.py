@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.scalar.numpy_protocol import ANSWERS, AS_AN_INDEX
+from linkwork.expr.scalar.symbol_methods import ANSWERS, AS_AN_INDEX
 
 __all__ = ["SymbolArray", "array", "bare", "filled", "floats", "is_traced", "over_samples", "scalars", "wrapped"]
 

@@ -19,9 +19,8 @@ from linkwork.expr.arrays.pytree import (
     taken_apart,
 )
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
-from linkwork.expr.control.closure_conversion import closed, closed_since, lent, named
-from linkwork.expr.control.flatten import Numbers, graph_of
-from linkwork.expr.control.loop_checks import chosen_by, is_of_elements, truth_of_condition
+from linkwork.expr.control.closure_conversion import Numbers, closed, closed_since, graph_of, lent, named
+from linkwork.expr.control.numeric_loops import chosen_by, is_of_elements, truth_of_condition
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["SharedCall", "call", "cond"]

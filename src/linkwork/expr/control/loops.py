@@ -1,4 +1,7 @@
-"""Loops over any scalar: Python's own on floats, masked on NumPy batches, one instruction on symbols."""
+"""Loops over any scalar: Python's own on floats, masked on NumPy batches, one instruction on symbols.
+
+`each` applies a function to many rows of numbers, as one `scan`.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,21 @@ from linkwork.expr.arrays.pytree import (
     reshaped,
     taken_apart,
 )
-from linkwork.expr.control.closure_conversion import closed, lent, named
-from linkwork.expr.control.flatten import Numbers, graph_of
-from linkwork.expr.control.loop_checks import bound, check_step, number_of_steps, pair, truth_of_condition
+from linkwork.expr.control.closure_conversion import Numbers, closed, graph_of, lent, named
 from linkwork.expr.control.loop_instruction import Loop
-from linkwork.expr.control.numeric_loops import scan_on_numbers, while_on_numbers
+from linkwork.expr.control.numeric_loops import (
+    bound,
+    check_step,
+    number_of_steps,
+    pair,
+    scan_on_numbers,
+    truth_of_condition,
+    while_on_numbers,
+)
+from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["WhileResult", "fori_loop", "scan", "while_loop"]
+__all__ = ["WhileResult", "each", "fori_loop", "scan", "while_loop"]
 
 
 class WhileResult(NamedTuple):
@@ -275,3 +285,43 @@ def _in_segments(
     if left is not None:
         outputs = mapped(lambda x, y: np.concatenate([x, y]), outputs, left)
     return state, outputs
+
+
+FunctionSpec = Sequence[Any]
+
+
+def each(
+    function: Callable[[FunctionSpec], FunctionSpec],
+    rows: Sequence[FunctionSpec],
+    *,
+    in_loops: bool,
+    alike: bool = False,
+) -> list[list[Any]]:
+    """The function of each row; in a trace written out row by row or, in loops, once for rows that are alike.
+
+    Rows are alike that have structural zeros in the same places, or all of them where that is said.  All rows have as
+    many numbers.
+    """
+    if not in_loops or not any(hasattr(x, "_precedence") for row in rows for x in row):
+        return [list(function(row)) for row in rows]
+    found_alike: dict[tuple[int, ...], list[int]] = {}
+    for k, row in enumerate(rows):
+        places = tuple(i for i, x in enumerate(row) if alike or not is_zero(x))
+        found_alike.setdefault(places, []).append(k)
+    found: list[list[Any]] = [[] for _ in rows]
+    for places, members in found_alike.items():
+        if len(members) == 1 or not places:
+            for k in members:
+                found[k] = list(function(rows[k]))
+            continue
+
+        def step(_: Any, given: Any, places: tuple[int, ...] = places) -> tuple[Any, Any]:
+            row = [0.0] * len(rows[0])
+            for place, x in zip(places, given, strict=True):
+                row[place] = x
+            return (), np.array(function(row), dtype=object)
+
+        _, results = scan(step, (), np.array([[rows[k][i] for i in places] for k in members], dtype=object))
+        for k, result in zip(members, results, strict=True):
+            found[k] = list(result)
+    return found

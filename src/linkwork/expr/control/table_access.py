@@ -15,7 +15,7 @@ from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.pytree import Leaf, put_together, taken_apart
 from linkwork.expr.arrays.symbol_array import floats
 from linkwork.expr.autodiff.graph_derivative import is_zero
-from linkwork.expr.control.flatten import graph_of, is_truth
+from linkwork.expr.control.closure_conversion import graph_of, is_truth
 from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt, where
 from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.factorizations import METHODS
-from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import dot, mirrored, transposed
+from linkwork.expr.linalg.triangular_factors import Pivots
 
 __all__ = ["Matrix", "by_rows", "gram", "products", "shifted", "solved_columns", "squares", "symmetric_products"]
 

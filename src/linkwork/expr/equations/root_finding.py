@@ -24,9 +24,8 @@ from linkwork.expr.arrays.pytree import (
 from linkwork.expr.arrays.symbol_array import floats
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.autodiff.dual_numbers import Dual, order_of, parts, seeded, value_of
-from linkwork.expr.control.closure_conversion import closed, lent, named
-from linkwork.expr.control.flatten import graph_of, is_truth
-from linkwork.expr.control.loop_checks import bound
+from linkwork.expr.control.closure_conversion import closed, graph_of, is_truth, lent, named
+from linkwork.expr.control.numeric_loops import bound
 from linkwork.expr.equations.implicit_function import Correction, Implicit, corrected, iterated, solved
 from linkwork.expr.linalg.sparse_dot import transposed
 

@@ -3,13 +3,11 @@
 docs/linear_algebra.md has the equations, the choices, the accuracy and what each function costs.
 """
 
-from linkwork.expr.linalg.householder_qr import QRResult, qr
 from linkwork.expr.linalg.jacobi_eigen import EighResult, eigh, eigvalsh
-from linkwork.expr.linalg.ldl_and_cholesky import cholesky, ldl, ltdl
-from linkwork.expr.linalg.least_squares import lstsq
+from linkwork.expr.linalg.least_squares import QRResult, lstsq, qr
 from linkwork.expr.linalg.linear_solve import SlogdetResult, det, inv, slogdet, solve, solve_triangular
-from linkwork.expr.linalg.lu_pivoting import lu
 from linkwork.expr.linalg.singular_values import SVDResult, pinv, svd, svdvals
+from linkwork.expr.linalg.triangular_factors import cholesky, ldl, ltdl, lu
 
 __all__ = [
     "EighResult",

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork._util.messages import nearest
-from linkwork.expr.linalg.ldl_and_cholesky import ltdl_factors
-from linkwork.expr.linalg.lu_pivoting import exchanged, lu_factors
-from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import Rows, less, rows_of, transposed
+from linkwork.expr.linalg.triangular_factors import Pivots, exchanged, ltdl_factors, lu_factors
 
 __all__ = ["METHODS", "Method", "Triangular", "method"]
 

@@ -19,7 +19,6 @@ from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.control import fori_loop
 from linkwork.expr.linalg.array_conversion import Found, applied, square
 from linkwork.expr.linalg.factorizations import METHODS
-from linkwork.expr.linalg.lu_pivoting import exchanged
 from linkwork.expr.linalg.sparse_dot import (
     chosen,
     gathered,
@@ -30,6 +29,7 @@ from linkwork.expr.linalg.sparse_dot import (
     rows_of,
     transposed,
 )
+from linkwork.expr.linalg.triangular_factors import exchanged
 from linkwork.expr.scalar.functions import copysign, eq, fabs, lt, sqrt, where
 from linkwork.expr.scalar.symbol import Symbol
 
@@ -38,8 +38,6 @@ __all__ = ["Matrices", "eigh", "eigvalsh", "gap_inverse", "rotate", "rotation", 
 
 _SYMMETRIC = METHODS["sym"]
 SWEEPS = (0, 0, 1, 5, 6, 7, 7, 8, 8, 9)
-
-
 """How many sweeps leave nothing but rounding, by the number of rows; the last for all larger ones (tried up to 15)."""
 
 

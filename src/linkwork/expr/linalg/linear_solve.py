@@ -19,7 +19,6 @@ from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.linalg.array_conversion import Found, applied, right_side, square
 from linkwork.expr.linalg.factorizations import Method, Triangular, method
-from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import (
     Rows,
     chosen,
@@ -33,6 +32,7 @@ from linkwork.expr.linalg.sparse_dot import (
     rows_of,
     transposed,
 )
+from linkwork.expr.linalg.triangular_factors import Pivots
 from linkwork.expr.scalar.functions import eq, fabs, log, sign, where
 
 __all__ = ["det", "inv", "slogdet", "solve", "solve_triangular"]

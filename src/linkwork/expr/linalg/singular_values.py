@@ -23,8 +23,8 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.linalg.array_conversion import Found, applied, matrix
-from linkwork.expr.linalg.householder_qr import Reflections
 from linkwork.expr.linalg.jacobi_eigen import Matrices, gap_inverse, rotate, rotation, sort, swept
+from linkwork.expr.linalg.least_squares import Reflections
 from linkwork.expr.linalg.sparse_dot import (
     added,
     dot,
@@ -41,8 +41,6 @@ __all__ = ["pinv", "svd", "svdvals"]
 
 
 SWEEPS = (0, 0, 1, 5, 5, 6, 6, 7, 7, 8)
-
-
 """How many sweeps leave nothing but rounding, by the number of columns; the last for all larger ones."""
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.symbol_array import floats, over_samples
-from linkwork.expr.control.loop_checks import bound
+from linkwork.expr.control.numeric_loops import bound
 from linkwork.expr.linalg.array_conversion import array_of
 from linkwork.expr.linalg.sparse_dot import mirrored, rows_of
 from linkwork.expr.optimize.proximal_qp import ConvexProgram

@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.control.loops import watching_while_loop
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each, watching_while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.optimize.dual_active_set import (
     CONTRADICTION,

@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.control import scan
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, rows_of, transposed
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 

@@ -1,13 +1,19 @@
 """The table of scalar operations, a row each: functions over any scalar, and all that is known of them.
 
 ``sin(x)`` looks at what ``x`` is and calls what that kind of number calls its sine: Python floats, NumPy arrays (a
-batch), our symbols, CasADi's, JAX arrays.  Algorithms written with these functions and ``+ - * /`` therefore run on all
-of them, and are traced by running them on symbols.  Arrays of objects, as a traced function gets them, are taken
+batch), our symbols, CasADi's, JAX arrays.  Algorithms written with these functions and ``+ - * /`` therefore run on
+all of them, and are traced by running them on symbols.  Arrays of objects, as a traced function gets them, are taken
 element by element.
 
 A row has the operation's value on NumPy arrays, its value on floats, its partial derivatives by each argument (over
 any scalar; they receive the arguments and the result), and how it lowers to machine code; and further facts, which
 `linkwork.expr.scalar.operations.Operation` lists.  To add an operation, add a row.
+
+Functions without a row are composed of those of the table (`expm1`, `log1p`, the inverse hyperbolic functions,
+`fmod`, ...).  Each is accurate where the plain formula is not: beside zero, where digits cancel, and at the far ends,
+where something overflows.  The errors stated are relative and in units of eps = 2⁻⁵², measured against exact values.
+All follow IEEE 754 and C at the special values: signed zeros, infinities, NaN, and arguments outside the domain, which
+give NaN.
 """
 
 from __future__ import annotations
@@ -21,6 +27,9 @@ import numpy as np
 from linkwork.expr.scalar.operations import Lowering, Operation, f, operation
 from linkwork.expr.scalar.operations import add as _add
 
+__all__ = ["ceil", "remainder"]
+
+
 Scalar = Any  # "any scalar": no static type says it
 
 
@@ -33,14 +42,11 @@ def _complement(x: Any) -> Any:
 
 
 # -- leaves: no value of their own
-
 for _leaf in ("input", "constant"):
     _add(Operation(_leaf, 0, _zeros, _zeros, None, Lowering("none")))
 
 
 # -- arithmetic, which is written by Python's operators; on floats, these are IEEE's (1/0 is infinite)
-
-
 @operation(np.negative, operator.neg, lambda x, r: (-1.0,), "fneg", composition=operator.neg)
 def neg(x: Scalar) -> Scalar:
     """``-x``."""
@@ -74,8 +80,6 @@ def div(x: Scalar, y: Scalar) -> Scalar:
 
 
 # -- roots, powers, exponentials
-
-
 @operation(np.sqrt, math.sqrt, lambda x, r: (0.5 / r,), "llvm.sqrt", domain=((0.05, 9.0),))
 def sqrt(x: Scalar) -> Scalar:
     """Square root."""
@@ -111,8 +115,6 @@ def hypot(x: Scalar, y: Scalar) -> Scalar:
 
 
 # -- circular functions
-
-
 @operation(np.sin, math.sin, lambda x, r: (f.cos(x),), "@sin", odd=True, domain=((-9.0, 9.0),))
 def sin(x: Scalar) -> Scalar:
     """Sine of an angle [rad]."""
@@ -149,8 +151,6 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 # -- hyperbolic functions
-
-
 @operation(np.sinh, math.sinh, lambda x, r: (f.cosh(x),), "@sinh", odd=True)
 def sinh(x: Scalar) -> Scalar:
     """Hyperbolic sine."""
@@ -167,8 +167,6 @@ def tanh(x: Scalar) -> Scalar:
 
 
 # -- piecewise functions; at a kink the derivative is one between those of the two sides
-
-
 @operation(
     np.abs,
     abs,
@@ -221,8 +219,6 @@ def fmax(x: Scalar, y: Scalar) -> Scalar:
 
 
 # -- truth values, and the choice between two numbers
-
-
 @operation(np.equal, operator.eq, None, "fcmp oeq", gives="t", commutative=True)
 def eq(x: Scalar, y: Scalar) -> Scalar:
     """Whether two numbers are equal."""
@@ -265,3 +261,98 @@ def not_(x: Scalar) -> Scalar:
 )
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """``x`` where the condition holds, else ``y``.  Both are evaluated, so both must be defined everywhere."""
+
+
+_LARGE = 2.0**28  # the square of anything beyond hides 1
+_MOST = 2.0**53  # the quotients below are whole numbers that a float holds
+_LOG2 = math.log(2.0)
+
+
+def ceil(x: Any) -> Any:
+    """The smallest whole number that is not below ``x``."""
+    return -floor(-x)
+
+
+def log1p(x: Any) -> Any:
+    """log(1 + x), within 2 eps: u = 1 + x is rounded, and log(u)·x/(u − 1) takes the rounding out again."""
+    u = 1.0 + x
+    part = u - 1.0
+    corrected = log(u) * div(x, part)
+    return where(eq(u, 1.0), x, where(eq(part, x), log(u), corrected))
+
+
+def expm1(x: Any) -> Any:
+    """exp(x) − 1, within 2 eps: beside zero (u − 1)·x/log(u), where u = exp(x) is rounded."""
+    u = exp(x)
+    part = u - 1.0
+    corrected = part * div(x, log(u))
+    return where(lt(0.5, fabs(x)), part, where(eq(u, 1.0), x, corrected))
+
+
+def asinh(x: Any) -> Any:
+    """Inverse hyperbolic sine, within 3 eps."""
+    a = fabs(x)
+    near = log1p(a + div(a * a, 1.0 + sqrt(1.0 + a * a)))
+    return copysign(where(lt(a, _LARGE), near, log(a) + _LOG2), x)
+
+
+def acosh(x: Any) -> Any:
+    """Inverse hyperbolic cosine, within 3 eps."""
+    t = x - 1.0
+    near = log1p(t + sqrt(t) * sqrt(t + 2.0))
+    return where(lt(x, _LARGE), near, log(x) + _LOG2)
+
+
+def atanh(x: Any) -> Any:
+    """Inverse hyperbolic tangent, within 3 eps."""
+    a = fabs(x)
+    return copysign(0.5 * log1p(div(2.0 * a, 1.0 - a)), x)
+
+
+def fmod(x: Any, y: Any) -> Any:
+    """What is left of ``x`` after a whole number of ``y``, with the sign of ``x``: C's fmod.
+
+    Exact for |x/y| < 2⁵³, and NaN beyond, where neighbouring ``x`` lie further apart than ``y``.
+    """
+    return copysign(_rest(fabs(x), fabs(y)), x)
+
+
+def remainder(x: Any, y: Any) -> Any:
+    """``x`` minus the multiple of ``y`` nearest to it, the even one of two: IEEE 754's remainder.
+
+    Exact for |x/y| < 2⁵⁴, and NaN beyond.
+    """
+    b = fabs(y)
+    rest = _rest(fabs(x), b + b)  # between 0 and 2b, where all differences below are exact
+    once = rest - b
+    twice = where(le(b - once, once), once - b, once)
+    # of an infinite b nothing is taken away, for nothing is greater than b − rest
+    return copysign(1.0, x) * where(lt(b - rest, rest), twice, rest)
+
+
+def _rest(a: Any, b: Any) -> Any:
+    """fmod of numbers that are not negative.
+
+    The quotient q, rounded and cut to a whole number, is right or one too large.  q·b is a sum of four products of
+    halves, each exact, and so are the differences when they are taken away one after the other.
+    """
+    large = lt(2.0**900, a)
+    scale = where(large, 2.0**-100, 1.0)
+    dividend, divisor = a * scale, b * scale  # nothing below overflows
+    q = floor(div(dividend, divisor))
+    q1, q2 = _halves(q)
+    b1, b2 = _halves(divisor)
+    rest = dividend - q1 * b1 - q1 * b2 - q2 * b1 - q2 * b2
+    rest = where(lt(rest, 0.0), rest + divisor, rest)
+    rest = where(large, rest * 2.0**100, rest)
+    return where(lt(a, b), a, where(lt(q, _MOST), rest, math.nan))
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """Two numbers of at most 26 bits whose sum is ``x``.
+
+    The scaled number is exact before ``x`` is added, so that fusing product and sum rounds no differently.
+    """
+    shifted = x * 2.0**27 + x
+    upper = shifted - (shifted - x)
+    return upper, x - upper

@@ -1,15 +1,19 @@
-"""What a symbol answers besides arithmetic: NumPy's questions, signs of truth values, and what it has no value for."""
+"""Methods of a symbol besides arithmetic: NumPy's protocols, truth values, and the conversions that it refuses.
+
+NumPy asks a symbol, or an array of symbols, when it stands among the arguments of a NumPy function.  Symbols stand
+below the modules that answer, so these put their answers into the table `ANSWERS`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.numpy_protocol import ANSWERS, AS_AN_INDEX
 
-__all__ = ["SymbolMethods"]
+__all__ = ["ANSWERS", "AS_AN_INDEX", "SymbolMethods"]
 
 
 class SymbolMethods:
@@ -89,3 +93,20 @@ class SymbolMethods:
 
 
 _TRUTHS = (SymbolMethods, bool, int, float, np.bool_)
+
+
+AS_AN_INDEX = (
+    "a symbol has no value while a function is traced, so it cannot stand in brackets: linkwork.take(table, index) "
+    "looks up a table at an index that is computed, linkwork.put(table, index, value) changes one"
+)
+
+
+class NumpyAnswers:
+    """The answers: `numpy_elementwise.py` has those for functions of elements, `numpy_functions.py` all others."""
+
+    ufunc: Callable[..., Any]
+    function: Callable[..., Any]
+    refusal: Callable[[str], Exception]
+
+
+ANSWERS = NumpyAnswers()

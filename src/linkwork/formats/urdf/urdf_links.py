@@ -10,8 +10,8 @@ from linkwork.formats.number_text import BadNumber, numbers
 from linkwork.formats.urdf.urdf_schema import SHAPES
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
-from linkwork.model.checks.inertia_check import check_inertial
 from linkwork.model.description import LinkDescription
+from linkwork.model.value_check import check_inertial
 from linkwork.shapes import (
     Box,
     Capsule,

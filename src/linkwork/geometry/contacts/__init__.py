@@ -1,7 +1,6 @@
 """Contact points of two bodies, with their depths and one normal, over any scalar."""
 
-from linkwork.geometry.contacts.contact_dispatch import CONTACTS, contacts
 from linkwork.geometry.contacts.contact_manifold import Contact, Touching
-from linkwork.geometry.contacts.shape_contacts import touching_shapes
+from linkwork.geometry.contacts.shape_contacts import CONTACTS, contacts, touching_shapes
 
 __all__ = ["CONTACTS", "Contact", "Touching", "contacts", "touching_shapes"]

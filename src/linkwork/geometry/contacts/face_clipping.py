@@ -1,21 +1,24 @@
-"""Contacts of faces: what two faces have in common, seen along the normal, and how deep it is there.
+"""Contacts of two faces by clipping: of boxes, of boxes with cylinders, and of outlines where faces are not known.
 
-The faces of two boxes that look most along the normal, and against it, are parallelograms when seen along it; what they
-share is a polygon of up to eight corners, which are ends of one face's edges within the other, crossings of edges, and
-corners of the other face.  At each the depth is measured along the normal, from face to face.  It is linear over the
-polygon, so its corners are deepest, and of what is tilted only those are in contact that are deep enough: two for an
-edge on a face, one for edges that cross.  All of them are given, each at a place of its own, since no choice of some
-goes on without a jump as bodies move: a corner comes and goes where another one is.
+Boxes: the faces of two boxes that look most along the normal, and against it, are parallelograms when seen along it.
+Their intersection is a polygon of up to eight corners: ends of one face's edges within the other, crossings of edges,
+and corners of the other face.  At each the depth is measured along the normal, from face to face.  It is linear over
+the polygon, so its corners are deepest, and of a tilted pair only those are in contact that are deep enough: two for
+an edge on a face, one for edges that cross.  Each corner keeps an index of its own, since no choice among them is
+continuous as bodies move.
 
-Source: Ericson, Real-Time Collision Detection, 2005, section 5.3.8 (Liang and Barsky, A new concept and method for line
-clipping, 1984).
+Boxes and cylinders: a cap that stands on a face shares with it the intersection of the disc and the parallelogram.
+Its corners are the ends of the face's edges within the disc, and six points of the disc's rim, as on a half-space.  A
+cylinder that lies on a face touches it along a line, of which both ends count.
 
-Contacts of a box with a cylinder: what a face and a cap share, or a face and a side, seen along the normal.
+Other bodies (`outlines`: hulls, cones, and cylinders on these): the part of a body that touches along a normal n is
+found by its farthest points in eight directions tilted from n by a degree.  Seen along n each body has an outline of
+eight edges, and the two outlines are clipped against each other.  Heights are those of the planes of the outlines, so
+depths are those of faces, and a body that is tilted by more than a degree shows an edge or a corner.  Of all corners
+the farthest in eight directions are kept, and the deepest.
 
-A cap that stands on a face shares with it what the disc and the parallelogram have in common: its corners are the ends
-of the face's edges within the disc, and of the disc six points of its rim are taken, as on a half-space.  A cylinder
-that lies on a face touches it along a line, of which both ends count.  Each has a place of its own and is there or not,
-so what hangs over an edge tips where it should.
+Source: Ericson, Real-Time Collision Detection, 2005, sections 5.3.8 and 9.5 (Liang and Barsky, A new concept and
+method for line clipping, 1984).
 """
 
 from __future__ import annotations
@@ -25,13 +28,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, sqrt, where
-from linkwork.geometry.contacts.contact_manifold import Contact, Touching, chosen
+from linkwork.geometry.contacts.contact_manifold import CORNERS, Contact, Touching, chosen, corners_along, some_of
 from linkwork.geometry.contacts.half_space_contacts import lowest_of_rim
-from linkwork.geometry.cores import BoxCore, CylinderCore, HalfSpaceCore, SegmentCore
+from linkwork.geometry.cores import BoxCore, Core, CylinderCore, HalfSpaceCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
 from linkwork.spatial import Vec3
 
-__all__ = ["box_box", "box_cylinder", "contact_along", "or_nearest", "segment_box"]
+__all__ = ["box_box", "box_cylinder", "outlines", "segment_box"]
 
 
 _THIN = 1e-12  # sines of angles below which what is seen of a face is a line
@@ -226,3 +229,75 @@ def _over_cap(
         return contact_along(n, start + way * k, b.pose.point(p + d * k), there, within)
 
     return at(begin, there), at(end, ends)
+
+
+_THIN_OUTLINE = 1e-4  # of an outline: its width relative to its length, below which it is a line
+_BESIDE_EDGE = 1e-12  # of an edge
+_LINE = 1e-30  # squares of edges' products with directions that are seen as none
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """Corners of what is in touch, anticlockwise about n, and the plane that they lie in."""
+
+    corners: Sequence[Vec3]
+    n: Vec3
+    center: Vec3
+    plane: Vec3  # its normal, where it has one, else n
+    seen: Any  # whether it is no line
+
+    @staticmethod
+    def of(core: Core, n: Vec3, sign: float) -> _Outline:
+        corners = corners_along(core, n * sign, n)
+        center = corners[0]
+        for p in corners[1:]:
+            center = center + p
+        center = center * (1.0 / CORNERS)
+        area, length = Vec3.zero(), 0.0
+        for k, p in enumerate(corners):
+            edge = corners[(k + 1) % CORNERS] - p
+            area, length = area + (p - center).cross(edge), length + edge.dot(edge)
+        size = n.dot(area)
+        seen = lt(_THIN_OUTLINE * length, size)
+        plane = Vec3(*(where(seen, x, y) for x, y in zip(area, n, strict=True)))
+        return _Outline(corners, n, center, plane, seen)
+
+    def under(self, p: Vec3) -> Vec3:
+        """The point of its plane that is seen at p."""
+        found: Vec3 = p + self.n * ((self.center - p).dot(self.plane) / self.n.dot(self.plane))
+        return found
+
+    def clipped(self, start: Vec3, end: Vec3) -> tuple[Any, Any, Any]:
+        """Between which parts of a way it is over the outline, and whether it is at all."""
+        first: Any = 0.0
+        last: Any = 1.0
+        there: Any = self.seen
+        for k, p in enumerate(self.corners):
+            edge = self.corners[(k + 1) % CORNERS] - p
+            out = self.n.cross(edge)  # inwards, as long as the edge
+            a, b = out.dot(start - p), out.dot(end - p)
+            change = b - a
+            along = lt(_LINE, change * change)
+            at = -a / where(along, change, 1.0)
+            first = fmax(first, where(and_(along, lt(0.0, change)), at, 0.0))
+            last = fmin(last, where(and_(along, lt(change, 0.0)), at, 1.0))
+            there = and_(there, le(where(along, 0.0, -a), _BESIDE_EDGE * edge.dot(edge)))
+        return first, last, and_(there, le(first, last + _BESIDE_EDGE))
+
+
+def outlines(a: Core, b: Core, found: SignedDistance, within: Any) -> Touching:
+    """Corners of what both share, seen along the normal; the nearest points where they share nothing."""
+    n = found.normal
+    on_a, on_b = _Outline.of(a, n, 1.0), _Outline.of(b, n, -1.0)
+    candidates: list[Contact] = []
+    for own, other, flipped in ((on_b, on_a, False), (on_a, on_b, True)):
+        for k, start in enumerate(own.corners):
+            end = own.corners[(k + 1) % CORNERS]
+            first, last, there = other.clipped(start, end)
+            for part in (first, last):
+                p = start + (end - start) * part
+                there_a, there_b = (p, other.under(p)) if flipped else (other.under(p), p)
+                candidates.append(contact_along(n, there_a, there_b, there, within))
+    some = some_of(n, candidates)
+    (nearest,) = or_nearest(candidates, found, within)
+    return Touching(n, (chosen(nearest.there, nearest, some.points[0]), *some.points[1:]))

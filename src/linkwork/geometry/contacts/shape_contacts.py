@@ -1,33 +1,45 @@
-"""Where two shapes of any kind touch, fields included: points, each with the normal there.
+"""Contact points of two shapes of any kind, fields included: points, and the normal at each.
 
-On a height field every point of a solid that may be its lowest has the triangle under it: its ends, corners, vertices,
-and of what is round the lowest points of its rims.  Two numbers look up the triangle, so a point costs the same on any
-field.  A point that is grown by a radius meets the plane of the triangle under its middle: facets should be wider than
-what stands on them.  What has an extent is met by the field's own points, too (`peaks`).
+`CONTACTS` lists the functions for pairs of cores that may touch in more than one point; others have one contact.
 
-Peaks and ridges of a height field that stand into a body from below.
+Height fields: every point of a solid that may be its lowest meets the triangle under it: ends, corners, vertices, and
+the lowest points of round rims.  Two numbers look up the triangle, so a point costs the same on any field.  A point
+that is grown by a radius meets the plane of the triangle under its middle: facets should be wider than what stands on
+them.
 
-Of the field's points around the body's middle, in each quarter of them the one counts that is deepest in the body, so
-there are four places, two of them on a ridge.  How many points are looked at follows from the shape and the field: all
-that may be below it, 31 × 31 at most.  A point is touched along a normal that leads out of the ground there, away from
-all points next to it, some of which are lower: what is flat, or hollow, is touched by the body's own corners, and
-nothing is touched by the sides of what is pushed across it.  A ridge counts by its points alone.
+Peaks and ridges of a field may also stand into a body from below.  In each quarter of the field's points around the
+body's middle the deepest one counts, so there are four contacts, two of them on a ridge.  The number of candidates
+follows from the shape and the field: all points that may be below it, at most 31 × 31.  The normal of a point leads
+out of the ground, away from all points next to it, some of which are lower.  Flat and hollow ground is met by the
+body's own corners, and bodies do not catch on peaks that they are pushed across.  A ridge counts by its points alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from linkwork.expr.autodiff.custom_derivative import still
 from linkwork.expr.control import scan
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
-from linkwork.geometry.contacts.contact_dispatch import contacts
 from linkwork.geometry.contacts.contact_manifold import Contact, Touching, one_point
+from linkwork.geometry.contacts.face_clipping import box_box, box_cylinder, outlines, segment_box
 from linkwork.geometry.contacts.half_space_contacts import ON_HALF_SPACES
-from linkwork.geometry.cores import BoxCore, Core, HalfSpaceCore, PointCore, PolytopeCore, Solid, core_in
+from linkwork.geometry.cores import (
+    BoxCore,
+    ConeCore,
+    Core,
+    CylinderCore,
+    HalfSpaceCore,
+    PointCore,
+    PolytopeCore,
+    SegmentCore,
+    Solid,
+    core_in,
+)
+from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.fields.field_dispatch import FIELDS, distance_of_shapes
 from linkwork.geometry.fields.height_field import Ground, corner_at, ground_arrays, surface_under
 from linkwork.geometry.pairs import signed_distance
@@ -36,7 +48,7 @@ from linkwork.geometry.solids import solid
 from linkwork.shapes import HeightField, Shape
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["touching_shapes"]
+__all__ = ["CONTACTS", "contacts", "touching_shapes"]
 
 
 def touching_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose, within: Any) -> list[Touching]:
@@ -149,3 +161,44 @@ def _on(ground: Ground, i: Any, j: Any) -> Any:
 def _kept(ground: Ground, i: Any, j: Any) -> tuple[Any, Any]:
     cells_x, cells_y = ground.grid[4:6]
     return fmin(fmax(i, 0.0), cells_x), fmin(fmax(j, 0.0), cells_y)
+
+
+_BY_OUTLINES = (
+    (PolytopeCore, PolytopeCore),
+    (PolytopeCore, BoxCore),
+    (PolytopeCore, ConeCore),
+    (PolytopeCore, CylinderCore),
+    (PolytopeCore, SegmentCore),
+    (ConeCore, BoxCore),
+    (ConeCore, ConeCore),
+    (ConeCore, CylinderCore),
+    (ConeCore, SegmentCore),
+    (CylinderCore, CylinderCore),
+    (CylinderCore, SegmentCore),
+)
+CONTACTS: Mapping[tuple[type, type], Callable[[Any, Any, SignedDistance, Any], Touching]] = {
+    (BoxCore, BoxCore): box_box,
+    (SegmentCore, BoxCore): segment_box,
+    (BoxCore, CylinderCore): box_cylinder,
+    **dict.fromkeys(_BY_OUTLINES, outlines),
+}
+"""By the types of the two cores, in one of the two orders: of cores, what lies between
+them, and how far apart they may be."""
+
+
+def contacts(a: Solid, b: Solid, within: Any = 0.0) -> Touching:
+    """Where two solids touch, or are no farther apart than ``within`` [m], over any scalar: one to nine points.
+
+    Raises TypeError for a pair that nothing measures, such as two half-spaces.
+    """
+    kinds = type(a.core), type(b.core)
+    grown = within + a.radius + b.radius
+    if isinstance(a.core, HalfSpaceCore) and kinds[1] in ON_HALF_SPACES:
+        found = ON_HALF_SPACES[kinds[1]](a.core, b.core, grown)
+    elif kinds in CONTACTS:
+        found = CONTACTS[kinds](a.core, b.core, signed_distance(Solid(a.core), Solid(b.core)), grown)
+    elif (isinstance(b.core, HalfSpaceCore) and kinds[0] in ON_HALF_SPACES) or kinds[::-1] in CONTACTS:
+        return contacts(b, a, within).flipped()
+    else:
+        return one_point(signed_distance(a, b), within)
+    return found.rounded(a.radius, b.radius)

@@ -8,6 +8,7 @@ from linkwork.geometry.fields.field_dispatch import (
     FIELDS,
     Field,
     FieldKind,
+    distance_field,
     distance_of_shapes,
     field_distance,
     field_row,
@@ -18,7 +19,6 @@ from linkwork.geometry.fields.field_dispatch import (
 from linkwork.geometry.fields.height_field import Ground, ground_arrays, ground_distance
 from linkwork.geometry.fields.height_field_ray import ground_ray
 from linkwork.geometry.fields.point_cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
-from linkwork.geometry.fields.shape_to_distance_grid import distance_field
 
 __all__ = [
     "FIELDS",

@@ -29,7 +29,7 @@ from linkwork.geometry.fields.bvh import (
     walk_table,
 )
 from linkwork.geometry.pairs import segment_segment, signed_distance
-from linkwork.geometry.pairs.closed_form.point_pairs import towards
+from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import towards
 from linkwork.geometry.separation_bounds import bounding_sphere
 from linkwork.geometry.support_points import support
 from linkwork.geometry.unit_vectors import NOTHING, choose

@@ -21,7 +21,7 @@ from linkwork.expr.autodiff.custom_derivative import still
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
 from linkwork.geometry.fields.height_field import Ground, surface_under
-from linkwork.geometry.ray_intersections import ALONG, FAR, LinePart, slab
+from linkwork.geometry.ray_casting import ALONG, FAR, LinePart, slab
 from linkwork.spatial import Vec3
 
 __all__ = ["ground_ray"]

@@ -1,7 +1,7 @@
 """Signed distances of pairs of cores, one family a file; `PAIRS` maps a pair to its function."""
 
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
-from linkwork.geometry.pairs.closed_form.point_pairs import (
+from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import (
     half_space_convex,
     point_box,
     point_cone,
@@ -9,17 +9,19 @@ from linkwork.geometry.pairs.closed_form.point_pairs import (
     point_ellipsoid,
     point_point,
     point_segment,
+    segment_box,
+    segment_segment,
 )
-from linkwork.geometry.pairs.closed_form.segment_pairs import segment_box, segment_segment
-from linkwork.geometry.pairs.collision_query import WITHIN, within
-from linkwork.geometry.pairs.distance_derivatives import motion_response
-from linkwork.geometry.pairs.pair_dispatch import PAIRS, signed_distance
-from linkwork.geometry.pairs.shared_pair_code import (
+from linkwork.geometry.pairs.collision_query import (
+    WITHIN,
     distance_once,
     signed_distance_once,
+    within,
     within_called,
     within_once,
 )
+from linkwork.geometry.pairs.distance_derivatives import motion_response
+from linkwork.geometry.pairs.pair_dispatch import PAIRS, signed_distance
 
 __all__ = [
     "PAIRS",

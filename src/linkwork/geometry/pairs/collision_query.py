@@ -1,8 +1,11 @@
-"""Whether two solids are within a distance of each other: yes or no, for less than the distance takes.
+"""Queries of two solids: within a distance of each other or not, and functions that share the code of long pairs.
 
-Squares are compared where they can be, so there are no roots, and neither witness points nor normals, and of what
-overlaps no depth is looked for; two cylinders are measured.  What a plane or two keep apart is asked first, and no more
-where all samples side by side agree.
+`within` costs less than the distance.  Squares are compared where they can be, so there are no roots, no witness
+points and no normals, and no depth of overlaps; two cylinders are measured.  Separating planes are tried first, and
+no more than these where all samples of a SIMD vector agree.
+
+`signed_distance_once` and the others call a function of a pair whose code is long: it stands once in a kernel for all
+pairs of two kinds.
 """
 
 from __future__ import annotations
@@ -10,20 +13,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linkwork.expr.control import cond
+from linkwork.expr.control import call, cond
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt
-from linkwork.geometry.cores import BoxCore, Core, CylinderCore, PointCore, SegmentCore, Solid
+from linkwork.geometry.cores import BoxCore, Core, CylinderCore, FieldCore, PointCore, SegmentCore, Solid
+from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder_within, segment_cylinder
-from linkwork.geometry.pairs.closed_form.segment_pairs import nearest_of_segments, nearest_to_box
+from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_of_segments, nearest_to_box
 from linkwork.geometry.pairs.convex.gjk_simplex import nearest
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
-from linkwork.geometry.pairs.pair_dispatch import has_own, signed_distance
+from linkwork.geometry.pairs.pair_dispatch import has_own, is_closed_form, signed_distance
+from linkwork.geometry.solids import KINDS, SolidKind, kind_of, solid_row
 from linkwork.geometry.support_points import SUPPORTS
 from linkwork.geometry.unit_vectors import NOTHING, clamp
 from linkwork.spatial import Vec3
 
-__all__ = ["WITHIN", "within"]
+__all__ = ["WITHIN", "distance_once", "signed_distance_once", "within", "within_called", "within_once"]
+
 
 _STEPS = 2  # along a segment, after which a search is left to say what is open
 _NEAR = 1e-9  # relative gap between bounds on squares of distances, at which searches end
@@ -142,3 +148,49 @@ WITHIN: Mapping[tuple[type, type], Callable[[Any, Any, Any], Any]] = {
     (BoxCore, CylinderCore): box_cylinder_within,
 }
 """By the types of the two cores, in one of the two orders: whether they are no farther apart than a number."""
+
+
+def signed_distance_once(a: Solid, b: Solid) -> SignedDistance:
+    """The same as `signed_distance`."""
+    found, turned = _called(signed_distance, a, b)
+    return found.flipped() if turned else found  # type: ignore[no-any-return]
+
+
+def distance_once(a: Solid, b: Solid) -> Any:
+    """The distance alone: with less code than all of it."""
+    return _called(_distance, a, b)[0]
+
+
+def within_once(a: Solid, b: Solid, distance: Any) -> Any:
+    """The same as `within`."""
+    return _called(within, a, b, distance)[0]
+
+
+def within_called(a: Solid, b: Solid, distance: Any) -> Any:
+    """The same, of any length: for code in which many pairs of two kinds are written out, and few are measured."""
+    return _called(within, a, b, distance, written_out=False)[0]
+
+
+def _distance(a: Solid, b: Solid) -> Any:
+    return signed_distance(a, b).distance
+
+
+def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, written_out: bool = True) -> tuple[Any, bool]:
+    """A function of two solids and numbers, and whether it was called with the two in the other order; closed forms are
+    ``written_out``."""
+    types = type(a.core), type(b.core)
+    if FieldCore in types or (written_out and is_closed_form(*types)):
+        return function(a, b, *more), False
+    kinds = [kind_of(one.core) for one in (a, b)]
+    turned = _order(kinds[1]) < _order(kinds[0])
+    if turned:
+        a, b, kinds = b, a, kinds[::-1]
+
+    def of_rows(x: Any, y: Any, *more: Any) -> Any:
+        return function(kinds[0].solid([*x]).solid, kinds[1].solid([*y]).solid, *more)
+
+    return call(of_rows, *(solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)), *more), turned
+
+
+def _order(kind: SolidKind) -> tuple[int, int]:
+    return KINDS.index(kind.core), kind.vertices

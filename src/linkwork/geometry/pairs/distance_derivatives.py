@@ -30,8 +30,7 @@ from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.box_box import box_box
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder, segment_cylinder
 from linkwork.geometry.pairs.closed_form.cylinder_cylinder import cylinder_cylinder
-from linkwork.geometry.pairs.closed_form.point_pairs import point_ellipsoid
-from linkwork.geometry.pairs.closed_form.segment_pairs import segment_box
+from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import point_ellipsoid, segment_box
 from linkwork.geometry.pairs.convex.convex_pair import convex
 from linkwork.geometry.solids import HEAD, KINDS, SolidKind, solid_row
 from linkwork.geometry.surface_derivatives import SURFACES, Surface, surface

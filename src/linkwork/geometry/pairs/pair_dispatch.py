@@ -18,15 +18,15 @@ from linkwork.geometry.cores import (
     Solid,
 )
 from linkwork.geometry.distance import SignedDistance
-from linkwork.geometry.pairs.closed_form.point_pairs import (
+from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import (
     half_space_convex,
     point_box,
     point_cone,
     point_cylinder,
     point_point,
     point_segment,
+    segment_segment,
 )
-from linkwork.geometry.pairs.closed_form.segment_pairs import segment_segment
 from linkwork.geometry.pairs.distance_derivatives import varied
 from linkwork.geometry.support_points import SUPPORTS
 

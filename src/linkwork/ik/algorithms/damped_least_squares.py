@@ -21,9 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from linkwork.expr.linalg.ldl_and_cholesky import SymmetricFactors
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
+from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 from linkwork.expr.scalar.functions import copysign, fabs, fmax, lt, where
 from linkwork.ik.algorithms.target_distance_scaling import multiplied
 from linkwork.kinematics.algorithms.coordinates import LimitBox

@@ -28,7 +28,7 @@ from linkwork.ik.algorithms.bounded_least_squares import boxed_least_squares
 from linkwork.ik.algorithms.differential_step import Cost, StepFound, costs, in_balls, sizes, told, velocity_step
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest
 from linkwork.ik.algorithms.task_stack import Stack
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates
 from linkwork.mechanisms.algorithms.weighted_projection import Weighed
 
 __all__ = ["cascade_step", "is_plain"]

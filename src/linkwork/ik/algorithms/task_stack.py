@@ -25,8 +25,7 @@ from linkwork.ik.tasks.task import MeantPairs, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
 from linkwork.joints.base.from_transform import units
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3

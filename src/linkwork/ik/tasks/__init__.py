@@ -3,8 +3,6 @@
 from linkwork.ik.tasks.center_of_mass_tasks import CenterOfMassTask as CenterOfMassTask
 from linkwork.ik.tasks.center_of_mass_tasks import SupportPolygonTask as SupportPolygonTask
 from linkwork.ik.tasks.clearance_task import ClearanceTask as ClearanceTask
-from linkwork.ik.tasks.direction_tasks import AlignTask as AlignTask
-from linkwork.ik.tasks.direction_tasks import LookAtTask as LookAtTask
 from linkwork.ik.tasks.frame_tasks import OrientationTask as OrientationTask
 from linkwork.ik.tasks.frame_tasks import PoseTask as PoseTask
 from linkwork.ik.tasks.frame_tasks import PositionTask as PositionTask
@@ -15,8 +13,10 @@ from linkwork.ik.tasks.manipulability_task import ManipulabilityTask as Manipula
 from linkwork.ik.tasks.modifiers import ConstraintTask as ConstraintTask
 from linkwork.ik.tasks.modifiers import Soft as Soft
 from linkwork.ik.tasks.modifiers import Within as Within
-from linkwork.ik.tasks.point_tasks import BoxTask as BoxTask
-from linkwork.ik.tasks.point_tasks import DistanceTask as DistanceTask
+from linkwork.ik.tasks.point_and_direction_tasks import AlignTask as AlignTask
+from linkwork.ik.tasks.point_and_direction_tasks import BoxTask as BoxTask
+from linkwork.ik.tasks.point_and_direction_tasks import DistanceTask as DistanceTask
+from linkwork.ik.tasks.point_and_direction_tasks import LookAtTask as LookAtTask
 from linkwork.ik.tasks.task import Task as Task
 from linkwork.ik.tasks.task import TaskKinematics as TaskKinematics
 from linkwork.ik.tasks.task import TaskRows as TaskRows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.joints.base.parameter_check import refused
+from linkwork.joints.base.checks import refused
 from linkwork.spatial import InversePose, Pose, Rotation, Vec3
 
 if TYPE_CHECKING:

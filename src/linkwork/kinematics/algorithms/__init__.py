@@ -6,7 +6,7 @@
 from linkwork.kinematics.algorithms.configuration_manifold import ROWS as _CONFIGURATION
 from linkwork.kinematics.algorithms.forward_kinematics import ROWS as _BODIES
 from linkwork.kinematics.algorithms.jacobians import ROWS as _JACOBIANS
-from linkwork.kinematics.algorithms.points import ROWS as _POINTS
+from linkwork.kinematics.algorithms.point_kinematics import ROWS as _POINTS
 
 __all__ = ["ROWS"]
 

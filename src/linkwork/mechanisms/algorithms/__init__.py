@@ -22,14 +22,13 @@ from linkwork.dynamics.algorithms.derivatives.linearize import linearize
 from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives import (
     potential_energy_derivatives,
 )
-from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
+from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics, impact
 from linkwork.dynamics.algorithms.hybrid_dynamics import hybrid_dynamics
-from linkwork.dynamics.algorithms.impact import impact
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, gravity_force, inverse_dynamics
 from linkwork.dynamics.algorithms.joint_wrenches import joint_wrench_components, joint_wrenches
 from linkwork.dynamics.algorithms.momentum.energy_and_power import lagrangian, potential_energy, power
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
-from linkwork.dynamics.algorithms.regressors.inertial_regressors import (
+from linkwork.dynamics.algorithms.regressors import (
     inverse_dynamics_regressor,
     kinetic_energy_regressor,
     potential_energy_regressor,
@@ -50,7 +49,7 @@ from linkwork.mechanisms.algorithms.constraint_forces import (
     constrained_joint_wrenches,
 )
 from linkwork.mechanisms.algorithms.constraint_projection import ROWS as _PROJECT
-from linkwork.mechanisms.algorithms.constraints import ROWS as _CONSTRAINTS
+from linkwork.mechanisms.algorithms.constraint_rows import ROWS as _CONSTRAINTS
 from linkwork.mechanisms.algorithms.dependent_coordinates import ROWS as _CLOSING
 from linkwork.mechanisms.algorithms.loop_joint_functions import ROWS as _LOOP_JOINTS
 from linkwork.mechanisms.algorithms.reduced_dynamics import ROWS as _MINIMAL

@@ -27,7 +27,7 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, or_, sqrt
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import implied
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.weighted_projection import Weighed, largest, of_errors
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.function_spec import FunctionSpec, Option, Output

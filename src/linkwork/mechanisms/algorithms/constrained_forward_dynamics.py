@@ -49,11 +49,11 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import (
     handed_on,
     inverse_mass_matrix,
 )
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
 from linkwork.expr.linalg.sparse_dot import added, dot, is_zero, mirrored, negated, transposed
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output

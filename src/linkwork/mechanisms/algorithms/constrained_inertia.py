@@ -31,7 +31,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.dynamics.algorithms.mass_matrix_inverse import handed_on, inverse_mass_matrix
 from linkwork.expr.linalg.sparse_dot import dot, negated, transposed
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held, by_forces
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3

@@ -49,12 +49,10 @@ from linkwork.dynamics.algorithms.joint_wrenches import (
 )
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, reciprocal_or_zero
 from linkwork.expr.scalar.functions import eq, sqrt
-from linkwork.mechanisms.algorithms.actuation import Actuation, Names
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
 from linkwork.mechanisms.algorithms.constrained_inertia import at_rest
-from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import asked_for
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
+from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation, Names, asked_for
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import (
     loop_motor_wrenches,
     loop_wrenches,

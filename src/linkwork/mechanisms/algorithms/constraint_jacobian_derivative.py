@@ -25,8 +25,8 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.joints.base.from_transform import units
-from linkwork.kinematics.algorithms.jacobians.joint_path import PathJoint, way
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of_some
+from linkwork.kinematics.algorithms.joint_path import PathJoint, way
+from linkwork.mechanisms.algorithms.constraint_rows import rates_of_some
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Subspace, cross, cross_star
 

@@ -31,7 +31,7 @@ from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.assembly_derivative import implied
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE, Held
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.weighted_projection import MassMetric, Nearest, Weighed, largest, of_errors
 from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree

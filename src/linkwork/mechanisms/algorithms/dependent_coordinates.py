@@ -19,8 +19,7 @@ from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, sqrt
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, rates_of
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Names, Solved, places_of
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree

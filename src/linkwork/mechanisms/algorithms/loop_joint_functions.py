@@ -17,7 +17,7 @@ from linkwork.constraints import LoopJoint
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import force_derivatives
 from linkwork.dynamics.algorithms.passive_joint_forces import exerted
 from linkwork.joints.base.from_transform import units
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.body import WORLD, Body, Drive, Limits
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output

@@ -34,8 +34,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
-from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import bracket
-from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import bracket, tangent_rates
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
@@ -43,7 +42,7 @@ from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import added, dot, mirrored, negated, transposed
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import asked_for
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Explicit, Names, places_of
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Option, Output

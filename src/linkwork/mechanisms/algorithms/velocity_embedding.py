@@ -25,7 +25,7 @@ from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, reciprocal_or_zero, transposed
 from linkwork.expr.scalar.functions import eq
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.coordinate_names import index_of
 from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree

@@ -15,7 +15,7 @@ from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, fmax
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates
 from linkwork.model.tree import Tree
 
 __all__ = ["MassMetric", "Nearest", "Weighed", "largest", "of_errors"]

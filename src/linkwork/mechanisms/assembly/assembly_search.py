@@ -13,19 +13,19 @@ import numpy as np
 from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import integer, number
 from linkwork.errors import AssemblyError, Status
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.kinematics.algorithms.low_discrepancy import rates
-from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
     HeldJoints,
     check_limits,
-    read_configuration,
     read_joints,
     read_time,
     read_weights,
     timed,
+    varied_robot,
 )
 
 __all__ = ["assembled", "check_tolerance", "everywhere", "projected", "solved"]

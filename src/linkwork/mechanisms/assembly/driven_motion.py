@@ -19,7 +19,6 @@ from linkwork._util.result import Result
 from linkwork.errors import AssemblyError, Status
 from linkwork.joints import JointType
 from linkwork.mechanisms.assembly.assembly_search import assembled, check_tolerance, solved
-from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
 from linkwork.mechanisms.assembly.result import Assembly, sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
@@ -28,6 +27,7 @@ from linkwork.mechanisms.assembly.targets import (
     read_joints,
     read_time,
     timed,
+    varied_robot,
 )
 from linkwork.spatial.arguments import given_numbers
 

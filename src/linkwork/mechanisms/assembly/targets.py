@@ -1,37 +1,42 @@
-"""What is asked of an assembly: which joints are held, what is preferred, and how much each counts."""
+"""Arguments of assembly: joints that are held or preferred, weights, times; and the mechanism that they refer to.
+
+A `VariedRobot` has other parameters, which come with each call, so no code is compiled for new ones.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats
+from linkwork._util.validation import finite_array, floats
 from linkwork.constraints import LoopJoint
 from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
-from linkwork.kernels.array_arguments import ArgumentReader
-from linkwork.kernels.compiler_api import Port
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.coupled_joints import bounds
+from linkwork.model.kernel_parameters import inputs_of, read_parameters
 from linkwork.model.tree import Tree
+from linkwork.spatial.arguments import given_numbers
 
 __all__ = [
     "ClosedMechanism",
     "HeldJoints",
     "check_limits",
-    "read_configuration",
     "read_joints",
     "read_time",
     "read_weights",
     "timed",
+    "varied_robot",
 ]
 
-Given = Mapping[str, Any]
 
+Given = Mapping[str, Any]
 _OTHERS = 0.01  # how much joints count that are not among those that are preferred
 
 
@@ -168,27 +173,6 @@ class ClosedMechanism:
         return tuple(pair for c in holonomic for pair in zip(c.component_names, c.row_units, strict=True))
 
 
-def read_configuration(robot: Any, caller: str, name: str, q: Any) -> np.ndarray:
-    """A configuration, or a batch of them, on the manifold.  Raises ValueError as robots' methods do."""
-    numbers = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
-    if numbers and not robot._subject.unfit and np.isfinite(q).all():  # as it is most often
-        return np.array(q)
-    asked = ArgumentReader(robot._subject, caller, (Port("q", (robot.nq,)),), ())
-    try:
-        arrays = asked.prepared((q,))
-        asked.refuse_not_finite(arrays)
-        (found,) = asked.on_manifold(arrays)
-    except UnknownNameError:
-        raise
-    except ValueError as error:
-        said = str(error)
-        known = said.startswith(f"{caller}: q")
-        raise ValueError(
-            said.replace(f"{caller}: q", f"{caller}: {name}", 1) if known else f"{caller}: {name}: {said}"
-        ) from None
-    return np.array(found, dtype=float)
-
-
 def read_joints(robot: Any, caller: str, name: str, given: Given | None) -> HeldJoints:
     """Numbers of joints by name, each (...) where the joint has one, or (..., nq of it).
 
@@ -257,34 +241,83 @@ def read_weights(robot: Any, caller: str, weights: Any, preferred: HeldJoints) -
     found = np.full(tree.nv, _OTHERS if preferred.names else 1.0)
     for name in preferred.names:
         found[tree.v_slices[tree.joint_index(name)]] = 1.0
-    expected = f"{caller}: weights: expected positive numbers, a dict by joint or an array of shape ({tree.nv},)"
-    try:
-        if isinstance(weights, Mapping):
-            for name, value in weights.items():
-                found[tree.v_slices[tree.joint_index(name)]] = floats(value)
-        elif weights is not None:
-            found[:] = floats(weights)
-    except UnknownNameError as error:
-        raise error.at(f"{caller}: weights") from None
-    except (TypeError, ValueError):
-        raise ValueError(f"{expected}, got {weights!r}") from None
-    if not (np.isfinite(found).all() and (found > 0.0).all()):
-        raise ValueError(f"{expected}, got {weights!r}")
-    return found
+    return found if weights is None else by_joint(caller, "weights", tree, weights, default=found, above=0.0)
 
 
 def read_time(caller: str, time: Any) -> np.ndarray | None:
-    """The time, or times of a batch.  Raises ValueError for what is no finite number."""
-    if time is None:
-        return None
-    try:
-        found = floats(time)
-    except (TypeError, ValueError):
-        found = np.array(np.nan)
-    if not np.isfinite(found).all():
-        raise ValueError(f"{caller}: time: expected a time or an array of times [s], got {time!r}")
-    return found
+    """Return the time, or the times of a batch [s]."""
+    return None if time is None else finite_array(caller, "time", time, unit="s")
 
 
 def timed(time: Any) -> dict[str, Any]:
     return {} if time is None else {"time": time}
+
+
+class VariedRobot:
+    """A robot whose functions of constraints are evaluated with other numbers in the place of its own.
+
+    All else, such as names, limits and what joints do to configurations, is the robot's.
+    """
+
+    def __init__(self, robot: Any, caller: str, numbers: Mapping[Any, np.ndarray]) -> None:
+        self.robot, self.caller = robot, caller
+        self.parameters = tuple(numbers)
+        names = inputs_of(self.parameters)
+        self.numbers = {names[parameter]: x for parameter, x in numbers.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "robot":  # while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.robot, name)
+
+    def assemble_configuration(self, q: Any, q1: Any, weights: Any, *, time: Any = None, **options: Any) -> Any:
+        return self._asked("assemble_configuration", (q, q1, weights), options, time, needed=True)
+
+    def assembly_derivatives(self, q: Any, *, time: Any = None, **options: Any) -> Any:
+        return self._asked("assembly_derivatives", (q,), options, time)
+
+    def constraint_jacobian(self, q: Any, *, time: Any = None) -> Any:
+        return self._asked("constraint_jacobian", (q,), {}, time)
+
+    def loop_configuration(self, q: Any) -> Any:
+        return self._asked("loop_configuration", (q,), {}, None)
+
+    def explicit_velocity(self, q: Any, v: Any, independent: Any, *, time: Any = None) -> Any:
+        return self._asked("explicit_velocity", (q, v), {"independent": tuple(independent)}, time)
+
+    def explicit_acceleration(self, q: Any, v: Any, a: Any, independent: Any, *, time: Any = None) -> Any:
+        return self._asked("explicit_acceleration", (q, v, a), {"independent": tuple(independent)}, time)
+
+    def _asked(self, name: str, arrays: Any, options: dict[str, Any], time: Any, *, needed: bool = False) -> Any:
+        """Call a function's kernel; parameters that it does not depend on are refused where it is ``needed``."""
+        given = () if time is None else ("time",)
+        request = read_request(self.robot._subject, (name, options) if options else name, given)
+        parameters = tuple(p if needed else replace(p, fitting=True) for p in self.parameters)
+        request = replace(request, parameters=parameters)
+        try:
+            kernel = self.robot._kernel(request.label, {request.label: request})
+        except UnknownNameError:
+            raise
+        except ValueError as error:
+            raise ValueError(str(error).replace("compile:", f"{self.caller}:", 1)) from None
+        return kernel(*arrays, *([] if time is None else [time]), **self.numbers)
+
+
+def varied_robot(robot: Any, caller: str, parameters: Any) -> Any:
+    """Return the robot, or one with these numbers by the names of its parameters, as `Robot.parameters` has them.
+
+    Raises TypeError for what is no dict, UnknownNameError for a parameter that is not there, and ValueError for another
+    shape and for numbers that are not finite.
+    """
+    if parameters is None or (isinstance(parameters, Mapping) and not parameters):
+        return robot
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"{caller}: parameters: expected a dict by parameter, got {parameters!r}")
+    read_parameters(robot.tree, caller, [*parameters])  # refuses what is given twice
+    numbers = {}
+    for name, value in parameters.items():
+        for parameter in read_parameters(robot.tree, caller, name):
+            shape = parameter.shape(robot.tree)
+            expected = f"{caller}: parameters: {parameter}: expected finite numbers of shape {shape}"
+            numbers[parameter] = given_numbers(value, expected, shape)
+    return VariedRobot(robot, caller, numbers)

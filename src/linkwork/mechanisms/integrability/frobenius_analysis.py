@@ -20,7 +20,7 @@ from linkwork.constraints import BallRolling, Rolling
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import integrate, normalize
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import allowed, constraint_error, rows_in_time
+from linkwork.mechanisms.algorithms.constraint_rows import allowed, constraint_error, rows_in_time
 from linkwork.mechanisms.integrability.lie_brackets import (
     Symbols,
     complement,

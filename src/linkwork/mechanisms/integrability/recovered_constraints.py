@@ -17,7 +17,7 @@ from linkwork.constraints import Constraint
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
 from linkwork.expr.autodiff.graph_derivative import forward
 from linkwork.expr.scalar.functions import atan2
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.mechanisms.integrability.lie_brackets import Symbols, complement, reduced
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.tree import Tree

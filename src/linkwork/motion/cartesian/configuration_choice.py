@@ -27,8 +27,6 @@ __all__ = ["BranchNodes", "Labels", "advanced", "branch_steps", "tracked"]
 
 
 BranchNodes = Callable[[np.ndarray], list[np.ndarray]]
-
-
 """Of places (n,): the configurations (m, nq) at each of them, angles counted anyhow."""
 _TURN = 2.0 * np.pi
 _ONE = 1e-3  # [rad]: labels that are one

@@ -12,14 +12,13 @@ from linkwork._util.validation import integer
 from linkwork.errors import Status, UnknownNameError
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.array_arguments import real_array
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.motion.arguments import finite_number
 from linkwork.motion.cartesian.arguments import FREE_ROWS, HABITS, PathRequest
 from linkwork.motion.cartesian.cartesian_path import CartesianPath, Steps, grid
 from linkwork.motion.cartesian.configuration_choice import branch_steps, tracked
-from linkwork.motion.cartesian.path_clearance import levers
 from linkwork.motion.cartesian.result import Deviation, TrackedPath
-from linkwork.motion.cartesian.tracking_outcome import Ended, SceneAsked, farthest
+from linkwork.motion.cartesian.tracking_outcome import Ended, SceneAsked, farthest, levers
 
 __all__ = ["followed_path"]
 

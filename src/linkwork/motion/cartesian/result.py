@@ -17,7 +17,7 @@ from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.waypoint_refinement import Curve
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.parts.scene_plots import plot_ways
+from linkwork.parts.plots import plot_ways
 
 __all__ = ["Deviation", "TrackedPath"]
 

@@ -20,8 +20,7 @@ from linkwork.joints.base.joint_type import JointType
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.arguments import increasing
-from linkwork.motion.splines import bsplines
-from linkwork.motion.splines import interpolation as through
+from linkwork.motion.splines import interpolation
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 __all__ = ["free_angles", "nearer_turns", "spline", "spline_of"]
@@ -87,16 +86,16 @@ def spline_of(
     space = _space(caller, robot, kind, floating, points)
     velocity, acceleration, degree = given["velocity"], given["acceleration"], given["degree"]
     if kind in ("linear", "slerp", "screw", "decoupled"):
-        return Trajectory([through.straight(space, t, points)], robot)
+        return Trajectory([interpolation.straight(space, t, points)], robot)
     if kind == "squad":
-        return Trajectory([through.squad(space, t, points)], robot)
+        return Trajectory([interpolation.squad(space, t, points)], robot)
     if kind == "hermite":
         v = _rows(caller, "velocity", velocity, (len(t), space.nv))
-        return Trajectory([through.hermite(space, t, points, v)], robot)
+        return Trajectory([interpolation.hermite(space, t, points, v)], robot)
     if kind == "quintic":
         v = _rows(caller, "velocity", velocity, (len(t), space.nv))
         a = _rows(caller, "acceleration", acceleration, (len(t), space.nv))
-        return Trajectory([through.quintic(space, t, points, v, a)], robot)
+        return Trajectory([interpolation.quintic(space, t, points, v, a)], robot)
     if kind == "cubic":
         boundary = given["boundary"] or "natural"
         _one_of(caller, "boundary", boundary, _BOUNDARIES)
@@ -107,13 +106,13 @@ def spline_of(
         ends = _rows(caller, "velocity", velocity, (space.nv,) if boundary == "launched" else (2, space.nv))
         if boundary == "periodic":
             _refuse_open(caller, robot, space, points)
-        return Trajectory([through.cubic(space, t, points, boundary, ends, caller)], robot)
+        return Trajectory([interpolation.cubic(space, t, points, boundary, ends, caller)], robot)
     degree = 3 if degree is None else degree
     what = "a whole number below that of the points,"
     degree = integer(caller, "degree", degree, least=1, most=len(t) - 1, what=what)
     if control:
-        return Trajectory([bsplines.of_control_points(space, t, points, int(degree))], robot)
-    return Trajectory([bsplines.through_points(space, t, points, int(degree), caller)], robot)
+        return Trajectory([interpolation.of_control_points(space, t, points, int(degree))], robot)
+    return Trajectory([interpolation.through_points(space, t, points, int(degree), caller)], robot)
 
 
 def _times(caller: str, times: Any) -> Any:

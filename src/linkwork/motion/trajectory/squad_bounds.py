@@ -1,19 +1,20 @@
-"""Bounds of squads: how long the twist of a joint on one and its derivatives are at most.
+"""Bounds of the twist of a joint on a squad curve and of its derivatives, from inequalities between norms.
 
-Of a piece q(u) = a ⊕ f d, with a = q_i ⊕ u φ, b = s_i ⊕ u ψ, f = 2 u (1 − u) and d = b ⊖ a, the way from a to b is
+For a piece q(u) = a ⊕ f d, with a = q_i ⊕ u φ, b = s_i ⊕ u ψ, f = 2 u (1 − u) and d = b ⊖ a, the motion from a to b is
 R(u) = exp(−u φ) R(0) exp(u ψ).  Its twist w = ψ − Ad(R⁻¹) φ is turned by ψ alone, and |d|, an angle, changes no faster
 than by |w|:
 
     w' = w × ψ,   |w⁽ᵏ⁾| ≤ |ψ|ᵏ |w|,   d' = G(d) w,   G = Σ b_k ad_dᵏ = 1 + ad_d/2 + Σ B₂ₖ/(2k)! ad_d²ᵏ.
 
 G's series with |b_k| in the place of b_k, g(x) = 2 + x/2 − (x/2) cot(x/2), bounds G and its derivatives by those of
-g(|d|), at any angle below 2π.  The logarithm jumps at π, so where an angle may come to that nothing is known.
+g(|d|), at any angle below 2π.  The logarithm jumps at π, so there is no bound where an angle may reach it.
 
-Lengths of twists are pairs, (angular, linear) = angular + ε linear with ε² = 0: of x × y they are no more than the
-product of such numbers, and functions of them follow as of other numbers.
+Norms of vectors and of their derivatives (`Lengths`): rotations do not change a norm, so norms obey inequalities
+without rotations.  Norms of twists are pairs, (angular, linear) = angular + ε linear with ε² = 0: of x × y they are
+no more than the product of such numbers, and functions of them follow as of other numbers.
 
-Sources: Shoemake, Quaternion calculus and fast animation, 1987; Iserles and others, Lie-group methods, Acta Numerica 9,
-2000 (the series of G); Solà, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018.
+Sources: Shoemake, Quaternion calculus and fast animation, 1987; Iserles and others, Lie-group methods, Acta Numerica
+9, 2000 (the series of G); Solà, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ import numpy as np
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_space import JointPlace
 from linkwork.motion.trajectory.map_segments import each
-from linkwork.motion.trajectory.norm_derivatives import Lengths, derivatives, exponential, over, product, turned
 from linkwork.motion.trajectory.piecewise_evaluation import pieces_at
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["SquadLengths"]
+__all__ = ["Lengths", "SquadLengths", "decoupled", "derivatives", "exponential", "over", "product"]
+
 
 _TERMS = 80  # of g, of which what is left out is below 2^-80 up to π
 _JUMP = pi - 1e-9  # of the angle between both geodesics
@@ -199,3 +200,103 @@ def _majorant(x: np.ndarray, count: int) -> list[np.ndarray]:
         found.append(np.polynomial.polynomial.polyval(x, c))
         c = c[1:] * np.arange(1, len(c))
     return found
+
+
+Lengths = list[np.ndarray]  # (n,) each: of a vector and its derivatives, no more than that
+
+
+def derivatives(c: np.ndarray, u: np.ndarray, count: int) -> list[np.ndarray]:
+    """Polynomials (n, m, terms) at u (n,), and all derivatives, ``count`` at least: (n, m) each."""
+    found = []
+    for _ in range(max(count + 1, c.shape[-1])):
+        x = np.zeros(c.shape[:-1])
+        for k in range(c.shape[-1] - 1, -1, -1):
+            x = x * u[:, None] + c[..., k]
+        found.append(x)
+        c = c[..., 1:] * np.arange(1, c.shape[-1]) if c.shape[-1] > 1 else np.zeros_like(c)
+    return found
+
+
+def over(sizes: Lengths, half: np.ndarray) -> Lengths:
+    """How large vectors are at most in an interval around where they, and all their derivatives, are so large."""
+    count = len(sizes)
+    return [
+        sum((sizes[i + j] * half**j / factorial(j) for j in range(count - i)), np.zeros(len(half)))
+        for i in range(count)
+    ]
+
+
+def exponential(turns: Lengths, moves: Lengths, order: int) -> tuple[Lengths, Lengths]:
+    """The twist of exp p and its derivatives, of the lengths of p's angular and linear parts and their derivatives."""
+    w: list[list[np.ndarray]] = []  # polynomials in s, lowest first
+    u: list[list[np.ndarray]] = []
+    for k in range(order + 1):
+        angular, linear = ([np.zeros_like(turns[0])] * (k + 2) for _ in range(2))
+        angular[1], linear[1] = turns[k + 1], moves[k + 1]
+        for i in range(k + 1):
+            if i:
+                _add(angular, comb(k, i) * turns[i], w[k - i])
+                _add(linear, comb(k, i) * turns[i], u[k - i])
+                _add(linear, comb(k, i) * moves[i], w[k - i])
+        linear = [*linear, np.zeros_like(turns[0])]
+        _add(linear, moves[0], angular)
+        w.append(angular)
+        u.append(linear)
+    return [np.sum(x, axis=0) for x in w], [np.sum(x, axis=0) for x in u]
+
+
+def _add(total: list[np.ndarray], factor: np.ndarray, polynomial: list[np.ndarray]) -> None:
+    """Add a factor times the integral of a polynomial."""
+    while len(total) <= len(polynomial):
+        total.append(np.zeros_like(factor))
+    for power, x in enumerate(polynomial):
+        total[power + 1] = total[power + 1] + factor * x / (power + 1)
+
+
+def decoupled(turns: Lengths, moves: Lengths, order: int) -> tuple[Lengths, Lengths]:
+    """The same where the origin goes by p itself, seen from what turns."""
+    w = exponential(turns, [0.0 * x for x in turns], order)[0]
+    return w, turned(moves[1:], w, order)
+
+
+def turned(vectors: Lengths, w: Lengths, order: int) -> Lengths:
+    """A vector and its derivatives, seen from what turns at ω, of the lengths in the axes that it is in."""
+    table = [list(vectors[: order + 1])]  # [k][j]: the k-th derivative of what the j-th is seen as
+    for k in range(1, order + 1):
+        row = []
+        for j in range(order + 1 - k):
+            x = table[k - 1][j + 1]
+            for i in range(k):
+                x = x + comb(k - 1, i) * w[i] * table[k - 1 - i][j]
+            row.append(x)
+        table.append(row)
+    return [row[0] for row in table]
+
+
+def product(
+    before: tuple[Lengths, Lengths] | None,
+    factor: tuple[Lengths, Lengths],
+    way: np.ndarray,
+    order: int,
+    *,
+    apart: bool,
+) -> tuple[Lengths, Lengths]:
+    """The twist of X Y, of that of X and of the factor Y, whose origin is so far from X's."""
+    w, u = factor
+    if before is None:
+        return list(w), list(u)
+    angular, linear = before
+    if apart:
+        # the origin's velocity in fixed axes adds up; seen from what turns, each part turns on with what comes after
+        along = turned(linear, w, order)
+        total = [x + y for x, y in zip(turned(angular, w, order), w, strict=True)]
+        return total, [x + y for x, y in zip(along, turned(u, w, order), strict=True)]
+    place = [way, *turned(u, w, order)]  # of the factor's origin, in X's axes
+    swept = [
+        linear[k] + sum((comb(k, i) * angular[i] * place[k - i] for i in range(k + 1)), np.zeros_like(w[0]))
+        for k in range(order + 1)
+    ]
+    return (
+        [x + y for x, y in zip(turned(angular, w, order), w, strict=True)],
+        [x + y for x, y in zip(turned(swept, w, order), u, strict=True)],
+    )

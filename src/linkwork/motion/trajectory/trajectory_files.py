@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork._util.file_access import NotRegularError, opened_regular, replaced
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
-from linkwork.joints.base.configuration_check import EXACT, distances, may_be_off
+from linkwork.joints.base.checks import EXACT, distances, may_be_off
 from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section

@@ -36,8 +36,7 @@ from linkwork.dynamics.algorithms.momentum.energy_and_power import kinetic_energ
 from linkwork.dynamics.algorithms.momentum.momentum import centroidal_momentum, momentum
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of_some
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, rates_of_some
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import FeatureJacobian
 

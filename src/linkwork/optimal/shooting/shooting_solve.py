@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
 from linkwork.optimal.algorithms.shooting.cost_terms import split_terms

@@ -19,7 +19,6 @@ from linkwork._util.messages import printable
 from linkwork._util.validation import is_real, shown
 from linkwork.errors import Findings, Location
 from linkwork.model.actuator import Actuator
-from linkwork.model.checks.inertia_check import check_inertial, taken_apart
 from linkwork.model.description import (
     ActuatorDescription,
     Description,
@@ -30,6 +29,7 @@ from linkwork.model.description import (
 )
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
+from linkwork.model.value_check import check_inertial, taken_apart
 from linkwork.parts.construction.robot_loading import Options
 from linkwork.parts.joint.joint import Joint, drive_of, limits_of
 from linkwork.shapes import Geometry, Shape

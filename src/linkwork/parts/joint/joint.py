@@ -21,8 +21,7 @@ from linkwork.kernels.compiler_api import Port
 from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Drive, Following, Limits
 from linkwork.model.coupled_joints import read_mimic
 from linkwork.model.tree import Tree
-from linkwork.parts.joint.friction_editing import ResistanceEditing
-from linkwork.parts.joint.joint_editing import check_links, check_order, pose_of
+from linkwork.parts.joint.joint_editing import ResistanceEditing, check_links, check_order, pose_of
 from linkwork.parts.joint.link_methods import LinkMethods
 from linkwork.parts.joint.passive_parameters import (
     DRIVE,

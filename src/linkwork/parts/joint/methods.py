@@ -16,8 +16,8 @@ from linkwork.kernels.function_call import checked, lazily
 from linkwork.kernels.function_kernels import configuration_space, joint_kernel
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.owners import JointOwner
-from linkwork.kinematics.algorithms.joint import TABLE as JOINT
-from linkwork.kinematics.algorithms.joint import Site
+from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
+from linkwork.model.body import Site
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import is_rigid
 

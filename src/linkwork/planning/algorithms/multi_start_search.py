@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, take, while_loop
 from linkwork.expr.scalar.functions import and_, eq, fmax, fmin, le, lt, not_, or_, where
-from linkwork.planning.algorithms.path_shortcuts import cut_short
+from linkwork.planning.algorithms.path_shortcuts import Touches, Ways, cut_short, looked_along
 from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grown
-from linkwork.planning.algorithms.straight_segments import Touches, Ways, looked_along
 
 __all__ = ["BestPath", "PathsSearched", "SearchWanted", "searched"]
 

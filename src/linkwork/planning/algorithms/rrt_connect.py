@@ -19,7 +19,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, take, while_loop
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, or_, sqrt, where
 from linkwork.kinematics.algorithms.low_discrepancy import spread
-from linkwork.planning.algorithms.straight_segments import ABREAST, Touches, Ways, ceiling
+from linkwork.planning.algorithms.path_shortcuts import ABREAST, Touches, Ways, ceiling
 
 __all__ = ["DEAD", "Sampling", "Trees", "TreesMet", "grown"]
 

@@ -23,12 +23,12 @@ from linkwork.expr.scalar.functions import fmax
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.planning.algorithms.multi_start_search import SearchWanted, searched
+from linkwork.planning.algorithms.path_shortcuts import Ways, touching
 from linkwork.planning.algorithms.rrt_connect import Sampling, Trees
-from linkwork.planning.algorithms.straight_segments import Ways, touching
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 from linkwork.planning.search.halton_samples import within_a_turn
+from linkwork.planning.search.path_smoothing import corners
 from linkwork.planning.search.search_tree import GrownTree, PlanningTree, TreeRows
-from linkwork.planning.search.shortcutting import corners
 
 __all__ = ["QuickOptions", "QuickSearch", "is_quick"]
 
@@ -239,8 +239,6 @@ NUMBERS = (
     "count0",
     "count1",
 )
-
-
 """The numbers that it takes, in their order."""
 
 

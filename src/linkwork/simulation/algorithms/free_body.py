@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.linalg.factorizations import Symmetric
-from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.linalg.triangular_factors import Pivots
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointPlace

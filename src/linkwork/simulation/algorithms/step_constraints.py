@@ -33,7 +33,7 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
 from linkwork.mechanisms.algorithms.constraint_projection import project_configuration
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import constraint_error, rates_of, rates_of_some
+from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, rates_of, rates_of_some
 from linkwork.mechanisms.algorithms.weighted_projection import largest
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree

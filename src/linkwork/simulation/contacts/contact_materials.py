@@ -12,12 +12,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public, public_constructor
+from linkwork._util.validation import Check, finite_number, optional
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced
 
@@ -26,16 +27,15 @@ __all__ = [
     "Materials",
     "check_names",
     "check_number",
-    "check_restitution",
     "check_surface",
     "checked_materials",
     "from_zero",
     "given_surface",
     "input_name",
-    "is_number",
     "is_of_contacts",
     "material_of",
     "read_name",
+    "restitution",
     "varied_surface",
 ]
 
@@ -94,20 +94,9 @@ def _series(a: float | None, b: float | None) -> tuple[float | None, float]:
 
 
 def check_surface(caller: str, one: Any) -> None:
-    """Its numbers as floats.
-
-    Raises ValueError for a friction, restitution, stiffness or dissipation that no surface has.
-    """
-    for name in ("friction", "dissipation"):
-        from_zero(f"{caller}: {name}", getattr(one, name))
-    check_restitution(caller, one.restitution)
-    if one.stiffness is not None:
-        from_zero(f"{caller}: stiffness", one.stiffness)
-        if one.stiffness == 0.0:
-            raise ValueError(f"{caller}: stiffness: expected a number above 0 [N/m], got 0.0")
-    for name in ("friction", "restitution", "stiffness", "dissipation"):
-        given = getattr(one, name)
-        object.__setattr__(one, name, None if given is None else float(given))
+    """Check friction, restitution, stiffness and dissipation of a surface, and store them as floats."""
+    for name, check in _CHECKS.items():
+        object.__setattr__(one, name, check(caller, name, getattr(one, name)))
 
 
 def checked_materials(caller: str, given: Any) -> Materials:
@@ -148,21 +137,14 @@ def material_of(materials: Materials, a: str, b: str) -> ContactMaterial:
     return known.get(a, alike).beside(known.get(b, alike))
 
 
-def check_restitution(caller: str, given: Any) -> None:
-    """Raises ValueError for what is no number from 0 to 1."""
-    if not is_number(given) or not 0.0 <= given <= 1.0:
-        raise ValueError(f"{caller}: restitution: expected a number from 0 to 1, got {given!r}")
-
-
-def is_number(given: Any) -> bool:
-    """Whether it is a real number, NumPy's too, and no truth value."""
-    return isinstance(given, Real) and not isinstance(given, bool)
-
-
-def from_zero(what: str, given: Any) -> None:
-    """Raises ValueError for what is no finite number from 0."""
-    if not is_number(given) or not 0.0 <= given < math.inf:
-        raise ValueError(f"{what}: expected a finite number from 0, got {given!r}")
+restitution = partial(finite_number, least=0.0, most=1.0, symbols=False)
+from_zero = partial(finite_number, least=0.0, symbols=False)
+_CHECKS: Mapping[str, Check] = {
+    "friction": from_zero,
+    "restitution": restitution,
+    "stiffness": optional(partial(finite_number, above=0.0, symbols=False, unit="N/m")),
+    "dissipation": partial(from_zero, unit="s/m"),
+}
 
 
 Numbers = Sequence[tuple[str, Any]]

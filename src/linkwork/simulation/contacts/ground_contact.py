@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.validation import floats
+from linkwork._util.validation import finite_number, floats, optional
 from linkwork.errors import UnknownNameError
 from linkwork.simulation.contacts.contact_candidates import ContactPlace, frame_pose
 from linkwork.simulation.contacts.contact_materials import (
     ContactMaterial,
-    check_restitution,
     check_surface,
     from_zero,
-    is_number,
+    restitution,
 )
 from linkwork.spatial import Vec3
 
@@ -45,14 +45,12 @@ class ContactPoint:
         if not isinstance(self.frame, str):
             raise TypeError(f"ContactPoint: frame: expected a frame's name, got {self.frame!r}")
         object.__setattr__(self, "offset", _three("ContactPoint: offset", self.offset))
-        from_zero("ContactPoint: radius", self.radius)
-        if self.friction is not None:
-            from_zero("ContactPoint: friction", self.friction)
-        if self.restitution is not None:
-            check_restitution("ContactPoint", self.restitution)
-        for name in ("radius", "friction", "restitution"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, None if given is None else float(given))
+        for name, check in (
+            ("radius", partial(from_zero, unit="m")),
+            ("friction", optional(from_zero)),
+            ("restitution", optional(restitution)),
+        ):
+            object.__setattr__(self, name, check("ContactPoint", name, getattr(self, name)))
 
     def checked(self, caller: str, robot: Any) -> None:
         """Raises UnknownNameError for a frame that the robot does not have, ValueError for one that does not move."""
@@ -104,9 +102,8 @@ class ContactGround:
         if not length > 0.0:
             raise ValueError(f"ContactGround: normal: expected a direction, got {self.normal}")
         object.__setattr__(self, "normal", tuple((n / length).tolist()))
-        if not (is_number(self.height) and math.isfinite(self.height)):
-            raise ValueError(f"ContactGround: height: expected a finite number [m], got {self.height!r}")
-        object.__setattr__(self, "height", float(self.height))
+        height = finite_number("ContactGround", "height", self.height, symbols=False, unit="m")
+        object.__setattr__(self, "height", height)
 
     def checked(self, robot: Any) -> None:
         """Raises UnknownNameError for frames that the robot does not have."""

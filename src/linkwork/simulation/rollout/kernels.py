@@ -12,7 +12,7 @@ from linkwork.expr.arrays.pytree import mapped
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.simulation.contacts.contact_parameters import contact_data, with_data
+from linkwork.simulation.contacts.contact_set import contact_data, with_data
 from linkwork.simulation.contacts.penetration_depth import deepened, depth_state, rigid_gaps
 from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, rolled, seen
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats
-from linkwork.simulation.contacts.contact_materials import is_number
+from linkwork._util.validation import floats, non_negative
 from linkwork.simulation.reaction_records import in_world_axes
 
 __all__ = ["Sensor", "SensorInput"]
@@ -83,9 +82,7 @@ class Sensor(ABC):
             object.__setattr__(self, name, _numbers(f"{caller}: {name}", getattr(self, name)))
         if np.min(self.noise, initial=0.0) < 0.0:
             raise ValueError(f"{caller}: noise: expected standard deviations, not negative, got {self.noise}")
-        delay = self.delay
-        if not is_number(delay) or not 0.0 <= delay < math.inf:
-            raise ValueError(f"{caller}: delay: expected a time [s], not negative, got {delay!r}")
+        non_negative(caller, "delay", self.delay, symbols=False, unit="s")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         """Raises ValueError and UnknownNameError for what does not go with a robot."""

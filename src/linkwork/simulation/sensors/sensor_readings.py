@@ -10,7 +10,7 @@ from typing import Any
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.simulation.contacts.contact_parameters import contact_data, with_data
+from linkwork.simulation.contacts.contact_set import contact_data, with_data
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.sensors.sensor import SensorInput
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot

@@ -1,29 +1,35 @@
-"""Derivatives of forward dynamics, by those of inverse dynamics: as τ = ID(q, v, FD(q, v, τ)) for all q and v,
+"""First and second derivatives of forward dynamics, by those of inverse dynamics.
+
+As τ = ID(q, v, FD(q, v, τ)) for all q and v,
 
     ∂a/∂τ = M⁻¹,      ∂a/∂q = −M⁻¹ ∂τ/∂q,      ∂a/∂v = −M⁻¹ ∂τ/∂v,      ∂a/∂w = M⁻¹ Jᵀ,
 
 the derivatives of inverse dynamics taken at that acceleration.  M⁻¹ is applied in factors (`factored_inverse`).
 
-A body that floats needs none of it where the world turns under it, or goes by: all is accelerated alike then, by Ψ̈, and
-only this body's own acceleration has to change, by −Ψ̈.
+A floating body needs none of this for motions of the world that turn or shift under it: all bodies are accelerated
+alike then, by Ψ̈, and only this body's own acceleration changes, by −Ψ̈.
 
-Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018.
-
-Second derivatives of forward dynamics, by those of inverse dynamics: τ = ID(q, v, FD(q, v, τ)), twice.
-
-With λ = M⁻¹ w and H the second derivatives of λ · ID at that acceleration, λ held, those of w · a are
+Second derivatives: with λ = M⁻¹ w and H the second derivatives of λ · ID at that acceleration, λ fixed, those of w · a
+are
 
     qq:  −(H_qq + H_qa a_q + (H_qa a_q)ᵀ),      qv:  −(H_qv + H_qa a_v),      vv:  −H_vv,      qτ:  −H_qa M⁻¹
 
-and the others are zero: accelerations are affine in τ, and how τ counts does not depend on v.
+and the others are zero: accelerations are affine in τ, and their derivative by τ does not depend on v.
 
-Source: Singh, Russell and Wensing, On second-order derivatives of rigid-body dynamics: theory and implementation, IEEE
+`ImplicitDynamics` is the rule of differentiation of traced accelerations: it differentiates the equation that they
+solve, and not the operations of the solution.  Forward, ȧ = M⁻¹ (τ̇ − dID), where dID is the rate of the joint forces
+at constant a.  In reverse, with M λ = w, the gradient of w·a is λ by τ, and that of −λ·ID(q, v, a) by q and v.  A
+trace uses the factors of M again that the acceleration took.
+
+Sources: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018 (section IV for the
+rule); Singh, Russell and Wensing, On second-order derivatives of rigid-body dynamics: theory and implementation, IEEE
 Transactions on Robotics 40, 2024.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import Carrier, carriers, joint_force_of_wrench
@@ -34,17 +40,30 @@ from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives impor
     inverse_dynamics_second_derivatives,
 )
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
-from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
+from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies, forward_dynamics
+from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.expr.control.vmap import each
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint
+from linkwork.expr.autodiff.graph_derivative import is_zero as stays
+from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
-from linkwork.spatial import Motion
+from linkwork.spatial import Motion, Vec3
 
-__all__ = ["ROWS", "forward_dynamics_derivatives", "forward_dynamics_hessian", "forward_dynamics_second_derivatives"]
+__all__ = [
+    "ROWS",
+    "RULES",
+    "forward_dynamics_derivatives",
+    "forward_dynamics_hessian",
+    "forward_dynamics_second_derivatives",
+]
 
 
 Scalars = Sequence[Any]
@@ -188,6 +207,60 @@ _FELT: dict[str, Any] = {
     "joint_space": True,
     "regular": True,
 }
+
+
+Watched = Callable[[Tree, Graph], Tree]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ImplicitDynamics(ImplicitDerivative):
+    """a = FD(q, v, τ) of a tree whose own numbers are no symbols."""
+
+    tree: Tree
+    watched: Watched  # the tree, watched for the trace that it is walked in
+
+    def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
+        return articulated_bodies(self._walked(inputs), *self._apart(inputs)), ()
+
+    @property
+    def size(self) -> int:
+        return self.tree.nv
+
+    def pushed(self, at: Solution, direction: Scalars) -> Scalars:
+        q, v, _ = self._apart(at.inputs)
+        q_rate, v_rate, tau_rate = self._apart(direction)
+        rates = [*q_rate, *v_rate, *[0.0] * len(at.results)]
+        if all(map(stays, rates)):
+            return tau_rate
+        moving = seeded([*q, *v, *at.results], rates)
+        tau = inverse_dynamics(self._walked(at.inputs), *self._apart(moving))
+        rest = [parts(x, moving[0].level)[1] for x in tau]
+        return [x - y for x, y in zip(tau_rate, rest, strict=True)]
+
+    def pulled(self, at: Solution, multipliers: Scalars) -> Scalars:
+        q, v, _ = self._apart(at.inputs)
+        tau = inverse_dynamics(self._walked(at.inputs), q, v, at.results)
+        moved = [x for x in (*q, *v, *at.results) if isinstance(x, Symbol)]
+        found = dict(zip(moved, adjoint(tau, moved, [-x for x in multipliers]), strict=True))
+        return [*(found.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
+
+    def solved(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
+        """M(q)⁻¹ x, which is the acceleration at rest without gravity."""
+        q, _, _ = self._apart(at.inputs)
+        tree = self._walked([*q, *right]).under(Vec3.zero())
+        return articulated_bodies(tree, q, [0.0] * self.tree.nv, right)
+
+    def _walked(self, inputs: Scalars) -> Tree:
+        symbol = next((x for x in inputs if isinstance(x, Symbol)), None)
+        return self.tree if symbol is None else self.watched(self.tree, symbol.graph)
+
+    def _apart(self, numbers: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+        nq, nv = self.tree.nq, self.tree.nv
+        return numbers[:nq], numbers[nq : nq + nv], numbers[nq + nv :]
+
+
+RULES: Mapping[Callable[..., Any], Callable[[Tree, Watched], CustomDerivative]] = {forward_dynamics: ImplicitDynamics}
+"""How functions are differentiated, as they stand by default, where their operations are not followed."""
 
 
 ROWS = (

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import forward_dynamics_derivatives
-from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import (
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     bracket,
     integrate_derivatives,
     rate_derivatives,

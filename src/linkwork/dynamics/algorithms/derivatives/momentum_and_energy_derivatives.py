@@ -45,9 +45,11 @@ from linkwork.dynamics.algorithms.momentum.center_of_mass import (
     PART,
     center_of_mass_acceleration,
     center_of_mass_velocity,
+    centers,
+    composite_inertias,
     part_of,
+    total_mass,
 )
-from linkwork.dynamics.algorithms.momentum.composite_inertias import centers, composite_inertias, total_mass
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD

@@ -1,30 +1,49 @@
-"""Derivatives of any algorithm by differentiation over any scalar, along the tangent vectors of a configuration.
+"""Derivatives along the tangent vectors of a configuration: of any algorithm, and of steps on the manifold.
 
-A column of ∂f/∂q is d/dt f(q ⊕ t e_k) at t = 0: the numbers of q change at the rates q̇(e_k) that its joint's velocity
-e_k gives them.  So every scalar of q becomes a dual number with a row of such rates, one of v or a with a one, and one
-run of the algorithm gives all derivatives, without a product that is structurally zero.
+A column of ∂f/∂q is d/dt f(q ⊕ t e_k) at t = 0: the numbers of q change at the rates q̇(e_k) that its joint's
+velocity e_k gives them.  So every scalar of q becomes a dual number with a row of such rates, one of v or a with a
+one, and one run of the algorithm gives all derivatives, without a product that is structurally zero.  Where joints
+are carried by many others, as in a long chain, a trace is differentiated in reverse instead: then the work grows as
+that of f, and not with the square of the number of joints.
 
-Where joints are carried by many others, as in a long chain, a trace is differentiated in reverse instead: then the work
-grows as that of f does, and not with the square of the number of joints.
+Steps: `integrate` leads from q by φ to q ⊕ φ, whose tangent vector varies with that of q and with φ.  Where
+velocities are those of a moving frame, as a floating base's, two motions that differ by a tangent vector δ and by ε
+in velocity do not drift apart by ε alone: with N(q) the matrix of q̇ = N v,
 
-Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3 (vector forward mode, reverse mode).
+    δ̇ = ε + B δ,      N B e_k = D(N v)[N e_k] − D(N e_k)[N v],
+
+the bracket of the two fields; of a twist V in the body's own axes it is δ̇ = ε − V × δ.
+
+Sources: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3 (vector forward mode, reverse
+mode); Sola, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018, section II.F.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import gradients, independent
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.joints.base.from_transform import units
+from linkwork.model.body import Body
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 
-__all__ = ["derivatives", "tangent_rates", "with_values"]
+__all__ = [
+    "ROWS",
+    "bracket",
+    "derivatives",
+    "integrate_derivatives",
+    "rate_derivatives",
+    "tangent_rates",
+    "with_values",
+]
+
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
-
 _MANY = 20  # velocities that carry a body, on average: from there on, derivatives in reverse take less
 
 
@@ -93,3 +112,93 @@ def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
         for number, row in zip(own, body.asked("q_dot_jacobian", [q[k] for k in own]), strict=True):
             rates[number] = {start + k: rate for k, rate in enumerate(row)}
     return rates
+
+
+def integrate_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
+    """How q⁺ = q ⊕ v varies: of its tangent vector, by that of q and by v, nv × nv each."""
+
+    def reached(body: Body, q: Scalars, phi: Scalars) -> Scalars:
+        return body.asked("integrate", q, phi)  # type: ignore[no-any-return]
+
+    return _blocks(tree, reached, lambda body, to, rates: body.asked("velocity_from_rate", to, rates), q, v)
+
+
+def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Matrix]]:
+    """φ̇ of local coordinates φ around q where q ⊕ φ moves at v, and how it varies with q, φ and v."""
+
+    def rate(body: Body, q: Scalars, phi: Scalars, v: Scalars) -> Scalars:
+        return body.asked("difference_rate", q, body.asked("integrate", q, phi), v)  # type: ignore[no-any-return]
+
+    rates = [0.0] * tree.nv
+    for i, body in tree.stacked():
+        own = tree.v_slices[i]
+        rates[own] = rate(body, q[tree.q_slices[i]], phi[own], v[own])
+    return rates, _blocks(tree, rate, lambda body, to, rates: rates, q, phi, v)
+
+
+def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
+    """B (nv × nv) with δ̇ = ε + B δ."""
+    found = _zeros(tree.nv)
+    for i, body in tree.stacked():
+        own, q_i, v_i = tree.v_slices[i], q[tree.q_slices[i]], v[tree.v_slices[i]]
+        to_all = seeded(q_i, [SparseTangent(dict(enumerate(row))) for row in body.asked("q_dot_jacobian", q_i)])
+        along_v = seeded(q_i, body.asked("q_dot", q_i, v_i))
+        for k, unit in enumerate(units(body.joint.nv)):
+            first = [_in(parts(x, to_all[0].level)[1], k) for x in body.asked("q_dot", to_all, v_i)]
+            second = [parts(x, along_v[0].level)[1] for x in body.asked("q_dot", along_v, unit)]
+            column = body.asked("velocity_from_rate", q_i, [x - y for x, y in zip(first, second, strict=True)])
+            for row, x in zip(found[own], column, strict=True):
+                row[own.start + k] = x
+    return found
+
+
+def _blocks(
+    tree: Tree, compute: Callable[..., Scalars], seen: Callable[..., Scalars], q: Scalars, *others: Scalars
+) -> list[Matrix]:
+    """Of compute(body, q, x, ...) of each joint, by its q, in the tangent space, and by its x, ...: nv × nv each."""
+    found = [_zeros(tree.nv) for _ in range(1 + len(others))]
+    for i, body in tree.stacked():
+        own = tree.v_slices[i]
+        given = [q[tree.q_slices[i]], *(x[own] for x in others)]
+        for block, k, column in _columns(body, compute, seen, given):
+            for row, x in zip(found[block][own], column, strict=True):
+                row[own.start + k] = x
+    return found
+
+
+def _columns(
+    body: Body, compute: Callable[..., Scalars], seen: Callable[..., Scalars], given: Sequence[Scalars]
+) -> Iterator[tuple[int, int, Scalars]]:
+    """(block, column of it, numbers), of one joint."""
+    nq, nv = body.joint.nq, body.joint.nv
+    if not nv:
+        return
+    rows = [
+        SparseTangent({(0, k): rate for k, rate in enumerate(row)}) for row in body.asked("q_dot_jacobian", given[0])
+    ]
+    rows += [SparseTangent({(block, k): 1.0}) for block in range(1, len(given)) for k in range(nv)]
+    moving = seeded([x for some in given for x in some], rows)
+    places = [slice(0, nq), *(slice(nq + n * nv, nq + (n + 1) * nv) for n in range(len(given) - 1))]
+    found = [parts(x, moving[0].level) for x in compute(body, *(moving[place] for place in places))]
+    values = [value for value, _ in found]
+    for block in range(len(given)):
+        for k in range(nv):
+            yield block, k, seen(body, values, [_in(tangent, (block, k)) for _, tangent in found])
+
+
+def _in(tangent: Any, key: Any) -> Any:
+    return tangent.get(key) if isinstance(tangent, SparseTangent) else 0.0
+
+
+def _zeros(n: int) -> Matrix:
+    return [[0.0] * n for _ in range(n)]
+
+
+ROWS = (
+    FunctionSpec.of(
+        integrate_derivatives,
+        "q v",
+        (Output(("nv", "nv"), "1, m, 1/m", "dq_dq"), Output(("nv", "nv"), "1, m, 1/m", "dq_dv")),
+        "How the configuration that a velocity leads to varies, as a tangent vector.",
+    ),
+)

@@ -1,31 +1,29 @@
-"""The centre of mass of the robot, or of a body and all that hangs on it, and how it moves.
+"""Composite inertias, and the centre of mass of the robot or of a subtree: position, velocity, acceleration, Jacobian.
 
-Seen from a body, the first moment h = Σ m r of what hangs on a child that moves relative to it with (ω; v) and (ω̇; v̇)
-in its own axes becomes, with rotation R and place p,
+`composite_inertias` gives each body's pose in its parent and the inertia that its joint carries, as one body.
+
+Seen from a body, the first moment h = Σ m r of the subtree of a child that moves relative to it with (ω; v) and (ω̇;
+v̇) in its own axes becomes, with rotation R and position p,
 
     h → R h + m p,      ḣ → R (ḣ + ω × h + m v),      ḧ → R (ḧ + 2 ω × ḣ + ω̇ × h + ω × (ω × h) + m (v̇ + ω × v)).
 
-So only the joints inside the part that is asked about matter to how its centre moves as seen from its root; what
-carries the root adds the motion of a frame.
+So only the joints inside the subtree matter to how its centre moves as seen from its root; the motion of the root's
+frame is added.
 
-Source: any text of mechanics, e.g. Kane and Levinson, Dynamics, 1985, sections 2.8 and 3.
+Jacobian: a joint that moves with (ω; v) at the origin of its body, and carries the mass m_i with first moment h_i of
+the subtree, moves its centre of mass by (m_i v + ω × h_i) / m.  So neither positions in the world nor distances
+between joints are needed, only directions.
 
-The Jacobian of the centre of mass: of each joint, how it moves the part of the mass that it carries.
-
-A joint that moves with (ω; v) at the origin of its body, and carries the mass m_i with first moment h_i of what is
-asked about, moves its centre of mass by (m_i v + ω × h_i) / m.  So neither places in the world nor distances between
-joints are needed, only directions.
-
-Source: Orin and Goswami, Centroidal momentum matrix of a humanoid robot, IROS 2008 (the linear part of the matrix).
+Sources: Kane and Levinson, Dynamics, 1985, sections 2.8 and 3; Orin and Goswami, Centroidal momentum matrix of a
+humanoid robot, IROS 2008 (the linear part of the matrix).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.dynamics.algorithms.momentum.composite_inertias import only_root
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kinematics.algorithms.relative_kinematics import (
     STILL,
@@ -38,7 +36,7 @@ from linkwork.kinematics.algorithms.relative_kinematics import (
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
-from linkwork.spatial import Motion, Pose, Vec3
+from linkwork.spatial import Inertia, Motion, Pose, Vec3
 
 __all__ = [
     "PART",
@@ -47,7 +45,11 @@ __all__ = [
     "center_of_mass_acceleration",
     "center_of_mass_jacobian",
     "center_of_mass_velocity",
+    "centers",
+    "composite_inertias",
+    "only_root",
     "part_of",
+    "total_mass",
 ]
 
 
@@ -219,6 +221,45 @@ def center_of_mass_jacobian(
 def _moved(S: Motion, mass: Any, moment: Vec3) -> Vec3:
     velocity: Vec3 = S.linear * mass + S.angular.cross(moment)
     return velocity
+
+
+def composite_inertias(tree: Tree, q: Scalars) -> tuple[dict[int, Pose], dict[int, Inertia]]:
+    """X_parent_body and, in the body's coordinates, the inertia of all that hangs on it; q is split, body by body.
+
+    What hangs on the world is the whole robot, what is fixed to the world included.
+    """
+    X = {i: body.X(q[i]) for i, _, body in tree.outward()}
+    composite = {WORLD: tree.fixed_inertia} | {i: body.inertia for i, _, body in tree.outward()}
+    for i, p, _ in tree.inward():
+        composite[p] += X[i] @ composite[i]
+    return X, composite
+
+
+def centers(tree: Tree, X: Mapping[int, Pose], composite: Mapping[int, Inertia]) -> dict[int, Vec3]:
+    """The robot's centre of mass in the coordinates of each body.
+
+    Where all that there is hangs on one body, it does not matter where that is in the world.
+    """
+    root, share = only_root(tree), 1.0 / composite[WORLD].mass
+    found = {WORLD: composite[WORLD].moment * share}
+    for i, p, _ in tree.outward():
+        found[i] = composite[i].moment * share if i == root else X[i].inv().point(found[p])
+    return found
+
+
+def only_root(tree: Tree) -> int | None:
+    """The body on which all other bodies hang, where nothing that is fixed to the world weighs anything."""
+    roots = [i for i, p, _ in tree.outward() if p == WORLD]
+    return roots[0] if len(roots) == 1 and tree.fixed_inertia.is_nothing else None
+
+
+def total_mass(tree: Tree, function: str) -> float:
+    """The mass of all links.  Raises ValueError where there is none, or inertias were left out."""
+    tree.require_inertias(function)
+    mass: float = tree.fixed_inertia.mass + sum(body.inertia.mass for body in tree.bodies)
+    if is_zero(mass):
+        raise ValueError(f"{function}: robot {tree.name!r} has no mass, so it has no centre of mass: give a link one")
+    return mass
 
 
 ROWS = (

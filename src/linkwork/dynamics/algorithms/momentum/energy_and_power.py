@@ -23,7 +23,7 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.force_element_forces import element_dissipation, element_energy
-from linkwork.dynamics.algorithms.momentum.composite_inertias import composite_inertias
+from linkwork.dynamics.algorithms.momentum.center_of_mass import composite_inertias
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, dissipated_power, spring_energy
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD

@@ -43,9 +43,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.dynamics.algorithms.coriolis_matrix import joint_motions
 from linkwork.dynamics.algorithms.inverse_dynamics import carried_wrenches
-from linkwork.dynamics.algorithms.momentum.composite_inertias import centers, composite_inertias, only_root, total_mass
+from linkwork.dynamics.algorithms.mass_matrix import joint_motions
+from linkwork.dynamics.algorithms.momentum.center_of_mass import centers, composite_inertias, only_root, total_mass
 from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import FunctionSpec, Output

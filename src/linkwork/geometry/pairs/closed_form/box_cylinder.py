@@ -30,7 +30,7 @@ from linkwork.geometry.pairs.closed_form.edge_rim_extremes import (
     out_of_cylinder,
     tolerance,
 )
-from linkwork.geometry.pairs.closed_form.segment_pairs import nearest_to_box
+from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_to_box
 from linkwork.geometry.unit_vectors import NOTHING, across, choose, clamp, length, unit
 from linkwork.spatial import Pose, Rotation, Vec3
 

@@ -43,7 +43,7 @@ from linkwork.geometry.pairs.closed_form.edge_rim_extremes import (
     out_of_cylinder,
     tolerance,
 )
-from linkwork.geometry.pairs.closed_form.segment_pairs import nearest_of_segments
+from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_of_segments
 from linkwork.geometry.pairs.convex.newton_refinement import absolute
 from linkwork.geometry.unit_vectors import choose, length, unit
 from linkwork.spatial import Pose, Vec3

@@ -10,15 +10,18 @@ from linkwork.expr.control.loops import while_loop
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, or_, where
 from linkwork.geometry.cores import ConeCore, Core, EllipsoidCore, Solid
 from linkwork.geometry.distance import SignedDistance
-from linkwork.geometry.pairs.convex.direction_branch_and_bound import SAME_VALLEY, deepest
+from linkwork.geometry.pairs.convex.direction_branch_and_bound import (
+    SAME_VALLEY,
+    deepest,
+    direction,
+    rotational_symmetry,
+)
 from linkwork.geometry.pairs.convex.ellipsoid_ellipsoid import between_ellipsoids
 from linkwork.geometry.pairs.convex.gjk_simplex import Kept, nearest
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
-from linkwork.geometry.pairs.convex.newton_refinement import polished
+from linkwork.geometry.pairs.convex.newton_refinement import CURVED, polished
 from linkwork.geometry.pairs.convex.polytope_facets import least_of_facets
 from linkwork.geometry.pairs.convex.polytope_sides import sides_of
-from linkwork.geometry.pairs.convex.support_features import CURVED
-from linkwork.geometry.pairs.convex.symmetry import direction, rotational_symmetry
 from linkwork.geometry.pairs.convex.witness_proof import (
     EXACT,
     ROUNDING,

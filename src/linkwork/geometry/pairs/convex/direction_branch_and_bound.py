@@ -1,14 +1,16 @@
-"""How deep 0 is in A − B: the least of h(n) over all directions, found by cutting the sphere of directions into cells.
+"""Penetration depth by branch and bound on directions: the minimum of h(n) of A − B over the sphere.
 
 A cell is a triangle of directions n₁ n₂ n₃ with the farthest points w₁ w₂ w₃ of A − B along them.  In all of it
 h(n) ≥ max n · w_i.  Where one of the three is largest, n · w_i has its least value at a corner of that part, if it is
-positive there: it is a cosine.  So the cell's least value is at one of its corners, where two of the three are equal
+positive there: it is a cosine.  So the cell's lower bound is at one of its corners, where two of the three are equal
 on one of its sides, or where all three are equal, if that is in the cell.  A cell whose bound is no less than the best
-h so far is done, and so is one where h is what the bound says; any other is cut at that place, and h is asked there.
+h so far is done, and so is one where h equals the bound; any other is cut at that direction, and h is evaluated there.
 
-Cells do not overlap.  What waits is looked at in the order last in, first out, so a cell's corners are told by how deep
-cuts are nested, and three small numbers tell a cell.  Of polytopes the search ends at a facet of A − B, and the least h
-is exact.
+Cells do not overlap.  They wait on a stack, so a cell's corners follow from the nested cuts, and three small numbers
+tell a cell.  For polytopes the search ends at a facet of A − B, and the least h is exact.
+
+Symmetries of two bodies give a direction at once (an axis that both share), and images of a direction that separate
+them alike.
 
 Related: Kelley's cutting planes, here in the dual of the expanding polytope (van den Bergen, Proximity queries and
 penetration depth computation on 3D game objects, 2001).
@@ -35,14 +37,15 @@ from linkwork.expr.scalar.functions import (
     sqrt,
     where,
 )
+from linkwork.geometry.cores import ConeCore, CylinderCore, EllipsoidCore, SegmentCore
 from linkwork.geometry.pairs.convex.minkowski_difference import Best, Difference, length_of
-from linkwork.geometry.unit_vectors import choose
+from linkwork.geometry.unit_vectors import across, choose
 from linkwork.spatial import Vec3
 
-__all__ = ["SAME_VALLEY", "Deepest", "Round", "deepest"]
+__all__ = ["SAME_VALLEY", "Deepest", "deepest", "direction", "images", "rotational_symmetry"]
+
 
 SAME_VALLEY = 0.95  # cosines of angles between directions
-
 _STEPS = 50_000
 _MANY = 1000.0  # steps, after which least values that differ by `_CLOSE` of the size of A − B are as good
 _CLOSE = 1e-7
@@ -60,8 +63,6 @@ _CORNERS = (
     Vec3(-_THIRD, _THIRD, -_THIRD),
     Vec3(-_THIRD, -_THIRD, _THIRD),
 )
-
-
 _CELLS = ((0, 2, 3), (1, 3, 2), (0, 1, 2), (0, 3, 1))
 _IN_LUNE = 2  # of these cells, whose corners 2 and 3 are on its edges, and 0 and 1 its ends
 _LUNE = 1e-3  # [rad] half of its angle
@@ -305,3 +306,62 @@ def _less(
     less = and_(there, and_(lt(0.0, square), lt(signed * length, least * square)))
     better = where(less, signed, least), where(less, square, length), choose(less, m, cut), where(less, side, where_)
     return less, better
+
+
+_PARALLEL = 1e-8  # sines of angles between axes that are parallel, for what is level about them
+_ON_AXIS = 1e-28  # relative, of squares: what is across an axis by no more than that is across it by rounding
+
+
+def direction(v: Vec3) -> Vec3:
+    """Return v over its length, or z where v has none."""
+    known = lt(1e-300, v.dot(v))
+    return choose(known, v * (1.0 / sqrt(length_of(v))), Vec3(0.0, 0.0, 1.0))
+
+
+def rotational_symmetry(difference: Difference) -> Round | None:
+    """Return whether both are bodies of revolution about parallel axes, and where; None for types that are not."""
+    of_a, of_b = _axis_of_revolution(difference.a), _axis_of_revolution(difference.b)
+    if of_a is None or of_b is None:
+        return None
+    (axis, round_a, any_a), (other, round_b, any_b) = of_a, of_b
+    axis, other = choose(any_a, other, axis), choose(any_b, axis, other)
+    sine = axis.cross(other)
+    parallel = and_(and_(round_a, round_b), lt(sine.dot(sine), _PARALLEL * _PARALLEL))
+    between = difference.between()
+    out = between - axis * axis.dot(between)
+    out = choose(lt(_ON_AXIS * between.dot(between), out.dot(out)), out, across(axis))
+    return Round(parallel, axis, direction(out - axis * axis.dot(out)))
+
+
+def _axis_of_revolution(core: Any) -> tuple[Vec3, Any, Any] | None:
+    """Return an axis, whether a core is a body of revolution about it, and whether about any axis."""
+    if isinstance(core, SegmentCore):
+        square = core.half.dot(core.half)
+        return direction(core.half), le(0.0, square), le(square, 0.0)
+    if isinstance(core, (CylinderCore, ConeCore)):
+        return _axes(core)[2], le(0.0, core.radius), lt(core.radius, 0.0)
+    if isinstance(core, EllipsoidCore):
+        r, (x, y, z) = core.radii, _axes(core)
+        about_x, about_y, about_z = le(fabs(r.y - r.z), 0.0), le(fabs(r.z - r.x), 0.0), le(fabs(r.x - r.y), 0.0)
+        axis = choose(about_z, z, choose(about_y, y, x))
+        return axis, or_(about_x, or_(about_y, about_z)), and_(about_x, about_y)
+    return None
+
+
+def images(difference: Difference, n: Vec3) -> list[Vec3]:
+    """Return −n, the images of n in the planes and about the axes of both bodies, and these axes."""
+    found = [-n]
+    for core in (difference.a, difference.b):
+        for axis in _axes(core):
+            image = n - axis * (2.0 * axis.dot(n))
+            found += [image, -image, axis, -axis]
+    return found
+
+
+def _axes(core: Any) -> list[Vec3]:
+    """Directions across which a core may be its own image."""
+    if isinstance(core, SegmentCore):
+        return [direction(core.half)]
+    if not hasattr(core, "pose"):
+        return []
+    return [core.pose.rotation @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]

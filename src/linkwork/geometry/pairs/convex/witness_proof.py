@@ -1,8 +1,9 @@
-"""Distance, normal and points of two bodies from what a search says of them, with the proof of the points.
+"""Distance, normal and witness points of two bodies from the result of a search, with a proof of the points.
 
-A polish makes the normal exact with the features that the search shows.  Its points are accepted if both are in their
-bodies: then nearest points are proved, and so is that the bodies touch when moved apart by a depth.  Elsewhere bodies
-are searched again, and of overlaps a rival normal, whose depth may be as good, is polished too.
+Newton's method makes the normal exact with the features that the search shows.  The witness points are accepted if
+both are in their bodies (`outside`): then nearest points are proved, and so is that the bodies touch when moved apart
+by a depth.  Otherwise bodies are searched again, and for overlaps a rival normal, whose depth may be as good, is
+refined too.
 """
 
 from __future__ import annotations
@@ -12,16 +13,24 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import while_loop
-from linkwork.expr.scalar.functions import and_, fmax, le, lt, not_, or_, sqrt, where
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
+from linkwork.geometry.cores import (
+    BoxCore,
+    ConeCore,
+    CylinderCore,
+    EllipsoidCore,
+    PointCore,
+    SegmentCore,
+)
+from linkwork.geometry.pairs.convex.direction_branch_and_bound import direction, images
 from linkwork.geometry.pairs.convex.gjk_simplex import Kept, Simplex, nearest
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference, Moved, length_of
 from linkwork.geometry.pairs.convex.newton_refinement import polished
-from linkwork.geometry.pairs.convex.symmetry import direction, images
-from linkwork.geometry.pairs.core_membership import outside
 from linkwork.geometry.unit_vectors import choose, rounding
 from linkwork.spatial import Vec3
 
 __all__ = ["EXACT", "ROUNDING", "ROUNDS", "SAME", "Found", "apart_of", "length", "mirrored", "moved_out", "proved"]
+
 
 EXACT = 0.0  # relative gaps between bounds on squares of distances, at which searches end
 ROUNDING = 1e-14  # of sizes
@@ -214,3 +223,59 @@ def apart_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
 def length(v: Vec3) -> Any:
     square = v.dot(v)
     return where(lt(1e-300, square), sqrt(length_of(v)), 0.0)
+
+
+_FLAT = 1e-20  # the square of the height of a triangle that is an edge, relative to its longest side
+_THIN = 1e-15  # [m] radii are no smaller than that
+
+
+def outside(core: Any, p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Any:
+    """Return a bound on how far a point is out of a core [m]: 0 inside, and exact to first order beside its faces.
+
+    A polytope is represented by up to three of its points, those whose weight is positive.
+    """
+    if isinstance(core, PointCore):
+        away = p - core.point
+        return fmax(fabs(away.x), fmax(fabs(away.y), fabs(away.z)))
+    if isinstance(core, SegmentCore):
+        along = (p - core.center).dot(core.half) / length_of(core.half)
+        off = p - core.center - core.half * where(lt(fabs(along), 1.0), along, where(lt(along, 0.0), -1.0, 1.0))
+        return sqrt(off.dot(off))
+    if isinstance(core, (BoxCore, CylinderCore, ConeCore, EllipsoidCore)):
+        x = core.pose.inv().point(p)
+        if isinstance(core, BoxCore):
+            over = [fabs(u) - most for u, most in zip(x, core.half, strict=True)]
+            return fmax(fmax(over[0], over[1]), fmax(over[2], 0.0))
+        if isinstance(core, EllipsoidCore):
+            radii = [fmax(r, _THIN) for r in core.radii]
+            scaled = Vec3(*(u / r for u, r in zip(x, radii, strict=True)))
+            steep = Vec3(*(u / r for u, r in zip(scaled, radii, strict=True)))
+            square = scaled.dot(scaled)
+            return fmax(square - 1.0, 0.0) / (2.0 * sqrt(length_of(steep)))
+        across = sqrt(x.x * x.x + x.y * x.y)
+        if isinstance(core, CylinderCore):
+            return fmax(fmax(across - core.radius, fabs(x.z) - core.half), 0.0)
+        slant = sqrt(length_of(Vec3(core.radius, 2.0 * core.half, 0.0)))
+        side = (2.0 * core.half * across - core.radius * (core.half - x.z)) / slant
+        return fmax(fmax(side, fabs(x.z) - core.half), 0.0)
+    return _from_triangle(p, points, weights)
+
+
+def _from_triangle(p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Any:
+    """The distance of p, which is about in its plane, from a point of a triangle, an edge or a point."""
+    there = [lt(0.0, weight) for weight in weights]
+    first = choose(there[0], points[0], choose(there[1], points[1], points[2]))
+    u, w = (choose(known, q, first) - first for known, q in zip(there[1:], points[1:], strict=True))
+    way = p - first
+    n = u.cross(w)
+    nn, uu, ww = n.dot(n), u.dot(u), w.dot(w)
+    one = lt(ww, uu)  # the longer edge, if that is all
+    most = where(one, uu, ww)
+    wide = lt(_FLAT * (most * most), nn)
+    scale = 1.0 / where(wide, nn, where(lt(0.0, most), most, 1.0))
+    s, t = where(wide, n.dot(way.cross(w)), where(one, way.dot(u), 0.0)), where(wide, n.dot(u.cross(way)), 0.0)
+    t = where(or_(wide, one), t, way.dot(w))
+    s = fmin(fmax(s * scale, 0.0), 1.0)
+    t = fmin(fmax(t * scale, 0.0), 1.0 - s)
+    off = way - u * s - w * t
+    return sqrt(off.dot(off))

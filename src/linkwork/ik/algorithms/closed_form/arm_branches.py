@@ -18,12 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import dot
-from linkwork.expr.scalar.composed_functions import ceil
-from linkwork.expr.scalar.functions import and_, floor, fmax, fmin, le, sqrt, where
+from linkwork.expr.scalar.functions import and_, ceil, floor, fmax, fmin, le, sqrt, where
 from linkwork.ik.algorithms.closed_form.arm_recognition import ELBOW, RecognisedArm
-from linkwork.kinematics.algorithms.jacobians.joint_path import poses_in
+from linkwork.kinematics.algorithms.joint_path import poses_in
 from linkwork.kinematics.algorithms.relative_kinematics import ancestors, fork
 from linkwork.model.body import Frame
 from linkwork.model.coupled_joints import bounds

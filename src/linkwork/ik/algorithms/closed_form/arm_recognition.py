@@ -22,10 +22,9 @@ from linkwork.ik.algorithms.closed_form.axis_geometry import (
     axis_geometry,
     without,
 )
-from linkwork.ik.algorithms.closed_form.cos_sin_pair import UnitAngle
 from linkwork.ik.algorithms.closed_form.parallel_axes import parallel_hand, three_parallel
-from linkwork.ik.algorithms.closed_form.spherical_wrist import spherical_middle, spherical_wrist
-from linkwork.ik.algorithms.closed_form.srs_arm import elbow_angle, elbow_arm
+from linkwork.ik.algorithms.closed_form.spherical_wrist import elbow_angle, elbow_arm, spherical_middle, spherical_wrist
+from linkwork.ik.algorithms.closed_form.trigonometric_equations import UnitAngle
 from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose

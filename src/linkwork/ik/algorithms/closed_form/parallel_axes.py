@@ -1,22 +1,22 @@
 """Six axes of which the second, third and fourth are parallel: the plane that they turn in is seen from both ends.
 
-n is their direction, (0, −sin α₁, cos α₁) after axis 1.  How far the last axis is along n, and how it is inclined to n,
-depend on θ1 and θ5 alone:
+n is their direction, (0, −sin α₁, cos α₁) after axis 1.  How far the last axis is along n, and how it is inclined to
+n, depend on θ1 and θ5 alone:
 
     n·Rz(θ1)ᵀ p     = d₂ + ε₂ d₃ + ε (d₄ + d₅ cos α₄ + a₅ sin α₄ sin θ5),
     n·Rz(θ1)ᵀ R z   = ε (cos α₄ cos α₅ − sin α₄ sin α₅ cos θ5),
 
 with ε₂ = cos α₂ and ε = cos α₂ cos α₃, signs.  Where the last two axes intersect, a₅ = 0, the first tells θ1, and the
 second then θ5; else both make a conic.  The sum of the parallel angles, θ5 and θ6 are those of three axes
-(`wrist_angles.py`), and what is left is a triangle in the plane with sides a₂ and a₃.
+(`spherical_wrist.py`), and what is left is a triangle in the plane with sides a₂ and a₃.
 
 Source: Elias and Wen, IK-Geo: unified robot inverse kinematics using subproblem decomposition, Mechanism and Machine
 Theory 209, 2025 (arms with three parallel axes).
 
 Six axes of which the last three are parallel.
 
-u = R z ε is their direction, ε = cos α₄ cos α₅ a sign, and how far the hand is along it depends on the first three axes
-alone.  With r = Rz(θ2)ᵀ Rx(α₁)ᵀ Rz(θ1)ᵀ u and v = Rx(α₃) z after axis 3,
+u = R z ε is their direction, ε = cos α₄ cos α₅ a sign, and how far the hand is along it depends on the first three
+axes alone.  With r = Rz(θ2)ᵀ Rx(α₁)ᵀ Rz(θ1)ᵀ u and v = Rx(α₃) z after axis 3,
 
     cos α₃       = (Rx(α₂)ᵀ r)_z,
     u·p − d      = a₁ (Rz(θ1)ᵀ u)_x + d₂ r_z + a₂ r_x + d₃ cos α₃,
@@ -37,15 +37,21 @@ from typing import Any
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import fmax, lt, sqrt
 from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGeometry, both
-from linkwork.ik.algorithms.closed_form.cos_sin_pair import SAME, UnitAngle, equation
-from linkwork.ik.algorithms.closed_form.spherical_wrist import scaled
-from linkwork.ik.algorithms.closed_form.trigonometric_equations import Sinusoid, coupled_angles, on_circle
-from linkwork.ik.algorithms.closed_form.wrist_angles import (
+from linkwork.ik.algorithms.closed_form.spherical_wrist import (
     ThreeAngles,
     about_axes,
+    scaled,
     three_angles,
     turned_about_z,
     twisted,
+)
+from linkwork.ik.algorithms.closed_form.trigonometric_equations import (
+    SAME,
+    Sinusoid,
+    UnitAngle,
+    coupled_angles,
+    equation,
+    on_circle,
 )
 from linkwork.spatial import Pose, Vec3
 

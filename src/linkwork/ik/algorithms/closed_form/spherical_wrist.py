@@ -1,46 +1,84 @@
-"""Six axes of which the last three go through one point W: position first, then orientation.
+"""Closed forms of arms with three axes through one point: six axes, and seven of type SRS; and the angles about them.
 
-W is where the first three axes bring it: with w its place after axis 3, g(θ3) = A₂ Rz(θ3) w that before the turn about
-axis 2, and z₂ = (0, −sin α₁, cos α₁),
+Three axes through one point (`three_angles`), the angles of a rotation
+
+    R = Rz(θ1) Rx(α) Rz(θ2) Rx(β) Rz(θ3),
+
+with constant twists α and β between the axes, right angles or not.  The third column, u = R z, has the height
+u_z = cos α cos β − sin α sin β cos θ2, so
+
+    sin α sin β sin θ2 = ±√((u_z − cos(α + β)) (cos(α − β) − u_z)),
+
+where a factor 1 ∓ u_z is (u_x² + u_y²)/(1 ± u_z), which keeps its digits where first and third axis are in line.  θ1
+turns the third axis into u.  θ2 and θ3 follow from the rotations that remain, so that they compensate a θ1 that hardly
+matters.  Where first and third axis are in line, θ1 is 0, or the value that the caller prefers.
+
+Six axes of which the last three go through W (`spherical_wrist`): position first, then orientation.  W is where the
+first three axes bring it: with w its position after axis 3, g(θ3) = A₂ Rz(θ3) w that before the turn about axis 2, and
+z₂ = (0, −sin α₁, cos α₁),
 
     Rz(θ1)ᵀ p − (a₁, 0, 0) = Rx(α₁) Tz(d₂) Rz(θ2) g(θ3).
 
-Both sides are as high along axis 2, and as far from the point where normal 1 meets it, which makes two equations for θ1
-and θ3, each linear in cosine and sine (`trigonometric_equations.py`): one after the other where two of the first three
-axes are parallel or intersect, and four solutions of a conic else.  θ2 turns one side into the other.  The last three
-angles are those of the rotation that is left (`wrist_angles.py`).
+Both sides are as high along axis 2, and as far from the point where normal 1 meets it, which makes two equations for
+θ1 and θ3, each linear in cosine and sine (`trigonometric_equations.py`): one after the other where two of the first
+three axes are parallel or intersect, and four solutions of a conic else.  θ2 turns one side into the other.  The last
+three angles are those of the rotation that remains.
 
-Source: Pieper, The kinematics of manipulators under computer control, 1968.
-
-Six axes of which the third, fourth and fifth go through one point S.
-
-S is where the first two axes bring it, w after axis 2, and is fixed to the hand, h before the turn about axis 6:
+Six axes of which the third, fourth and fifth go through S (`spherical_middle`).  S is where the first two axes bring
+it, w after axis 2, and is fixed to the hand, h before the turn about axis 6:
 
     Rz(θ1) A₁ Tz(d₂) Rz(θ2) w = S = p + R Rz(θ6)ᵀ h.
 
-Height along axis 1 and distance from its foot do not depend on θ1, which makes two equations for θ2 and θ6, each linear
-in cosine and sine (`trigonometric_equations.py`).  θ1 turns one side into the other, and the rotation that is left is
-that of three axes (`wrist_angles.py`).
+Height along axis 1 and distance from its foot do not depend on θ1, which makes two equations for θ2 and θ6, each
+linear in cosine and sine.  θ1 turns one side into the other, and the rotation that remains is that of three axes.
 
-Source: Pieper, The kinematics of manipulators under computer control, 1968 (any three axes that intersect).
+Seven axes (`elbow_arm`): the first three go through the shoulder S, the last three through the wrist W, the fourth is
+the elbow.  The distance from S to W gives two θ4.  Then the arm turns about the line from S to W, by the elbow angle
+ψ. In the frame after axis 3, w is the direction to W and e that to the elbow, the point of axis 4 that is nearest to
+S, perpendicular to w.  In the world, s is the direction to W, and u that of the first axis, perpendicular to s.
+
+    R₀₃ = [s, v, s × v] [w, e, w × e]ᵀ,        v = u cos ψ + s × u sin ψ.
+
+ψ = 0 where the elbow is on the side of the line to which the first axis points.  Where the arm is stretched e is
+normal to axis 4, and where W is on the first axis u is along x of the first normal.  R₀₃ and the rotation that
+remains are three angles each.
+
+Sources: Pieper, The kinematics of manipulators under computer control, 1968 (any three axes that intersect);
+Hollerbach, Optimum kinematic design for a seven degree of freedom manipulator, Robotics Research, 1985; Shimizu et
+al., Analytical inverse kinematic computation for 7-DOF redundant manipulators with joint limits and its application
+to redundancy resolution, IEEE Transactions on Robotics 24, 2008.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.functions import fabs, fmax, lt, sqrt, where
 from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGeometry, both
-from linkwork.ik.algorithms.closed_form.cos_sin_pair import UnitAngle
 from linkwork.ik.algorithms.closed_form.trigonometric_equations import (
+    SAME,
     CoupledAngles,
     Sinusoid,
+    UnitAngle,
     coupled_angles,
+    equation,
 )
-from linkwork.ik.algorithms.closed_form.wrist_angles import Matrix, three_angles, turned_about_z, twisted
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["positions", "spherical_middle", "spherical_wrist"]
+__all__ = [
+    "ThreeAngles",
+    "about_axes",
+    "elbow_angle",
+    "elbow_arm",
+    "positions",
+    "spherical_middle",
+    "spherical_wrist",
+    "three_angles",
+    "turned_about_z",
+    "twisted",
+]
 
 
 def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
@@ -142,3 +180,183 @@ def _after_turn(R: list[list[object]], angle: UnitAngle) -> list[list[object]]:
 def _after(R: list[list[object]], twist: UnitAngle) -> list[list[object]]:
     """R Rx(α)ᵀ."""
     return [[row[0], *twist.turned(row[1], row[2])] for row in R]
+
+
+_SHORT = 1e-9  # parts of the arm's length below which a direction is none
+
+
+def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
+    """Eight solutions of an elbow angle ψ [rad]: two of the elbow, each with two shoulders and two wrists."""
+    direction = UnitAngle.of(psi)
+    s = X.translation
+    found = []
+    for bend, reached in _bends(arm, s):
+        w, e = _arm_frame(arm, bend)
+        _, v0, v1 = _world_frame(arm, s)
+        v = v0 * direction.cos + v1 * direction.sin
+        to, of = _frame(_unit(s, arm.length), v), _frame(w, e)
+        R03 = [[sum(a[k] * b[k] for k in range(3)) for b in of] for a in to]
+        rest = _turned(R03, X.rotation.rows())
+        rest = twisted(arm.twist[3], turned_about_z(bend, twisted(arm.twist[2], rest)))
+        wrists = three_angles(rest, arm.twist[4], arm.twist[5])
+        for shoulder in three_angles(R03, arm.twist[0], arm.twist[1]):
+            for wrist in wrists:
+                angles = (*shoulder[:3], bend, *wrist[:3])
+                found.append(ArmSolution(angles, both(reached, both(shoulder.counts, wrist.counts))))
+    return found
+
+
+def elbow_angle(arm: AxisGeometry, angles: tuple[UnitAngle, ...]) -> Any:
+    """ψ of a configuration, given by the angles about the first four axes [rad]."""
+    bend = angles[3]
+    w, e = _arm_frame(arm, bend)
+    for angle, twist in zip(angles[2::-1], (None, arm.twist[1], arm.twist[0]), strict=True):
+        w, e = (_carried(angle, twist, x) for x in (w, e))
+    _, v0, v1 = _world_frame(arm, w * arm.length)
+    return UnitAngle(v0.dot(e), v1.dot(e)).angle()
+
+
+def _bends(arm: AxisGeometry, s: Vec3) -> list[tuple[UnitAngle, Any]]:
+    """θ4 of ‖W − S‖ = ‖s‖."""
+    # before axis 4 turns, in the frame of its foot: S, and W turned by θ4
+    start = Vec3(-arm.a[2], -arm.twist[2].sin * arm.d[2], -arm.twist[2].cos * arm.d[2] - arm.d[3])
+    end = Vec3(arm.a[3], -arm.twist[3].sin * arm.d[4], arm.twist[3].cos * arm.d[4])
+    flat = s.dot(s) - start.dot(start) - end.dot(end) + 2.0 * start.z * end.z
+    cos, sin = -2.0 * (start.x * end.x + start.y * end.y), -2.0 * (start.y * end.x - start.x * end.y)
+    pair = equation(cos, sin, flat)
+    return [(pair.first, True), (pair.second, pair.differ)]
+
+
+def _arm_frame(arm: AxisGeometry, bend: UnitAngle) -> tuple[Vec3, Vec3]:
+    """Directions to W and to the elbow beside it, after axis 3."""
+    twist = arm.twist[2]
+    axis = Vec3(0.0, -twist.sin, twist.cos)
+    foot = Vec3(arm.a[2], 0.0, arm.d[2])
+    x, y = bend.turned(arm.a[3], -arm.twist[3].sin * arm.d[4])
+    z = arm.twist[3].cos * arm.d[4] + arm.d[3]
+    W = foot + Vec3(x, *twist.turned(y, z))
+    w = _unit(W, arm.length)
+    elbow = foot - axis * foot.dot(axis)
+    beside = elbow - w * w.dot(elbow)
+    other = axis.cross(w)
+    short = lt(beside.dot(beside), (_SHORT * arm.length) * (_SHORT * arm.length))
+    return w, _unit(_chosen(short, other - w * w.dot(other), beside), 1.0)
+
+
+def _world_frame(arm: AxisGeometry, s: Vec3) -> tuple[Vec3, Vec3, Vec3]:
+    """s, u and s × u."""
+    s = _unit(s, arm.length)
+    up = Vec3(-s.z * s.x, -s.z * s.y, s.x * s.x + s.y * s.y)  # z less its part along s
+    aside = Vec3(1.0 - s.x * s.x, -s.x * s.y, -s.x * s.z)
+    u = _unit(_chosen(lt(s.x * s.x + s.y * s.y, _SHORT * _SHORT), aside, up), 1.0)
+    return s, u, s.cross(u)
+
+
+def _carried(angle: UnitAngle, twist: UnitAngle | None, v: Vec3) -> Vec3:
+    """Rx(α) after it, Rz(θ) of a vector; without a twist the latter alone."""
+    if twist is not None:
+        y, z = twist.turned(v.y, v.z)
+        v = Vec3(v.x, y, z)
+    x, y = angle.turned(v.x, v.y)
+    return Vec3(x, y, v.z)
+
+
+def _unit(v: Vec3, size: float) -> Vec3:
+    """The direction of a vector; along z where it is nothing beside the size."""
+    square = v.dot(v)
+    known = lt((_SHORT * size) * (_SHORT * size), square)
+    scale = where(known, 1.0 / sqrt(where(known, square, 1.0)), 0.0)
+    return Vec3(v.x * scale, v.y * scale, where(known, v.z * scale, 1.0))
+
+
+def _chosen(condition: Any, one: Vec3, other: Vec3) -> Vec3:
+    return Vec3(*(where(condition, a, b) for a, b in zip(one, other, strict=True)))
+
+
+def _frame(w: Vec3, e: Vec3) -> list[list[Any]]:
+    """The matrix of columns w, e and w × e, as rows."""
+    return [list(row) for row in zip(w, e, w.cross(e), strict=True)]
+
+
+def _turned(R: list[list[Any]], other: list[list[Any]]) -> list[list[Any]]:
+    """Rᵀ times the other."""
+    return [[sum(R[k][i] * other[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
+
+
+_IN_LINE = 1e-12  # sine of the angle between axes that are: rounding
+Matrix = Sequence[Sequence[Any]]
+
+
+class ThreeAngles(NamedTuple):
+    """θ1, θ2 and θ3, and whether they are another solution than the one before."""
+
+    first: UnitAngle
+    second: UnitAngle
+    third: UnitAngle
+    counts: Any
+
+
+def turned_about_z(angle: UnitAngle, R: Matrix) -> list[list[Any]]:
+    """Rz(θ)ᵀ R."""
+    x, y = zip(*(angle.turned_back(a, b) for a, b in zip(R[0], R[1], strict=True)), strict=True)
+    return [list(x), list(y), list(R[2])]
+
+
+def twisted(twist: UnitAngle, R: Matrix) -> list[list[Any]]:
+    """Rx(α)ᵀ R."""
+    y, z = zip(*(twist.turned_back(a, b) for a, b in zip(R[1], R[2], strict=True)), strict=True)
+    return [list(R[0]), list(y), list(z)]
+
+
+def three_angles(
+    R: Matrix, alpha: UnitAngle, beta: UnitAngle, in_line: Callable[[UnitAngle], UnitAngle] | None = None
+) -> list[ThreeAngles]:
+    """The two solutions; the second does not count where both are one.
+
+    So they are where first and third axis are in line, and θ1 is what ``in_line`` says for θ2; and where they are as
+    near to it as twists let them.  Beside the former θ1 differs by half a turn, however little θ2 does.
+    """
+    ux, uy, uz = R[0][2], R[1][2], R[2][2]
+    low, high = sorted((alpha.plus(beta).cos, alpha.minus(beta).cos))
+    w = sqrt(fmax(_between(uz, low, high, ux * ux + uy * uy), 0.0))
+    scale = alpha.sin * beta.sin
+    s, c = w / scale, (alpha.cos * beta.cos - uz) / scale
+    beside = ux * ux + uy * uy
+    differ = lt(fmax(SAME * SAME * beside, _IN_LINE * _IN_LINE), beta.sin * beta.sin * s * s)
+    return [
+        about_axes(R, alpha, beta, second, counts, in_line)
+        for second, counts in ((UnitAngle(c, s), True), (UnitAngle(c, -s), differ))
+    ]
+
+
+def about_axes(
+    R: Matrix,
+    alpha: UnitAngle,
+    beta: UnitAngle,
+    second: UnitAngle,
+    counts: Any,
+    in_line: Callable[[UnitAngle], UnitAngle] | None = None,
+) -> ThreeAngles:
+    """The solution with a θ2 that is known, nearly."""
+    c, s = second
+    ux, uy = R[0][2], R[1][2]
+    # what Rz(θ1) turns into u: Rx(α) Rz(θ2) Rx(β) z
+    vx, vy = s * beta.sin, -(alpha.cos * beta.sin * c + alpha.sin * beta.cos)
+    first = UnitAngle.along(vx * ux + vy * uy, vx * uy - vy * ux)
+    if in_line is not None:
+        apart, other = lt(_IN_LINE * _IN_LINE, ux * ux + uy * uy), in_line(second)
+        first = UnitAngle(where(apart, first.cos, other.cos), where(apart, first.sin, other.sin))
+    inside = twisted(alpha, turned_about_z(first, R))  # Rz(θ2) Rx(β) Rz(θ3)
+    sign = 1.0 / beta.sin
+    second = UnitAngle(-inside[1][2] * sign, inside[0][2] * sign)
+    rest = turned_about_z(second, inside)  # Rx(β) Rz(θ3): its first row is (cos θ3, −sin θ3, 0)
+    return ThreeAngles(first, second, UnitAngle(rest[0][0], -rest[0][1]), counts)
+
+
+def _between(u: Any, low: float, high: float, square: Any) -> Any:
+    """(u − low)(high − u); ``square`` is 1 − u²."""
+    if low == -1.0 and high == 1.0:
+        return square
+    above = where(lt(u, 0.0), square / (1.0 + fabs(u)), 1.0 + u) if low == -1.0 else u - low
+    below = where(lt(0.0, u), square / (1.0 + fabs(u)), 1.0 - u) if high == 1.0 else high - u
+    return above * below

@@ -1,4 +1,18 @@
-"""Where a conic meets the unit circle: up to four angles θ with
+"""Trigonometric equations of closed forms, with angles as pairs of cosine and sine, over any scalar.
+
+One angle (`equation`): the two solutions of
+
+    a cos θ + b sin θ = c
+
+are the direction of (a, b) turned by ±acos(c/ρ), ρ² = a² + b²: with w = √((ρ − c)(ρ + c)), which cancels no digits
+where they meet,
+
+    (cos θ, sin θ) = (a c ∓ b w, b c ± a w) / ρ².
+
+Where there is no solution, c is replaced by the nearest ±ρ: both are then the angle of the least error.  At the
+boundary this absorbs rounding; elsewhere the error shows that there is no solution.
+
+A conic on the unit circle (`on_circle`): up to four angles θ with
 
     A cos²θ + 2B cos θ sin θ + C sin²θ + 2D cos θ + 2E sin θ + F = 0.
 
@@ -9,18 +23,19 @@ P x² + 2D x + 2E y + F − μ (x² + y² − 1) goes through the same points fo
 
 g(0) ≤ 0 ≤ g(P), so there is such a μ in [0, P], and there the lines are real:  with α² = P − μ and β² = μ,
 (α x + D/α)² = (β y − E/β)².  Each line meets the circle in two points.  No half-angle tangents, so no direction is
-special.  Newton's method on the equation itself takes out what is left of rounding.
+special.  Newton's method on the equation itself removes the rounding that remains.
 
-Sources: pencils of conics as in Semple and Kneebone, Algebraic Projective Geometry, 1952, chapter VI; Ridders, A new
-algorithm for computing a single root of a real continuous function, IEEE Transactions on Circuits and Systems 26, 1979.
-
-Two equations, each linear in the cosine and sine of either of two angles:
+Two angles (`coupled_angles`): two equations, each linear in the cosine and sine of either angle,
 
     f(θ) = F(φ),    g(θ) = G(φ),        f(θ) = f0 + f1 cos θ + f2 sin θ, and so on.
 
-Where a side does not depend on its angle, its equation tells the other angle, and the second equation follows: two
-square roots.  So it is where axes intersect or are parallel.  Else cos φ and sin φ are linear in cos θ and sin θ, and
-cos²φ + sin²φ = 1 is a conic that meets the unit circle (`trigonometric_equations.py`).
+Where a side does not depend on its angle, its equation gives the other angle, and the second equation follows: two
+square roots.  This is the case where axes intersect or are parallel.  Else cos φ and sin φ are linear in cos θ and
+sin θ, and cos²φ + sin²φ = 1 is a conic on the unit circle.
+
+Sources: pencils of conics as in Semple and Kneebone, Algebraic Projective Geometry, 1952, chapter VI; Ridders, A new
+algorithm for computing a single root of a real continuous function, IEEE Transactions on Circuits and Systems 26,
+1979.
 """
 
 from __future__ import annotations
@@ -28,10 +43,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, sqrt, where
-from linkwork.ik.algorithms.closed_form.cos_sin_pair import SAME, UnitAngle, equation
+from linkwork.expr.scalar.functions import and_, atan2, copysign, cos, fabs, fmax, fmin, le, lt, not_, sin, sqrt, where
 
-__all__ = ["CirclePoint", "CoupledAngles", "Sinusoid", "coupled_angles", "on_circle"]
+__all__ = ["SAME", "CirclePoint", "CoupledAngles", "Sinusoid", "UnitAngle", "coupled_angles", "equation", "on_circle"]
 
 
 _STEPS = 14  # toward μ: each squares the error, or halves the bracket
@@ -223,3 +237,77 @@ def _both(one: Any, other: Any) -> Any:
     if one is True:
         return other
     return one if other is True else and_(one, other)
+
+
+SAME = 1e-6  # angles nearer than this are one [rad]
+TINY = 1e-280  # squares below it are zero
+
+
+class UnitAngle(NamedTuple):
+    """An angle by its cosine and sine."""
+
+    cos: Any
+    sin: Any
+
+    @staticmethod
+    def of(angle: Any) -> UnitAngle:
+        """From the angle [rad]."""
+        return UnitAngle(cos(angle), sin(angle))
+
+    @staticmethod
+    def along(x: Any, y: Any) -> UnitAngle:
+        """That of the vector (x, y); 0 where it has no length."""
+        square = x * x + y * y
+        known = lt(TINY, square)
+        scale = 1.0 / sqrt(where(known, square, 1.0))
+        return UnitAngle(where(known, x * scale, 1.0), y * scale)
+
+    def angle(self) -> Any:
+        """In [−π, π] [rad], also where the pair is not quite of unit length."""
+        return atan2(self.sin, self.cos)
+
+    def plus(self, other: UnitAngle) -> UnitAngle:
+        """The sum of two angles."""
+        return UnitAngle(self.cos * other.cos - self.sin * other.sin, self.sin * other.cos + self.cos * other.sin)
+
+    def minus(self, other: UnitAngle) -> UnitAngle:
+        """The difference of two angles."""
+        return UnitAngle(self.cos * other.cos + self.sin * other.sin, self.sin * other.cos - self.cos * other.sin)
+
+    def opposite(self) -> UnitAngle:
+        """The negative angle."""
+        return UnitAngle(self.cos, -self.sin)
+
+    def turned(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """The vector (x, y), turned by the angle."""
+        return self.cos * x - self.sin * y, self.sin * x + self.cos * y
+
+    def turned_back(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """The vector (x, y), turned by the negative angle."""
+        return self.cos * x + self.sin * y, self.cos * y - self.sin * x
+
+
+class AnglePair(NamedTuple):
+    """Two angles, whether they differ, and what is left of their equation: 0 where it has solutions."""
+
+    first: UnitAngle
+    second: UnitAngle
+    differ: Any
+    error: Any
+
+
+def equation(a: Any, b: Any, c: Any) -> AnglePair:
+    """The angles of a cos θ + b sin θ = c; where a = b = 0, θ = 0 twice."""
+    square = a * a + b * b
+    rho = sqrt(square)
+    known = lt(TINY, square)
+    inverse = 1.0 / where(known, square, 1.0)
+    nearest = fmin(fmax(c, -rho), rho)
+    w = sqrt((rho - nearest) * (rho + nearest))
+    ac, bc, aw, bw = a * nearest, b * nearest, a * w, b * w
+    return AnglePair(
+        UnitAngle(where(known, (ac - bw) * inverse, 1.0), (bc + aw) * inverse),
+        UnitAngle(where(known, (ac + bw) * inverse, 1.0), (bc - aw) * inverse),
+        lt(0.5 * SAME * rho, w),
+        c - nearest,
+    )

@@ -1,28 +1,22 @@
-"""Which kinds of curves there are: an entry each.
+"""Kinds of curves on a manifold, an entry each in `KINDS`, and the motion along a curve at a time, over any scalar.
 
-Curves of cumulative weights: q(s) = q_i ⊕ w_1(u) φ_1 ⊕ ... ⊕ w_k(u) φ_k, u = s − s_i, w_j polynomials.
+A kind states its arrays, and q at a parameter s, over any scalar.  u = s − s_i is the parameter within piece i.
 
-So B-splines run along a manifold: φ_j leads from one control configuration to the next, and the weights are sums of
-basis functions.
+    polynomial:      q(s) = Σ c_k u^k, all coordinates on the same pieces
+    retracted:       q(s) = q_i ⊕ Σ c_k u^k: from a configuration on, along the manifold
+    by_coordinate:   q(s) = q_0 ⊕ x(s), each coordinate x_j on pieces of its own
+    cumulative:      q(s) = q_i ⊕ w_1(u) φ_1 ⊕ ... ⊕ w_k(u) φ_k, w_j polynomials
+    squad:           a(u) = q_i ⊕ u φ_i,   b(u) = s_i ⊕ u ψ_i,   q(u) = a(u) ⊕ 2 u (1 − u) (b(u) ⊖ a(u)),   u in [0, 1]
 
-Source: Kim, Kim and Shin, A general construction scheme for unit quaternion curves with simple high order derivatives,
-SIGGRAPH 1995.
+B-splines run along a manifold as cumulative curves: φ_j leads from one control configuration to the next, and the
+weights are sums of basis functions.
 
-What a kind of curve states: its arrays, and q at a place on it, over any scalar.
+Configuration, velocity, acceleration and jerk at a time (`curve_motion`): the parameter of the curve, s(t), and the
+curve, q(s), are computed with nested dual numbers of time, one for each derivative; then v is that of q̇, and its
+derivatives follow.  So they are those of q(t) to rounding, on every manifold.
 
-Pieces of a curve: which one a parameter is in, and polynomials, over any scalar.
-
-Curves of polynomial pieces: in plain numbers, and in the local coordinates of a configuration.
-
-polynomial:    q(s) = Σ c_k u^k, all coordinates on the same pieces, u = s − s_i;
-retracted:     q(s) = q_i ⊕ Σ c_k u^k: from a configuration on, along the manifold;
-by_coordinate: q(s) = q_0 ⊕ x(s), each coordinate x_j on pieces of its own.
-
-Curves of spherical quadrangles: two geodesics of a piece, and what lies between them.
-
-    a(u) = q_i ⊕ u φ_i,   b(u) = s_i ⊕ u ψ_i,   q(u) = a(u) ⊕ 2 u (1 − u) (b(u) ⊖ a(u)),   u in [0, 1]
-
-Source: Shoemake, Quaternion calculus and fast animation, SIGGRAPH course notes, 1987.
+Sources: Kim, Kim and Shin, A general construction scheme for unit quaternion curves with simple high order
+derivatives, SIGGRAPH 1995; Shoemake, Quaternion calculus and fast animation, SIGGRAPH course notes, 1987 (squads).
 """
 
 from __future__ import annotations
@@ -33,11 +27,12 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
 from linkwork.expr.control import take
-from linkwork.expr.scalar.functions import le, where
+from linkwork.expr.scalar.functions import le, lt, or_, where
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 
-__all__ = ["FAR", "KINDS", "Arrays", "CurveKind", "piece_at", "polynomial", "row"]
+__all__ = ["FAR", "KINDS", "Arrays", "Clock", "CurveKind", "curve_motion", "motion_of", "piece_at", "polynomial", "row"]
 
 
 Arrays = Mapping[str, Any]
@@ -77,8 +72,6 @@ CUMULATIVE = CurveKind(
     ),
     _cumulative,
 )
-
-
 FAR = 1e300  # where pieces begin that are not there
 
 
@@ -169,6 +162,85 @@ SQUAD = CurveKind(
     ),
     _squad,
 )
-
-
 KINDS = {kind.name: kind for kind in (POLYNOMIAL, RETRACTED, BY_COORDINATE, CUMULATIVE, SQUAD)}
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The parameter s of a curve by time t: polynomials of pieces, s = Σ c_k (t − t_i)^k.
+
+    ``starts`` (pieces,) are the t_i, ``coefficients`` (pieces, terms) lowest first.
+    """
+
+    starts: Any
+    coefficients: Any
+
+
+def curve_motion(
+    space: CurveSpace,
+    kind: CurveKind,
+    arrays: Arrays,
+    clock: Clock | None,
+    ends: tuple[Any, Any] | None,
+    t: Any,
+    order: int = 2,
+) -> list[list[Any]]:
+    """q (nq), and so many derivatives (nv): v, a and the jerk, the derivative of a.
+
+    Without a clock s is t.  Before the first of the ``ends`` [s] and after the second the curve stands still there;
+    without ends it goes on.
+    """
+    if ends is None:
+        return _motion_on(space, kind, arrays, clock, t, order)
+    before, after = lt(t, ends[0]), lt(ends[1], t)
+    at = where(before, ends[0], where(after, ends[1], t))
+    first, *rest = _motion_on(space, kind, arrays, clock, at, order)
+    still = or_(before, after)
+    return [first, *([where(still, 0.0, x) for x in one] for one in rest)]
+
+
+def _motion_on(
+    space: CurveSpace, kind: CurveKind, arrays: Arrays, clock: Clock | None, at: Any, order: int
+) -> list[list[Any]]:
+    """At a time that is on the curve."""
+
+    def q(now: Any, levels: Sequence[int]) -> list[Any]:
+        s = now
+        if clock is not None:
+            place, start = piece_at(clock.starts, at)
+            s = polynomial([*row(clock.coefficients, place)], now - start)
+        return kind.q(space, arrays, s, _without(s, levels))
+
+    return motion_of(space, q, at, order)
+
+
+def motion_of(
+    space: CurveSpace, q: Callable[[Any, Sequence[int]], list[Any]], at: Any, order: int = 2
+) -> list[list[Any]]:
+    """q(t), v and so many derivatives in all, of a configuration that is a function of time over any scalar.
+
+    The function is also told of which levels its argument's dual numbers are.
+    """
+    levels = [seeded([0.0], [0.0])[0].level for _ in range(order)]
+    now: Any = at
+    for level in levels:
+        now = Dual(now, 1.0, level)
+    there = q(now, levels)
+    found = [[_without(x, levels) for x in there]]
+    if not order:
+        return found
+    moving = [parts(x, levels[-1]) for x in there]
+    v = space.velocity_from_rate([x for x, _ in moving], [x for _, x in moving])
+    for k in range(order):
+        rest = levels[: order - 1 - k]
+        found.append([_without(x, rest) for x in v])
+        if rest:
+            v = [parts(x, rest[-1])[1] for x in v]
+    return found
+
+
+def _without(x: Any, levels: Sequence[int]) -> Any:
+    """A number without its derivatives at these levels."""
+    for level in reversed(levels):
+        x = parts(x, level)[0]
+    return x

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import call, cond
-from linkwork.expr.control.loops import while_loop
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each, while_loop
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, not_, or_, sqrt, where
 from linkwork.motion.algorithms.profiles.compensated_time import Instant, backward, forward, rising, selected
 from linkwork.motion.algorithms.profiles.feasible_durations import (

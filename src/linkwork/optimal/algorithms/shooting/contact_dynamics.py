@@ -33,8 +33,7 @@ import numpy as np
 
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers, joint_force_of_wrench
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
-from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import integrate_derivatives
-from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, integrate_derivatives
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.expr.control.loops import while_loop
@@ -48,7 +47,7 @@ from linkwork.expr.linalg.sparse_dot import (
 )
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, lt
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of_some
+from linkwork.mechanisms.algorithms.constraint_rows import rates_of_some
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep

@@ -19,8 +19,11 @@ from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives impor
     forward_dynamics_hessian,
 )
 from linkwork.dynamics.algorithms.derivatives.linearize import System, free_accelerations, linear_system
-from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import integrate_derivatives, rate_derivatives
-from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
+    integrate_derivatives,
+    rate_derivatives,
+    tangent_rates,
+)
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
 from linkwork.expr.linalg.sparse_dot import identity, is_zero
 from linkwork.joints import JointType

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import integrate_derivatives
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import integrate_derivatives
 from linkwork.expr.autodiff.dual_numbers import Dual
 from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero
 from linkwork.expr.scalar.multi_result import FunctionSpec

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.control.loops import scan, while_loop
-from linkwork.expr.linalg.ldl_and_cholesky import SymmetricFactors
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.optimal.algorithms.shooting.step_dynamics import LinearStep
 

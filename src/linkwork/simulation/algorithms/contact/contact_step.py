@@ -1,40 +1,57 @@
-"""The velocities after a step with contacts, and impacts that bounce.
+"""Velocities after a time step with contacts: impacts that bounce, and derivatives.
 
-What strikes at more than some speed leaves with a part e of it, by Newton's law: first the step is done without, which
-tells what is struck; then once more, in which those contacts ask for −e c⁻ and what forces change meanwhile.  As all
-contacts are in one program, what rests meanwhile does not give way.  What bodies that part again reach within the step,
-across a gap, is struck in the next step, with the speed that it has: so chains of impacts are done in order, one link a
-step.  Meanwhile these bodies may overlap: what bounces is pushed apart no faster than what does not, or that would add
-energy.  With friction, Newton's law may add energy
-(Kane and Levinson 1985): of all steps between the two, whose impulses are within the same cones, the one that is
-farthest from the first without doing so is taken.
+Impacts: a contact that approaches faster than some speed separates with a fraction e of it, by Newton's law.  The
+step is first done without, which shows the impacts; then once more, in which those contacts aim at −e c⁻ plus the
+change by forces during the step.  As all contacts are in one program, resting contacts do not give way.  Bodies that
+separate and reach others within the step, across a gap, strike these in the next step, with the speed that they have:
+chains of impacts are done in order, one link a step.  Meanwhile these bodies may overlap: bouncing contacts are
+pushed apart no faster than others, or that would add energy.  With friction, Newton's law may add energy (Kane and
+Levinson 1985): of all steps between the two, whose impulses are within the same cones, the one that is farthest from
+the first without doing so is taken.
+
+Derivatives follow from the equation that the velocities solve.  With m(w, p) the change of momentum less the impulses
+of all but contacts, and slips s(w) those of the solution,
+
+    F(w, p) = m − Σ Jᵀ γ(J w, s(w), p) = 0,     dw = −(∂F/∂w)⁻¹ ∂F/∂p dp,     ∂F/∂w = A + Jᵀ (G + μ G e₃ ∂s/∂c) J.
+
+The last term, of slips that the step ends with, is the only one that is not symmetric.  In reverse λ = −(∂F/∂w)⁻ᵀ w̄
+and p̄ = (∂F/∂p)ᵀ λ.  Such nearly symmetric equations are eliminated from the last to the first, without pivots
+(`UpperLower`): H = U L with ones on U's diagonal, which keeps the zeros that Lᵀ D L keeps, those of bodies that are
+not connected.
 
 Sources: Newton's law for several contacts: Moreau, Unilateral contact and dry friction in finite freedom dynamics, in:
-Nonsmooth Mechanics and Applications, CISM 302, 1988; Kane and Levinson, Dynamics: Theory and Applications, 1985.
+Nonsmooth Mechanics and Applications, CISM 302, 1988; Kane and Levinson, Dynamics: Theory and Applications, 1985;
+Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 15; Werling et al., Fast and feature-complete
+differentiable physics for articulated rigid bodies, RSS 2021 (differentiated time steps of convex contact).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.autodiff.custom_derivative import moved_as, still
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, moved_as, ruled, still
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint
+from linkwork.expr.autodiff.graph_derivative import is_zero as stays
 from linkwork.expr.control import cond
 from linkwork.expr.linalg.factorizations import Symmetric
-from linkwork.expr.linalg.pivots import Pivots
-from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.triangular_factors import Pivots
+from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import and_, fmax, fmin, lt, not_, sqrt, where
-from linkwork.simulation.algorithms.contact.contact_derivative import implied_velocities, resting
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, bounded_contact, recovered
 from linkwork.simulation.algorithms.contact.convex_contact_solver import ContactProgram
 
 __all__ = ["ConvexStep", "contact_velocities"]
 
+
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
-
 _STRIKES = 2e-2  # [m/s] at least, for an impact to bounce
 _TOUCHES = 1e-9  # [m]: what is nearer touches already
 _FAR = 1e3  # [m]: the gap of what is left to the next step
@@ -150,3 +167,156 @@ def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Sc
 
 def _form(A: Rows, x: Scalars, y: Scalars) -> Any:
     return dot(x, [dot(row, y) for row in A])
+
+
+def implied_velocities(program: ContactProgram, w: Scalars) -> list[Any]:
+    """w (nv), which solves the program, differentiated by all of its numbers."""
+    shape = _ProgramShape.of(program)
+    return ruled(_Implied(shape), [*w, *program.momentum(w), *shape.numbers(program)])
+
+
+def resting(program: ContactProgram) -> ContactProgram:
+    """The same program without derivatives."""
+    shape = _ProgramShape.of(program)
+    n = shape.n
+    numbers = still([*program.v, *program.push, *shape.numbers(program)])
+    known = shape.program(numbers[2 * n :])
+    each = zip(known.contacts, program.contacts, strict=True)
+    contacts = [one if given.limb is None else replace(one, limb=given.limb.resting) for one, given in each]
+    return replace(known, v=numbers[:n], push=numbers[n : 2 * n], contacts=contacts)
+
+
+@dataclass(frozen=True, slots=True)
+class _ProgramShape:
+    """What a program's numbers are, one after the other."""
+
+    n: int
+    contacts: tuple[tuple[bool, bool], ...]  # whether each has a stiffness, and a bearing
+    intervals: int
+    bounces: bool
+
+    @staticmethod
+    def of(program: ContactProgram) -> _ProgramShape:
+        contacts = tuple((one.stiffness is not None, one.bearing is not None) for one in program.contacts)
+        return _ProgramShape(len(program.v), contacts, len(program.intervals), program.bounces is not None)
+
+    def numbers(self, program: ContactProgram) -> list[Any]:
+        found = [program.A[i][j] for i in range(self.n) for j in range(i + 1)]
+        for one in program.contacts:
+            found += [*(x for row in one.J for x in row), one.gap, one.friction]
+            found += [x for x in (one.stiffness, one.bearing) if x is not None]
+        for interval in program.intervals:
+            found += [*interval.row, interval.wanted, interval.stiffness, interval.low, interval.high]
+        return [*found, *(program.bounces or ()), program.h]
+
+    def program(self, numbers: Scalars) -> ContactProgram:
+        """The program of such numbers, but for what its momentum is made of."""
+        n, rest = self.n, iter(numbers)
+        lower = [[next(rest) for _ in range(i + 1)] for i in range(n)]
+        A = [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+        contacts = []
+        for stiff, bears in self.contacts:
+            J = [[next(rest) for _ in range(n)] for _ in range(3)]
+            numbers = next(rest), next(rest), next(rest) if stiff else None
+            contacts.append(ContactAt(J, *numbers, bearing=next(rest) if bears else None))
+        intervals = []
+        for _ in range(self.intervals):
+            row = [next(rest) for _ in range(n)]
+            intervals.append(Interval(row, next(rest), next(rest), next(rest), next(rest)))
+        bounces = [next(rest) for _ in contacts] if self.bounces else None
+        return ContactProgram(A, [0.0] * n, [0.0] * n, contacts, intervals, next(rest), bounces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Implied(CustomDerivative):
+    """w: inputs are w, the momentum there, and the program's numbers."""
+
+    shape: _ProgramShape
+
+    def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
+        return inputs[: self.shape.n], []
+
+    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
+        n = self.shape.n
+        if all(map(stays, direction[n:])):
+            return [0.0] * n
+        moving = seeded([*results, *inputs[n:]], [*[0.0] * n, *direction[n:]])
+        left = [parts(x, moving[0].level)[1] for x in self._left(moving)]
+        return self._factors(results, inputs).solved([-x for x in left])
+
+    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
+        if all(map(stays, weights)):
+            return [0.0] * len(inputs)
+        known = tuple(None if hasattr(x, "_precedence") else float(x) for x in inputs)
+        varied = [x for x, number in zip(inputs, known, strict=True) if number is None]
+        found = iter(_pulled(self, known).run([*varied, *weights]))
+        n = self.shape.n
+        gradient = [next(found) if number is None else 0.0 for number in known]
+        return [*[0.0] * n, *gradient[n:]]
+
+    def _left(self, numbers: Scalars) -> list[Any]:
+        """F, of w, the momentum and the program's numbers."""
+        n = self.shape.n
+        w, momentum, program = numbers[:n], numbers[n : 2 * n], self.shape.program(numbers[2 * n :])
+        return program.unbalanced(momentum, program.terms(program.slips(program.rates(w))), w)
+
+    def _factors(self, w: Scalars, numbers: Scalars) -> UpperLower:
+        """Of ∂F/∂w."""
+        return UpperLower(self.shape.program(numbers[2 * self.shape.n :]).jacobian(w))
+
+
+@lru_cache(maxsize=32)
+def _pulled(rule: _Implied, known: tuple[float | None, ...]) -> Region:
+    """The gradient by what is not known, of that and the weights."""
+    graph, n = Graph(), rule.shape.n
+    varied = graph.inputs("x", (sum(x is None for x in known),))
+    weights = graph.inputs("w", (n,))
+    rest = iter(varied)
+    numbers = [next(rest) if x is None else x for x in known]
+    pulled = rule._factors(numbers[:n], numbers).solved_transposed(list(weights))
+    gradient = adjoint(rule._left(numbers), list(varied), [-x for x in pulled])
+    return Region.of(gradient, [*varied, *weights])
+
+
+class UpperLower:
+    """Factors of H (n × n)."""
+
+    def __init__(self, H: Sequence[Scalars]) -> None:
+        n = len(H)
+        rows = [list(row) for row in H]
+        self.inverse: list[Any] = [0.0] * n
+        for k in range(n - 1, -1, -1):
+            self.inverse[k] = 1.0 / rows[k][k]
+            for i in range(k):
+                if is_zero(rows[i][k]):
+                    continue
+                share = rows[i][k] = rows[i][k] * self.inverse[k]
+                for j in range(k):
+                    if not is_zero(rows[k][j]):
+                        rows[i][j] = rows[i][j] - share * rows[k][j]
+        self.rows = rows
+
+    def solved(self, b: Scalars) -> list[Any]:
+        """H⁻¹ b."""
+        n, x = len(b), list(b)
+        for i in range(n - 1, -1, -1):
+            x[i] = _less(x[i], self.rows[i][i + 1 :], x[i + 1 :])
+        for i in range(n):
+            x[i] = _less(x[i], self.rows[i][:i], x[:i]) * self.inverse[i]
+        return x
+
+    def solved_transposed(self, b: Scalars) -> list[Any]:
+        """H⁻ᵀ b."""
+        n, x = len(b), list(b)
+        for i in range(n - 1, -1, -1):
+            x[i] = _less(x[i], [self.rows[k][i] for k in range(i + 1, n)], x[i + 1 :]) * self.inverse[i]
+        for i in range(n):
+            x[i] = _less(x[i], [self.rows[k][i] for k in range(i)], x[:i])
+        return x
+
+
+def _less(x: Any, row: Scalars, others: Scalars) -> Any:
+    for a, b in zip(row, others, strict=True):
+        if not is_zero(a) and not is_zero(b):
+            x = x - a * b
+    return x

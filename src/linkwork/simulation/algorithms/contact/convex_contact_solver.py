@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.factorizations import Symmetric
-from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.triangular_factors import Pivots
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.simulation.algorithms.contact.contact_terms import (
     FIRMER,

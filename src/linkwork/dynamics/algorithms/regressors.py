@@ -1,0 +1,225 @@
+"""Regressors: matrices that map the parameters of bodies and joints to joint forces, energies and momentum.
+
+Inverse dynamics: each body's wrench is linear in its ten parameters, f_i = A_i π_i, and a joint feels its component
+along the joint's motion: τ = Σ J_iᵀ A_i π_i, with J_i the Jacobian of body i in its own coordinates.  Motions are
+carried outward to the bodies rather than ten wrenches inward to the joints, and A_i is mostly zeros.
+
+Energies: T = Σ ½ V_i · I_i V_i and U = −Σ g · (m_i p_i + R_i h_i) are linear in the ten parameters of each body;
+armature adds ½ v² to T, and springs ½ φ² to U.  The six components of momentum are linear in the bodies' parameters.
+
+Joints: each has four parameters for each of its own velocities (armature, damping, dry friction, stiffness), and so
+do joints that follow others: a follower's count for its master, times the ratio.  They stand after the bodies' in π,
+first all armatures, then all dampings, frictions and stiffnesses, each in the order of the joints.  The law of
+friction, its velocities v_s and the rest positions of springs are no parameters; they are the robot's.
+
+Sources: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads and links, Int. J.
+Robotics Research 5, 1986; Khalil and Dombre, Modeling, Identification and Control of Robots, 2002, section 12.4;
+Gautier and Khalil, On the identification of the inertial parameters of robots, IEEE CDC 1988 (energies); Ayusawa,
+Venture and Nakamura, Identifiability and identification of inertial parameters using the underactuated base-link
+dynamics for legged multibody systems, Int. J. Robotics Research 33, 2014 (momentum).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from linkwork.joints.base.from_transform import units
+from linkwork.model.body import WORLD, Body
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
+from linkwork.model.function_spec import FRICTION, FunctionSpec, Option, Output
+from linkwork.model.tree import Tree
+from linkwork.spatial import Force, Motion, Pose, RigidMotion, by_rows
+from linkwork.spatial.inertia_vector import unit_energies, unit_momenta, unit_wrenches
+
+__all__ = [
+    "JOINT_PARAMETERS",
+    "ROWS",
+    "inverse_dynamics_regressor",
+    "joint_numbers",
+    "joint_parameters",
+    "kinetic_energy_regressor",
+    "potential_energy_regressor",
+]
+
+
+JOINT_PARAMETERS = ("armature", "damping", "friction", "stiffness")
+PARAMETERS = Option("passive", False, (False, True), counted="npi", counts=("npi", "npi_passive"))
+
+
+class _Number(NamedTuple):
+    """One velocity of a joint of a body: its place among all, that in v, and which of the joint's own it is."""
+
+    place: int
+    row: int
+    body: int
+    own: int
+
+
+def joint_numbers(tree: Tree) -> Iterator[_Number]:
+    """Every joint's own velocities, in the order of the joints, followers included."""
+    place = 0
+    for i in tree.order:
+        for own, row in enumerate(range(tree.nv)[tree.v_slices[i]]):
+            yield _Number(place, row, i, own)
+            place += 1
+
+
+def joint_parameters(tree: Tree) -> list[float]:
+    """Their values (4 nj); damping and friction that do not act are zero."""
+    found: list[float] = []
+    for kind in JOINT_PARAMETERS:
+        for _, _, i, own in joint_numbers(tree):
+            body = tree.bodies[i]
+            acts = kind in ("armature", "stiffness") or body.dynamics != "none"
+            values = getattr(body if kind in ("damping", "friction") else body.drive, kind) if acts else ()
+            found.append(values[own] if values else 0.0)
+    return found
+
+
+def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str | FrictionLaw) -> list[list[Any]]:
+    """(nv × 4 nj): diag(a), diag(v), the law of friction and φ, by which the four kinds are multiplied in τ."""
+    q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
+    law, numbers = friction_law(friction), [*joint_numbers(tree)]
+    found = [[0.0] * (4 * len(numbers)) for _ in range(tree.nv)]
+    armature, damping, dry, stiffness = (k * len(numbers) for k in range(4))
+    for place, row, i, own in numbers:
+        body = tree.bodies[i]
+        ratio, rate = body.ratio, body.ratio * v[i][own]
+        found[row][armature + place] = ratio * ratio * a[i][own]
+        found[row][damping + place] = ratio * rate
+        found[row][dry + place] = ratio * law.per_friction(rate, ratio * a[i][own], body.dry_friction[own])
+        phi = _stretched(body, q[i])[own]
+        for k, rates in enumerate(_rates(body, q[i]), start=row - own):
+            found[k][stiffness + place] = ratio * rates[own] * phi
+    return found
+
+
+def kinetic_columns(tree: Tree, v: Scalars) -> list[Any]:
+    """(4 nj): ½ v² by armature."""
+    v, numbers = tree.split_v(v), [*joint_numbers(tree)]
+    rates = [tree.bodies[i].ratio * v[i][own] for _, _, i, own in numbers]
+    return [*(0.5 * (x * x) for x in rates), *[0.0] * (3 * len(numbers))]
+
+
+def potential_columns(tree: Tree, q: Scalars) -> list[Any]:
+    """(4 nj): ½ φ² by stiffness."""
+    q, numbers = tree.split_q(q), [*joint_numbers(tree)]
+    phi = [_stretched(tree.bodies[i], q[i])[own] for _, _, i, own in numbers]
+    return [*[0.0] * (3 * len(numbers)), *(0.5 * (x * x) for x in phi)]
+
+
+def _at(body: Body, q: Scalars) -> Scalars:
+    """The joint's own configuration, from the tree's numbers for it."""
+    return q if body.coupling is None else body.coupling.q(q)
+
+
+def _stretched(body: Body, q: Scalars) -> list[Any]:
+    """φ: the local coordinates of the joint's configuration around its springs' rest."""
+    found: list[Any] = body.asked("difference", _rest(body), _at(body, q))
+    return found
+
+
+def _rates(body: Body, q: Scalars) -> list[list[Any]]:
+    """φ̇ as the joint moves along each of its own velocities."""
+    return [body.asked("difference_rate", _rest(body), _at(body, q), unit) for unit in units(body.joint.nv)]
+
+
+def _rest(body: Body) -> list[Any]:
+    return [*body.drive.rest] or body.asked("zero")
+
+
+Scalars = Sequence[Any]
+
+
+def inverse_dynamics_regressor(
+    tree: Tree, q: Scalars, v: Scalars, a: Scalars, passive: bool = False, friction: str | FrictionLaw = DEFAULT
+) -> list[list[Any]]:
+    """Y (nv × 10 nb): τ = Y π, ten columns for each body; with ``passive`` the joints' parameters have theirs after."""
+    felt = force_columns(tree, q, v, a, friction) if passive else [[] for _ in range(tree.nv)]
+    q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
+    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
+    J: dict[int, dict[int, Motion]] = {WORLD: {}}
+    Y: list[list[Any]] = [[0.0] * (10 * len(tree.bodies)) for _ in range(tree.nv)]
+    for i, p, body in tree.outward():
+        X, S = body.X(q[i]), body.S(q[i])
+        motion[i] = motion[p].through(X, S @ v[i], S @ a[i] + body.bias(q[i], v[i]))
+        J[i] = {k: X.inv() @ column for k, column in J[p].items()}
+        for k, column in zip(range(tree.nv)[tree.v_slices[i]], S.columns, strict=True):
+            J[i][k] = J[i][k] + column if k in J[i] else column
+        A = unit_wrenches(motion[i])
+        for k, column in J[i].items():
+            Y[k][10 * i : 10 * i + 10] = [column.dot(F) for F in A]
+    return [row + more for row, more in zip(Y, felt, strict=True)]
+
+
+def kinetic_energy_regressor(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> list[Any]:
+    """(10 nb): the kinetic energy is its product with π; with ``passive`` the joints' parameters come after them."""
+    felt = kinetic_columns(tree, v) if passive else []
+    q, v = tree.split_q(q), tree.split_v(v)
+    V: dict[int, Motion] = {WORLD: Motion.zero()}
+    row: list[Any] = []
+    for i, p, body in tree.outward():
+        V[i] = body.X(q[i]).inv() @ V[p] + body.S(q[i]) @ v[i]
+        row += unit_energies(V[i])
+    return row + felt
+
+
+def potential_energy_regressor(tree: Tree, q: Scalars, passive: bool = False) -> list[Any]:
+    """(10 nb): the potential energy, zero at the world's origin, is its product with π."""
+    felt = potential_columns(tree, q) if passive else []
+    q = tree.split_q(q)
+    X: dict[int, Pose] = {WORLD: Pose.identity()}
+    row: list[Any] = []
+    for i, p, body in tree.outward():
+        X[i] = X[p] @ body.X(q[i])
+        up = -tree.gravity
+        row += [up.dot(X[i].translation), *X[i].rotation.inv_act(up), *[0.0] * 6]
+    return row + felt
+
+
+def momentum_regressor(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
+    """(6 × 10 nb): what multiplies π in the momentum about the world's origin (angular; linear), in its axes."""
+    q, v = tree.split_q(q), tree.split_v(v)
+    X: dict[int, Pose] = {WORLD: Pose.identity()}
+    V: dict[int, Motion] = {WORLD: Motion.zero()}
+    columns: list[Force] = []
+    for i, p, body in tree.outward():
+        X_pi = body.X(q[i])
+        X[i] = X[p] @ X_pi
+        V[i] = X_pi.inv() @ V[p] + body.S(q[i]) @ v[i]
+        columns += [X[i] @ h for h in unit_momenta(V[i])]
+    return by_rows(columns)
+
+
+ROWS = (
+    FunctionSpec.of(
+        inverse_dynamics_regressor,
+        "q v a",
+        Output(("nv", "npi"), "N·m, N by π"),
+        "Matrix that maps inertial parameters to joint forces.",
+        optional=("gravity",),
+        options=(PARAMETERS, FRICTION),
+    ),
+    FunctionSpec.of(
+        kinetic_energy_regressor,
+        "q v",
+        Output(("npi",), "J by π"),
+        "What multiplies inertial parameters in the kinetic energy.",
+        options=(PARAMETERS,),
+    ),
+    FunctionSpec.of(
+        potential_energy_regressor,
+        "q",
+        Output(("npi",), "J by π"),
+        "What multiplies inertial parameters in the potential energy.",
+        optional=("gravity",),
+        options=(PARAMETERS,),
+    ),
+    FunctionSpec.of(
+        momentum_regressor,
+        "q v",
+        Output((6, "npi"), "kg·m²/s, kg·m/s by π"),
+        "Matrix that maps inertial parameters to the momentum about the world's origin.",
+    ),
+)

@@ -1,0 +1,329 @@
+"""Triangular factorizations over any scalar: LDLᵀ, LᵀDL, Cholesky, LU with partial pivoting, and their pivots.
+
+LDLᵀ and LᵀDL factor a symmetric matrix into a unit triangle and a diagonal, without square roots and without
+pivoting. LᵀDL eliminates the last row first.  In the mass matrix of a tree of bodies, parents before children, it
+leaves every zero that a branch has with another zero, so that it costs what the branches cost.  Cholesky is L D Lᵀ
+with square roots taken last, so that pivots only wait for a division each.
+
+LU exchanges rows by choices between numbers.  Large matrices are eliminated by loops over rows: a step subtracts a
+multiple of the top row from one row, and compares what remains with the best so far, which becomes the next top row.
+
+`Pivots` records the reciprocals of pivots, and which of them failed.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, section 6.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linkwork._util.checked_arguments import public
+from linkwork.errors import SingularMatrixError
+from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.control import scan
+from linkwork.expr.linalg.array_conversion import Found, applied, square
+from linkwork.expr.linalg.sparse_dot import Rows, chosen, is_zero, less, reciprocal, reciprocal_or_zero
+from linkwork.expr.scalar.functions import and_, eq, fabs, lt, sqrt, where
+from linkwork.expr.scalar.symbol import Symbol
+
+__all__ = ["Pivots", "SymmetricFactors", "cholesky", "exchanged", "ldl", "ltdl", "ltdl_factors", "lu", "lu_factors"]
+
+
+@public
+def ltdl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
+    """L and d of A = Lᵀ D L: a unit lower triangle, and the diagonal of D.
+
+    A is symmetric: its lower triangle is read.  There is no pivoting, so this is for matrices of which it is known that
+    none is needed: positive definite and quasidefinite ones.  With ``status`` also 0, or one more than the place of the
+    first pivot that is zero.  Without, floats raise SingularMatrixError.
+    """
+    return _factored("ltdl", A, status, last_first=True)
+
+
+@public
+def ldl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
+    """L and d of A = L D Lᵀ: a unit lower triangle, and the diagonal of D.  As `ltdl`, from the first row on."""
+    return _factored("ldl", A, status, last_first=False)
+
+
+def _factored(caller: str, A: Any, status: bool, last_first: bool) -> tuple[Any, ...]:
+    matrices = square(caller, A)
+    n = matrices.shape[-1]
+    order = range(n) if last_first else range(n - 1, -1, -1)
+
+    def compute(rows: list[list[Any]], told: bool) -> Found:
+        pivots = Pivots(caller, told=told, order=order)
+        lower, d, _ = ltdl_factors([[rows[max(i, j)][min(i, j)] for j in order] for i in order], pivots)
+        if not last_first:  # LᵀDL of the matrix read from its end
+            lower, d = [[lower[j][i] for j in order] for i in order], d[::-1]
+        full = [lower[i][j] if j < i else 1.0 if i == j else 0.0 for i in range(n) for j in range(n)]
+        return [full, d], pivots.status
+
+    return applied(caller, compute, [(matrices, 2)], [(n, n), (n,)], status)
+
+
+def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any], list[Any]]:
+    """L (what is below its diagonal), d and its reciprocals, of a matrix of which the lower triangle is read."""
+    n = len(rows)
+    lower: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    scaled: list[list[Any]] = [[0.0] * n for _ in range(n)]  # rows of D L
+    inverse: list[Any] = [0.0] * n
+    for i in range(n - 1, -1, -1):
+        below = [lower[k][i] for k in range(i + 1, n)]
+        for j in range(i + 1):
+            scaled[i][j] = less(rows[i][j], below, [scaled[k][j] for k in range(i + 1, n)])
+        inverse[i] = pivots.inverse(scaled[i][i], i)
+        for j in range(i):
+            lower[i][j] = scaled[i][j] * inverse[i]
+    return lower, [scaled[i][i] for i in range(n)], inverse
+
+
+@public
+def cholesky(A: Any, *, status: bool = False) -> Any:
+    """L of A = L Lᵀ, a lower triangle, where A is symmetric and positive definite: its lower triangle is read.
+
+    With ``status`` also 0, or one more than the place of the first pivot that is not positive.  Without, floats raise
+    SingularMatrixError.
+    """
+    matrices = square("cholesky", A)
+    n = matrices.shape[-1]
+
+    def compute(rows: list[list[Any]], told: bool) -> Found:
+        pivots = Pivots("cholesky", positive=True, told=told)
+        scaled: list[list[Any]] = []  # rows of the triangle of L D Lᵀ, times D
+        inverse: list[Any] = []
+        for i in range(n):
+            row: list[Any] = []
+            unit: list[Any] = []
+            for j in range(i):
+                row.append(less(rows[i][j], unit, scaled[j][:j]))
+                unit.append(row[j] * inverse[j])
+            row.append(less(rows[i][i], unit, row))
+            inverse.append(pivots.inverse(row[i], i))
+            scaled.append(row)
+        roots = [sqrt(row[-1]) for row in scaled]  # none waits for another, as they would if rows were divided by them
+        factors = [root * x for root, x in zip(roots, inverse, strict=True)]
+        lower = [[x * f for x, f in zip(row[:-1], factors, strict=False)] for row in scaled]
+        return [[x for i in range(n) for x in [*lower[i], roots[i], *[0.0] * (n - 1 - i)]]], pivots.status
+
+    found = applied("cholesky", compute, [(matrices, 2)], [(n, n)], status, positive=True)
+    return found if status else found[0]
+
+
+_LOOPED, _UNROLLED = 16, 12  # rows: of more than the first, all steps but the last so many are loops
+
+
+@public
+def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
+    """L, U and p of A[p] = L U: a unit lower triangle, an upper one, and the order of A's rows.
+
+    The places p are numbers, 0.0 to n - 1.  In each column the largest of the rows that are left comes up, so that no
+    element of L is larger than 1; it changes places with every larger one on the way, so the order of the others may
+    differ from LAPACK's.  With ``status`` also 0, or one more than the first column without a pivot.  Without, floats
+    raise SingularMatrixError.
+    """
+    matrices = square("lu", A)
+    n = matrices.shape[-1]
+
+    def compute(rows: list[list[Any]], told: bool) -> Found:
+        pivots = Pivots("lu", positive=False, told=told)
+        factors, exchanges = lu_factors(rows, pivots)
+        place = iter(exchanges)
+        order: list[Any] = [float(i) for i in range(n)]
+        upper = [[0.0] * i + factors[i][i:] for i in range(n)]
+        lower: list[list[Any]] = [[] for _ in range(n)]
+        for k in range(n):
+            for i in range(k + 1, n):
+                swap = next(place)
+                order[k], order[i] = exchanged(swap, order[k], order[i])
+                for j in range(k):
+                    lower[k][j], lower[i][j] = exchanged(swap, lower[k][j], lower[i][j])
+            lower[k] += [1.0, *[0.0] * (n - 1 - k)]
+            for i in range(k + 1, n):
+                lower[i].append(factors[i][k])
+            upper[k][k] = pivots.seen[k]
+        return [[x for row in lower for x in row], [x for row in upper for x in row], order], pivots.status
+
+    return applied("lu", compute, [(matrices, 2)], [(n, n), (n, n), (n,)], status)
+
+
+def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
+    """U with the reciprocals of its diagonal, below them the multipliers of each step, and which rows changed places.
+
+    In step k, row k changes places with row i or not, for i from k + 1 on; then its multiples are taken off the rows
+    below.  Multipliers stay where they are when rows change places in later steps.  On symbols, the first steps of a
+    large matrix are loops over rows.
+    """
+    n = len(rows)
+    found = [list(row) for row in rows]
+    exchanges: list[Any] = []
+    looped = n - _UNROLLED if n > _LOOPED and all(x.__class__ is Symbol for row in rows for x in row) else 0
+    if looped:
+        exchanges += eliminated(found, pivots, looped)
+    for k in range(looped, n):
+        top = found[k]
+        for i in range(k + 1, n):
+            row = found[i]
+            swap = larger(row[k], top[k])
+            exchanges.append(swap)
+            if swap is not False:
+                for j in range(k, n):
+                    top[j], row[j] = exchanged(swap, top[j], row[j])
+        top[k] = pivots.inverse(top[k], k)
+        for i in range(k + 1, n):
+            row = found[i]
+            row[k] = factor = row[k] * top[k]
+            if not is_zero(factor):
+                for j in range(k + 1, n):
+                    row[j] = less(row[j], (factor,), (top[j],))
+    return found, exchanges
+
+
+def exchanged(swap: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """The two in the other order where the condition holds."""
+    return chosen(swap, y, x), chosen(swap, x, y)
+
+
+def larger(candidate: Any, best: Any) -> Any:
+    """Whether a number is larger than the best so far; what is zero whatever the inputs are never is."""
+    if is_zero(candidate):
+        return False
+    return True if is_zero(best) else lt(fabs(best), fabs(candidate))
+
+
+def eliminated(found: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]:
+    """Do the first steps of LU with partial pivoting on symbols, in place; which rows changed places."""
+    n = len(found)
+    rest: Any = filled((n, n), [x for row in found for x in row])
+    top, rest, exchanges = _searched(rest[0], rest[1:])
+    for k in range(steps):
+        inverse = pivots.inverse(top[0], k)
+        found[k][k:] = [inverse, *top[1:].tolist()]
+        factors = [row[0] * inverse for row in rest]
+        below = top[1:]
+        if k < steps - 1:
+            best, others = rest[0][1:] - factors[0] * below, filled((n - k - 2,), factors[1:])
+            top, (rest, swaps) = scan(_next_best(below), best, (rest[1:], others))
+            exchanges += _conditions(swaps)
+        else:
+            _, rest = scan(_less_multiples(below), 0.0, (rest, filled((n - k - 1,), factors)))
+        for row, factor in zip(found[k + 1 :], factors, strict=True):
+            row[k] = factor
+    for row, left in zip(found[steps:], rest, strict=True):
+        row[steps:] = left.tolist()
+    return exchanges
+
+
+Step = Callable[[Any, Any], tuple[Any, Any]]
+
+
+def _less_multiples(of: Any) -> Step:
+    """The step that takes a row's multiple off each."""
+    return lambda none, inputs: (none, inputs[0][1:] - inputs[1] * of)
+
+
+def _next_best(of: Any) -> Step:
+    """The same, and the step compares what is left with the best so far."""
+    return lambda best, inputs: _compared(best, inputs[0][1:] - inputs[1] * of)
+
+
+def _searched(best: Any, rows: Any) -> tuple[Any, Any, list[Any]]:
+    """The row with the largest first element, the others, and which changed places."""
+    top, (others, swaps) = scan(_compared, best, rows)
+    return top, others, _conditions(swaps)
+
+
+def _compared(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
+    """The better of two rows; the other one, and 1 where they changed places."""
+    swap = larger(row[0], best[0])
+    pairs = [exchanged(swap, x, y) for x, y in zip(best.tolist(), row.tolist(), strict=True)]
+    size = (len(pairs),)
+    return filled(size, [x for x, _ in pairs]), (filled(size, [y for _, y in pairs]), where(swap, 1.0, 0.0))
+
+
+def _conditions(swaps: Any) -> list[Any]:
+    """Truth values of the numbers that loops give."""
+    return [lt(0.5, x) for x in swaps.tolist()]
+
+
+class Pivots:
+    """What a factorization divides by: each pivot with its place on the diagonal.
+
+    A pivot fails where its reciprocal is zero, infinite or no number, or not positive where it has to be.  Pivots that
+    are numbers while a function is traced are looked at then: one that fails is an error, unless the status is
+    ``told``.  With ``zero`` none fails: the reciprocal of zero is zero.
+    """
+
+    def __init__(
+        self,
+        caller: str,
+        *,
+        positive: bool = False,
+        told: bool = False,
+        zero: bool = False,
+        order: Sequence[int] | None = None,
+    ) -> None:
+        self.caller, self.positive, self.told, self._zero = caller, positive, told, zero
+        self._order = order  # the places in the matrix that was given, where another one is factored
+        self.seen: list[Any] = []
+        self._fine: list[tuple[int, Any]] = []
+
+    def inverse(self, pivot: Any, place: int) -> Any:
+        """The reciprocal of a pivot."""
+        if self._zero:
+            self.seen.append(pivot)
+            return reciprocal_or_zero(pivot, eq(pivot, 0.0))
+        inverse = reciprocal(pivot)
+        self.seen.append(pivot)
+        place = place if self._order is None else self._order[place]
+        known = inverse.__class__ is float
+        if self.told or known:
+            size = inverse if self.positive else fabs(inverse)
+            fine = and_(lt(0.0, size), lt(size, math.inf))
+            if not self.told and not fine:
+                raise SingularMatrixError(self.caller, place, positive=self.positive)
+            self._fine.append((place, fine))
+        return inverse
+
+    @property
+    def status(self) -> Any:
+        """0 where all pivots are fine, otherwise one more than the place of the first that failed."""
+        found: Any = 0.0
+        for place, fine in reversed(self._fine):
+            found = where(fine, found, place + 1.0)
+        return found
+
+
+class SymmetricFactors:
+    """L D Lᵀ of a symmetric matrix, of which the lower triangle is read, column by column.
+
+    ``inverse`` gives what stands for the reciprocal of a pivot, by its place and value: so what is no pivot can be left
+    out, or be made one.
+    """
+
+    def __init__(self, rows: Rows, inverse: Callable[[int, Any], Any]) -> None:
+        n = len(rows)
+        self.lower: list[list[Any]] = [list(row[: i + 1]) for i, row in enumerate(rows)]
+        self.inverse: list[Any] = []
+        for k in range(n):
+            self.inverse.append(inverse(k, self.lower[k][k]))
+            column = [self.lower[i][k] for i in range(k + 1, n)]
+            for i in range(k + 1, n):
+                if is_zero(column[i - k - 1]):
+                    continue
+                share = self.lower[i][k] = column[i - k - 1] * self.inverse[k]
+                for j in range(k + 1, i + 1):
+                    if not is_zero(column[j - k - 1]):
+                        self.lower[i][j] = self.lower[i][j] - share * column[j - k - 1]
+
+    def solved(self, b: Sequence[Any]) -> list[Any]:
+        """The solution with a right-hand side."""
+        n, y = len(b), list(b)
+        for i in range(n):
+            y[i] = less(y[i], self.lower[i][:i], y[:i])
+        y = [a if is_zero(a) else a * d for a, d in zip(y, self.inverse, strict=True)]
+        for i in range(n - 1, -1, -1):
+            y[i] = less(y[i], [self.lower[k][i] for k in range(i + 1, n)], y[i + 1 :])
+        return y

@@ -1,0 +1,85 @@
+"""Checks of arguments that need a robot: configurations, and numbers by joint.
+
+Checks without a robot are in `linkwork._util.validation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import finite_array
+from linkwork.errors import UnknownNameError
+from linkwork.kernels.array_arguments import ArgumentReader
+from linkwork.kernels.compiler_api import Port
+from linkwork.model.coordinate_names import index_of
+from linkwork.model.tree import Tree
+
+__all__ = ["by_joint", "read_configuration"]
+
+
+def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
+    """Return a configuration, or a batch of them, on the manifold.  Raises ValueError as methods of robots do."""
+    is_array = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
+    if is_array and not robot._subject.unfit and np.isfinite(q).all():  # the usual case
+        return np.array(q)
+    reader = ArgumentReader(robot._subject, caller, (Port("q", (robot.nq,)),), ())
+    try:
+        arrays = reader.prepared((q,))
+        reader.refuse_not_finite(arrays)
+        (found,) = reader.on_manifold(arrays)
+    except UnknownNameError:
+        raise
+    except ValueError as error:
+        text = str(error)
+        is_named = text.startswith(f"{caller}: q")
+        raise ValueError(
+            text.replace(f"{caller}: q", f"{caller}: {argument}", 1) if is_named else f"{caller}: {argument}: {text}"
+        ) from None
+    return np.array(found, dtype=float)
+
+
+def by_joint(
+    caller: str,
+    argument: str,
+    tree: Tree,
+    value: Any,
+    *,
+    default: float | np.ndarray,
+    least: float | None = None,
+    above: float | None = None,
+    unit: str = "",
+) -> np.ndarray:
+    """Return a finite number (nv,) for each coordinate of v.
+
+    ``value`` is one number for all, an array (nv,), or a dict by joint or coordinate of v, whose others have the
+    ``default``.  ``least`` and ``above`` bound the numbers.
+    """
+    found = np.array(np.broadcast_to(default, tree.nv), dtype=float)
+    if isinstance(value, Mapping):
+        for name, numbers in value.items():
+            try:
+                indices = index_of(tree, "v", [name])
+            except UnknownNameError as error:
+                raise error.at(f"{caller}: {argument}") from None
+            found[indices] = _numbers(caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit)
+    else:
+        found[:] = _numbers(caller, argument, value, tree.nv, least, above, unit)
+    return found
+
+
+def _numbers(
+    caller: str, argument: str, value: Any, count: int, least: float | None, above: float | None, unit: str
+) -> np.ndarray:
+    array = finite_array(caller, argument, value, unit=unit)
+    what = "a number" if count == 1 else f"a number, or an array of shape ({count},)"
+    if array.shape not in ((), (count,)):
+        raise ValueError(f"{caller}: {argument}: expected {what}, got shape {array.shape}")
+    wrong = (array <= above) if above is not None else (array < least) if least is not None else np.zeros(1, bool)
+    if wrong.any():
+        bound = f"> {above:g}" if above is not None else f">= {least:g}"
+        got = array[wrong].flat[0] if array.ndim else float(array)
+        raise ValueError(f"{caller}: {argument}: expected numbers {bound}{f' [{unit}]' if unit else ''}, got {got:g}")
+    return array

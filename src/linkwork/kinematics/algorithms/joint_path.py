@@ -1,0 +1,179 @@
+"""The joints between two frames of a robot, and the motion that their velocities make: pose, twist, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from linkwork.kinematics.algorithms.relative_kinematics import ancestors, fork
+from linkwork.model.body import Frame
+from linkwork.model.tree import Tree
+from linkwork.spatial import Motion, Pose, Subspace, cross
+
+__all__ = ["BetweenFrames", "PathJoint", "SplitState", "columns_of", "poses_in", "way"]
+
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PathJoint:
+    """A joint on the way, and what each of its velocities makes of B's motion relative to A."""
+
+    body: int  # that it carries
+    outward: bool  # whether that body is the next on the way, and not the one before
+    X: Pose  # of the body, in E's axes, seen from P
+    columns: tuple[Motion, ...]
+
+    @staticmethod
+    def of(tree: Tree, q: Scalars, body: int, outward: bool, X: Pose) -> PathJoint:
+        return PathJoint(body, outward, X, _counted(X, tree.bodies[body].S(q[body]), outward))
+
+    def seen(self, motions: Subspace) -> tuple[Motion, ...]:
+        """Motions in the body's coordinates, as they count on the way."""
+        return _counted(self.X, motions, self.outward)
+
+    def moving(self, v: Scalars) -> Motion:
+        """The columns' sum, each times its velocity.  v is split, body by body."""
+        V: Motion = Subspace(self.columns) @ v[self.body]
+        return V
+
+
+def _counted(X: Pose, motions: Subspace, outward: bool) -> tuple[Motion, ...]:
+    return tuple(X @ M if outward else -(X @ M) for M in motions.columns)
+
+
+def way(
+    tree: Tree, q: Scalars, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None
+) -> list[PathJoint]:
+    """The joints from A to B, in this order.  q is split, body by body."""
+    B, A, P = tree.frame(frame), tree.frame(relative_to), tree.frame(frame if at is None else at)
+    _, to_B, to_A = fork(tree, B.body, A.body)
+    X = poses_in(tree, q, tree.frame(expressed_in), [i for F in (B, A, P) for i in ancestors(tree, F.body)])
+    point = X[P.body].point(P.placement.translation)
+    joints = [*((i, False) for i in reversed(to_A)), *((i, True) for i in to_B)]
+    return [PathJoint.of(tree, q, i, outward, Pose(X[i].rotation, X[i].translation - point)) for i, outward in joints]
+
+
+def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int, Pose]:
+    """X_EB for the world, for E's own body and those before it, and for these bodies, parents first."""
+    X = {E.body: E.placement.inv() @ Pose.identity()}
+    for i in reversed(ancestors(tree, E.body)):
+        X[tree.bodies[i].parent] = X[i] @ tree.bodies[i].X(q[i]).inv()
+    for i in bodies:
+        if i not in X:
+            X[i] = X[tree.bodies[i].parent] @ tree.bodies[i].X(q[i])
+    return X
+
+
+def columns_of(tree: Tree, steps: Iterable[PathJoint]) -> list[Motion]:
+    """The Jacobian's columns: those of joints that share their numbers, a master and its followers, add up."""
+    columns = [Motion.zero()] * tree.nv
+    for step in steps:
+        for k, C in enumerate(step.columns, start=tree.v_slices[step.body].start):
+            columns[k] += C
+    return columns
+
+
+class StateOfBodies(Protocol):
+    """A robot in a state, its numbers body by body."""
+
+    @property
+    def tree(self) -> Tree: ...
+
+    @property
+    def split_q(self) -> list[Any]: ...
+
+    @property
+    def split_v(self) -> list[Any]: ...
+
+
+@dataclass(frozen=True)
+class SplitState:
+    """A robot at q and v, its numbers body by body."""
+
+    tree: Tree
+    split_q: list[Any]
+    split_v: list[Any]
+
+    @staticmethod
+    def of(tree: Tree, q: Sequence[Any], v: Sequence[Any] | None = None) -> SplitState:
+        return SplitState(tree, tree.split_q(q), [] if v is None else tree.split_v(v))
+
+
+class BetweenFrames:
+    """The motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
+
+    def __init__(self, state: StateOfBodies, frame: str, relative_to: str) -> None:
+        self._state, self._frame, self._relative_to = state, frame, relative_to
+
+    @cached_property
+    def pose(self) -> Pose:
+        """X_AB, by the same poses that the columns are seen by."""
+        A = self._state.tree.frame(self._relative_to)
+        return (self._poses[A.body] @ A.placement).inv().formed()
+
+    @cached_property
+    def _chains(self) -> tuple[int, list[int], list[int]]:
+        tree = self._state.tree
+        return fork(tree, tree.frame(self._frame).body, tree.frame(self._relative_to).body)
+
+    @cached_property
+    def _poses(self) -> dict[int, Pose]:
+        """X_Bi of the bodies on the way, inward from B and outward to A.
+
+        Where the way goes over from one chain to the other, what lies between their stators is one constant: so the
+        distance of a mechanism from the world's origin costs no digits.
+        """
+        tree, q = self._state.tree, self._state.split_q
+        B, bodies = tree.frame(self._frame), tree.bodies
+        last, to_B, to_A = self._chains
+        X = {B.body: B.placement.inv() @ Pose.identity()}
+        for i in reversed(to_B[1:]):
+            X[bodies[i].parent] = X[i] @ bodies[i].X(q[i]).inv()
+        if to_B and to_A:
+            b, a = bodies[to_B[0]], bodies[to_A[0]]
+            stator = X[to_B[0]] @ b.X_of_joint(q[to_B[0]]).inv()
+            X[to_A[0]] = stator @ (b.placement.inv() @ a.placement) @ a.X_of_joint(q[to_A[0]])
+        elif to_B:
+            X[last] = X[to_B[0]] @ bodies[to_B[0]].X(q[to_B[0]]).inv()
+        elif to_A:
+            X[to_A[0]] = X[last] @ bodies[to_A[0]].X(q[to_A[0]])
+        for i in to_A[1:]:
+            X[i] = X[bodies[i].parent] @ bodies[i].X(q[i])
+        return X
+
+    @cached_property
+    def _steps(self) -> list[PathJoint]:
+        _, to_B, to_A = self._chains
+        joints = [*((i, False) for i in reversed(to_A)), *((i, True) for i in to_B)]
+        return [PathJoint.of(self._state.tree, self._state.split_q, i, out, self._poses[i]) for i, out in joints]
+
+    @cached_property
+    def columns(self) -> list[Motion]:
+        return columns_of(self._state.tree, self._steps)
+
+    @cached_property
+    def _moving(self) -> list[Motion]:
+        return [step.moving(self._state.split_v) for step in self._steps]
+
+    @property
+    def twist(self) -> Motion:
+        return sum(self._moving, Motion.zero())
+
+    @cached_property
+    def bias(self) -> Motion:
+        """Σ V_i × V_j of the joints i before j on the way, and what the joints' own motions change by.
+
+        A column that is fixed in the body i, seen from B, changes by −V_Bi × C, V_Bi the twist of B relative to i.
+        """
+        state, found, before = self._state, Motion.zero(), Motion.zero()
+        for step, V in zip(self._steps, self._moving, strict=True):
+            body = state.tree.bodies[step.body]
+            own = body.bias(state.split_q[step.body], state.split_v[step.body])
+            (seen,) = step.seen(Subspace((own,)))
+            found = found + cross(before, V) + seen
+            before = before + V
+        return found

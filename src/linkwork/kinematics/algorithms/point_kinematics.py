@@ -1,0 +1,235 @@
+"""Points fixed to bodies: position, velocity, acceleration and Jacobian, relative to A, in the axes of E.
+
+A point r of a body, in the body's axes, is at p + R r and moves by R (v + ω × r) and R (p̈ + ω̇ × r + ω × (ω × r)),
+with v, p̈, ω and ω̇ those of the body relative to A, in its own axes.  So a point of a body costs a rotation and an
+addition, once p, R, R [ω×] ... are known.
+
+Source: Concurrent Dynamics International, Joint Motion, 2017, equations 13 to 16, which are relative to the world.
+
+Directions fixed to bodies: the vectors, their rates and Jacobians, as seen from A, in the axes of E.
+
+With R the rotation of a body, and u in its axes: R u, R (ω × u) and R (ω̇ × u + ω × (ω × u)), what points have without
+the body's origin.
+
+Source: Concurrent Dynamics International, Joint Motion, 2017, equations 17 to 19, which are relative to the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.kinematics.algorithms.markers import (
+    Markers,
+    columns_seen,
+    directions_by_body,
+    field_at,
+    in_order,
+    motions_seen,
+    points_by_body,
+    poses_seen,
+    twists_seen,
+)
+from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
+from linkwork.model.tree import Tree
+from linkwork.spatial import Matrix3, Motion, Vec3
+
+__all__ = ["ROWS", "point_acceleration", "point_jacobian", "point_position", "point_velocity"]
+
+
+Scalars = Sequence[Any]
+Names = str | Sequence[str]
+
+
+def point_position(
+    tree: Tree,
+    q: Scalars,
+    points: Names,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    positions: Scalars | None = None,
+) -> list[list[Any]]:
+    """The way from A's origin to each point, in the axes of E."""
+    A, markers = tree.frame(relative_to), points_by_body(tree, points, positions)
+    (_, X_EA), *seen = poses_seen(tree, q, [Markers(A.body, A.placement), *markers], expressed_in)
+    return in_order(
+        (some, [X.rotation @ r + (X.translation - X_EA.translation) for r in some.vectors]) for some, X in seen
+    )
+
+
+def point_velocity(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    points: Names,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    positions: Scalars | None = None,
+) -> list[list[Any]]:
+    """R (v + ω × r): the velocity of each point as an observer fixed in A sees it, in the axes of E."""
+    seen = twists_seen(tree, q, v, points_by_body(tree, points, positions), relative_to, expressed_in)
+    return in_order((some, field_at(R, V.linear, Matrix3.cross(V.angular), some.vectors)) for some, R, V in seen)
+
+
+def point_acceleration(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    points: Names,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    positions: Scalars | None = None,
+) -> list[list[Any]]:
+    """R (p̈ + Ω r), Ω = [ω̇×] + [ω×][ω×]: that of each point as an observer fixed in A sees it, in the axes of E."""
+    seen = motions_seen(tree, q, v, a, points_by_body(tree, points, positions), relative_to, expressed_in)
+    return in_order((some, field_at(R, body.acceleration, body.omega, some.vectors)) for some, R, body in seen)
+
+
+def point_jacobian(
+    tree: Tree,
+    q: Scalars,
+    points: Names,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    positions: Scalars | None = None,
+) -> list[list[Any]]:
+    """J (3 × nv) of each point: its velocity as an observer fixed in A sees it, in the axes of E, is J v."""
+    seen = columns_seen(tree, q, points_by_body(tree, points, positions), relative_to, expressed_in)
+    return in_order((some, [_jacobian(tree.nv, V, X.point(r)) for r in some.vectors]) for some, X, V in seen)
+
+
+def _jacobian(nv: int, twists: Sequence[tuple[int, Motion]], point: Vec3) -> list[list[Any]]:
+    """v + ω × r of every column's twist (ω; v)."""
+    J = [Vec3.zero()] * nv
+    for k, V in twists:
+        J[k] += V.linear + V.angular.cross(point)
+    return [[column.x for column in J], [column.y for column in J], [column.z for column in J]]
+
+
+POINTS: dict[str, Any] = {
+    "optional": ("positions",),
+    "options": (
+        Option("points", required=True, names="point", counted="np"),
+        *frame_options("relative_to", "expressed_in"),
+    ),
+}
+
+
+def direction_vector(
+    tree: Tree, q: Scalars, directions: Names, expressed_in: str = "world", vectors: Scalars | None = None
+) -> list[list[Any]]:
+    """R u: each direction in the axes of E."""
+    seen = poses_seen(tree, q, directions_by_body(tree, directions, vectors), expressed_in)
+    return in_order((some, [X.rotation @ u for u in some.vectors]) for some, X in seen)
+
+
+def direction_velocity(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    directions: Names,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    vectors: Scalars | None = None,
+) -> list[list[Any]]:
+    """R (ω × u): how each direction turns as an observer fixed in A sees it, in the axes of E."""
+    seen = twists_seen(tree, q, v, directions_by_body(tree, directions, vectors), relative_to, expressed_in)
+    return in_order((some, field_at(R, Vec3.zero(), Matrix3.cross(V.angular), some.vectors)) for some, R, V in seen)
+
+
+def direction_acceleration(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    directions: Names,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    vectors: Scalars | None = None,
+) -> list[list[Any]]:
+    """R Ω u, Ω = [ω̇×] + [ω×][ω×]: the second rate of each direction as A sees it, in the axes of E."""
+    seen = motions_seen(tree, q, v, a, directions_by_body(tree, directions, vectors), relative_to, expressed_in)
+    return in_order((some, field_at(R, Vec3.zero(), body.omega, some.vectors)) for some, R, body in seen)
+
+
+def direction_jacobian(
+    tree: Tree,
+    q: Scalars,
+    directions: Names,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    vectors: Scalars | None = None,
+) -> list[list[Any]]:
+    """J (3 × nv) of each direction: how it turns as an observer fixed in A sees it, in the axes of E, is J v."""
+    seen = columns_seen(tree, q, directions_by_body(tree, directions, vectors), relative_to, expressed_in)
+    return in_order(
+        (some, [_jacobian_direction_kinematics(tree.nv, V, X.rotation @ u) for u in some.vectors])
+        for some, X, V in seen
+    )
+
+
+def _jacobian_direction_kinematics(nv: int, twists: Sequence[tuple[int, Motion]], direction: Vec3) -> list[list[Any]]:
+    """ω × u of every column's twist (ω; v)."""
+    J = [Vec3.zero()] * nv
+    for k, V in twists:
+        J[k] += V.angular.cross(direction)
+    return [[column.x for column in J], [column.y for column in J], [column.z for column in J]]
+
+
+NAMED = Option("directions", required=True, names="direction", counted="np")
+DIRECTIONS: dict[str, Any] = {
+    "optional": ("vectors",),
+    "options": (NAMED, *frame_options("relative_to", "expressed_in")),
+}
+
+
+ROWS = (
+    FunctionSpec.of(point_position, "q", Output(("np", 3), "m"), "Positions of points relative to a frame.", **POINTS),
+    FunctionSpec.of(
+        point_velocity, "q v", Output(("np", 3), "m/s"), "Velocities of points relative to a frame.", **POINTS
+    ),
+    FunctionSpec.of(
+        point_acceleration,
+        "q v a",
+        Output(("np", 3), "m/s²"),
+        "Accelerations of points relative to a frame.",
+        **POINTS,
+    ),
+    FunctionSpec.of(
+        point_jacobian,
+        "q",
+        Output(("np", 3, "nv"), "1, m"),
+        "Matrices that map velocities to those of points.",
+        **POINTS,
+    ),
+    FunctionSpec.of(
+        direction_vector,
+        "q",
+        Output(("np", 3), "1"),
+        "Directions in the axes of a frame.",
+        optional=("vectors",),
+        options=(NAMED, *frame_options("expressed_in")),
+    ),
+    FunctionSpec.of(
+        direction_velocity,
+        "q v",
+        Output(("np", 3), "1/s"),
+        "Rates of directions as a frame sees them.",
+        **DIRECTIONS,
+    ),
+    FunctionSpec.of(
+        direction_acceleration,
+        "q v a",
+        Output(("np", 3), "1/s²"),
+        "Second rates of directions as a frame sees them.",
+        **DIRECTIONS,
+    ),
+    FunctionSpec.of(
+        direction_jacobian,
+        "q",
+        Output(("np", 3, "nv"), "1"),
+        "Matrices that map velocities to rates of directions.",
+        **DIRECTIONS,
+    ),
+)

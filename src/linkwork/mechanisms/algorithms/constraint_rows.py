@@ -1,0 +1,329 @@
+"""Constraints of a robot in one state: errors, Jacobian rows, bias and drift, and the velocities that they allow.
+
+`KinematicState` answers what constraints ask about the robot.  Where a constraint states no rates in closed form they
+follow from its error, or from its velocity, by differentiation: with φ̇ = A v + σ, A from velocities that are dual
+numbers, and γ the rate of φ̇ while v stays.  `bind_constraints` tries functions of the user's on symbols when they are
+put on a robot, so that their errors are raised before anything is computed.
+
+Allowed velocities: G v + σ ṫ = 0 for the velocities u = (v; ṫ) of configurations and time.  Rows are eliminated in an
+order of pivots that is chosen in one state and kept around it.  The result is a basis with a one at each free
+velocity, smooth wherever no pivot vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkwork.constraints import Constraint, Rates
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
+from linkwork.dynamics.algorithms.momentum.center_of_mass import center_of_mass
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of
+from linkwork.kinematics.algorithms.joint_path import BetweenFrames
+from linkwork.kinematics.algorithms.relative_kinematics import pose_between
+from linkwork.model.function_spec import FunctionSpec, Output
+from linkwork.model.tree import Tree
+from linkwork.model.tree_attachments import with_constraints
+from linkwork.spatial import Pose, Vec3
+
+__all__ = [
+    "ROWS",
+    "AllRates",
+    "KinematicState",
+    "allowed",
+    "bind_constraints",
+    "constraint_bias",
+    "constraint_drift",
+    "constraint_error",
+    "constraint_jacobian",
+    "derived",
+    "rates_of",
+    "rates_of_some",
+    "rows_in_time",
+    "settled_anew",
+]
+
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AllRates:
+    """G v + σ = 0 and G a + γ = 0 of all constraints, one after the other."""
+
+    rows: list[list[Any]]
+    bias: list[Any]
+    drift: list[Any]
+    sizes: list[list[Any]]
+
+
+def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
+    """The rows of all constraints of a robot."""
+    return rates_of_some(tree, tree.constraints, q, v, time)
+
+
+def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
+    """The rows of some constraints."""
+    state = KinematicState(tree, q, v, time)
+    found = AllRates([], [], [], [])
+    for constraint in constraints:
+        rates = constraint.rates(state) or derived(tree, constraint, q, v, time)
+        found.rows.extend(rates.rows)
+        found.bias.extend(rates.bias)
+        found.drift.extend(rates.drift or [0.0] * len(rates.rows))
+        found.sizes.extend(rates.sizes or [[x * x for x in row] for row in rates.rows])
+    return found
+
+
+def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: Any) -> Rates:
+    """The rates of a constraint that states an error, or a velocity, alone."""
+
+    def velocity(q: Scalars, v: Scalars, time: Any) -> list[Any]:
+        if not constraint.holonomic:
+            return list(constraint.velocity(KinematicState(tree, q, v, time)))
+        moving = seeded([*q, time], [*rate_of(tree, q, v), 1.0])
+        error = constraint.error(KinematicState(tree, moving[:-1], None, moving[-1]))
+        return [parts(x, moving[0].level)[1] for x in error]
+
+    if constraint.holonomic:
+        rows = _rows_of_error(tree, constraint, q, time)
+        drift = _drift(tree, constraint, q, time)
+    else:
+        moving = seeded(v, [SparseTangent({k: 1.0}) for k in range(tree.nv)])
+        found = [parts(x, moving[0].level) if moving else (x, 0.0) for x in velocity(q, moving, time)]
+        rows = [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for _, t in found]
+        drift = velocity(q, [0.0] * tree.nv, time)
+    going = seeded([*q, time], [*rate_of(tree, q, v), 1.0])
+    bias = [parts(x, going[0].level)[1] for x in velocity(going[:-1], v, going[-1])]
+    return Rates(rows, bias, drift)
+
+
+def _rows_of_error(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[list[Any]]:
+    moving = seeded(q, [SparseTangent(row) for row in tangent_rates(tree, q)])
+    found = [parts(x, moving[0].level)[1] for x in constraint.error(KinematicState(tree, moving, None, time))]
+    return [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for t in found]
+
+
+def _drift(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[Any]:
+    if not constraint.time_dependent:
+        return [0.0] * len(constraint.component_names)
+    (moving,) = seeded([time], [1.0])
+    return [parts(x, moving.level)[1] for x in constraint.error(KinematicState(tree, q, None, moving))]
+
+
+def constraint_error(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
+    """φ(q, t) of the holonomic constraints, one after the other: zero where they hold."""
+    state = KinematicState(tree, q, None, 0.0 if time is None else time[0])
+    return [x for constraint in tree.constraints if constraint.holonomic for x in constraint.error(state)]
+
+
+def constraint_jacobian(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:
+    """G (nc × nv): velocities that obey all constraints have G v + σ = 0."""
+    return rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]).rows
+
+
+def constraint_drift(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
+    """σ (nc): what time, and what moves by itself, adds to G v."""
+    return rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]).drift
+
+
+def constraint_bias(tree: Tree, q: Scalars, v: Scalars, time: Scalars | None = None) -> list[Any]:
+    """γ (nc): accelerations that obey all constraints have G a + γ = 0, at velocities that do."""
+    return rates_of(tree, q, v, 0.0 if time is None else time[0]).bias
+
+
+Matrix = list[list[Any]]
+
+
+def rows_in_time(tree: Tree, q: Scalars, time: Any) -> tuple[Matrix, Matrix]:
+    """(G σ), nc × (nv + 1), and the squares of G's numbers as they would be without cancellation."""
+    rates = rates_of(tree, q, [0.0] * tree.nv, time)
+    return [[*row, drift] for row, drift in zip(rates.rows, rates.drift, strict=True)], rates.sizes
+
+
+def allowed(rows: Matrix, pivots: Sequence[tuple[int, int]], free: Sequence[int]) -> Matrix:
+    """Vectors that rows take to zero, one for each free column, by elimination with pivots (row, column) in order."""
+    rows = [list(row) for row in rows]
+    for i, j in pivots:
+        pivot = rows[i][j]
+        rows[i] = [x if is_zero(x) else x / pivot for x in rows[i]]
+        rows[i][j] = 1.0
+        for other, _ in pivots:
+            factor = rows[other][j]
+            if other != i and not is_zero(factor):
+                rows[other] = [a if is_zero(b) else a - factor * b for a, b in zip(rows[other], rows[i], strict=True)]
+                rows[other][j] = 0.0
+    found = []
+    for column in free:
+        u: list[Any] = [0.0] * len(rows[0])
+        u[column] = 1.0
+        for i, j in pivots:
+            u[j] = 0.0 if is_zero(rows[i][column]) else -rows[i][column]
+        found.append(u)
+    return found
+
+
+class KinematicState:
+    """A robot at q and v, and at a time.  What needs v may not be asked where there is none."""
+
+    def __init__(self, tree: Tree, q: Scalars, v: Scalars | None = None, time: Any = 0.0) -> None:
+        self.tree, self.time = tree, time
+        self._q, self._v = list(q), None if v is None else list(v)
+        self._split_q = tree.split_q(q)
+        self._between: dict[tuple[str, str], BetweenFrames] = {}
+
+    @property
+    def nv(self) -> int:
+        return self.tree.nv
+
+    def q(self, joint: str) -> list[Any]:
+        i = self.tree.joint_index(joint)
+        numbers, coupling = self._split_q[i], self.tree.bodies[i].coupling
+        return list(numbers) if coupling is None else coupling.q(numbers)
+
+    def v(self, joint: str) -> list[Any]:
+        i = self.tree.joint_index(joint)
+        numbers, coupling = self.split_v[i], self.tree.bodies[i].coupling
+        return list(numbers) if coupling is None else coupling.v(numbers)
+
+    def moving(self, joint: str) -> list[list[Any]]:
+        i = self.tree.joint_index(joint)
+        places, ratio = range(self.nv)[self.tree.v_slices[i]], self.tree.bodies[i].ratio
+        return [[ratio if k == place else 0.0 for k in range(self.nv)] for place in places]
+
+    def units(self, joint: str) -> tuple[str, ...]:
+        rates = self.tree.bodies[self.tree.joint_index(joint)].joint.v_units
+        return tuple(unit.removesuffix("/s") for unit in rates)
+
+    def pose(self, frame: str, relative_to: str = "world") -> Pose:
+        return pose_between(self.tree, self._split_q, self.tree.frame(relative_to), self.tree.frame(frame))
+
+    def point(self, name: str, relative_to: str = "world") -> Vec3:
+        point = self.tree.point(name)
+        return self.pose(point.frame, relative_to).point(point.position)
+
+    def direction(self, name: str, relative_to: str = "world") -> Vec3:
+        direction = self.tree.direction(name)
+        found: Vec3 = self.pose(direction.frame, relative_to).rotation @ direction.vector
+        return found
+
+    def place_of(self, point: str) -> tuple[str, Vec3]:
+        found = self.tree.point(point)
+        return found.frame, found.position
+
+    def axis_of(self, direction: str) -> tuple[str, Vec3]:
+        found = self.tree.direction(direction)
+        return found.frame, found.vector
+
+    def center_of_mass(self, relative_to: str = "world") -> Vec3:
+        return Vec3.of(center_of_mass(self.tree, self._q, None, relative_to, relative_to))
+
+    def between(self, frame: str, relative_to: str = "world") -> BetweenFrames:
+        key = frame, relative_to
+        if key not in self._between:
+            self._between[key] = BetweenFrames(self, frame, relative_to)
+        return self._between[key]
+
+    @cached_property
+    def split_v(self) -> list[Any]:
+        assert self._v is not None, "a constraint's error asked for a velocity"
+        return self.tree.split_v(self._v)
+
+    @property
+    def split_q(self) -> list[Any]:
+        return self._split_q
+
+
+_STATES = 16
+_ROUNDING = 1e-9
+
+
+def bind_constraints(tree: Tree, constraint: Constraint) -> Constraint:
+    """The constraint, knowing what only a robot can tell it.
+
+    Raises ValueError for a function of the user's that cannot be one of a constraint, or cannot be differentiated, or
+    is one of velocities and not linear in them, UnknownNameError for a name that it asks for and that is not there.
+    """
+    if not isinstance(constraint, Constraint):
+        return constraint  # told by whoever puts it on
+    graph = Graph(f"constraint {constraint.name!r}")
+    q, v, (time,) = graph.inputs("q", (tree.nq,)), graph.inputs("v", (tree.nv,)), graph.inputs("time", (1,))
+    found = constraint.bind(KinematicState(tree, q, v, time))
+    if found.functions and not any(found.checked(tree)):
+        derived(tree, found, q, v, time)
+        if not found.holonomic:
+            _check_linear(tree, found)
+    return found
+
+
+def _check_linear(tree: Tree, constraint: Constraint) -> None:
+    """Raises ValueError for a function of velocities that is not σ + A v, in random states, or is no number in any."""
+    rng = np.random.default_rng(0)
+    free = [np.full(body.joint.nq, np.inf).tolist() for _, body in tree.stacked()]
+    bounded = zip(tree.stacked(), free, strict=True)
+    q = [x for (_, body), high in bounded for x in body.joint.random(rng, [-x for x in high], high, (_STATES,)).T]
+    v, w = rng.normal(size=(2, tree.nv, _STATES))
+    time, a, b = np.ones(_STATES), 2.0, -3.0
+
+    def value(v: np.ndarray) -> np.ndarray:
+        found = constraint.velocity(KinematicState(tree, q, list(v), time))
+        return np.array([np.broadcast_to(np.asarray(x, dtype=float), _STATES) for x in found])
+
+    with np.errstate(all="ignore"):
+        drift = value(0.0 * v)
+        one, other, both = value(v) - drift, value(w) - drift, value(a * v + b * w) - drift
+        size = 1.0 + sum(np.abs(x) for x in (drift, one, other, both))
+        off = np.abs(both - a * one - b * other) / size
+    for name, row in zip(constraint.component_names, off, strict=True):
+        if np.isnan(row).all():
+            raise ValueError(
+                f"constraint {constraint.name!r}: its function gives NaN in {_STATES} random states ({name})"
+            )
+        if np.nanmax(row) > _ROUNDING:
+            raise ValueError(
+                f"constraint {constraint.name!r}: its function is not linear in velocities ({name}): f(2 v - 3 w) is "
+                f"{np.nanmax(row):.1e} of its size off 2 f(v) - 3 f(w); expected A(q, t) v + σ(q, t)"
+            )
+
+
+def settled_anew(tree: Tree) -> Tree:
+    """The tree, whose joints may have other types, with its constraints as they are of it then.  Raises ValueError."""
+    if not tree.constraints:
+        return tree
+    return with_constraints(replace(tree, constraints=()), [bind_constraints(tree, c) for c in tree.constraints])
+
+
+ROWS = (
+    FunctionSpec.of(
+        constraint_error, "q", Output(("ne",), "m, rad"), "What is left to where constraints hold.", optional=("time",)
+    ),
+    FunctionSpec.of(
+        constraint_jacobian,
+        "q",
+        Output(("nc", "nv"), "m, 1"),
+        "The velocities that constraints rule out, a row each.",
+        optional=("time",),
+    ),
+    FunctionSpec.of(
+        constraint_drift,
+        "q",
+        Output(("nc",), "m/s, rad/s"),
+        "What velocities that obey constraints make up for, where these move by themselves.",
+        optional=("time",),
+    ),
+    FunctionSpec.of(
+        constraint_bias,
+        "q v",
+        Output(("nc",), "m/s², rad/s²"),
+        "What constraints add to accelerations while velocities stay the same.",
+        optional=("time",),
+    ),
+)

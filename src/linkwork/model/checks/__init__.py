@@ -1,1 +1,0 @@
-"""Checks of a robot's description: values, inertias, topology."""

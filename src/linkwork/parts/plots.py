@@ -1,0 +1,233 @@
+"""Plots in space: robots, frames and their paths, and scenes; and `Robot.plot`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.plotting import space_axes
+from linkwork._util.validation import integer
+from linkwork.errors import UnknownNameError
+from linkwork.geometry.scene import Scene
+from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.model.collision_pairs import link_shapes
+from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
+from linkwork.shapes.mesh_files import load_mesh
+from linkwork.spatial.arguments import matrix_of
+
+__all__ = ["PlottingMethods", "draw_robot", "draw_scene", "draw_ways", "frames_to_draw", "plot_ways"]
+
+
+_AROUND, _ACROSS = 16, 9  # directions of a shape's farthest points
+_POINTS = 2000  # of a cloud
+_FLOOR = 1.0  # [m]: half of what is drawn of a plane
+_AXIS = 0.1  # [m], of a frame that is drawn
+Folders = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, ...]:
+    """One, several, or the robot's last.  Raises UnknownNameError."""
+    names = (robot.frames[-1],) if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
+    for name in names:
+        if name not in robot.frames:
+            raise UnknownNameError("frame", name, [*robot.frames])
+    return names
+
+
+def plot_ways(
+    robot: Any,
+    ways: Sequence[np.ndarray],
+    frame: str | Sequence[str] | None = None,
+    axes: Any = None,
+    *,
+    scene: Scene | None = None,
+    shapes: int = 0,
+) -> Any:
+    """The ways of frames' origins through configurations (n, nq) each, obstacles, and so many times the robot."""
+    if robot is None:
+        raise ValueError("plot_path: expected a trajectory of a robot: plain numbers have no frames")
+    shapes = integer("plot_path", "shapes", shapes, least=0, what="how often to draw the robot, a whole number")
+    names = frames_to_draw(robot, frame)
+    axes = space_axes() if axes is None else axes
+    for name in names:
+        draw_ways(axes, robot, ways, name)
+    if scene is not None:
+        draw_scene(axes, scene)
+    every = np.concatenate([np.empty((0, robot.nq)), *ways])
+    if len(every):
+        for q in every[np.round(np.linspace(0, len(every) - 1, int(shapes))).astype(int)]:
+            draw_robot(axes, robot, q)
+    axes.set_aspect("equal")
+    return axes
+
+
+def draw_ways(axes: Any, robot: Any, ways: Sequence[np.ndarray], frame: str, **style: Any) -> None:
+    """Where a frame's origin goes."""
+    for way in ways:
+        if len(way):
+            axes.plot(*np.asarray(robot.pose(way, frame))[:, :3, 3].T, **({"linewidth": 2.0, "label": frame} | style))
+
+
+def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
+    """All obstacles."""
+    for obstacle in scene.obstacles:
+        _draw(axes, obstacle.shape, matrix_of(obstacle.pose), color, 0.35)
+
+
+def plot_robot(
+    robot: Any,
+    q: Any,
+    *,
+    scene: Scene | None,
+    frames: str | Sequence[str] | None,
+    meshes: Folders | None,
+    axes: Any,
+    color: Any,
+    alpha: float,
+) -> Any:
+    """See `Robot.plot`."""
+    given = np.asarray(robot.neutral()) if q is None else read_configuration(robot, "plot", "q", q)
+    names = () if frames is None else frames_to_draw(robot, frames)
+    axes = space_axes() if axes is None else axes
+    if scene is not None:
+        draw_scene(axes, scene)
+    for one in given.reshape(-1, robot.nq):
+        draw_robot(axes, robot, one, color, alpha, meshes=meshes)
+        for name in names:
+            _draw_frame(axes, np.asarray(robot.pose(one, name)), name)
+    _widen(axes)
+    axes.set_aspect("equal")
+    return axes
+
+
+def _widen(axes: Any) -> None:
+    """Widen the space along flat directions, so that its labels have room."""
+    limits = [np.array(getattr(axes, f"get_{x}lim")()) for x in "xyz"]
+    least = 0.3 * max(high - low for low, high in limits)
+    for x, (low, high) in zip("xyz", limits, strict=True):
+        more = 0.5 * max(least - (high - low), 0.0)
+        getattr(axes, f"set_{x}lim")(low - more, high + more)
+
+
+def draw_robot(
+    axes: Any,
+    robot: Any,
+    q: np.ndarray,
+    color: Any = "tab:blue",
+    alpha: float = 0.15,
+    *,
+    meshes: Folders | None = None,
+) -> None:
+    """Draw the collision shapes in a configuration, of meshes those that are found in the folders ``meshes``.
+
+    Where there are no shapes, or some that cannot be drawn, lines between the bodies' frames are drawn as well.
+    """
+    X = np.asarray(robot.forward_kinematics(q))
+    shapes = link_shapes(robot.tree)
+    drawn = 0
+    for shape in shapes:
+        at = matrix_of(shape.placement)
+        drawn += _draw(axes, shape.shape, X[shape.body] @ at if shape.body >= 0 else at, color, alpha, meshes)
+    if drawn < len(shapes) or not shapes:
+        _draw_skeleton(axes, robot, X, color)
+
+
+def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:
+    """Draw lines from each body's frame to its children's, to frames that constraints hold, and to the last links."""
+    tree = robot.tree
+    named = {name for constraint in tree.constraints for name in constraint.references.frames}
+    carrying = {body.parent for body in tree.bodies}
+    ends = [f for f in tree.frames if f.body >= 0 and (f.name in named or f.body not in carrying)]
+    lines = [(X[b.parent][:3, 3] if b.parent >= 0 else np.zeros(3), X[k][:3, 3]) for k, b in enumerate(tree.bodies)]
+    lines += [(X[f.body][:3, 3], (X[f.body] @ matrix_of(f.placement))[:3, 3]) for f in ends]
+    for start, end in lines:
+        axes.plot(*np.stack([start, end], axis=1), color=color, linewidth=1.5, marker="o", markersize=3.0)
+
+
+def _draw_frame(axes: Any, X: np.ndarray, name: str) -> None:
+    """Draw a frame's axes, x red, y green and z blue, and its name."""
+    for k, color in enumerate(("tab:red", "tab:green", "tab:blue")):
+        axes.plot(*np.stack([X[:3, 3], X[:3, 3] + _AXIS * X[:3, k]], axis=1), color=color, linewidth=1.5)
+    axes.text(*X[:3, 3], name, fontsize="small")
+
+
+def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, meshes: Folders | None = None) -> bool:
+    """Draw a shape at a pose, and return whether it can be drawn."""
+    if isinstance(shape, Compound):
+        drawn = [_draw(axes, part.shape, X @ matrix_of(part.origin), color, alpha, meshes) for part in shape.parts]
+        return all(drawn)
+    if isinstance(shape, PointCloud):
+        points = np.asarray(shape.points)[:: max(len(shape.points) // _POINTS, 1)]
+        axes.scatter(*(points @ X[:3, :3].T + X[:3, 3]).T, color=color, s=2)
+        return True
+    if isinstance(shape, Mesh):
+        if meshes is None:
+            return False
+        mesh = load_mesh(shape, meshes)
+        points = mesh.vertices @ X[:3, :3].T + X[:3, 3]
+        axes.plot_trisurf(*points.T, triangles=mesh.triangles, color=color, alpha=alpha, linewidth=0.0)
+        return True
+    if isinstance(shape, HalfSpace):
+        x, y = np.meshgrid([-_FLOOR, _FLOOR], [-_FLOOR, _FLOOR])
+        surface = np.stack([x, y, np.zeros_like(x)], axis=-1)
+    else:
+        try:
+            around = shape.support(_directions())
+        except ValueError:  # what has no farthest points, such as terrain
+            return False
+        ends = [np.repeat(row.mean(axis=0, keepdims=True), len(row), axis=0) for row in around[[0, -1]]]
+        surface = np.concatenate([ends[:1], around, ends[1:]])  # flat ends are closed in their middle
+    axes.plot_surface(*np.moveaxis(surface @ X[:3, :3].T + X[:3, 3], -1, 0), color=color, alpha=alpha, linewidth=0.0)
+    return True
+
+
+def _directions() -> np.ndarray:
+    """Over the sphere (across, around, 3), not along the axes, where farthest points are not one."""
+    around = np.linspace(0.0, 2.0 * np.pi, _AROUND + 1) + 0.1
+    across = np.linspace(0.0, np.pi, _ACROSS)
+    ring = np.stack([np.cos(around), np.sin(around)], axis=-1)
+    return np.stack(
+        [
+            np.concatenate([np.sin(a) * ring, np.full((len(ring), 1), np.cos(a))], axis=-1)
+            for a in np.clip(across, 1e-6, np.pi - 1e-6)
+        ]
+    )
+
+
+class PlottingMethods(RobotBase):
+    """Pictures, by matplotlib (the `figures` extra)."""
+
+    __slots__ = ()
+
+    def plot(
+        self,
+        q: Array | None = None,
+        *,
+        scene: Scene | None = None,
+        frames: str | Sequence[str] | None = None,
+        meshes: Folders | None = None,
+        axes: Any = None,
+        color: Any = "tab:blue",
+        alpha: float = 0.3,
+    ) -> Any:
+        """Draw the robot in a configuration with matplotlib, and return the axes in space [m].
+
+        ``q`` (nq,), or (..., nq) for several configurations in one picture, is the neutral one if it is left out.
+        Collision shapes are drawn; lines between the bodies' frames are drawn where there are none, or where some are
+        mesh files.  Meshes are drawn if ``meshes`` names the folders in which they are (`linkwork.shapes.load_mesh`,
+        the `mesh` extra).  ``frames`` are drawn by their axes, x red, y green, z blue, and their names, and ``scene``
+        by its obstacles.
+
+        >>> import linkwork as lw
+        >>> arm = lw.load("arm7")
+        >>> axes = arm.plot({"elbow": -1.2}, frames="hand")         # doctest: +SKIP
+        >>> axes.figure.savefig("arm7.png")                         # doctest: +SKIP
+
+        Raises ValueError for what is no configuration, UnknownNameError for a frame that is not there, what `load_mesh`
+        raises, and ImportError without matplotlib.
+        """
+        return plot_robot(self, q, scene=scene, frames=frames, meshes=meshes, axes=axes, color=color, alpha=alpha)

@@ -1,0 +1,62 @@
+"""Checks of arguments that need a robot: configurations, and numbers by joint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.kernels.robot_arguments import by_joint, read_configuration
+
+
+def test_numbers_by_joint_are_one_for_all_an_array_or_a_dict() -> None:
+    arm = lw.load("arm6")
+    assert by_joint("f", "gain", arm.tree, 2.0, default=0.0).tolist() == [2.0] * arm.nv
+    given = np.arange(1.0, arm.nv + 1.0)
+    found = by_joint("f", "gain", arm.tree, given, default=0.0)
+    assert np.array_equal(found, given)
+    found[0] = 9.0
+    assert given[0] == 1.0  # a copy
+    second = arm.v_names[1]
+    assert by_joint("f", "gain", arm.tree, {second: 3}, default=0.5).tolist() == [0.5, 3.0, *[0.5] * (arm.nv - 2)]
+    own = np.linspace(1.0, 2.0, arm.nv)
+    assert by_joint("f", "gain", arm.tree, {second: 3}, default=own)[[0, 1]].tolist() == [1.0, 3.0]
+
+
+def test_joints_of_several_numbers_take_one_or_all_of_them() -> None:
+    base = lw.load("quadruped", floating_base=True)
+    (joint,) = (joint for joint in base.joints if joint.nv == 6)
+    found = by_joint("f", "weights", base.tree, {joint.name: range(1, 7)}, default=1.0, above=0.0)
+    assert found[:6].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] and set(found[6:]) == {1.0}
+    with pytest.raises(ValueError, match=r"^f: weights\['.*'\]: expected a number, or an array of shape \(6,\)"):
+        by_joint("f", "weights", base.tree, {joint.name: [1.0, 2.0]}, default=1.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        ([1.0], ValueError, r"^f: gain: expected a number, or an array of shape \(6,\), got shape \(1,\)"),
+        (-1.0, ValueError, r"^f: gain: expected numbers >= 0 \[N·m\], got -1"),
+        ({"elbow": np.nan}, ValueError, r"^f: gain\['elbow'\]: expected an array of finite numbers \[N·m\], got nan"),
+        ("high", TypeError, r"^f: gain: expected an array of finite numbers"),
+        ({"elbwo": 1.0}, UnknownNameError, r"^f: gain: .*elbow"),
+    ],
+)
+def test_wrong_numbers_are_refused_by_name(value: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        by_joint("f", "gain", lw.load("arm6").tree, value, default=0.0, least=0.0, unit="N·m")
+    with pytest.raises(ValueError, match=r"^f: gain: expected numbers > 0, got 0"):
+        by_joint("f", "gain", lw.load("arm6").tree, 0.0, default=1.0, above=0.0)
+
+
+def test_configurations_are_read_under_the_name_of_the_argument() -> None:
+    arm = lw.load("arm6")
+    q = arm.neutral()
+    assert np.array_equal(read_configuration(arm, "f", "start", q), q)
+    assert np.array_equal(read_configuration(arm, "f", "start", {}), q)
+    for wrong in (q[:-1], np.full(arm.nq, np.inf), "home"):
+        with pytest.raises(ValueError, match=r"^f: start"):
+            read_configuration(arm, "f", "start", wrong)
