@@ -208,14 +208,14 @@ class SingularMatrixError(np.linalg.LinAlgError):
         which = f"matrix {list(self.sample)} of the batch" if self.sample else "the matrix"
         more = f", and {self.samples - 1} more fail" if self.samples > 1 else ""
         wrong = "is not positive definite" if self.positive else "is singular to this factorization"
-        found = "not positive" if self.positive else "zero"
+        result = "not positive" if self.positive else "zero"
         remedy = (
             "assume='gen' needs no such matrix"
             if self.positive
             else "`pinv`, or `lstsq` with damping, takes such a matrix"
         )
         return (
-            f"{self.function}: {which} {wrong}{more}: its pivot {self.pivot}, counted from 0, is {found} or no finite "
+            f"{self.function}: {which} {wrong}{more}: its pivot {self.pivot}, counted from 0, is {result} or no finite "
             f"number; status=True gives a status instead of this error, and {remedy}"
         )
 

@@ -91,9 +91,9 @@ def named_error(
         return (
             None if _names_caller(text, caller) else _again(type(error), f"{caller}: {_without_caller(text, caller)}")
         )
-    found = _of_a_kind(function, caller, values, error, text if is_plain else "")
-    if found is not None:
-        return found
+    result = _of_a_kind(function, caller, values, error, text if is_plain else "")
+    if result is not None:
+        return result
     if is_plain and _names_caller(text, caller) and _OBJECT.match(_without_caller(text, caller)):
         return None  # it is about the object whose method was called
     culprit = _culprit(given, text, is_plain) or _passed_on(given, text, below)
@@ -179,14 +179,14 @@ def _is_told(look: Callable[[Any], object], value: Any) -> bool:
 
 def _passed_on(given: list[_Value], text: str, traceback: types.TracebackType | None) -> tuple[str, Any] | None:
     """Return the argument that a function below took as the one of its own that the text names.  None where none is."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         code, own = frame.f_code, frame.f_locals
         for below in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
             if below in own and re.search(rf"(?:^|: ){re.escape(below)}: expected", text):
-                found |= {name: value for name, _, value in given if value is own[below]}
-    return next(iter(found.items())) if len(found) == 1 else None
+                result |= {name: value for name, _, value in given if value is own[below]}
+    return next(iter(result.items())) if len(result) == 1 else None
 
 
 def _shows_shape(value: Any, text: str) -> bool:
@@ -293,18 +293,18 @@ def _is_deep(traceback: types.TracebackType | None, own: Any) -> bool:
 
 def _values(function: Any, bound: inspect.BoundArguments, method: bool) -> list[tuple[str, inspect.Parameter, Any]]:
     """Return the arguments one by one: name, parameter and value."""
-    found = []
+    result = []
     for k, (name, value) in enumerate(bound.arguments.items()):
         parameter = bound.signature.parameters[name]
         if method and k == 0:
             continue
         if parameter.kind is parameter.VAR_POSITIONAL:
-            found += [(name, parameter, x) for x in value]
+            result += [(name, parameter, x) for x in value]
         elif parameter.kind is parameter.VAR_KEYWORD:
-            found += [(key, parameter, x) for key, x in value.items()]
+            result += [(key, parameter, x) for key, x in value.items()]
         else:
-            found.append((name, parameter, value))
-    return found
+            result.append((name, parameter, value))
+    return result
 
 
 def _summary(value: Any) -> str:

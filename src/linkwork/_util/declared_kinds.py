@@ -171,14 +171,14 @@ def _is_array(value: Any) -> bool:
     if isinstance(value, bool):
         return True
     if isinstance(value, (list, tuple)):
-        found = as_numbers(value)
-        if found is None:
+        result = as_numbers(value)
+        if result is None:
             return _has_symbols(value)
     else:
-        found = as_numbers(value)
-        if found is None:
+        result = as_numbers(value)
+        if result is None:
             return isinstance(value, np.ndarray) and value.dtype == object and _has_symbols(value.ravel().tolist())
-    return not np.isnan(found).any()
+    return not np.isnan(result).any()
 
 
 def _has_symbols(values: Any) -> bool:

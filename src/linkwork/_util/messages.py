@@ -72,15 +72,15 @@ def _close(name: str, names: list[str]) -> list[str]:
     places: dict[str, int] = {}  # of each character: a bit for each place in the name
     for i, character in enumerate(name):
         places[character] = places.get(character, 0) | 1 << i
-    work, found = 0, []
+    work, result = 0, []
     for k in similar:
         work += len(k)
         if work > _MOST_WORK:
             break
         likeness = 2.0 * _common(k, places, len(name)) / (len(k) + len(name))
         if likeness >= _LIKE:
-            found.append((-likeness, k))
-    return [k for _, k in sorted(found)[:3]]
+            result.append((-likeness, k))
+    return [k for _, k in sorted(result)[:3]]
 
 
 def _common(text: str, places: dict[str, int], length: int) -> int:

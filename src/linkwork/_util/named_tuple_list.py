@@ -21,9 +21,9 @@ class Named(tuple[T, ...]):
     kind: str  # what a member is, for messages
 
     def __new__(cls, members: Iterable[T], kind: str = "member") -> Named[T]:
-        found = super().__new__(cls, members)
-        found.kind = kind
-        return found
+        result = super().__new__(cls, members)
+        result.kind = kind
+        return result
 
     @overload
     def __getitem__(self, key: SupportsIndex | str) -> T: ...

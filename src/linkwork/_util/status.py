@@ -264,6 +264,6 @@ def statuses(codes: Any, table: Sequence[Status] | Mapping[Any, Status]) -> Any:
     codes = np.asarray(codes)
     if not codes.ndim:
         return table[int(codes)]
-    found, index = np.unique(codes, return_inverse=True)
-    words = np.array([table[int(code)].value for code in found], dtype=WORDS)
+    result, index = np.unique(codes, return_inverse=True)
+    words = np.array([table[int(code)].value for code in result], dtype=WORDS)
     return words[index].reshape(codes.shape)

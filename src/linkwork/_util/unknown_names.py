@@ -60,9 +60,9 @@ def _argument_of(name: object, function: Any, given: Sequence[_Value]) -> str:
 
 
 def _rank(name: object, same: _Same, kind: Any, value: Any) -> int:
-    found = _depth(name, same, value, _DEEPEST)
+    result = _depth(name, same, value, _DEEPEST)
     numeric = not isinstance(name, str) and kind is not Any and fits(kind, 0.5) and fits(kind, np.ones(2))
-    return min(found + (_AS_NUMBERS if numeric else 0), _NOT_FOUND)
+    return min(result + (_AS_NUMBERS if numeric else 0), _NOT_FOUND)
 
 
 def _depth(name: object, same: _Same, value: Any, levels: int) -> int:

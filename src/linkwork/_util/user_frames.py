@@ -27,14 +27,14 @@ def levels_up() -> int:
 
 def line_of(traceback: TracebackType | None) -> str:
     """The innermost line of an error's way that is the user's own: file, line, function and text; "" for none."""
-    found = ""
+    result = ""
     while traceback is not None:
         frame, line = traceback.tb_frame, traceback.tb_lineno
         if not _is_library(frame):
             text = linecache.getline(frame.f_code.co_filename, line, frame.f_globals).strip()
-            found = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}{': ' if text else ''}{text}"
+            result = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}{': ' if text else ''}{text}"
         traceback = traceback.tb_next
-    return found
+    return result
 
 
 def _is_library(frame: FrameType) -> bool:

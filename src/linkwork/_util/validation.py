@@ -109,12 +109,12 @@ def integer(
         expected = what if least is None else f"{what} from {least}"
     if not is_integer(value):
         _refuse(caller, argument, expected, value, ArgumentError, remedy)
-    found = int(value)
-    if least is not None and found < least:
+    result = int(value)
+    if least is not None and result < least:
         _refuse(caller, argument, expected, value, ValueError, remedy)
-    if most is not None and found > most:
+    if most is not None and result > most:
         _refuse(caller, argument, f"{what} up to {most}" if most == MOST_COUNT else expected, value, ValueError, remedy)
-    return found
+    return result
 
 
 def finite_number(
@@ -143,17 +143,17 @@ def finite_number(
     if not is_real(value):
         isnan = isinstance(value, (float, np.floating)) or (is_integer(value))
         _refuse(caller, argument, expected, value, ValueError if isnan else ArgumentError, remedy)
-    found = float(value)
+    result = float(value)
     wrong = (
-        (not infinite and math.isinf(found))
-        or (least is not None and found < least)
-        or (above is not None and found <= above)
-        or (most is not None and found > most)
-        or (nonzero and found == 0.0)
+        (not infinite and math.isinf(result))
+        or (least is not None and result < least)
+        or (above is not None and result <= above)
+        or (most is not None and result > most)
+        or (nonzero and result == 0.0)
     )
     if wrong:
         _refuse(caller, argument, expected, value, ValueError, remedy)
-    return found
+    return result
 
 
 def _range(what: str, least: float | None, above: float | None, most: float | None) -> str:
@@ -242,10 +242,10 @@ def sequence_of(
     """Return the items of an iterable that is no text and no mapping, each checked, as a tuple."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         _refuse(caller, argument, what, value, ArgumentError)
-    found = tuple(value)
-    if len(found) < least:
+    result = tuple(value)
+    if len(result) < least:
         _refuse(caller, argument, f"{what} of at least {least}", value, ValueError)
-    return tuple(check(caller, f"{argument}[{k}]", item) for k, item in enumerate(found))
+    return tuple(check(caller, f"{argument}[{k}]", item) for k, item in enumerate(result))
 
 
 def finite_array(
@@ -310,12 +310,14 @@ def as_numbers(value: Any) -> np.ndarray | None:
         return None
 
 
-def _has_shape(found: tuple[int, ...], shape: Sequence[int | str | None]) -> bool:
+def _has_shape(result: tuple[int, ...], shape: Sequence[int | str | None]) -> bool:
     if shape and shape[0] == "...":
-        if len(found) < len(shape) - 1:
+        if len(result) < len(shape) - 1:
             return False
-        found, shape = found[len(found) - len(shape) + 1 :], shape[1:]
-    return len(found) == len(shape) and all(not isinstance(n, int) or m == n for m, n in zip(found, shape, strict=True))
+        result, shape = result[len(result) - len(shape) + 1 :], shape[1:]
+    return len(result) == len(shape) and all(
+        not isinstance(n, int) or m == n for m, n in zip(result, shape, strict=True)
+    )
 
 
 def floats(value: Any) -> np.ndarray:

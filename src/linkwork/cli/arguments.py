@@ -286,12 +286,12 @@ def words_of(given: Sequence[str]) -> list[str]:
 def number_of(option: str, text: str) -> float:
     """A finite number.  Raises ValueError."""
     try:
-        found = float(text)
+        result = float(text)
     except ValueError:
-        found = np.nan
-    if not np.isfinite(found):
+        result = np.nan
+    if not np.isfinite(result):
         raise ValueError(f"{option}: expected a finite number, got {text!r}")
-    return found
+    return result
 
 
 def configuration_of(robot: Robot, option: str, given: Sequence[str], others: np.ndarray) -> np.ndarray:

@@ -113,7 +113,7 @@ def _warnings_logged(terminal: Terminal) -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, _OWN):
-                text = _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", str(message))
+                text = _ARGUMENT.sub(lambda result: f"--{result[1].replace('_', '-')} {result[2]}", str(message))
                 if text not in logged:
                     terminal.warning(escaped(text))
                 logged.add(text)

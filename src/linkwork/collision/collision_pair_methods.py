@@ -264,8 +264,10 @@ def sorted_out(
         proved[pair] = verdict is True
         kinds[pair] = "sometimes" if verdict is False else kinds[pair]
         report.advance()
-    found = [FoundPair._make(*pair, kinds[pair], proved[pair], looked[pair].least, looked[pair].most) for pair in pairs]
-    return CollisionPairs._make(tuple(found), len(drawn))
+    result = [
+        FoundPair._make(*pair, kinds[pair], proved[pair], looked[pair].least, looked[pair].most) for pair in pairs
+    ]
+    return CollisionPairs._make(tuple(result), len(drawn))
 
 
 def _refuted(tree: Tree, measure: Measure, doubts: dict[tuple[str, str], np.ndarray]) -> list[tuple[str, str]]:
@@ -273,12 +275,12 @@ def _refuted(tree: Tree, measure: Measure, doubts: dict[tuple[str, str], np.ndar
     if not doubts:
         return []
     d = _by_links(tree, list(doubts), measure(np.concatenate([*doubts.values()]), list(doubts)))
-    found, start = [], 0
+    result, start = [], 0
     for k, (pair, q) in enumerate(doubts.items()):
         if (d[start : start + len(q), k] <= 0.0).any():
-            found.append(pair)
+            result.append(pair)
         start += len(q)
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +304,7 @@ def _sampled(
     """By pair: what samples say.  Of many pairs those that the first have settled are not looked at any more."""
     at_rest = _by_links(tree, pairs, measure(neutral[np.newaxis], pairs))[0]
     first = _FIRST if len(pairs) * len(drawn) > _MANY else len(drawn)
-    found: dict[tuple[str, str], _Looked] = {}
+    result: dict[tuple[str, str], _Looked] = {}
     asked, taken = pairs, 0
     place = {pair: k for k, pair in enumerate(pairs)}
     for q in (drawn[:first], drawn[first:]):
@@ -310,16 +312,16 @@ def _sampled(
             break
         d = _by_links(tree, asked, measure(q, asked))
         for k, pair in enumerate(asked):
-            rest, before = float(at_rest[place[pair]]), found.get(pair)
+            rest, before = float(at_rest[place[pair]]), result.get(pair)
             here = _Looked(float(d[:, k].min()), float(d[:, k].max()), q[int(d[:, k].argmin())], rest)
             if before is not None:
                 nearest = before.nearest if before.least <= here.least else here.nearest
                 here = _Looked(min(before.least, here.least), max(before.most, here.most), nearest, rest)
-            found[pair] = here
+            result[pair] = here
         taken += len(q)
         report.reach(len(pairs) * taken / len(drawn))
-        asked = [pair for pair in pairs if not found[pair].settled and not adjacent(tree, *map(tree.frame, pair))]
-    return found
+        asked = [pair for pair in pairs if not result[pair].settled and not adjacent(tree, *map(tree.frame, pair))]
+    return result
 
 
 def _kind(tree: Tree, pair: tuple[str, str], looked: _Looked) -> str:
@@ -332,14 +334,14 @@ def _kind(tree: Tree, pair: tuple[str, str], looked: _Looked) -> str:
     return "default" if looked.at_rest <= 0.0 else "sometimes"
 
 
-def _by_links(tree: Tree, pairs: Sequence[tuple[str, str]], found: RobotDistances) -> np.ndarray:
+def _by_links(tree: Tree, pairs: Sequence[tuple[str, str]], result: RobotDistances) -> np.ndarray:
     """The least distances of pairs of links (n, pairs), of those of their shapes."""
     link = {shape.name: shape.link for shape in link_shapes(tree)}
     place = {pair: k for k, pair in enumerate(pairs)}
-    least = np.full((len(found.distance), len(pairs)), np.inf)
-    for k, (a, b) in enumerate(found.pairs):
+    least = np.full((len(result.distance), len(pairs)), np.inf)
+    for k, (a, b) in enumerate(result.pairs):
         at = place[link[a], link[b]]
-        least[:, at] = np.minimum(least[:, at], found.distance[:, k])
+        least[:, at] = np.minimum(least[:, at], result.distance[:, k])
     return least
 
 
@@ -358,7 +360,7 @@ def _box(tree: Tree, a: str, b: str) -> _Box | None:
     frames = [tree.frame(name) for name in (a, b)]
     _, to_a, to_b = fork(tree, frames[0].body, frames[1].body)
     limits = bounds(tree)
-    found: list[tuple[int, float, float, float]] = []
+    result: list[tuple[int, float, float, float]] = []
     for name, chain in ((a, to_a), (b, to_b)):
         reach = max(_reach(shape) for shape in link_shapes(tree) if shape.link == name)
         for i in reversed(chain):
@@ -371,12 +373,12 @@ def _box(tree: Tree, a: str, b: str) -> _Box | None:
             S = body.joint.S([0.5 * (low + high)]).columns[0]
             turning, sliding = math.hypot(*S.angular), math.hypot(*S.linear)
             reach += math.hypot(*body.rotor.translation)
-            found.append((tree.q_slices[i].start, low, high, turning * reach + sliding))
+            result.append((tree.q_slices[i].start, low, high, turning * reach + sliding))
             start = math.hypot(*body.joint.X([low]).translation)
             reach += start + sliding * (high - low) + math.hypot(*body.placement.translation)
-    if not found or len(found) > _DEEP:
+    if not result or len(result) > _DEEP:
         return None
-    numbers, lower, upper, rates = zip(*found, strict=True)
+    numbers, lower, upper, rates = zip(*result, strict=True)
     return _Box(list(numbers), np.array(lower), np.array(upper), np.array(rates))
 
 

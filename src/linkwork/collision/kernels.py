@@ -77,20 +77,20 @@ class DistanceSpec:
 
 
 def _all(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
-    return array([*found.own, *_by_obstacle(found.scene)])
+    result = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
+    return array([*result.own, *_by_obstacle(result.scene)])
 
 
 def _derivatives(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene, derivatives=True)
-    numbers = [*found.own, *_by_obstacle(found.scene)]
-    gradient = [*found.own_gradient, *_by_obstacle(found.scene_gradient)]
+    result = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene, derivatives=True)
+    numbers = [*result.own, *_by_obstacle(result.scene)]
+    gradient = [*result.own_gradient, *_by_obstacle(result.scene_gradient)]
     return array([one[0] for one in numbers]), array(gradient)
 
 
 def _hessian(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    found = algorithms.pair_hessians(asked.tree, q, asked.pairs, asked.shapes, scene)
-    every = [*found.own, *_by_obstacle(found.scene)]
+    result = algorithms.pair_hessians(asked.tree, q, asked.pairs, asked.shapes, scene)
+    every = [*result.own, *_by_obstacle(result.scene)]
     parts = [[one.numbers[0], one.gradient, one.hessian, one.exists] for one in every]
     return tuple(array(list(part)) for part in zip(*parts, strict=True))
 
@@ -127,8 +127,8 @@ def _deeper_each(
 
 
 def _nearest(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    found = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
-    return array([*found.numbers, found.place])
+    result = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
+    return array([*result.numbers, result.place])
 
 
 def _smooth(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
@@ -136,8 +136,8 @@ def _smooth(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sha
 
 
 def _smooth_gradient(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
-    found = algorithms.smooth_minimum(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
-    return array(found.gradient)
+    result = algorithms.smooth_minimum(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
+    return array(result.gradient)
 
 
 _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
@@ -207,11 +207,11 @@ def smooth_gradient_of(values: Sequence[Any], gradients: Sequence[Any], sharpnes
     return sum((w * g for w, g in zip(weights[1:], gradients[1:], strict=True)), start=weights[0] * gradients[0])
 
 
-def worst_edge(found: Sequence[np.ndarray]) -> np.ndarray:
+def worst_edge(result: Sequence[np.ndarray]) -> np.ndarray:
     """Return one result (..., 4 + nq) of an edge kernel's results for the same edges: not free where one of them is
     not, at what collides rather than what is undecided, with the least clearance and all checks."""
-    best = np.array(found[0])
-    for other in found[1:]:
+    best = np.array(result[0])
+    for other in result[1:]:
         clearance, checks = np.minimum(best[..., 2], other[..., 2]), best[..., 3] + other[..., 3]
         worse = (best[..., 0] == _FREE) | ((other[..., 0] == _COLLIDING) & (best[..., 0] != _COLLIDING))
         best = np.where(worse[..., np.newaxis], other, best)

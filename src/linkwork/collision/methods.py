@@ -95,12 +95,12 @@ class DistanceMethods(RobotBase):
         clouds and distance fields: there it is zero, but for what joints with turning axes add.
         """
         asked = self._about("distance_hessian", scene, pairs)
-        found = self._measured("distance_hessian", asked, q, asked.scene.rows)
+        result = self._measured("distance_hessian", asked, q, asked.scene.rows)
         return DistanceHessian(
-            found[0][..., asked.kept],
-            found[1][..., asked.kept, :],
-            found[2][..., asked.kept, :, :],
-            found[3][..., asked.kept],
+            result[0][..., asked.kept],
+            result[1][..., asked.kept, :],
+            result[2][..., asked.kept, :, :],
+            result[3][..., asked.kept],
             asked.names,
         )
 
@@ -119,8 +119,8 @@ class DistanceMethods(RobotBase):
         asked = self._about("in_collision", scene, pairs)
         given = _number("margin", margin)
         what = "in_collision" if not is_traced(given) and given >= 0.0 else "in_collision deeper"
-        found = most_of([self._measured(what, b, q, b.scene.rows_by_distance, given) for b in asked.blocks])
-        return found if is_traced(found) else np.asarray(found) > 0.5
+        result = most_of([self._measured(what, b, q, b.scene.rows_by_distance, given) for b in asked.blocks])
+        return result if is_traced(result) else np.asarray(result) > 0.5
 
     def nearest_pair(
         self, q: Array, link: str | None = None, scene: Scene | None = None, *, pairs: Pairs | None = None
@@ -135,10 +135,10 @@ class DistanceMethods(RobotBase):
                 "nearest_pair: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
             )
         each = [np.asarray(self._measured("nearest_pair", b, q, b.scene.rows)) for b in asked.blocks]
-        block = int(np.argmin([found[0] for found in each]))
-        found, asked = each[block], asked.blocks[block]
-        place = asked.place(int(found[NUMBERS]))
-        return RobotDistances._make(found[np.newaxis, :NUMBERS], [asked.names[place]])
+        block = int(np.argmin([result[0] for result in each]))
+        result, asked = each[block], asked.blocks[block]
+        place = asked.place(int(result[NUMBERS]))
+        return RobotDistances._make(result[np.newaxis, :NUMBERS], [asked.names[place]])
 
     def is_motion_free(
         self,
@@ -190,9 +190,9 @@ class DistanceMethods(RobotBase):
             calls.append((kernel, (_number("margin", margin), step, *block.inputs(block.scene.rows_by_distance))))
         plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
         if plain and not self._subject.unfit and len(calls) == 1:
-            found = _finite(calls[0][0], q0, q1, *calls[0][1])
-            if found is not None:
-                return MotionCheck._of(collision_check, found)
+            result = _finite(calls[0][0], q0, q1, *calls[0][1])
+            if result is not None:
+                return MotionCheck._of(collision_check, result)
         for at, q in (("q0", q0), ("q1", q1)):
             if is_traced(q):
                 raise TypeError(f"is_motion_free: {at}: expected numbers, got symbols, which minimum_distance takes")
@@ -227,12 +227,12 @@ class DistanceMethods(RobotBase):
         if not is_traced(k) and not k > 0.0:
             raise ValueError(f"{caller}: sharpness: expected a number above zero [1/m], got {sharpness!r}")
         blocks = self._about(caller, scene, pairs).blocks
-        found = [self._measured(caller, b, q, b.scene.rows_by_distance, k) for b in blocks]
+        result = [self._measured(caller, b, q, b.scene.rows_by_distance, k) for b in blocks]
         if len(blocks) == 1:
-            return found[0]
+            return result[0]
         value = "smooth_minimum_distance"
-        each = found if caller == value else [self._measured(value, b, q, b.scene.rows_by_distance, k) for b in blocks]
-        return smooth_of(each, k) if caller == value else smooth_gradient_of(each, found, k)
+        each = result if caller == value else [self._measured(value, b, q, b.scene.rows_by_distance, k) for b in blocks]
+        return smooth_of(each, k) if caller == value else smooth_gradient_of(each, result, k)
 
     def _about(self, caller: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> PairSelection:
         if has_symbols(self._subject):
@@ -245,22 +245,22 @@ class DistanceMethods(RobotBase):
             if pairs is not None and not (pairs.__class__ is tuple and pairs and pairs[0].__class__ is tuple):
                 chosen = tuple([tuple(pair) if isinstance(pair, list) else pair for pair in pairs])
             key = ("distances", scene, chosen, link)
-            found = calls.get(key)
+            result = calls.get(key)
         except TypeError:
             return asking(self._tree, caller, scene, chosen, link)
-        if found is None:
+        if result is None:
             asked = asking(self._tree, caller, scene, chosen, link)
 
             def sharing(one: PairSelection) -> PairSelection:
                 """Return it with the kernels of all scenes of the same sizes."""
                 return replace(one, kernels=calls.setdefault(_alike(one), {}))
 
-            found = replace(sharing(asked), parts=tuple(map(sharing, asked.parts)))
+            result = replace(sharing(asked), parts=tuple(map(sharing, asked.parts)))
             known = [key for key in calls if isinstance(key, tuple) and key[0] == "distances"]
             if len(known) >= _KEPT:
                 del calls[known[0]]
-            calls[key] = found
-        return cast(PairSelection, found)
+            calls[key] = result
+        return cast(PairSelection, result)
 
     def _measured(self, what: str, asked: PairSelection, q: Any, rows: Any, *numbers: Any) -> Any:
         call = asked.calls.get(what)
@@ -283,9 +283,9 @@ class DistanceMethods(RobotBase):
             if plain and not self._subject.unfit:
                 if q.dtype != float:
                     arrays = [np.asarray(x, dtype=q.dtype) for x in given]  # all in float32, where q is
-                found = _finite(kernel, q, *arrays)
-                if found is not None:
-                    return found
+                result = _finite(kernel, q, *arrays)
+                if result is not None:
+                    return result
             return kernel(read_configuration(self, what.split()[0], "q", q), *arrays)
 
         call = otherwise if self._subject.unfit else single_call(kernel, otherwise)
@@ -301,13 +301,13 @@ class DistanceMethods(RobotBase):
         shapes = _shapes(what, asked.asked.count, self.nv)
 
         def sample(q: list[Any], *more: list[Any]) -> list[Any]:
-            found = computed_distances(what, asked.asked, q, scene, [x for (x,) in more])
-            parts = found if len(shapes) > 1 else (found,)
+            result = computed_distances(what, asked.asked, q, scene, [x for (x,) in more])
+            parts = result if len(shapes) > 1 else (result,)
             return [np.asarray(part, dtype=object).ravel().tolist() for part in parts]
 
         arrays = [values, *(scalars(x) for x in numbers)]
-        found = over_samples(sample, arrays, [1, *(0 for _ in numbers)], shapes)
-        return found if len(shapes) > 1 else found[0]
+        result = over_samples(sample, arrays, [1, *(0 for _ in numbers)], shapes)
+        return result if len(shapes) > 1 else result[0]
 
 
 def _alike(asked: PairSelection) -> tuple[Any, ...]:
@@ -319,8 +319,8 @@ def _finite(kernel: Kernel, *arrays: Any) -> Any:
     """What a kernel gives; nothing where not all numbers that it got are finite."""
     state = call_state(kernel)
     seen = state.not_finite_calls
-    found = kernel(*arrays)
-    return found if state.not_finite_calls == seen else None
+    result = kernel(*arrays)
+    return result if state.not_finite_calls == seen else None
 
 
 def _shapes(what: str, count: int, nv: int) -> list[tuple[int, ...]]:
@@ -344,12 +344,12 @@ def _number(name: str, x: Any) -> Any:
     if is_traced(x):
         return x
     try:
-        found = number(x)
+        result = number(x)
     except (TypeError, ValueError):
-        found = float("nan")
-    if not np.isfinite(found):
+        result = float("nan")
+    if not np.isfinite(result):
         raise ValueError(f"{name}: expected a finite number, got {x!r}")
-    return np.array(found)
+    return np.array(result)
 
 
 _NONE = Scene()
@@ -373,9 +373,9 @@ class PairSelection:
         """Pairs whose kernels look at what is meant and nothing else: its parts, or itself."""
         return self.parts or (self,)
 
-    def place(self, found: int) -> int:
+    def place(self, result: int) -> int:
         """Which of the names a pair of the kernel has."""
-        return found if isinstance(self.kept, slice) else int(np.flatnonzero(self.kept == found)[0])
+        return result if isinstance(self.kept, slice) else int(np.flatnonzero(self.kept == result)[0])
 
     def inputs(self, rows: Mapping[SolidKind, np.ndarray]) -> list[np.ndarray]:
         """The arrays of a scene, in the order of a kernel's inputs."""
@@ -383,10 +383,10 @@ class PairSelection:
 
     def kernel(self, what: str, space: Space) -> Kernel:
         """What computes it."""
-        found = self.kernels.get(what)
-        if found is None:
-            found = self.kernels[what] = distance_kernel(what, self.asked, space)
-        return found
+        result = self.kernels.get(what)
+        if result is None:
+            result = self.kernels[what] = distance_kernel(what, self.asked, space)
+        return result
 
 
 def asking(

@@ -95,10 +95,10 @@ def edge_kernel(method: str, asked: DistanceSpec, space: Space, *, each: bool = 
         return asked.pair_margins(given) if each else None
 
     def traced(*, q0: Any, q1: Any, margin: Any, step: Any, **given: Any) -> Any:
-        found = look(
+        result = look(
             tree, [*q0], [*q1], asked.pairs, asked.shapes, asked.scene(given), margin, step, margins=of_pairs(given)
         )
-        return array([found.status, found.t, found.clearance, found.checks, *found.q])
+        return array([result.status, result.t, result.clearance, result.checks, *result.q])
 
     def made() -> Kernel:
         given = {**(asked.margins if each else {}), **asked.rows}

@@ -71,7 +71,7 @@ class Ranges:
     def between(tree: Tree, a: str, b: str) -> Ranges | None:
         """Nothing where the joints are not all of one number, along a fixed twist, within bounds."""
         _, to_a, to_b = fork(tree, tree.frame(a).body, tree.frame(b).body)
-        limits, found = bounds(tree), []
+        limits, result = bounds(tree), []
         for i in (*to_a, *to_b):
             body = tree.bodies[i]
             master = i if body.coupling is None else tree.joint_index(body.coupling.joint)
@@ -82,8 +82,8 @@ class Ranges:
                 if not _turns(body):
                     return None
                 low, high = -_WHOLE_TURN, _WHOLE_TURN
-            found.append((low, high))
-        lower, upper = (np.array(side) for side in zip(*found, strict=True))
+            result.append((low, high))
+        lower, upper = (np.array(side) for side in zip(*result, strict=True))
         return Ranges(tuple(to_a), tuple(to_b), lower, upper)
 
 
@@ -131,14 +131,14 @@ def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, max_iterations:
             looked += len(centers)
             if looked > max_iterations:
                 return nothing
-            found = _looked(tree, links, ranges, centers, halves)
-            overlap = ~(found.apart > _SLACK)  # what is no number proves nothing
+            result = _looked(tree, links, ranges, centers, halves)
+            overlap = ~(result.apart > _SLACK)  # what is no number proves nothing
             if overlap.any():
                 doubts = np.tile(nearest, (0 if followed else min(_DOUBTS, int(overlap.sum())), 1))
                 doubts[:, own] = centers[overlap][: len(doubts)]
                 return Tried(False, doubts)
-            open_ = ~(found.gap > _SLACK)
-            centers, halves = in_two(centers[open_], halves[open_], found.shares[open_])
+            open_ = ~(result.gap > _SLACK)
+            centers, halves = in_two(centers[open_], halves[open_], result.shares[open_])
     return Tried(True, nothing.doubts)
 
 
@@ -232,10 +232,10 @@ def _at_least(a: Solid, b: Solid) -> Any:
     for one in _containing(a):
         for other in _containing(b):
             if isinstance(one.core, BoxCore) and isinstance(other.core, BoxCore):
-                found = box_box_gap(one.core, other.core) - one.radius - other.radius
+                result = box_box_gap(one.core, other.core) - one.radius - other.radius
             else:
-                found = signed_distance(one, other).distance
-            best = found if best is None else fmax(best, found)
+                result = signed_distance(one, other).distance
+            best = result if best is None else fmax(best, result)
     return best
 
 

@@ -80,14 +80,14 @@ def posed_call(caller: str, kernel: Kernel, on_symbols: Callable[..., Any], hold
         poses = [_real_poses(caller, *given) for given in (("X_a", X_a), ("X_b", X_b))]
         seen = state.off_calls, state.not_finite_calls
         try:
-            found = kernel(*poses, *more)
+            result = kernel(*poses, *more)
         except ValueError:
             shapes = " and ".join(str(x.shape) for x in poses)
             raise ValueError(f"{caller}: poses of shapes {shapes} do not broadcast together") from None
         if (state.off_calls, state.not_finite_calls) != seen:
             for name, X in zip(("X_a", "X_b"), poses, strict=True):
                 _check_poses(caller, name, X)
-        return holder._make(found)
+        return holder._make(result)
 
     return single_call(kernel, otherwise, holder)
 
@@ -100,15 +100,15 @@ def posed_on_symbols(caller: str, numbers: Numbers, X_a: Any, X_b: Any, *more: A
     unit = np.eye(4).ravel().tolist()
     count = len(numbers(unit, unit, *(0.0 for _ in more)))
     sizes = [2, 2, *(0 for _ in more)]
-    (found,) = over_samples(lambda x, y, *zs: [numbers(x, y, *(z for (z,) in zs))], given, sizes, [(count,)])
-    return found
+    (result,) = over_samples(lambda x, y, *zs: [numbers(x, y, *(z for (z,) in zs))], given, sizes, [(count,)])
+    return result
 
 
 def _real_poses(caller: str, name: str, X: Any) -> np.ndarray:
     """Poses (..., 4, 4) in double precision, whatever their numbers are."""
-    found = real_array(f"{caller}: {name}: expected poses (..., 4, 4)", X).astype(float, copy=False)
-    _check_shape(caller, name, found)
-    return found
+    result = real_array(f"{caller}: {name}: expected poses (..., 4, 4)", X).astype(float, copy=False)
+    _check_shape(caller, name, result)
+    return result
 
 
 def _check_shape(caller: str, name: str, X: np.ndarray) -> None:
@@ -174,13 +174,13 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     """
     known = _KNOWN.get((id(a), id(b)))
     if known is not None:
-        found: DistanceResult = known[0](X_a, X_b)
-        return found
+        result: DistanceResult = known[0](X_a, X_b)
+        return result
     _check_measured(a, b)
     if is_traced(X_a) or is_traced(X_b):
         return DistanceResult._make(posed_on_symbols(_SIGNED_DISTANCE, _numbers(a, b), X_a, X_b))
-    found = _KNOWN.keep(a, b, _call(a, b))(X_a, X_b)
-    return found
+    result = _KNOWN.keep(a, b, _call(a, b))(X_a, X_b)
+    return result
 
 
 def _call(a: Shape, b: Shape) -> Callable[..., Any]:
@@ -204,8 +204,8 @@ def _call(a: Shape, b: Shape) -> Callable[..., Any]:
 
     def of_field(X_a: Any, X_b: Any, data: Any) -> list[Any]:
         X, X_other = (Pose.of_elements(x) for x in ((X_a, X_b) if field is a else (X_b, X_a)))
-        found = measured(kind.placed(X, data[0], data[1:]), solid(other, X_other))
-        return _listed(found if field is a else found.flipped())
+        result = measured(kind.placed(X, data[0], data[1:]), solid(other, X_other))
+        return _listed(result if field is a else result.flipped())
 
     kernel = _KERNELS.get((kind, other, field is a), lambda: posed_kernel(_SIGNED_DISTANCE, of_field, data=data.shape))
     call = posed_call(_SIGNED_DISTANCE, kernel, on_symbols, DistanceResult)
@@ -245,8 +245,8 @@ def _numbers(a: Shape, b: Shape) -> Callable[..., list[Any]]:
     return numbers
 
 
-def _listed(found: SignedDistance) -> list[Any]:
-    return [found.distance, *found.normal, *found.on_a, *found.on_b, found.unique]
+def _listed(result: SignedDistance) -> list[Any]:
+    return [result.distance, *result.normal, *result.on_a, *result.on_b, result.unique]
 
 
 _CONTACT_POINTS = "contact_points"
@@ -279,8 +279,8 @@ class ContactPoints(Made):
     @property
     def mask(self) -> Any:
         """(..., n): whether there is a point; 1 or 0 on symbols."""
-        found = self._points[..., 0]
-        return found if is_traced(found) else found > 0.5
+        result = self._points[..., 0]
+        return result if is_traced(result) else result > 0.5
 
     @property
     def depth(self) -> Any:
@@ -340,10 +340,10 @@ def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, max_distance: floa
     if not is_traced(max_distance) and not math.isfinite(max_distance):
         raise ValueError(f"contact_points: max_distance: expected a finite number [m], got {max_distance!r}")
     call = known[0] if known is not None else _KNOWN_CONTACTS.keep(a, b, _contact_call(a, b))
-    found: ContactPoints = call(
+    result: ContactPoints = call(
         X_a, X_b, max_distance if is_traced(max_distance) else np.array(max_distance, dtype=float)
     )
-    return found
+    return result
 
 
 def _contact_call(a: Shape, b: Shape) -> Callable[..., Any]:
@@ -356,9 +356,9 @@ def _contact_numbers(a: Shape, b: Shape) -> Callable[..., list[Any]]:
     """Of two poses: the normal, and for each point whether it is there, depth, and where it is on both."""
 
     def numbers(X_a: Any, X_b: Any, within: Any) -> list[Any]:
-        found = contacts(solid(a, Pose.of_elements(X_a)), solid(b, Pose.of_elements(X_b)), within)
-        listed = [*found.normal]
-        for p in found.points:
+        result = contacts(solid(a, Pose.of_elements(X_a)), solid(b, Pose.of_elements(X_b)), within)
+        listed = [*result.normal]
+        for p in result.points:
             listed += [where(p.there, 1.0, 0.0), p.depth, *p.on_a, *p.on_b]
         return listed
 

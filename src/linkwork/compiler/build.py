@@ -145,11 +145,11 @@ class KernelCode:
 
     def entry(self, name: str, real: Real = DOUBLE) -> Any:
         """An entry that the backend has, loaded.  Raises what compiling it raises."""
-        found = self._entries.get((name, real))
-        if found is None:
+        result = self._entries.get((name, real))
+        if result is None:
             self.make([name], real)
-            found = self._entries[name, real]
-        return found
+            result = self._entries[name, real]
+        return result
 
     def make(self, names: Iterable[str], real: Real = DOUBLE) -> None:
         """Compile entries, those that are available and not there, side by side."""
@@ -184,25 +184,25 @@ def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Comp
     if cache is None or not parts:
         return _emitted(source, parts, real)
     keys = source.keys(parts, real)
-    found = _loaded(cache, keys, source.backend)
-    made = _emitted(source, [part for part in parts if part not in found], real, kept=bool(keys))
+    result = _loaded(cache, keys, source.backend)
+    made = _emitted(source, [part for part in parts if part not in result], real, kept=bool(keys))
     for part, key in keys.items():
         if part in made:
             cache.store(key, _together(source, part, real, made[part]))
-    return found | made
+    return result | made
 
 
 def _loaded(cache: Cache, keys: dict[str, str], backend: Backend[Any]) -> dict[str, CompiledPart]:
     """The parts that the cache has whole."""
-    found = {}
+    result = {}
     for part, key in keys.items():
         entry = cache.load(key)
         whole = None if entry is None else _apart(entry, backend)
         if whole is not None:
-            found[part] = whole
+            result[part] = whole
         elif entry is not None:
             cache.refuse(key)
-    return found
+    return result
 
 
 def _emitted(source: Source, parts: Sequence[str], real: Real, kept: bool = False) -> dict[str, CompiledPart]:

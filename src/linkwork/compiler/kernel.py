@@ -348,11 +348,11 @@ def _parts(returned: Any, nesting: PortTree, count: int) -> list[Any]:
     """The arrays that a function returned, one for each output."""
     if nesting.outputs is not None:
         numbers, form = taken_apart(returned, "output")
-        found, start = [], 0
+        result, start = [], 0
         for _, leaf in leaves_of(form):
-            found.append(filled(leaf.shape, numbers[start : start + leaf.size]))
+            result.append(filled(leaf.shape, numbers[start : start + leaf.size]))
             start += leaf.size
-        return found
+        return result
     if isinstance(returned, dict):
         return list(returned.values())
     return list(returned) if isinstance(returned, tuple) else [returned]

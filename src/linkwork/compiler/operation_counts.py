@@ -49,11 +49,11 @@ def listings(listing: InstructionList) -> Iterator[InstructionList]:
 
 def while_loops(program: InstructionList) -> list[WhileLoop]:
     """The loops with a condition, in the order of the program, those inside others after them."""
-    found = []
+    result = []
     for listing, k in _places(_without_rules(program)):
         loop = listing.instructions[k].value
-        found.append(WhileLoop(loop.max_iterations, _sorted(_counted(loop.body, {}))))
-    return found
+        result.append(WhileLoop(loop.max_iterations, _sorted(_counted(loop.body, {}))))
+    return result
 
 
 def counted(program: InstructionList, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
@@ -87,12 +87,12 @@ def _without_rules(listing: L) -> L:
 
 
 def _places(program: InstructionList) -> list[_Place]:
-    found: list[_Place] = []
+    result: list[_Place] = []
     for listing in listings(program):
         for k, instruction in enumerate(listing.instructions):
             if isinstance(instruction.value, Loop) and instruction.value.conditional:
-                found.append((listing, k))
-    return found
+                result.append((listing, k))
+    return result
 
 
 def operations_of(operation: Operation, value: Any) -> Mapping[str, int]:

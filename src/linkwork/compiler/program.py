@@ -71,12 +71,12 @@ class Port:
         """Return numbers as an array of shape (..., *shape).  Raises TypeError and ValueError for what are none."""
         expected = f"{caller}: {self.name}: expected an array of shape ({', '.join(['...', *map(str, self.shape)])})"
         try:
-            found = floats(x)
+            result = floats(x)
         except (TypeError, ValueError):
             raise TypeError(f"{expected}, got {shown(x)}") from None
-        if found.ndim < len(self.shape) or found.shape[found.ndim - len(self.shape) :] != self.shape:
-            raise ValueError(f"{expected}, got shape {found.shape}")
-        return found
+        if result.ndim < len(self.shape) or result.shape[result.ndim - len(self.shape) :] != self.shape:
+            raise ValueError(f"{expected}, got shape {result.shape}")
+        return result
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.shape))})"
@@ -154,11 +154,11 @@ class Program(InstructionList):
     def unused(self) -> list[frozenset[int]]:
         """Of each input the numbers that nothing depends on."""
         used = {i.value for i in self.instructions if i.operation is INPUT}
-        found, start = [], 0
+        result, start = [], 0
         for port in self.inputs:
-            found.append(frozenset(k for k in range(port.size) if start + k not in used))
+            result.append(frozenset(k for k in range(port.size) if start + k not in used))
             start += port.size
-        return found
+        return result
 
     @property
     def operations(self) -> Mapping[str, int]:
@@ -204,10 +204,10 @@ class Program(InstructionList):
             full = np.broadcast_to(x, (*batch, *port.shape))
             columns += map(np.asarray, np.moveaxis(full.reshape(*batch, port.size), -1, 0))
         with np.errstate(all="ignore"):
-            found = self.unguarded.run(columns, on_arrays, np.float64)
+            result = self.unguarded.run(columns, on_arrays, np.float64)
         outputs, start = [], 0
         for port in self.outputs:
-            parts = [np.broadcast_to(x, batch) for x in found[start : start + port.size]]
+            parts = [np.broadcast_to(x, batch) for x in result[start : start + port.size]]
             stacked = np.stack(parts, axis=-1) if parts else np.zeros((*batch, 0))
             outputs.append(np.array(stacked, dtype=np.float64).reshape((*batch, *port.shape)))
             start += port.size

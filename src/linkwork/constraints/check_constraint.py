@@ -72,8 +72,8 @@ class _Trial:
     @cached_property
     def constraint(self) -> Constraint:
         """The constraint, knowing what only the robot can tell it."""
-        found: Constraint = self.robot.constraints[self.given.name]
-        return found
+        result: Constraint = self.robot.constraints[self.given.name]
+        return result
 
     @property
     def count(self) -> int:
@@ -94,9 +94,9 @@ class _Trial:
     def own(self, name: str, *arguments: Any, time: Any) -> np.ndarray:
         """What a function of the robot returns, for this constraint's rows, which come before its companions'."""
         how = {"time": time} if self.is_timed else {}
-        found = np.asarray(getattr(self.robot, name)(*arguments, **how))
+        result = np.asarray(getattr(self.robot, name)(*arguments, **how))
         axis = -2 if name == "constraint_jacobian" else -1
-        return found.take(range(self.count), axis=axis)
+        return result.take(range(self.count), axis=axis)
 
     def rows(self, q: Any, time: Any) -> np.ndarray:
         return self.own("constraint_jacobian", q, time=time)
@@ -148,11 +148,11 @@ def _names(t: _Trial) -> list[float]:
 def _values(t: _Trial) -> list[float]:
     what = "error" if t.constraint.holonomic else "velocity"
     for q, v, time in t.states:
-        found = t.value(q, v, time)
-        if len(found) != t.count:
-            raise ValueError(f"{what}: expected {t.count} values, as component_names has, got {len(found)}")
-        if not np.isfinite(found).all():
-            raise ValueError(f"{what}: expected finite values, got {found} at q = {q.tolist()}")
+        result = t.value(q, v, time)
+        if len(result) != t.count:
+            raise ValueError(f"{what}: expected {t.count} values, as component_names has, got {len(result)}")
+        if not np.isfinite(result).all():
+            raise ValueError(f"{what}: expected finite values, got {result} at q = {q.tolist()}")
     return []
 
 
@@ -172,9 +172,9 @@ def _linear(t: _Trial) -> list[float]:
     errors = []
     for q, v, time in t.states:
         rest, G = t.value(q, 0.0 * v, time), t.rows(q, time)
-        found = [t.value(q, unit, time) - rest for unit in np.eye(t.bare.nv)]
+        result = [t.value(q, unit, time) - rest for unit in np.eye(t.bare.nv)]
         errors += [
-            relative_error(G.ravel(), np.array(found).T.ravel()),
+            relative_error(G.ravel(), np.array(result).T.ravel()),
             relative_error(G @ v + rest, t.value(q, v, time)),
         ]
     return errors
@@ -235,8 +235,8 @@ def _wrenches(t: _Trial) -> list[float]:
     errors = []
     for q, v, time in t.states:
         columns = t.state(q, v, time).between(first, second).columns
-        found = [[float(column.dot(F)) for column in columns] for F in wrenches]
-        errors.append(relative_error(np.ravel(found), t.rows(q, time).ravel()))
+        result = [[float(column.dot(F)) for column in columns] for F in wrenches]
+        errors.append(relative_error(np.ravel(result), t.rows(q, time).ravel()))
     return errors
 
 
@@ -251,8 +251,8 @@ def _weighed(t: _Trial) -> list[float]:
     other = robot.with_inertia(link.name, mass=2.0 * link.mass, com=np.add(link.com, [0.1, 0.2, 0.3]))
     changed = 0.0
     for q, v, time in t.states:
-        found = _floats(other.constraints[t.given.name].error(other._kinematic_state(q, v, time)))
-        changed = max(changed, relative_error(found, t.value(q, v, time)))
+        result = _floats(other.constraints[t.given.name].error(other._kinematic_state(q, v, time)))
+        changed = max(changed, relative_error(result, t.value(q, v, time)))
     if changed > _ROUNDING:
         raise ValueError("uses_inertia: says False, but the error changes with masses and centres of mass")
     return []

@@ -144,15 +144,15 @@ class Constraint(ABC):
         """The unit of each row's error: "m" or "rad"; of a velocity's row, of what it is the rate of."""
         raise _unsaid(self, "in what units its rows are (`row_units`)")
 
-    def error(self, k: Kinematics) -> list[Any]:
+    def error(self, state: Kinematics) -> list[Any]:
         """φ(q, t), a number a row: zero where the constraint holds."""
         raise _unsaid(self, "its error (`error`)")
 
-    def velocity(self, k: Kinematics) -> list[Any]:
+    def velocity(self, state: Kinematics) -> list[Any]:
         """A(q) v + σ(q, t), of a constraint that has no error."""
         raise _unsaid(self, "its velocity (`velocity`)")
 
-    def rates(self, k: Kinematics) -> Rates | None:
+    def rates(self, state: Kinematics) -> Rates | None:
         """The rows in closed form; nothing where they follow from ``error`` or ``velocity`` by differentiation."""
         return None
 
@@ -166,7 +166,7 @@ class Constraint(ABC):
         """What is wrong with it for a robot, a message each, besides names that are not there."""
         return ()
 
-    def bind(self, k: Kinematics) -> Self:
+    def bind(self, state: Kinematics) -> Self:
         """The constraint as it is of a robot, here on symbols: what only a robot can tell is known from then on.
 
         Raises ValueError for functions of the user's that cannot be such.

@@ -56,12 +56,12 @@ class _Pair(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return (self.unit,)
 
-    def error(self, k: Kinematics) -> list[Any]:
-        (q_a,), (q_b,), (w_a, w_b) = k.q(self.a), k.q(self.b), self.weights
+    def error(self, state: Kinematics) -> list[Any]:
+        (q_a,), (q_b,), (w_a, w_b) = state.q(self.a), state.q(self.b), self.weights
         return [q_a * w_a - q_b * w_b - self.offset]
 
-    def rates(self, k: Kinematics) -> Rates:
-        (a,), (b,), (w_a, w_b) = k.moving(self.a), k.moving(self.b), self.weights
+    def rates(self, state: Kinematics) -> Rates:
+        (a,), (b,), (w_a, w_b) = state.moving(self.a), state.moving(self.b), self.weights
         row = [x * w_a - y * w_b for x, y in zip(a, b, strict=True)]
         sizes = [x * x * (w_a * w_a) + y * y * (w_b * w_b) for x, y in zip(a, b, strict=True)]
         return Rates([row], [0.0], None, [sizes])
@@ -264,19 +264,19 @@ class Coupling(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return (self.unit,)
 
-    def error(self, k: Kinematics) -> list[Any]:
-        return self._of([k.q(joint)[0] for joint in self.names])
+    def error(self, state: Kinematics) -> list[Any]:
+        return self._of([state.q(joint)[0] for joint in self.names])
 
-    def rates(self, k: Kinematics) -> Rates:
-        rows = [k.moving(joint)[0] for joint in self.names]
-        q, v = ([ask(joint)[0] for joint in self.names] for ask in (k.q, k.v))
+    def rates(self, state: Kinematics) -> Rates:
+        rows = [state.moving(joint)[0] for joint in self.names]
+        q, v = ([ask(joint)[0] for joint in self.names] for ask in (state.q, state.v))
         return chained(self._of, q, v, Rates(rows, [0.0] * len(rows)))
 
-    def bind(self, k: Kinematics) -> Self:
+    def bind(self, state: Kinematics) -> Self:
         for joint in self.names:
-            if len(k.q(joint)) != 1:
+            if len(state.q(joint)) != 1:
                 return self  # told by `checked`
-        if self.function is not None and not isinstance(self.error(k)[0], Symbol):
+        if self.function is not None and not isinstance(self.error(state)[0], Symbol):
             raise ValueError(f"constraint {self.name!r}: its function gives the same whatever the joints do")
         return self
 
@@ -295,7 +295,7 @@ class Coupling(Constraint):
 
     def _of(self, q: list[Any]) -> list[Any]:
         if self.function is not None:
-            found = over_any_scalar(f"constraint {self.name!r}", self.function, *q, count=1)[0]
+            result = over_any_scalar(f"constraint {self.name!r}", self.function, *q, count=1)[0]
         else:
-            found = sum((x * weight for x, (_, weight) in zip(q, self.joints, strict=True)), 0.0)
-        return [found - self.offset]
+            result = sum((x * weight for x, (_, weight) in zip(q, self.joints, strict=True)), 0.0)
+        return [result - self.offset]

@@ -58,13 +58,13 @@ class Weld(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("rad",) * 3 + ("m",) * 3
 
-    def error(self, k: Kinematics) -> list[Any]:
-        rest = self.pose.inv() @ k.between(self.frame, self.other).pose
+    def error(self, state: Kinematics) -> list[Any]:
+        rest = self.pose.inv() @ state.between(self.frame, self.other).pose
         gap = Pose.identity().difference(rest)
         return [*gap.angular, *rest.rotation.inv_act(gap.linear)]
 
-    def rates(self, k: Kinematics) -> Rates:
-        between = k.between(self.frame, self.other)
+    def rates(self, state: Kinematics) -> Rates:
+        between = state.between(self.frame, self.other)
         squares = [(C.angular.dot(C.angular), C.linear.dot(C.linear)) for C in between.columns]
         sizes = [[angular for angular, _ in squares]] * 3 + [[linear for _, linear in squares]] * 3
         return Rates(by_rows(between.columns), [*between.bias.elements()], None, sizes)
@@ -105,13 +105,13 @@ class Ball(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * 3
 
-    def error(self, k: Kinematics) -> list[Any]:
-        frame, place = k.place_of(self.b)
-        return [*(seen_point(k, self.a, frame).place - (place + self.point))]
+    def error(self, state: Kinematics) -> list[Any]:
+        frame, place = state.place_of(self.b)
+        return [*(seen_point(state, self.a, frame).place - (place + self.point))]
 
-    def rates(self, k: Kinematics) -> Rates:
-        frame, _ = k.place_of(self.b)
-        return seen_point(k, self.a, frame).rates(*AXES)
+    def rates(self, state: Kinematics) -> Rates:
+        frame, _ = state.place_of(self.b)
+        return seen_point(state, self.a, frame).rates(*AXES)
 
     def checked(self, robot: Any) -> Iterable[str]:
         return fixed_together(robot, ("point", self.a), ("point", self.b))
@@ -154,9 +154,9 @@ class CenterOfMass(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * len(self._held)
 
-    def error(self, k: Kinematics) -> list[Any]:
-        found = [*k.center_of_mass(self.relative_to)]
-        return [found[i] - place for i, place in self._held]
+    def error(self, state: Kinematics) -> list[Any]:
+        result = [*state.center_of_mass(self.relative_to)]
+        return [result[i] - place for i, place in self._held]
 
     def checked(self, robot: Any) -> Iterable[str]:
         robot.require_inertias("CenterOfMass")
@@ -183,10 +183,10 @@ class _OfDirections(Constraint):
     def checked(self, robot: Any) -> Iterable[str]:
         return fixed_together(robot, ("direction", self.a), ("direction", self.b))
 
-    def _between(self, k: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
+    def _between(self, state: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
         """How B moves relative to A, and both directions in B's axes."""
-        (A, a), (B, b) = k.axis_of(self.a), k.axis_of(self.b)
-        between = k.between(B, A)
+        (A, a), (B, b) = state.axis_of(self.a), state.axis_of(self.b)
+        between = state.between(B, A)
         return between, between.pose.rotation.inv_act(a), b
 
 
@@ -214,9 +214,9 @@ class Parallel(_OfDirections):
     def row_units(self) -> tuple[str, ...]:
         return "rad", "rad"
 
-    def error(self, k: Kinematics) -> list[Any]:
+    def error(self, state: Kinematics) -> list[Any]:
         """The turn from a to b; where they are opposite, π about the first of the axes."""
-        _, a, b = self._between(k)
+        _, a, b = self._between(state)
         turn, cosine = a.cross(b), a.dot(b)
         square = turn.dot(turn)
         straight = lt(square, 1e-24)
@@ -226,8 +226,8 @@ class Parallel(_OfDirections):
         opposite = and_(straight, lt(cosine, 0.0))
         return [where(opposite, h, e.dot(turn) * scale) for e, h in zip(across(b), (math.pi, 0.0), strict=True)]
 
-    def rates(self, k: Kinematics) -> Rates:
-        between, _, b = self._between(k)
+    def rates(self, state: Kinematics) -> Rates:
+        between, _, b = self._between(state)
         axes = across(b)
         rows = [[e.dot(C.angular) for C in between.columns] for e in axes]
         sizes = [sizes_of(between.columns, Force(e, Vec3.zero())) for e in axes]
@@ -262,13 +262,13 @@ class Angle(_OfDirections):
     def row_units(self) -> tuple[str, ...]:
         return ("rad",)
 
-    def error(self, k: Kinematics) -> list[Any]:
-        _, a, b = self._between(k)
+    def error(self, state: Kinematics) -> list[Any]:
+        _, a, b = self._between(state)
         return [(math.cos(self.angle) - a.dot(b)) * (1.0 / math.sin(self.angle))]
 
-    def rates(self, k: Kinematics) -> Rates:
+    def rates(self, state: Kinematics) -> Rates:
         """In B, a turns at a × ω: the rate of −a·b is ω·(a × b)."""
-        between, a, b = self._between(k)
+        between, a, b = self._between(state)
         share = 1.0 / math.sin(self.angle)
         w, F = between.twist.angular, Force(a.cross(b) * share, Vec3.zero())
         bias = between.bias.angular.dot(F.moment) + w.dot(a.cross(w).cross(b)) * share

@@ -73,16 +73,16 @@ def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity:
     first = seeded(values, velocity)
     level = first[0].level
     second = seeded(first, [Dual(x, y, level) for x, y in zip(velocity, rates.bias, strict=True)])
-    found = [parts(x, second[0].level)[1] for x in function(list(second))]
-    return Rates(rows, [parts(x, level)[1] for x in found])
+    result = [parts(x, second[0].level)[1] for x in function(list(second))]
+    return Rates(rows, [parts(x, level)[1] for x in result])
 
 
 def timed(function: Callable[[Any], Scalars], time: Any) -> tuple[list[Any], list[Any]]:
     """The first and the second derivative of functions of time."""
     (first,) = seeded([time], [1.0])
     (second,) = seeded([first], [1.0])
-    found = [parts(x, second.level)[1] for x in function(second)]
-    pairs = [parts(x, first.level) for x in found]
+    result = [parts(x, second.level)[1] for x in function(second)]
+    pairs = [parts(x, first.level) for x in result]
     return [rate for rate, _ in pairs], [acceleration for _, acceleration in pairs]
 
 
@@ -111,8 +111,8 @@ class RelativePoint:
     @property
     def velocity(self) -> Vec3:
         """The same in A's axes: the rate of its place."""
-        found: Vec3 = self.between.pose.rotation @ self.own_velocity
-        return found
+        result: Vec3 = self.between.pose.rotation @ self.own_velocity
+        return result
 
     def line(self, direction: Vec3) -> VelocityLine:
         """Through it along a direction that is fixed in A, which so turns in B."""
@@ -124,10 +124,10 @@ class RelativePoint:
         return along(self.between, [self.line(direction) for direction in directions])
 
 
-def seen_point(k: Kinematics, point: str, relative_to: str) -> RelativePoint:
+def seen_point(state: Kinematics, point: str, relative_to: str) -> RelativePoint:
     """A point, or a frame's origin, seen from a frame."""
-    frame, position = k.place_of(point)
-    return RelativePoint(k.between(frame, relative_to), position)
+    frame, position = state.place_of(point)
+    return RelativePoint(state.between(frame, relative_to), position)
 
 
 def across(n: Vec3) -> tuple[Vec3, Vec3]:

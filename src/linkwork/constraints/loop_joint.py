@@ -133,21 +133,21 @@ class LoopJoint(Constraint):
         wrenches = self._wrenches or self.joint.constraint_wrench_subspace(self.joint.zero())
         return tuple("m" if any(abs(x) > 1e-12 for x in F.force) else "rad" for F in wrenches)
 
-    def wrenches(self, k: Kinematics) -> tuple[Force, ...]:
+    def wrenches(self, state: Kinematics) -> tuple[Force, ...]:
         """The joint's constraint wrenches, in M's coordinates: a row of the constraint each."""
         if self._wrenches is not None:
             return self._wrenches
         return self.joint.constraint_wrench_subspace(
-            self.joint.configuration_from_pose(k.between(self.frame, self.relative_to).pose)
+            self.joint.configuration_from_pose(state.between(self.frame, self.relative_to).pose)
         )
 
-    def error(self, k: Kinematics) -> list[Any]:
-        gap = self.joint.pose_residual(k.between(self.frame, self.relative_to).pose)
-        return [gap.dot(F) for F in self.wrenches(k)]
+    def error(self, state: Kinematics) -> list[Any]:
+        gap = self.joint.pose_residual(state.between(self.frame, self.relative_to).pose)
+        return [gap.dot(F) for F in self.wrenches(state)]
 
-    def rates(self, k: Kinematics) -> Rates:
-        between = k.between(self.frame, self.relative_to)
-        wrenches, bias = self.wrenches(k), between.bias
+    def rates(self, state: Kinematics) -> Rates:
+        between = state.between(self.frame, self.relative_to)
+        wrenches, bias = self.wrenches(state), between.bias
         if self._wrenches is None:
             q = self.joint.configuration_from_pose(between.pose)
             bias = bias - self.joint.bias(q, self.joint.velocity_from_twist(q, between.twist))

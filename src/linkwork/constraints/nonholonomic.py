@@ -65,13 +65,13 @@ class NoSlip(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * len(self.directions)
 
-    def velocity(self, k: Kinematics) -> list[Any]:
-        between = k.between(k.place_of(self.point)[0], self.relative_to)
-        return [between.twist.dot(line.wrench) for line in self._lines(k, between)]
+    def velocity(self, state: Kinematics) -> list[Any]:
+        between = state.between(state.place_of(self.point)[0], self.relative_to)
+        return [between.twist.dot(line.wrench) for line in self._lines(state, between)]
 
-    def rates(self, k: Kinematics) -> Rates:
-        between = k.between(k.place_of(self.point)[0], self.relative_to)
-        return along(between, self._lines(k, between))
+    def rates(self, state: Kinematics) -> Rates:
+        between = state.between(state.place_of(self.point)[0], self.relative_to)
+        return along(between, self._lines(state, between))
 
     def checked(self, robot: Any) -> Iterator[str]:
         if robot.frame(robot.point(self.point).frame).body == robot.frame(self.relative_to).body:
@@ -85,20 +85,20 @@ class NoSlip(Constraint):
             relative_to=with_names(self.relative_to, names),
         )
 
-    def _lines(self, k: Kinematics, between: RelativeMotion) -> list[VelocityLine]:
+    def _lines(self, state: Kinematics, between: RelativeMotion) -> list[VelocityLine]:
         """The lines through the point, in its body's coordinates B; what is fixed to D turns by the twist of D in B."""
-        B, c = k.place_of(self.point)
-        found = []
+        B, c = state.place_of(self.point)
+        result = []
         for direction in self.directions:
-            D, e = k.axis_of(direction)
+            D, e = state.axis_of(direction)
             if self.relative_to == D:
                 e = between.pose.rotation.inv_act(e)
                 e_dot = e.cross(between.twist.angular)
             else:
-                seen, turning = k.pose(D, B).rotation, k.between(D, B).twist.angular
+                seen, turning = state.pose(D, B).rotation, state.between(D, B).twist.angular
                 e, e_dot = seen @ e, seen @ turning.cross(e)
-            found.append(VelocityLine(e, e_dot, c, Vec3.zero()))
-        return found
+            result.append(VelocityLine(e, e_dot, c, Vec3.zero()))
+        return result
 
 
 _FLAT = 1e-16  # the square of a disc's inclination below which every point of its rim is the lowest
@@ -168,12 +168,12 @@ class Rolling(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return "m", "m"
 
-    def velocity(self, k: Kinematics) -> list[Any]:
-        between = k.between(self.wheel, self.on)
+    def velocity(self, state: Kinematics) -> list[Any]:
+        between = state.between(self.wheel, self.on)
         return [between.twist.dot(line.wrench) for line in _at_contact(between, self.axis, self.radius)[:2]]
 
-    def rates(self, k: Kinematics) -> Rates:
-        between = k.between(self.wheel, self.on)
+    def rates(self, state: Kinematics) -> Rates:
+        between = state.between(self.wheel, self.on)
         return along(between, _at_contact(between, self.axis, self.radius)[:2])
 
 
@@ -215,13 +215,13 @@ class RollingContact(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("m",)
 
-    def error(self, k: Kinematics) -> list[Any]:
-        X = k.pose(self.wheel, self.on)
+    def error(self, state: Kinematics) -> list[Any]:
+        X = state.pose(self.wheel, self.on)
         height = X.translation.z
         return [height - self.radius * (1.0 if self.axis is None else _reach(_across(X.rotation.z, self.axis)))]
 
-    def rates(self, k: Kinematics) -> Rates:
-        between = k.between(self.wheel, self.on)
+    def rates(self, state: Kinematics) -> Rates:
+        between = state.between(self.wheel, self.on)
         return along(between, _at_contact(between, self.axis, self.radius)[2:])
 
 
@@ -266,12 +266,12 @@ class BallRolling(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return "m", "m"
 
-    def velocity(self, k: Kinematics) -> list[Any]:
-        between = k.between(self.ball, self.on)
+    def velocity(self, state: Kinematics) -> list[Any]:
+        between = state.between(self.ball, self.on)
         return [between.twist.dot(line.wrench) for line in _at_contact(between, None, self.radius)[:2]]
 
-    def rates(self, k: Kinematics) -> Rates:
-        between = k.between(self.ball, self.on)
+    def rates(self, state: Kinematics) -> Rates:
+        between = state.between(self.ball, self.on)
         return along(between, _at_contact(between, None, self.radius)[:2])
 
 
@@ -348,9 +348,9 @@ class KnifeEdge(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("m",)
 
-    def velocity(self, k: Kinematics) -> list[Any]:
-        return [k.between(self.runner, self.on).twist.linear.dot(self.across)]
+    def velocity(self, state: Kinematics) -> list[Any]:
+        return [state.between(self.runner, self.on).twist.linear.dot(self.across)]
 
-    def rates(self, k: Kinematics) -> Rates:
+    def rates(self, state: Kinematics) -> Rates:
         fixed = VelocityLine(self.across, Vec3.zero(), Vec3.zero(), Vec3.zero())
-        return along(k.between(self.runner, self.on), [fixed])
+        return along(state.between(self.runner, self.on), [fixed])

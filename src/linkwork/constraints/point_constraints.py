@@ -53,13 +53,13 @@ class PointOnPlane(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("m",)
 
-    def error(self, k: Kinematics) -> list[Any]:
-        frame, n = k.axis_of(self.normal)
-        return [n.dot(seen_point(k, self.point, frame).place) - self.offset]
+    def error(self, state: Kinematics) -> list[Any]:
+        frame, n = state.axis_of(self.normal)
+        return [n.dot(seen_point(state, self.point, frame).place) - self.offset]
 
-    def rates(self, k: Kinematics) -> Rates:
-        frame, n = k.axis_of(self.normal)
-        return seen_point(k, self.point, frame).rates(n)
+    def rates(self, state: Kinematics) -> Rates:
+        frame, n = state.axis_of(self.normal)
+        return seen_point(state, self.point, frame).rates(n)
 
     def checked(self, robot: Any) -> Iterable[str]:
         return fixed_together(robot, ("point", self.point), ("direction", self.normal))
@@ -96,14 +96,14 @@ class PointOnLine(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return "m", "m"
 
-    def error(self, k: Kinematics) -> list[Any]:
-        frame, u = k.axis_of(self.line)
-        way = seen_point(k, self.point, frame).place - self.line_point
+    def error(self, state: Kinematics) -> list[Any]:
+        frame, u = state.axis_of(self.line)
+        way = seen_point(state, self.point, frame).place - self.line_point
         return [e.dot(way) for e in across(u)]
 
-    def rates(self, k: Kinematics) -> Rates:
-        frame, u = k.axis_of(self.line)
-        return seen_point(k, self.point, frame).rates(*across(u))
+    def rates(self, state: Kinematics) -> Rates:
+        frame, u = state.axis_of(self.line)
+        return seen_point(state, self.point, frame).rates(*across(u))
 
     def checked(self, robot: Any) -> Iterable[str]:
         return fixed_together(robot, ("point", self.point), ("direction", self.line))
@@ -149,14 +149,14 @@ class PointOnSurface(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * self.rows
 
-    def error(self, k: Kinematics) -> list[Any]:
-        return self._of([*self._seen(k).place])
+    def error(self, state: Kinematics) -> list[Any]:
+        return self._of([*self._seen(state).place])
 
-    def rates(self, k: Kinematics) -> Rates:
-        seen = self._seen(k)
+    def rates(self, state: Kinematics) -> Rates:
+        seen = self._seen(state)
         return chained(self._of, [*seen.place], [*seen.velocity], seen.rates(*AXES))
 
-    def bind(self, k: Kinematics) -> Self:
+    def bind(self, state: Kinematics) -> Self:
         if not all(isinstance(x, Symbol) for x in self._of(Graph().inputs("r", (3,)))):
             raise ValueError(f"constraint {self.name!r}: its function gives the same for all places")
         return self
@@ -171,8 +171,8 @@ class PointOnSurface(Constraint):
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def _seen(self, k: Kinematics) -> RelativePoint:
-        return seen_point(k, self.point, self.frame)
+    def _seen(self, state: Kinematics) -> RelativePoint:
+        return seen_point(state, self.point, self.frame)
 
     def _of(self, place: list[Any]) -> list[Any]:
         return over_any_scalar(f"constraint {self.name!r}", self.function, place, count=self.rows)
@@ -220,12 +220,12 @@ class Distance(Constraint):
     def row_units(self) -> tuple[str, ...]:
         return ("m",)
 
-    def error(self, k: Kinematics) -> list[Any]:
-        _, _, p = self._between(k)
+    def error(self, state: Kinematics) -> list[Any]:
+        _, _, p = self._between(state)
         return [(p.dot(p) * (1.0 / self.length) - self.length) * 0.5]
 
-    def rates(self, k: Kinematics) -> Rates:
-        between, b, p = self._between(k)
+    def rates(self, state: Kinematics) -> Rates:
+        between, b, p = self._between(state)
         V, share = between.twist, 1.0 / self.length
         p_rate = V.linear - V.angular.cross(p - b)
         return along(between, [VelocityLine(p * share, p_rate * share, b, Vec3.zero())])
@@ -233,8 +233,8 @@ class Distance(Constraint):
     def checked(self, robot: Any) -> Iterable[str]:
         return fixed_together(robot, ("point", self.a), ("point", self.b))
 
-    def _between(self, k: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
+    def _between(self, state: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
         """How b's frame B moves relative to a's, where b is in B, and the way p from a to b in B's axes."""
-        (A, a), (B, b) = k.place_of(self.a), k.place_of(self.b)
-        between = k.between(B, A)
+        (A, a), (B, b) = state.place_of(self.a), state.place_of(self.b)
+        between = state.between(B, A)
         return between, b, b + between.pose.rotation.inv_act(between.pose.translation - a)

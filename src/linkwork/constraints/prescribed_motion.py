@@ -75,27 +75,27 @@ class Prescribed(Constraint):
         count = len(self.component_names)
         return ("m",) * count if self.point is not None else (self.units or ("rad",) * count)
 
-    def error(self, k: Kinematics) -> list[Any]:
+    def error(self, state: Kinematics) -> list[Any]:
         if self.joint is not None:
-            is_at = k.q(self.joint)
+            is_at = state.q(self.joint)
         else:
-            place = self._seen(k).place
+            place = self._seen(state).place
             is_at = [place.dot(axis) for axis in self._axes]
-        return [x - y for x, y in zip(is_at, self._motion(k.time, len(is_at)), strict=True)]
+        return [x - y for x, y in zip(is_at, self._motion(state.time, len(is_at)), strict=True)]
 
-    def rates(self, k: Kinematics) -> Rates:
+    def rates(self, state: Kinematics) -> Rates:
         count = len(self.component_names)
-        first, second = timed(lambda t: self._motion(t, count), k.time)
+        first, second = timed(lambda t: self._motion(t, count), state.time)
         if self.joint is not None:
-            found = Rates(k.moving(self.joint), [0.0] * count)
+            result = Rates(state.moving(self.joint), [0.0] * count)
         else:
-            found = self._seen(k).rates(*self._axes)
-        bias = [x - y for x, y in zip(found.bias, second, strict=True)]
-        return Rates(found.rows, bias, [-x for x in first], found.sizes)
+            result = self._seen(state).rates(*self._axes)
+        bias = [x - y for x, y in zip(result.bias, second, strict=True)]
+        return Rates(result.rows, bias, [-x for x in first], result.sizes)
 
-    def bind(self, k: Kinematics) -> Self:
-        self.error(k)
-        return self if self.joint is None else replace(self, units=k.units(self.joint))
+    def bind(self, state: Kinematics) -> Self:
+        self.error(state)
+        return self if self.joint is None else replace(self, units=state.units(self.joint))
 
     def checked(self, robot: Any) -> Iterable[str]:
         if self.joint is not None:
@@ -114,8 +114,8 @@ class Prescribed(Constraint):
     def _axes(self) -> list[Any]:
         return [AXES["xyz".index(axis)] for axis in self.axes]
 
-    def _seen(self, k: Kinematics) -> RelativePoint:
-        return seen_point(k, str(self.point), self.relative_to)
+    def _seen(self, state: Kinematics) -> RelativePoint:
+        return seen_point(state, str(self.point), self.relative_to)
 
     def _motion(self, time: Any, count: int | None = None) -> list[Any]:
         assert self.motion is not None

@@ -63,8 +63,8 @@ class StateQuery:
     def pose(self, frame: str, relative_to: str = "world") -> Any:
         """X_AB (4, 4), the pose of a frame B in a frame A (``relative_to``) [1, m]."""
         B, A = self._frames(frame, relative_to)
-        found = self._answer(("pose", B, A), lambda: self._k.pose(B, A).elements()[:12], (3, 4))
-        return filled((4, 4), [*found.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
+        result = self._answer(("pose", B, A), lambda: self._k.pose(B, A).elements()[:12], (3, 4))
+        return filled((4, 4), [*result.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
 
     def point(self, name: str, relative_to: str = "world") -> Any:
         """The position (3,) of a point, or of a frame's origin, in a frame [m]."""
@@ -135,16 +135,16 @@ class StateQuery:
     def _answer(
         self, question: tuple[str, ...], values: Callable[[], Sequence[Any]], shape: tuple[int, ...] | None = None
     ) -> Any:
-        found = self._answers.get(question)
-        if found is None:
+        result = self._answers.get(question)
+        if result is None:
             given = list(values())
             symbols = [self._graph.input(f"{' '.join(question)}[{i}]") for i in range(len(given))]
             self._symbols += symbols
             self._values += given
             single = shape == () or (shape is None and len(given) == 1)
-            found = symbols[0] if single else filled(shape or (len(given),), symbols)
-            self._answers[question] = found
-        return found.copy() if isinstance(found, np.ndarray) else found
+            result = symbols[0] if single else filled(shape or (len(given),), symbols)
+            self._answers[question] = result
+        return result.copy() if isinstance(result, np.ndarray) else result
 
     def _refuse_velocity(self, method: str) -> None:
         if not self._velocities:
@@ -206,22 +206,21 @@ class OfFunction(Constraint):
         self._needs_a_robot()
         return (self.units,) * self.count if isinstance(self.units, str) else self.units
 
-    def bind(self, k: Kinematics) -> Self:
-        asking = self._asking(k)
-        found = asking.run(self.function)
-        if not any(isinstance(x, Symbol) for x in found):
+    def bind(self, state: Kinematics) -> Self:
+        asking = self._asking(state)
+        result = asking.run(self.function)
+        if not any(isinstance(x, Symbol) for x in result):
             raise ValueError(
-                f"constraint {self.name!r}: its function ({place_of(self.function)}) gives {found}, whatever the robot "
-                f"does"
+                f"constraint {self.name!r}: its function ({place_of(self.function)}) gives {result}, whatever the robot does"
             )
-        if not isinstance(self.units, str) and len(self.units) != len(found):
+        if not isinstance(self.units, str) and len(self.units) != len(result):
             raise ValueError(
-                f"constraint {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}"
+                f"constraint {self.name!r}: units: expected one for each of {len(result)} rows, got {self.units}"
             )
         methods = {question[0] for question in asking.asked}
         time_dependent, uses_inertia = "time" in methods, "center_of_mass" in methods
         return replace(
-            self, count=len(found), asked=asking.asked, time_dependent=time_dependent, uses_inertia=uses_inertia
+            self, count=len(result), asked=asking.asked, time_dependent=time_dependent, uses_inertia=uses_inertia
         )
 
     def with_names(self, names: Mapping[str, str]) -> Self:
@@ -239,18 +238,18 @@ class OfFunction(Constraint):
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def _asking(self, k: Kinematics) -> StateQuery:
-        return StateQuery(k, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
+    def _asking(self, state: Kinematics) -> StateQuery:
+        return StateQuery(state, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
 
-    def _answered(self, k: Kinematics) -> list[Any]:
+    def _answered(self, state: Kinematics) -> list[Any]:
         """What the function gives in a state, a number a row."""
-        found = self._asking(k).run(self.function)
-        if len(found) != self.count:
+        result = self._asking(state).run(self.function)
+        if len(result) != self.count:
             self._needs_a_robot()
             raise ValueError(
-                f"constraint {self.name!r}: its function gave {self.count} numbers before, now {len(found)}"
+                f"constraint {self.name!r}: its function gave {self.count} numbers before, now {len(result)}"
             )
-        return found
+        return result
 
     def _needs_a_robot(self) -> None:
         if not self.count:
@@ -300,10 +299,10 @@ def _is_importable(function: Any) -> bool:
     name, module = getattr(function, "__qualname__", None), getattr(function, "__module__", None)
     if name is None or module is None:
         return True
-    found: Any = sys.modules.get(module)
+    result: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is function or "<" not in name
+        result = getattr(result, part, None)
+    return result is function or "<" not in name
 
 
 def _by_value() -> bool:
@@ -368,8 +367,8 @@ class Holonomic(OfFunction):
         lw.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
     """
 
-    def error(self, k: Kinematics) -> list[Any]:
-        return self._answered(k)
+    def error(self, state: Kinematics) -> list[Any]:
+        return self._answered(state)
 
 
 @public_constructor
@@ -386,5 +385,5 @@ class Pfaffian(OfFunction):
 
     holonomic = False
 
-    def velocity(self, k: Kinematics) -> list[Any]:
-        return self._answered(k)
+    def velocity(self, state: Kinematics) -> list[Any]:
+        return self._answered(state)

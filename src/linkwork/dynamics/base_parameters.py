@@ -65,13 +65,13 @@ class BaseParameters(Made):
 
     def regressor(self, Y: ArrayLike) -> np.ndarray:
         """Y_b of a regressor Y: (..., npi) -> (..., rank)."""
-        found: np.ndarray = np.asarray(Y)[..., self.columns]
-        return found
+        result: np.ndarray = np.asarray(Y)[..., self.columns]
+        return result
 
     def values(self, parameters: ArrayLike) -> np.ndarray:
         """β of parameters π: (..., npi) -> (..., rank)."""
-        found: np.ndarray = np.asarray(parameters) @ self.matrix.T
-        return found
+        result: np.ndarray = np.asarray(parameters) @ self.matrix.T
+        return result
 
     def expressions(self) -> tuple[str, ...]:
         """Each base parameter as a sum, as in ``"link2.J_xx - link2.J_yy + 0.1 link3.m"``."""

@@ -146,8 +146,8 @@ def _mapped(
         return over_samples(lambda numbers: [flat(numbers)], [given], [len(core)], [shape])[0]
     numbers = _numbers(name, array, core)
     batch = numbers.shape[: numbers.ndim - len(core)]
-    found = flat([*np.moveaxis(numbers.reshape(*batch, -1), -1, 0)])
-    return np.stack([np.broadcast_to(x, batch) for x in found], axis=-1).reshape(*batch, *shape)
+    result = flat([*np.moveaxis(numbers.reshape(*batch, -1), -1, 0)])
+    return np.stack([np.broadcast_to(x, batch) for x in result], axis=-1).reshape(*batch, *shape)
 
 
 def _numbers(name: str, value: Any, core: tuple[int, ...]) -> np.ndarray:

@@ -322,5 +322,5 @@ class RegressorMethods(ConfigurationMethods):
         """
         self._tree.require_inertias("physical_consistency")
         inertias = {link.name: link.inertia for link in self._tree.links if link.inertia}
-        found = {name: explain(parameters_of(x), tolerance=tolerance) for name, x in inertias.items()}
-        return {name: why for name, why in found.items() if why}
+        result = {name: explain(parameters_of(x), tolerance=tolerance) for name, x in inertias.items()}
+        return {name: why for name, why in result.items() if why}

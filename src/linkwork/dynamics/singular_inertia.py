@@ -35,9 +35,9 @@ def refuse_singular_inertia(subject: Subject, request: Request) -> None:
         and not _told_later(subject, request)
     ):
         key = _key(subject, request)
-        found = subject.singular_joints.get(key, lambda: _singular_joints(subject.felt, *key))
-        if found:
-            raise SingularInertiaError(found[0], joints=found)
+        result = subject.singular_joints.get(key, lambda: _singular_joints(subject.felt, *key))
+        if result:
+            raise SingularInertiaError(result[0], joints=result)
 
 
 def _told_later(subject: RobotOwner, request: Request) -> bool:

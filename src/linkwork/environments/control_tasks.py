@@ -41,8 +41,8 @@ def _rod(name: str, length: float, mass: float, *frames: str) -> Link:
 def _hinge(name: str, parent: str, child: str, down: float, damping: float = 0.0, **limits: Any) -> Joint:
     """About y, at a distance below the parent's origin."""
     turning = joints.Revolute((0.0, 1.0, 0.0))
-    found = Joint.of(turning, name=name, parent=parent, child=child, placement=pose((0.0, 0.0, -down)), **limits)
-    return found.with_damping(damping) if damping else found
+    result = Joint.of(turning, name=name, parent=parent, child=child, placement=pose((0.0, 0.0, -down)), **limits)
+    return result.with_damping(damping) if damping else result
 
 
 def _wrapped(angle: Any) -> tuple[Any, Any]:

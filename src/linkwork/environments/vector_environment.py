@@ -114,14 +114,14 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if not self._chance:
             raise RuntimeError("VectorEnvironment.step: reset comes first")
         fresh = self._over.copy()
-        found = self._moving(self._q, self._v, self._goal, given)
-        self._q, self._v = np.array(found.q), np.array(found.v)
+        result = self._moving(self._q, self._v, self._goal, given)
+        self._q, self._v = np.array(result.q), np.array(result.v)
         self._count += 1
-        seen, rewards = np.array(found.observation), np.where(fresh, 0.0, found.reward)
+        seen, rewards = np.array(result.observation), np.where(fresh, 0.0, result.reward)
         if fresh.any():
             self._begin(fresh)
             seen[fresh] = self._seen()[fresh]
-        terminated = (found.over > 0.5) & ~fresh
+        terminated = (result.over > 0.5) & ~fresh
         truncated = (self._count >= self.task.horizon) & ~terminated
         self._over = terminated | truncated
         return seen, rewards, terminated, truncated, {}
@@ -151,19 +151,19 @@ def register_tasks() -> None:
     """Register every entry of `TASKS` with gymnasium, as ``linkwork/<name>-v0``."""
     for name in TASKS:
         entry = f"{__name__}:{VectorEnvironment.__name__}"
-        found = f"{NAMESPACE}/{name}-v0"
-        if found not in gymnasium.registry:
-            gymnasium.register(found, vector_entry_point=entry, kwargs={"task": name})
+        result = f"{NAMESPACE}/{name}-v0"
+        if result not in gymnasium.registry:
+            gymnasium.register(result, vector_entry_point=entry, kwargs={"task": name})
 
 
 def begun(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, v and the goal of an environment that begins.  Raises ValueError for what is no state of the robot."""
     robot: Any = task.robot
-    found = task.start(rng)
-    if not isinstance(found, tuple | list) or len(found) != 2:
-        raise ValueError(f"ControlTask: start: expected a pair (q, v), got {found!r}")
-    q = read_finite("ControlTask", "start: q", found[0], robot.nq, "nq")
-    v = read_finite("ControlTask", "start: v", found[1], robot.nv, "nv")
+    result = task.start(rng)
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise ValueError(f"ControlTask: start: expected a pair (q, v), got {result!r}")
+    q = read_finite("ControlTask", "start: q", result[0], robot.nq, "nq")
+    v = read_finite("ControlTask", "start: v", result[1], robot.nv, "nv")
     goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", task.goal(rng)), float)
     if goal.ndim != 1 or not np.isfinite(goal).all():
         raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")
@@ -185,7 +185,7 @@ def mover(task: ControlTask, goals: int) -> Kernel:
 
     def moved(q: Any, v: Any, goal: Any, action: Any) -> Any:
         tau = task.forces(action)
-        found = robot.simulate(
+        result = robot.simulate(
             q,
             v,
             controller=lambda t, q, v: tau,
@@ -194,8 +194,8 @@ def mover(task: ControlTask, goals: int) -> Kernel:
             record_every=task.steps_per_action,
             contacts=task.contacts,
         )
-        q, v = found.q[-1], found.v[-1]
-        lost = lt(0.5, found.status)
+        q, v = result.q[-1], result.v[-1]
+        lost = lt(0.5, result.status)
         over = or_(lost, lt(0.0, where(lost, 1.0, task.failed(q, v, goal))))
         return {
             "q": q,

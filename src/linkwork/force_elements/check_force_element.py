@@ -138,8 +138,8 @@ def _compiled(t: _Trial) -> list[float]:
 def _batches(t: _Trial) -> list[float]:
     both = t.robot.force_element_wrenches(t.q, t.v)
     return [
-        relative_error(found.ravel(), t.robot.force_element_wrenches(q, v).ravel())
-        for found, (q, v) in zip(both, t.states, strict=True)
+        relative_error(result.ravel(), t.robot.force_element_wrenches(q, v).ravel())
+        for result, (q, v) in zip(both, t.states, strict=True)
     ]
 
 

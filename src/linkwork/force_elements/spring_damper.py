@@ -92,11 +92,11 @@ class SpringDamper(ForceElement):
         b, p, _, share = self._line(marks, X)
         k, u = self.stiffness, p * share
         across: Any = 1.0 if self.rest_length == 0.0 else fmax(1.0 - share * self.rest_length, 0.0)
-        found = [Resistance(Force(b.cross(u), u), k * (1.0 - across), self.damping)]
+        result = [Resistance(Force(b.cross(u), u), k * (1.0 - across), self.damping)]
         if k != 0.0:
             axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
-            found += [Resistance(Force(b.cross(e), e), k * across, 0.0) for e in axes]
-        return found
+            result += [Resistance(Force(b.cross(e), e), k * across, 0.0) for e in axes]
+        return result
 
     def _line(self, marks: Marks, X: Pose) -> tuple[Vec3, Vec3, Any, Any]:
         """Where b is in B, the way p from a to b in B's axes, its length, and 1 / length, 0 where the points meet."""

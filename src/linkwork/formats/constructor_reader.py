@@ -54,21 +54,21 @@ class PlainReader:
 
     def required(self, value: Value, key: str) -> Value | None:
         """What stands under a key.  KEY_MISSING where nothing does."""
-        found: Value | None = value.content.get(key)
-        if found is None:
+        result: Value | None = value.content.get(key)
+        if result is None:
             self.error(value, "KEY_MISSING", f"the key {quoted(key)} is missing")
-        return found
+        return result
 
     def text(self, value: Value, key: str) -> str:
         """The name that stands under a key.  KEY_MISSING, BAD_NAME."""
-        found = self.required(value, key)
-        if found is None:
+        result = self.required(value, key)
+        if result is None:
             return ""
-        if not isinstance(found.content, str) or not found.content.strip():
-            hint = "write it in quotes" if isinstance(found.content, (bool, float)) else None
-            self.error(found, "BAD_NAME", f"{key}: expected a name, got {found.kind}", hint)
+        if not isinstance(result.content, str) or not result.content.strip():
+            hint = "write it in quotes" if isinstance(result.content, (bool, float)) else None
+            self.error(result, "BAD_NAME", f"{key}: expected a name, got {result.kind}", hint)
             return ""
-        return found.content
+        return result.content
 
     # -- numbers
 
@@ -158,11 +158,11 @@ class PlainReader:
             self.known(value, (key, *more, "axis"))
             normal = self.vector(value.content["axis"])
             return Planar.across(normal) if len(self.findings.errors) == errors else None
-        found = self.arguments(value, kind, more=(key, *more))
+        result = self.arguments(value, kind, more=(key, *more))
         if len(self.findings.errors) > errors:
             return None
         try:
-            return kind(**found)
+            return kind(**result)
         except (TypeError, ValueError) as error:
             self.error(given, "PARAMETER", str(error))
             return None
@@ -179,13 +179,13 @@ class PlainReader:
         """What a class is made from, by the names of its arguments: KEY_MISSING, UNKNOWN_KEY."""
         taken = [argument for argument in arguments(kind) if not is_function(argument.hint)]
         self.known(value, [*more, *(argument.name for argument in taken)])
-        found = {}
+        result = {}
         for argument in taken:
             if argument.name in value.content:
-                found[argument.name] = self.converted(value.content[argument.name], argument.hint)
+                result[argument.name] = self.converted(value.content[argument.name], argument.hint)
             elif argument.required and argument.name not in more:
                 self.error(value, "KEY_MISSING", f"the key {quoted(argument.name)} is missing")
-        return found
+        return result
 
     def converted(self, value: Value, hint: Any) -> Any:
         """A value as an annotation says.  DATA_TYPE where it is another."""
@@ -265,21 +265,21 @@ class PlainReader:
 
         ARITY, LIMIT_ORDER, NEGATIVE.
         """
-        found, given = {}, dict(value.content)
+        result, given = {}, dict(value.content)
         limits = given.pop("limits", None)
         if limits is not None and self.is_object(limits, "limits"):
             self.known(limits, BOUNDS)
             for key, inner in limits.content.items():
                 if key in BOUNDS:
                     none = -math.inf if key == "lower" else math.inf
-                    found[BOUNDS[key]] = self._each(inner, joint.nq if key in OF_Q else joint.nv, key in OF_Q, none)
-            pairs = zip(found.get("lower", ()), found.get("upper", ()), strict=False)
+                    result[BOUNDS[key]] = self._each(inner, joint.nq if key in OF_Q else joint.nv, key in OF_Q, none)
+            pairs = zip(result.get("lower", ()), result.get("upper", ()), strict=False)
             if any(lower > upper for lower, upper in pairs):
                 self.error(limits, "LIMIT_ORDER", "a lower limit is above the upper limit")
         for key in RESISTING:
             if key in given:
-                found[key] = self._each(given[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
-        return found
+                result[key] = self._each(given[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
+        return result
 
     def _each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
         """A number for all, or a list of one for each; null is ``none`` where there may be none."""

@@ -62,13 +62,13 @@ class Argument:
 def arguments(kind: type) -> tuple[Argument, ...]:
     """What a type of joint or a kind of constraint is made from."""
     hints = _hints(kind.__dict__.get("__init__")) | _hints(kind)  # arguments that are no fields, and fields
-    found = []
+    result = []
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         required = parameter.default is parameter.empty
-        found.append(Argument(name, hints.get(name, Any), required, None if required else parameter.default))
-    return tuple(found)
+        result.append(Argument(name, hints.get(name, Any), required, None if required else parameter.default))
+    return tuple(result)
 
 
 def _hints(annotated: Any) -> dict[str, Any]:
@@ -116,15 +116,15 @@ def plain(value: Any, what: str) -> Any:
 
 def made_from(value: Any, kind: type, what: str) -> dict[str, Any]:
     """The arguments that a value is made from, as plain data, but for those that are their defaults."""
-    found = {}
+    result = {}
     for argument in arguments(kind):
         try:
             given = getattr(value, argument.name)
         except AttributeError:
             raise TypeError(f"{what}: {kind.__name__} does not keep its {argument.name!r}") from None
         if argument.required or given != argument.default:
-            found[argument.name] = plain(given, what)
-    return found
+            result[argument.name] = plain(given, what)
+    return result
 
 
 def _joint(joint: JointType, what: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _joint(joint: JointType, what: str) -> dict[str, Any]:
 
 
 def _pose(pose: Pose) -> dict[str, Any]:
-    found: dict[str, Any] = {"xyz": [*pose.translation]}
+    result: dict[str, Any] = {"xyz": [*pose.translation]}
     if pose.rotation != Rotation.identity():
-        found["rotation"] = pose.rotation.rows()
-    return found
+        result["rotation"] = pose.rotation.rows()
+    return result

@@ -94,12 +94,12 @@ class _Reader:
             return self.builder.value([] if first == "[" else {}, line, column, depth)
         if first == '"':
             return self.builder.value(self.string(), line, column, depth)
-        if found := _NUMBER.match(self.text, self.at):
-            self.at = found.end()
+        if result := _NUMBER.match(self.text, self.at):
+            self.at = result.end()
             if _WORD.match(self.text, self.at):
-                self.at = found.start()
+                self.at = result.start()
                 self.refuse("expected a value")
-            return self.builder.value(self.builder.number(found[0], line, column), line, column, depth)
+            return self.builder.value(self.builder.number(result[0], line, column), line, column, depth)
         word = _WORD.match(self.text, self.at)
         if word is not None and word[0] in _LITERALS:
             self.at = word.end()
@@ -131,8 +131,8 @@ class _Reader:
             self.refuse(error.msg.lower())
         if any("\ud800" <= c <= "\udfff" for c in text):
             self.refuse("a text with a surrogate code point")
-        found: str = text
-        return found
+        result: str = text
+        return result
 
     def closes(self, inside: Value) -> bool:
         """Whether the innermost one ends here: then it is passed."""
@@ -365,9 +365,9 @@ def decoded(document: bytes | str, file: str | None, budget: Budget) -> str:
             shown = document[error.start : error.start + 4].hex(" ")  # type: ignore[union-attr]
             fail("DATA_ENCODING", f"not valid UTF-8: bytes {shown}", Location(file, line), "save the file as UTF-8")
     text = text.removeprefix("\ufeff")
-    if found := _NO_TEXT.search(text):
-        line = text.count("\n", 0, found.start()) + 1
-        fail("DATA_ENCODING", f"the text contains {found[0]!r}", Location(file, line), "save the file as UTF-8")
+    if result := _NO_TEXT.search(text):
+        line = text.count("\n", 0, result.start()) + 1
+        fail("DATA_ENCODING", f"the text contains {result[0]!r}", Location(file, line), "save the file as UTF-8")
     if not text.strip():
         fail("DATA_EMPTY", "the file is empty", Location(file))
     return text

@@ -72,9 +72,9 @@ def parse_loops(
         raise TypeError(f"loops: expected a text, got {text!r}")
     findings = Findings()
     root = (parse_yaml if form == "yaml" else parse_json)(text, source, findings, budget)
-    found = _Document(PlainReader(source, findings)).read(root)
+    result = _Document(PlainReader(source, findings)).read(root)
     findings.raise_errors()
-    return found
+    return result
 
 
 class _Document:
@@ -122,8 +122,8 @@ class _Document:
         if not isinstance(given.content, list):
             self.reader.error(given, "DATA_TYPE", f"{key}: expected a list, got {given.kind}")
             return ()
-        found = [read(item) for item in given.content if self.reader.is_object(item, key)]
-        return tuple(item for item in found if item is not None)
+        result = [read(item) for item in given.content if self.reader.is_object(item, key)]
+        return tuple(item for item in result if item is not None)
 
     # -- frames, points and directions
 
@@ -261,22 +261,22 @@ def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
     on = carrier.name
     if composed(carrier.placement, X) != frame.placement:
         on, X = "world" if frame.body == WORLD else tree.bodies[frame.body].name, frame.placement
-    found: dict[str, Any] = {"name": frame.name, "on": on}
-    return found if X.is_identity else found | {"placement": plain(X, frame.name)}
+    result: dict[str, Any] = {"name": frame.name, "on": on}
+    return result if X.is_identity else result | {"placement": plain(X, frame.name)}
 
 
 def _loop(loop: LoopJoint) -> dict[str, Any]:
     what = f"loop {loop.name!r}"
-    found = {"name": loop.name, **plain(loop.joint, what), "frame": loop.relative_to, "other": loop.frame}
+    result = {"name": loop.name, **plain(loop.joint, what), "frame": loop.relative_to, "other": loop.frame}
     limits = {key: _each(getattr(loop, name)) for key, name in BOUNDS.items() if getattr(loop, name)}
     resisting = {key: _each(getattr(loop, key)) for key in RESISTING if getattr(loop, key)}
-    return found | ({"limits": limits} if limits else {}) | resisting
+    return result | ({"limits": limits} if limits else {}) | resisting
 
 
 def _each(numbers: tuple[float, ...]) -> Any:
     """A number, or one for each; null where there is none."""
-    found = [None if math.isinf(x) else x for x in numbers]
-    return found[0] if len(found) == 1 else found
+    result = [None if math.isinf(x) else x for x in numbers]
+    return result[0] if len(result) == 1 else result
 
 
 def _constraint(constraint: Constraint) -> dict[str, Any]:
@@ -285,10 +285,10 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
     what, kind = f"constraint {constraint.name!r}", type(constraint)
     if KINDS.get(in_words(kind)) is not kind:
         raise TypeError(f"{what}: its kind {kind.__name__} is none of linkwork.constraints, and can stand in no file")
-    found = {"kind": in_words(kind), "name": constraint.name}
+    result = {"kind": in_words(kind), "name": constraint.name}
     if not any(argument.name == "name" for argument in arguments(kind)):
-        found.pop("name")
-    return found | made_from(constraint, kind, what)
+        result.pop("name")
+    return result | made_from(constraint, kind, what)
 
 
 def _element(element: ForceElement) -> dict[str, Any]:

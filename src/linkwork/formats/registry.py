@@ -135,8 +135,8 @@ def _root_element(start: bytes) -> str:
             break
     else:
         text = start.decode("latin-1")  # tags of known formats are ASCII in every encoding without a mark
-    found = _ROOT.match(text)
-    return found[1].rpartition(":")[2] if found else ""
+    result = _ROOT.match(text)
+    return result[1].rpartition(":")[2] if result else ""
 
 
 def _contradiction(where: Location, suffix: str, root: str, named: Format, content: Format) -> ModelError:

@@ -155,9 +155,9 @@ def core_in(X: Pose | InversePose, core: Core) -> Core:
     return replace(core, pose=X @ core.pose)
 
 
-def distance_in(X: Pose, found: SignedDistance) -> SignedDistance:
+def distance_in(X: Pose, result: SignedDistance) -> SignedDistance:
     """What was measured in b, in the coordinates of a, by X_ab."""
-    return replace(found, normal=X.rotation @ found.normal, on_a=X.point(found.on_a), on_b=X.point(found.on_b))
+    return replace(result, normal=X.rotation @ result.normal, on_a=X.point(result.on_a), on_b=X.point(result.on_b))
 
 
 def chosen(condition: Any, yes: SignedDistance, no: SignedDistance) -> SignedDistance:

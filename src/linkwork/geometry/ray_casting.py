@@ -109,8 +109,8 @@ def _segment(one: Solid, o: Vec3, d: Vec3) -> Any:
     x, rate = r.dot(half), d.dot(half)
     a, b = d.dot(d) - rate * rate * scale, r.dot(d) - x * rate * scale
     tube = quadric(a, b, r.dot(r) - x * x * scale - radius * radius)
-    found = tube.within(slab(x, rate, -square, square)).met
-    return fmin(found, fmin(_ball(r - half, d, radius).met, _ball(r + half, d, radius).met))
+    result = tube.within(slab(x, rate, -square, square)).met
+    return fmin(result, fmin(_ball(r - half, d, radius).met, _ball(r + half, d, radius).met))
 
 
 def _ellipsoid(one: Solid, o: Vec3, d: Vec3) -> Any:

@@ -65,15 +65,15 @@ class Scene:
     __slots__ = ("__dict__", "_obstacles")
 
     def __init__(self, obstacles: Iterable[Obstacle] = ()) -> None:
-        found = tuple(obstacles)
-        for one in found:
+        result = tuple(obstacles)
+        for one in result:
             if not isinstance(one, Obstacle):
                 raise TypeError(f"Scene: expected obstacles, as Scene().with_box(...) makes them, got {one!r}")
             _check(one, "Scene")
-        twice = repeated([one.name for one in found])
+        twice = repeated([one.name for one in result])
         if twice is not None:
             raise ValueError(f"Scene: two obstacles are called {twice!r}")
-        self._obstacles = found
+        self._obstacles = result
 
     # -- what is in it
 
@@ -202,11 +202,11 @@ class Scene:
 
     @cached_property
     def _rows(self) -> Mapping[SolidKind, np.ndarray]:
-        found: dict[SolidKind, list[list[float]]] = {}
+        result: dict[SolidKind, list[list[float]]] = {}
         for one in self._obstacles:
             kind, row = _row(one)
-            found.setdefault(kind, []).append(row)
-        return _padded(found)
+            result.setdefault(kind, []).append(row)
+        return _padded(result)
 
     @property
     def rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
@@ -215,11 +215,11 @@ class Scene:
 
     @cached_property
     def _rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
-        found: dict[SolidKind, list[list[float]]] = {}
+        result: dict[SolidKind, list[list[float]]] = {}
         for one in sorted(self._obstacles, key=_from_origin):
             kind, row = _row(one)
-            found.setdefault(kind, []).append(row)
-        return _padded(found)
+            result.setdefault(kind, []).append(row)
+        return _padded(result)
 
     @property
     def capacities(self) -> tuple[tuple[SolidKind, int], ...]:
@@ -251,12 +251,12 @@ class Scene:
         for kind, capacity in self.capacities:
             starts[kind] = count
             count += capacity
-        found = [0] * len(self._obstacles)
+        result = [0] * len(self._obstacles)
         for k in order:
             kind, _ = _row(self._obstacles[k])
-            found[k] = starts[kind]
+            result[k] = starts[kind]
             starts[kind] += 1
-        return tuple(found)
+        return tuple(result)
 
     # -- as text
 
@@ -374,22 +374,22 @@ def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.n
 
     Fields come last, and as many as there are.
     """
-    found = {}
+    result = {}
     for kind in sorted(rows, key=_order):
         some = rows[kind]
         capacity = _capacity(len(some)) if kind.in_loops else len(some)
         nothing = [0.0, *some[-1][1:]]
         array = np.array([*some, *([nothing] * (capacity - len(some)))], dtype=float)
         array.setflags(write=False)
-        found[kind] = array
-    return found
+        result[kind] = array
+    return result
 
 
 def _capacity(count: int) -> int:
     """The least that has room for so many: of the powers of two, and what is half way between them, from 4 on."""
-    found = max(_LEAST, 1 << (count - 1).bit_length())
-    between = found // 4 * 3
-    return between if count <= between and between % _LEAST == 0 else found
+    result = max(_LEAST, 1 << (count - 1).bit_length())
+    between = result // 4 * 3
+    return between if count <= between and between % _LEAST == 0 else result
 
 
 def _order(kind: SolidKind) -> tuple[int, int, str]:

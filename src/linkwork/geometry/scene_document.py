@@ -23,10 +23,10 @@ def read_document(text: str) -> Any:
     """What a JSON document says, every key once and all numbers finite.  Raises ValueError."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        result = dict(pairs)
+        if len(result) < len(pairs):
             raise ValueError(f"scene: {repeated(key for key, _ in pairs)!r} is there twice")
-        return found
+        return result
 
     def refused(word: str) -> Any:
         raise ValueError(f"scene: {word} is no number of JSON")

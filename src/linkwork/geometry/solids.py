@@ -83,8 +83,8 @@ def _z_axis(X: Pose) -> Vec3:
     return Vec3(R.x.z, R.y.z, R.z.z)
 
 
-def _grown(found: Solid, radius: Any) -> Solid:
-    return Solid(found.core, found.radius + radius)
+def _grown(result: Solid, radius: Any) -> Solid:
+    return Solid(result.core, result.radius + radius)
 
 
 Scalars = Sequence[Any]
@@ -173,18 +173,18 @@ def kind_of(core: Core) -> SolidKind:
 
 def solid_row(solid: Solid, kind: SolidKind, reach: Any) -> list[Any]:
     """The row of a solid that is there."""
-    found: list[Any] = [1.0, reach, solid.radius]
+    result: list[Any] = [1.0, reach, solid.radius]
     for part, value in zip(_PARTS[kind.core], _fields(solid.core), strict=True):
         if part == "number":
-            found.append(value)
+            result.append(value)
         elif part == "vector":
-            found += [*value]
+            result += [*value]
         elif part == "pose":
-            found += [*value.rotation.x, *value.rotation.y, *value.rotation.z, *value.translation]
+            result += [*value.rotation.x, *value.rotation.y, *value.rotation.z, *value.translation]
         else:
             given = [*value, *([value[0]] * (kind.vertices - len(value)))]
-            found += [x for vertex in given for x in vertex]
-    return found
+            result += [x for vertex in given for x in vertex]
+    return result
 
 
 def anchor(core: Core) -> Vec3:
@@ -202,16 +202,16 @@ def reach_of(solid: Solid) -> float:
     if isinstance(core, (HalfSpaceCore, FieldCore)):
         return EVERYWHERE
     if isinstance(core, PointCore):
-        found = 0.0
+        result = 0.0
     elif isinstance(core, (SegmentCore, BoxCore)):
-        found = _length(core.half)
+        result = _length(core.half)
     elif isinstance(core, EllipsoidCore):
-        found = max(core.radii)
+        result = max(core.radii)
     elif isinstance(core, PolytopeCore):
-        found = max(map(_length, core.vertices))
+        result = max(map(_length, core.vertices))
     else:
-        found = math.hypot(core.radius, core.half)
-    return float(found + solid.radius) * (1.0 + 1e-12)  # rounding shall not make it less than it is
+        result = math.hypot(core.radius, core.half)
+    return float(result + solid.radius) * (1.0 + 1e-12)  # rounding shall not make it less than it is
 
 
 def _length(v: Iterable[float]) -> float:

@@ -225,8 +225,8 @@ def _ellipsoid(core: EllipsoidCore, p: Vec3, n: Vec3) -> Surface:
     def bent(v: Vec3) -> Vec3:
         x = R.inv_act(v)
         grown = core.stretched(core.stretched(x))
-        found: Vec3 = R @ ((grown - c * c.dot(x)) * scale)
-        return found
+        result: Vec3 = R @ ((grown - c * c.dot(x)) * scale)
+        return result
 
     t = unit(across(n))
     u = n.cross(t)

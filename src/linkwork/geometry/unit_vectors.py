@@ -25,8 +25,8 @@ def choose(condition: Any, a: Vec3, b: Vec3) -> Vec3:
 def across(v: Vec3) -> Vec3:
     """A vector across another one and at least 0.5 as long; z, of length 1, where the other has none."""
     wide = lt(fabs(v.z), fabs(v.x))
-    found = choose(wide, Vec3(-v.y, v.x, 0.0), Vec3(0.0, -v.z, v.y))
-    return choose(lt(NOTHING, found.dot(found)), found, Vec3(0.0, 0.0, 1.0))
+    result = choose(wide, Vec3(-v.y, v.x, 0.0), Vec3(0.0, -v.z, v.y))
+    return choose(lt(NOTHING, result.dot(result)), result, Vec3(0.0, 0.0, 1.0))
 
 
 def rounding(n: Vec3) -> Any:
@@ -41,8 +41,8 @@ def unit(v: Vec3) -> Vec3:
     """A vector of length 1, or zero where there is none."""
     square = v.dot(v)
     known = lt(NOTHING, square)
-    found: Vec3 = v * (where(known, 1.0, 0.0) / sqrt(where(known, square, 1.0)))
-    return found
+    result: Vec3 = v * (where(known, 1.0, 0.0) / sqrt(where(known, square, 1.0)))
+    return result
 
 
 def length(v: Vec3) -> Any:

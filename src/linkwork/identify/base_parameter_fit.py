@@ -77,15 +77,15 @@ class BaseParameterFit(Result):
     @property
     def standard_deviations(self) -> np.ndarray:
         """(r,): the square roots of the covariance's diagonal."""
-        found: np.ndarray = np.sqrt(np.diag(self.covariance))
-        return found
+        result: np.ndarray = np.sqrt(np.diag(self.covariance))
+        return result
 
     @property
     def relative_deviations(self) -> np.ndarray:
         """(r,): standard deviations by the values' sizes."""
         with np.errstate(divide="ignore"):
-            found: np.ndarray = self.standard_deviations / np.abs(self.values)
-        return found
+            result: np.ndarray = self.standard_deviations / np.abs(self.values)
+        return result
 
     @property
     def essential(self) -> np.ndarray:
@@ -100,8 +100,10 @@ class BaseParameterFit(Result):
     def joint_forces(self, q: Array, v: Array, a: Array) -> np.ndarray:
         """The forces that these parameters have: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]."""
         Y = self._robot.inverse_dynamics_regressor(q, v, a, **self._columns.options)
-        found: np.ndarray = self.base.regressor(Y[..., self._columns.estimated]) @ self.values + Y @ self._columns.known
-        return found
+        result: np.ndarray = (
+            self.base.regressor(Y[..., self._columns.estimated]) @ self.values + Y @ self._columns.known
+        )
+        return result
 
     def __repr__(self) -> str:
         return f"<BaseParameterFit: {len(self.values)} base parameters from {self.samples} samples>"
@@ -166,11 +168,11 @@ def base_parameters(
             f"{caller}: expected more measured joint forces than the {base.rank} base parameters, got {len(training)} "
             f"samples of {int(measured.sum())} joint forces that are not held out"
         )
-    found = reduced(training, columns).of(base.columns)
-    fit = fitted(found, measured, given, typical[base.columns])
+    result = reduced(training, columns).of(base.columns)
+    fit = fitted(result, measured, given, typical[base.columns])
     refuse_what_is_not_excited(caller, fit, base, training)
     if given is None:
-        refuse_exact_fits(caller, fit, found, robot.v_names)
+        refuse_exact_fits(caller, fit, result, robot.v_names)
     estimate = BaseParameterFit._make(
         base=base,
         values=fit.x,
@@ -179,8 +181,8 @@ def base_parameters(
         condition=fit.condition,
         singular_values=fit.values,
         sigma=fit.sigma,
-        residual=found.rms(fit.squares),
-        r_squared=found.r_squared(fit.squares),
+        residual=result.rms(fit.squares),
+        r_squared=result.r_squared(fit.squares),
         samples=len(training),
         held_out=None,
         _robot=robot,

@@ -75,10 +75,10 @@ class ConvexProblem:
     def rates(self, L: np.ndarray, count: int) -> np.ndarray:
         """(10 n + k, 10 n + k): how (π; y) changes by the numbers of a step and by y."""
         n = 10 * len(L)
-        found = np.eye(n + count)
+        result = np.eye(n + count)
         for i, block in enumerate(rates(self.U @ L)):
-            found[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
-        return found
+            result[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
+        return result
 
     def solved(self, y: np.ndarray, max_iterations: int, report: Reporter) -> Solution:
         """From the robot's own inertias and these y."""
@@ -140,9 +140,9 @@ class ConvexProblem:
         part = min(1.0, -0.9 / least) if least < 0.0 else 1.0
         value = self._value(L, y, noise) if decrement > 1e-8 else np.inf
         while True:
-            found = stepped(L, part * S), y_full if part == 1.0 else (1.0 - part) * y + part * y_full
-            if self._value(*found, noise) <= value - 0.1 * part * decrement or part < 1e-12:
-                return found
+            result = stepped(L, part * S), y_full if part == 1.0 else (1.0 - part) * y + part * y_full
+            if self._value(*result, noise) <= value - 0.1 * part * decrement or part < 1e-12:
+                return result
             part *= 0.5
 
 
@@ -163,8 +163,8 @@ def factors(pi: np.ndarray) -> np.ndarray:
 
 def moved(U: np.ndarray) -> np.ndarray:
     """The parameters (n, 10) with these factors."""
-    found: np.ndarray = inertial.from_pseudo_inertia(U @ U.swapaxes(-1, -2))
-    return found
+    result: np.ndarray = inertial.from_pseudo_inertia(U @ U.swapaxes(-1, -2))
+    return result
 
 
 def symmetric(s: np.ndarray) -> np.ndarray:
@@ -178,32 +178,32 @@ def rates(U: np.ndarray) -> np.ndarray:
     """(n, 10, 10): how the parameters change by the numbers of a step."""
     units = symmetric(np.eye(10))
     P = U[:, None] @ units @ U[:, None].swapaxes(-1, -2)
-    found: np.ndarray = inertial.from_pseudo_inertia(P).swapaxes(-1, -2)
-    return found
+    result: np.ndarray = inertial.from_pseudo_inertia(P).swapaxes(-1, -2)
+    return result
 
 
 def stepped(L: np.ndarray, S: np.ndarray) -> np.ndarray:
     """The L (n, 4, 4) after a step.  Raises LinAlgError where the step leaves what bodies can have."""
-    found: np.ndarray = L @ _upper(np.eye(4) + S)
-    return found
+    result: np.ndarray = L @ _upper(np.eye(4) + S)
+    return result
 
 
 def gradients(L: np.ndarray) -> np.ndarray:
     """(n, 10): the divergence's, by the numbers of a step."""
     G = L.swapaxes(-1, -2) @ L - np.eye(4)
-    found: np.ndarray = G[:, _ROWS, _COLUMNS] * _HALF * np.where(_ROWS == _COLUMNS, 1.0, 2.0)
-    return found
+    result: np.ndarray = G[:, _ROWS, _COLUMNS] * _HALF * np.where(_ROWS == _COLUMNS, 1.0, 2.0)
+    return result
 
 
 def divergences(L: np.ndarray) -> np.ndarray:
     """D (n,) of each body."""
     diagonal = np.diagonal(L, axis1=-2, axis2=-1)
     above = (L * L).sum(axis=(-2, -1)) - (diagonal * diagonal).sum(axis=-1)
-    found: np.ndarray = above + ((diagonal - 1.0) * (diagonal + 1.0) - 2.0 * np.log(diagonal)).sum(axis=-1)
-    return found
+    result: np.ndarray = above + ((diagonal - 1.0) * (diagonal + 1.0) - 2.0 * np.log(diagonal)).sum(axis=-1)
+    return result
 
 
 def _upper(P: np.ndarray) -> np.ndarray:
     """U with U Uᵀ = P."""
-    found: np.ndarray = np.linalg.cholesky(P[..., ::-1, ::-1])[..., ::-1, ::-1]
-    return found
+    result: np.ndarray = np.linalg.cholesky(P[..., ::-1, ::-1])[..., ::-1, ::-1]
+    return result

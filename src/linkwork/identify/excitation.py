@@ -141,11 +141,11 @@ def exciting_trajectory(
     times = np.arange(_LOOKED_AT) * (duration / _LOOKED_AT)
 
     def tried(x: np.ndarray) -> tuple[float, Any]:
-        found = limits.within(x, duration)
-        q, v, a = _motion(times, duration, *found)
+        result = limits.within(x, duration)
+        q, v, a = _motion(times, duration, *result)
         R, _ = weigher.scaled(Measurements(robot, q, v, a, v, (len(q),)))
         s = np.linalg.svd(R, compute_uv=False)
-        return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf, found
+        return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf, result
 
     starts = [rng.normal(size=(robot.nv, 1 + 2 * num_harmonics)) for _ in range(max(1, num_trials // 5))]
     with Reporter(caller, progress, "exciting_trajectory: trials", max(num_trials, len(starts))) as report:
@@ -154,20 +154,20 @@ def exciting_trajectory(
             values.append(tried(x))
             report.advance()
         first = int(np.argmin([value for value, _ in values]))
-        x, (best, found) = starts[first], values[first]
+        x, (best, result) = starts[first], values[first]
         step = 0.5
         for _ in range(num_trials - len(starts)):
             other = x + step * rng.normal(size=x.shape)
             value, motion = tried(other)
             if value < best:
-                x, best, found = other, value, motion
+                x, best, result = other, value, motion
                 step *= 1.5
             else:
                 step = max(step * 1.5**-0.25, 1e-3)
             report.advance()
-    q, v, a = _motion(times, duration, *found)
+    q, v, a = _motion(times, duration, *result)
     shown = weigher.of(Measurements(robot, q, v, a, v, (len(q),)))
-    center, sines, cosines = found
+    center, sines, cosines = result
     return ExcitingTrajectory(duration, center, sines, cosines, shown)
 
 
@@ -241,18 +241,18 @@ class _Limits:
 def _largest(sines: np.ndarray, cosines: np.ndarray, period: float, order: int) -> np.ndarray:
     """A bound (nv,) of the velocity's derivative of that order, at all times."""
     rate = 2.0 * np.pi / period * np.arange(1, sines.shape[1] + 1)
-    found: np.ndarray = (np.hypot(sines, cosines) * rate**order).sum(axis=1)
-    return found
+    result: np.ndarray = (np.hypot(sines, cosines) * rate**order).sum(axis=1)
+    return result
 
 
-def _numbers(caller: str, name: str, given: Any, default: np.ndarray) -> np.ndarray:
-    if given is None:
+def _numbers(caller: str, name: str, value: Any, default: np.ndarray) -> np.ndarray:
+    if value is None:
         return default
     expected = f"{caller}: {name}: expected {len(default)} finite numbers, or one for all"
-    found = real_array(expected, given)
-    if found.shape not in ((), default.shape) or not np.isfinite(found).all():
-        raise ValueError(f"{expected}, got {given!r}")
-    return np.broadcast_to(found, default.shape).astype(float)
+    result = real_array(expected, value)
+    if result.shape not in ((), default.shape) or not np.isfinite(result).all():
+        raise ValueError(f"{expected}, got {value!r}")
+    return np.broadcast_to(result, default.shape).astype(float)
 
 
 def _refuse_manifolds(caller: str, robot: Robot) -> None:

@@ -67,8 +67,8 @@ class PlacementFit(Result):
     @property
     def standard_deviations(self) -> np.ndarray:
         """(r,): the square roots of the covariance's diagonal."""
-        found: np.ndarray = np.sqrt(np.diag(self.covariance))
-        return found
+        result: np.ndarray = np.sqrt(np.diag(self.covariance))
+        return result
 
     @property
     def unchanged(self) -> tuple[str, ...]:
@@ -150,11 +150,11 @@ def placements(
             f"{model.rows} that are not held out"
         )
     with Reporter(caller, progress, "placements: iterations", 2 * steps) as report:
-        found = model.solved(*inside, given, steps, report)
-    x, fit, shown = found.x, found.fit, found.identifiable
+        result = model.solved(*inside, given, steps, report)
+    x, fit, shown = result.x, result.fit, result.identifiable
     _refuse_what_is_not_shown(caller, robot, fit, shown, inside[0])
     if given is None:
-        refuse_exact_fits(caller, fit, found.rows, SIX[-model.rows :])
+        refuse_exact_fits(caller, fit, result.rows, SIX[-model.rows :])
     held = None
     if out.any():
         errors = (rms(model.errors(readings[out], measured[out], at)[0]) for at in (x, 0.0 * x))
@@ -170,12 +170,12 @@ def placements(
         shown=shown,
         condition=fit.condition,
         sigma=fit.sigma,
-        residual=found.residual,
+        residual=result.residual,
         before=before,
         samples=len(inside[0]),
         held_out=held,
-        iterations=found.steps,
-        status=Status.SOLVED if found.converged else Status.MAX_ITERATIONS,
+        iterations=result.steps,
+        status=Status.SOLVED if result.converged else Status.MAX_ITERATIONS,
     )
 
 
@@ -204,10 +204,10 @@ def _read(caller: str, robot: Robot, q: Any, poses: Any, shape: tuple[int, ...])
 
 def _weights(caller: str, weights: Any, rows: int) -> np.ndarray:
     expected = f"{caller}: weights: expected {rows} numbers above 0, 1 / σ of an error's"
-    found = real_array(expected, weights).astype(np.float64)
-    if found.shape != (rows,) or not np.isfinite(found).all() or not (found > 0.0).all():
+    result = real_array(expected, weights).astype(np.float64)
+    if result.shape != (rows,) or not np.isfinite(result).all() or not (result > 0.0).all():
         raise ValueError(f"{expected}, got {weights!r}")
-    return found
+    return result
 
 
 def _refuse_what_is_not_shown(

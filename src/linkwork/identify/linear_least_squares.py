@@ -64,15 +64,15 @@ class Reduced:
 
     def rms(self, squares: np.ndarray) -> np.ndarray:
         """Sums of squares as root mean squares."""
-        found: np.ndarray = np.sqrt(squares / self.samples)
-        return found
+        result: np.ndarray = np.sqrt(squares / self.samples)
+        return result
 
     def r_squared(self, squares: np.ndarray) -> np.ndarray:
         """(nv,): 1 less residual variance by that of the force; NaN where that does not vary."""
         variance = self.square - self.mean**2
         varies = variance > 1e-24 * np.maximum(self.square, 1e-300)
-        found: np.ndarray = np.where(varies, 1.0 - squares / self.samples / np.where(varies, variance, 1.0), np.nan)
-        return found
+        result: np.ndarray = np.where(varies, 1.0 - squares / self.samples / np.where(varies, variance, 1.0), np.nan)
+        return result
 
 
 def reduced(measurements: Measurements, columns: Columns) -> Reduced:
@@ -113,48 +113,48 @@ class LinearFit:
         return float(self.values[0] / self.values[-1])
 
 
-def fitted(found: Reduced, measured: np.ndarray, weights: np.ndarray | None, typical: np.ndarray) -> LinearFit:
+def fitted(result: Reduced, measured: np.ndarray, weights: np.ndarray | None, typical: np.ndarray) -> LinearFit:
     """The weighted least squares estimate; without weights, those that its residuals say, until they stay.
 
     Columns that are shorter than ``RANK`` times their ``typical`` length (p,) count as zero.
     """
-    size = np.sqrt(found.square[measured].mean())
+    size = np.sqrt(result.square[measured].mean())
     floor = _LEAST * size if size > 0.0 else 1.0
     sigma = np.full(len(measured), np.inf)
     sigma[measured] = 1.0 if weights is None else 1.0 / weights[measured]
-    lengths = np.linalg.norm(found.rows[measured[found.force], :-1], axis=0)
-    zero = lengths <= RANK * typical * np.sqrt(found.samples * measured.sum())
-    fit = _once(found, sigma, zero)
+    lengths = np.linalg.norm(result.rows[measured[result.force], :-1], axis=0)
+    zero = lengths <= RANK * typical * np.sqrt(result.samples * measured.sum())
+    fit = _once(result, sigma, zero)
     for _ in range(0 if weights is not None else 50):
         before = sigma
         sigma = np.full(len(measured), np.inf)
         sigma[measured] = np.maximum(np.sqrt(fit.squares / np.maximum(fit.freedom, 1.0))[measured], floor)
-        fit = _once(found, sigma, zero)
+        fit = _once(result, sigma, zero)
         if (np.abs(sigma - before)[measured] <= _SETTLED * sigma[measured]).all():
             break
     if weights is not None:  # they are relative: what they stand for, the residuals say
         rows = np.maximum(fit.freedom, 1.0)[measured].sum()
         scale = np.sqrt(max((fit.squares[measured] * weights[measured] ** 2).sum() / rows, 0.0))
         scale = max(scale, floor * weights[measured].max())
-        fit = _once(found, sigma * scale, zero)
+        fit = _once(result, sigma * scale, zero)
     return fit
 
 
-def refuse_exact_fits(caller: str, fit: LinearFit, found: Reduced, names: Sequence[str]) -> None:
+def refuse_exact_fits(caller: str, fit: LinearFit, result: Reduced, names: Sequence[str]) -> None:
     """Raises ValueError where the samples of a force are fitted exactly, so that residuals are none to weigh it by."""
     i = int(np.argmin(fit.freedom))
     if fit.freedom[i] < _FREE:
-        felt = found.rows[found.force == i, :-1].any(axis=0).sum()
+        felt = result.rows[result.force == i, :-1].any(axis=0).sum()
         raise ValueError(
             f"{caller}: weights from residuals: expected more samples than the {felt} parameters that {names[i]!r} "
-            f"depends on, got {found.samples} that are not held out, which they fit exactly: measure more, or give "
+            f"depends on, got {result.samples} that are not held out, which they fit exactly: measure more, or give "
             f"`weights`"
         )
 
 
-def _once(found: Reduced, sigma: np.ndarray, zero: np.ndarray) -> LinearFit:
+def _once(result: Reduced, sigma: np.ndarray, zero: np.ndarray) -> LinearFit:
     """The fit with these standard deviations."""
-    R = found.weighted(1.0 / sigma)
+    R = result.weighted(1.0 / sigma)
     A, b = R[:, :-1], R[:, -1]
     lengths = np.where(zero, 0.0, np.linalg.norm(A, axis=0))
     scale = np.where(lengths > 0.0, lengths, 1.0)
@@ -163,8 +163,8 @@ def _once(found: Reduced, sigma: np.ndarray, zero: np.ndarray) -> LinearFit:
     V = Vt[:rank].T / s[:rank]
     x = V @ (U[:, :rank].T @ b) / scale
     V = V / scale[:, None]
-    used = found.sums(((found.rows[:, :-1] @ V) ** 2).sum(axis=1)) / sigma**2
-    return LinearFit(x, V @ V.T, sigma, s, Vt[rank:].T, lengths, found.residual_squares(x), found.samples - used)
+    used = result.sums(((result.rows[:, :-1] @ V) ** 2).sum(axis=1)) / sigma**2
+    return LinearFit(x, V @ V.T, sigma, s, Vt[rank:].T, lengths, result.residual_squares(x), result.samples - used)
 
 
 def triangular(rows: np.ndarray) -> np.ndarray:
@@ -173,5 +173,5 @@ def triangular(rows: np.ndarray) -> np.ndarray:
     missing = R.shape[-1] - R.shape[-2]
     if missing > 0:
         R = np.concatenate([R, np.zeros((*R.shape[:-2], missing, R.shape[-1]))], axis=-2)
-    found: np.ndarray = R
-    return found
+    result: np.ndarray = R
+    return result

@@ -83,8 +83,8 @@ class HeldOut:
     def relative(self) -> np.ndarray:
         """The estimate's error by that of the robot as it was; NaN where that one has none."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: np.ndarray = np.where(self.nominal_error > 0.0, self.error / self.nominal_error, np.nan)
-        return found
+            result: np.ndarray = np.where(self.nominal_error > 0.0, self.error / self.nominal_error, np.nan)
+        return result
 
 
 def read(
@@ -133,10 +133,10 @@ def refuse_what_cannot_move(caller: str, robot: Robot) -> None:
 
 def number(expected: str, value: Any) -> float:
     """One real number, NaN too.  Raises ValueError, which begins with what is expected, for what is none."""
-    found = real_array(expected, value)
-    if found.ndim:
-        raise ValueError(f"{expected}; got an array of shape {found.shape}")
-    return float(found)
+    result = real_array(expected, value)
+    if result.ndim:
+        raise ValueError(f"{expected}; got an array of shape {result.shape}")
+    return float(result)
 
 
 def whole(caller: str, name: str, value: Any, least: int) -> int:
@@ -201,19 +201,19 @@ def joint_weights(caller: str, robot: Robot, weights: Any) -> np.ndarray | None:
     """Return a weight 1 / σ for each coordinate of v, 0 where it was not measured; None: from the residuals."""
     if weights is None:
         return None
-    found = by_joint(caller, "weights", robot.tree, weights, default=0.0, least=0.0)
-    if not found.any() or found.max() > _LARGEST_WEIGHT:
+    result = by_joint(caller, "weights", robot.tree, weights, default=0.0, least=0.0)
+    if not result.any() or result.max() > _LARGEST_WEIGHT:
         raise ValueError(
             f"{caller}: weights: expected 1 / σ of each joint force, 0 for those not measured but not for all, "
             f"at most {_LARGEST_WEIGHT:g}, got {weights!r}"
         )
-    return found
+    return result
 
 
 def rms(errors: np.ndarray) -> np.ndarray:
     """Root mean squares (k,) of errors (n, k)."""
-    found: np.ndarray = np.sqrt((errors * errors).mean(axis=0))
-    return found
+    result: np.ndarray = np.sqrt((errors * errors).mean(axis=0))
+    return result
 
 
 def is_plain(joint: JointType) -> bool:

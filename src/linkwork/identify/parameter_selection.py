@@ -42,9 +42,9 @@ class Columns:
     @property
     def known(self) -> np.ndarray:
         """π with zeros for what is estimated."""
-        found = self.pi.copy()
-        found[self.estimated] = 0.0
-        return found
+        result = self.pi.copy()
+        result[self.estimated] = 0.0
+        return result
 
     @property
     def options(self) -> dict[str, Any]:
@@ -115,12 +115,12 @@ def _bodies(caller: str, robot: Robot, bodies: Iterable[str] | None) -> tuple[in
     if isinstance(bodies, str):
         raise TypeError(f"{caller}: bodies: expected a list of names, got {bodies!r}")
     index = {name: i for i, name in enumerate(robot.bodies)}
-    found = set()
+    result = set()
     for name in bodies:
         if name not in index:
             remedy = ""
             if name in robot.frames and robot.link(name).body != "world":
                 remedy = f"it is welded to body {robot.link(name).body!r}, whose parameters are estimated as a whole"
             raise UnknownNameError("body", name, robot.bodies, remedy)
-        found.add(index[name])
-    return tuple(sorted(found))
+        result.add(index[name])
+    return tuple(sorted(result))

@@ -88,16 +88,16 @@ class InertiaFit(Result):
     @property
     def standard_deviations(self) -> np.ndarray:
         """(p,): the square roots of the covariance's diagonal."""
-        found: np.ndarray = np.sqrt(np.diag(self.covariance))
-        return found
+        result: np.ndarray = np.sqrt(np.diag(self.covariance))
+        return result
 
     def joint_forces(self, q: Array, v: Array, a: Array) -> np.ndarray:
         """The forces that the estimate has: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]."""
         pi = self._columns.pi.copy()
         pi[self._columns.estimated] = self.values
         Y = self.robot.inverse_dynamics_regressor(q, v, a, **self._columns.options)
-        found: np.ndarray = Y @ pi
-        return found
+        result: np.ndarray = Y @ pi
+        return result
 
     def __repr__(self) -> str:
         return f"<InertiaFit: {len(self.values)} parameters of robot {self.robot.name!r} from {self.samples} samples>"
@@ -173,14 +173,14 @@ def inertias(
     out = split(caller, held_out, measurements.leading)
     training = measurements.at(~out)
     base, typical = structural(robot, columns, measured)
-    found = reduced(training, columns)
-    shown = found.of(base.columns)
+    result = reduced(training, columns)
+    shown = result.of(base.columns)
     linear = fitted(shown, measured, given, typical[base.columns])
     if given is None:
         refuse_exact_fits(caller, linear, shown, robot.v_names)
-    _refuse_joints_not_shown(caller, columns, found, measured, typical)
+    _refuse_joints_not_shown(caller, columns, result, measured, typical)
 
-    rows = found.weighted(1.0 / linear.sigma)
+    rows = result.weighted(1.0 / linear.sigma)
     count = 10 * len(columns.bodies)
     nominal = columns.pi[columns.estimated]
     U = deformed.factors(nominal[:count].reshape(-1, 10))
@@ -189,7 +189,7 @@ def inertias(
         solution = problem.solved(nominal[count:], steps, report)
     L, y = solution.L, solution.y
     values = problem.parameters(L, y)
-    squares = found.residual_squares(values)
+    squares = result.residual_squares(values)
     covariance, at_bound = problem.covariance(L, y)
     maps = dict(zip(columns.bodies, U @ L @ np.linalg.inv(U), strict=True))
     identified = with_joint_numbers(with_deformed_bodies(robot, maps), columns.chosen[count:], y.tolist())
@@ -205,8 +205,8 @@ def inertias(
         at_bound=tuple(columns.chosen[count + k] for k in at_bound),
         shown=(base.rank - linear.unseen.shape[1], base.rank),
         sigma=linear.sigma,
-        residual=found.rms(squares),
-        r_squared=found.r_squared(squares),
+        residual=result.rms(squares),
+        r_squared=result.r_squared(squares),
         samples=len(training),
         held_out=None,
         iterations=solution.steps,
@@ -252,15 +252,15 @@ def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tup
 
 
 def _refuse_joints_not_shown(
-    caller: str, columns: Columns, found: Reduced, measured: np.ndarray, typical: np.ndarray
+    caller: str, columns: Columns, result: Reduced, measured: np.ndarray, typical: np.ndarray
 ) -> None:
     """Raises ValueError for parameters of joints that measurements do not tell from each other, or show at all."""
-    own = np.arange(10 * len(columns.bodies), found.width)
+    own = np.arange(10 * len(columns.bodies), result.width)
     if not len(own):
         return
-    A = found.weighted(measured.astype(float))[:, own]
+    A = result.weighted(measured.astype(float))[:, own]
     lengths = np.linalg.norm(A, axis=0)
-    rows = found.samples * measured.sum()
+    rows = result.samples * measured.sum()
     zero = lengths <= RANK * typical[own] * np.sqrt(rows)
     _, s, Vt = np.linalg.svd(A / np.where(zero, 1.0, lengths) * ~zero)
     unseen = Vt[(s > RANK * s[0]).sum() if s[0] > 0.0 else 0 :]
@@ -297,19 +297,19 @@ def with_joint_numbers(robot: Robot, names: Sequence[str], values: Sequence[floa
     given = dict(zip(names, values, strict=True))
     for i in robot.tree.order:
         numbers = names_in(robot.tree.bodies[i], "v")
-        joint = found = robot.joint(robot.tree.bodies[i].joint_name)
+        joint = result = robot.joint(robot.tree.bodies[i].joint_name)
         resisting = {f"{number}.{kind}" for number in numbers for kind in ("damping", "friction")}
         if joint.dynamics == "none" and not resisting.isdisjoint(given):
-            found = joint.with_damping(0.0).with_friction(0.0).with_static_friction(0.0).with_dynamics("urdf")
+            result = joint.with_damping(0.0).with_friction(0.0).with_static_friction(0.0).with_dynamics("urdf")
         for kind in ("armature", "damping", "friction", "stiffness"):
             keys = [f"{number}.{kind}" for number in numbers]
             if any(key in given for key in keys):
-                new = [given.get(key, x) for key, x in zip(keys, getattr(found, kind), strict=True)]
+                new = [given.get(key, x) for key, x in zip(keys, getattr(result, kind), strict=True)]
                 if kind == "friction":
-                    found = found.with_static_friction(np.maximum(found.static_friction, new))
-                found = getattr(found, f"with_{kind}")(new)
-        if found is not joint:
-            robot = robot.with_joint(found)
+                    result = result.with_static_friction(np.maximum(result.static_friction, new))
+                result = getattr(result, f"with_{kind}")(new)
+        if result is not joint:
+            robot = robot.with_joint(result)
     return robot
 
 

@@ -105,8 +105,8 @@ class PlacementModel:
         kind, _, whose = name.partition(":")
         if kind != "zero":
             return [f"{name}.{number}" for number in SIX]
-        found = self.zero_places[name] = self.robot.v_index([whose])
-        return [name] if len(found) == 1 else [f"{name}.{k}" for k in range(len(found))]
+        result = self.zero_places[name] = self.robot.v_index([whose])
+        return [name] if len(result) == 1 else [f"{name}.{k}" for k in range(len(result))]
 
     def _compiled(self) -> Kernel:
         robot, frame, offsets = self.robot, self.frame, [*self.places.items()]
@@ -147,17 +147,17 @@ class PlacementModel:
         self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int, report: Reporter
     ) -> PlacementDescent:
         """From no offsets, and again from where that ends if more is shown there."""
-        found = self._descended(np.zeros(len(self.names)), q, measured, weights, max_iterations, report)
-        while found.converged:
-            other = self._descended(found.x, q, measured, weights, max_iterations, report)
-            added = other.identifiable.rank - found.identifiable.rank
+        result = self._descended(np.zeros(len(self.names)), q, measured, weights, max_iterations, report)
+        while result.converged:
+            other = self._descended(result.x, q, measured, weights, max_iterations, report)
+            added = other.identifiable.rank - result.identifiable.rank
             if added <= 0 or not other.converged:
                 break
-            falls = 2.0 * len(q) * np.log(np.maximum(found.residual, 1e-15) / np.maximum(other.residual, 1e-15)).sum()
+            falls = 2.0 * len(q) * np.log(np.maximum(result.residual, 1e-15) / np.maximum(other.residual, 1e-15)).sum()
             if not falls > 10.0 + 4.0 * added:
                 break
-            found = replace(other, steps=found.steps + other.steps)
-        return found
+            result = replace(other, steps=result.steps + other.steps)
+        return result
 
     def _descended(
         self,
@@ -199,10 +199,10 @@ class PlacementModel:
 
     def zeros(self, x: np.ndarray) -> np.ndarray:
         """(nv,): what readings have to be moved by."""
-        found = np.zeros(self.robot.nv)
+        result = np.zeros(self.robot.nv)
         for name, rows in self.zero_places.items():
-            found[rows] = x[self.all[name]]
-        return found
+            result[rows] = x[self.all[name]]
+        return result
 
     def base(self, x: np.ndarray) -> np.ndarray:
         """(4, 4): the base, the identity if it is not asked for."""
@@ -214,9 +214,9 @@ def _by_default(robot: Robot, frame: str) -> list[str]:
     tree = robot.tree
     points = {point.name: point.frame for point in tree.points}
     carrier = tree.frame(points.get(frame, frame))
-    found: list[str] = []
+    result: list[str] = []
     i = carrier.body
     while i != WORLD:
-        found.append(f"placement:{tree.bodies[i].joint_name}")
+        result.append(f"placement:{tree.bodies[i].joint_name}")
         i = tree.bodies[i].parent
-    return [*reversed(found), f"frame:{carrier.name}"]
+    return [*reversed(result), f"frame:{carrier.name}"]

@@ -125,8 +125,8 @@ def _filtered(caller: str, x: np.ndarray, rate: float, cutoff: float, order: int
     signal = scipy_part(caller, "signal")
     sections = signal.butter(count, frequency, fs=rate, output="sos")
     pad = min(len(x) - 1, int(3.0 * rate / frequency))
-    found: np.ndarray = signal.sosfiltfilt(sections, x, axis=0, padlen=pad)
-    return found
+    result: np.ndarray = signal.sosfiltfilt(sections, x, axis=0, padlen=pad)
+    return result
 
 
 def scipy_part(caller: str, part: str) -> Any:

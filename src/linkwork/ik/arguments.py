@@ -47,21 +47,21 @@ def check_tasks(caller: str, robot: Any, tasks: Any, *, velocities: bool = False
     given = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes, dict)):
         raise TypeError(f"{caller}: tasks: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
-    found = [as_task(task, caller) for task in given]
-    if not found:
+    result = [as_task(task, caller) for task in given]
+    if not result:
         raise ValueError(f"{caller}: tasks: expected a task at least, got none")
-    names = [task.name for task in found]
+    names = [task.name for task in result]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{caller}: tasks: two tasks are called {name!r}: give one of them another name=")
-    for task in found:
+    for task in result:
         if task.of_velocity and not velocities:
             raise ValueError(
                 f"{caller}: tasks: expected tasks of configurations, got {task.name!r}, one of velocities, which no "
                 f"configuration fails; velocity_for and DifferentialIK take it"
             )
     state = TaskState(robot.tree, Graph(caller).inputs("q", (robot.nq,)))
-    settled = [_checked(caller, robot, task, state) for task in found]
+    settled = [_checked(caller, robot, task, state) for task in result]
     return (*settled, *(_implied(robot, settled, velocities)))
 
 
@@ -78,16 +78,16 @@ def _implied(robot: Any, given: Sequence[Task], velocities: bool) -> list[Task]:
     """What a robot's own constraints ask for, but for those that are among the tasks."""
     ranged = [task.loop for task in given if isinstance(task, LoopRange)]
     said = [task.constraint for task in given if isinstance(task, ConstraintTask) and task.hard]
-    found: list[ConstraintTask | LoopRange] = []
+    result: list[ConstraintTask | LoopRange] = []
     for constraint in robot.tree.constraints:
         if (constraint.holonomic or velocities) and constraint not in said:
-            found.append(
+            result.append(
                 ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.time_dependent else None)
             )
         if isinstance(constraint, LoopJoint) and (constraint.lower or constraint.upper) and constraint not in ranged:
-            found.append(LoopRange(constraint, tolerance=OWN, own=True))
+            result.append(LoopRange(constraint, tolerance=OWN, own=True))
     names = [task.name for task in given]
-    return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in found]
+    return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in result]
 
 
 def _refuse_fixed_together(caller: str, robot: Any, task: Task) -> None:
@@ -174,15 +174,15 @@ def refuse_held_beyond(
             )
 
 
-def read_deadline(caller: str, given: Any) -> float:
+def read_deadline(caller: str, value: Any) -> float:
     """A time [s].  Raises ValueError for what is none."""
     try:
-        found = number(given)
+        result = number(value)
     except (TypeError, ValueError):
-        found = math.nan
-    if not found >= 0.0:
-        raise ValueError(f"{caller}: deadline: expected a time from 0 [s], got {given!r}")
-    return found
+        result = math.nan
+    if not result >= 0.0:
+        raise ValueError(f"{caller}: deadline: expected a time from 0 [s], got {value!r}")
+    return result
 
 
 def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -190,8 +190,8 @@ def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     q = np.array(robot.neutral(), dtype=float)
     both = np.isfinite(lower) & np.isfinite(upper)
     q[both] = 0.5 * (lower[both] + upper[both])
-    found: np.ndarray = np.minimum(np.maximum(q, lower), upper)
-    return found
+    result: np.ndarray = np.minimum(np.maximum(q, lower), upper)
+    return result
 
 
 def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
@@ -200,7 +200,7 @@ def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
     Each is a positive number, which bounds the length of what is left, or three, which bound its coordinates; infinite
     where it is free.  Raises ValueError.
     """
-    found: list[float] = []
+    result: list[float] = []
     for name, unit, value in (("orientation_tolerance", "rad", orientation), ("position_tolerance", "m", position)):
         try:
             numbers = floats(value)
@@ -208,11 +208,11 @@ def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
             numbers = np.array([np.nan])
         if numbers.shape not in ((), (3,)) or not (numbers > 0.0).all():
             raise ValueError(f"{caller}: {name}: expected a positive number or three [{unit}], got {value!r}")
-        found += by_coordinate(numbers)
-    return found
+        result += by_coordinate(numbers)
+    return result
 
 
-def read_rows(caller: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
+def read_rows(caller: str, tasks: Sequence[Task], value: Any) -> np.ndarray:
     """Tolerances by row of all tasks: one for the angle and the way that each task may leave, or one a row.
 
     Those of tasks that the robot has of itself need not be given.
@@ -221,51 +221,51 @@ def read_rows(caller: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
     count, whole = (sum(len(task.component_names) for task in some) for some in (asked, tasks))
     expected = f"{caller}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
     try:
-        found = floats(given)
+        result = floats(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{expected}, got {given!r}") from None
-    if found.shape not in ((), (count,), (whole,)) or not (found > 0.0).all():
-        raise ValueError(f"{expected}, infinite where it is free, got {given!r}")
-    if found.shape == (whole,):
-        return found
-    first = found.tolist() if found.ndim else [x for task in asked for x in task.tolerances_of(float(found))]
+        raise ValueError(f"{expected}, got {value!r}") from None
+    if result.shape not in ((), (count,), (whole,)) or not (result > 0.0).all():
+        raise ValueError(f"{expected}, infinite where it is free, got {value!r}")
+    if result.shape == (whole,):
+        return result
+    first = result.tolist() if result.ndim else [x for task in asked for x in task.tolerances_of(float(result))]
     return np.array([*first, *(x for task in tasks if task.own for x in task.tolerances)])
 
 
 def read_target(
-    caller: str, robot: Any, task: Task, shape: tuple[int, ...], given: Any, *, look: bool = False
+    caller: str, robot: Any, task: Task, shape: tuple[int, ...], value: Any, *, look: bool = False
 ) -> np.ndarray:
     """What a task aims at, (..., *shape).  With ``look`` each of them is looked at, and one is wrong."""
-    if given is None:
-        given = task.target
-    if given is None:
+    if value is None:
+        value = task.target
+    if value is None:
         doc = task.target_of.doc if task.target_of is not None else ""
         raise ValueError(f"{caller}: task {task.name!r} aims at nothing: give {task.name}= an array {shape}: {doc}")
     kind = task.target_of.kind if task.target_of is not None else ""
     name = f"{caller}: {task.name}: expected {_WORDS.get(kind, 'numbers')} of shape (..., {', '.join(map(str, shape))})"
     if kind == "configuration":
-        return read_configuration(robot, caller, task.name, given)
+        return read_configuration(robot, caller, task.name, value)
     try:
-        found = floats(given)
+        result = floats(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}, got {given!r}") from None
-    if found.shape[found.ndim - len(shape) :] != shape or found.ndim < len(shape):
-        raise ValueError(f"{name}, got shape {found.shape}")
+        raise ValueError(f"{name}, got {value!r}") from None
+    if result.shape[result.ndim - len(shape) :] != shape or result.ndim < len(shape):
+        raise ValueError(f"{name}, got shape {result.shape}")
     if look or kind not in ("pose", "rotation"):
-        if not np.isfinite(found).all():
-            place = tuple(int(i) for i in np.argwhere(~np.isfinite(found))[0])
-            raise ValueError(f"{name}, got {found[place]} at {list(place)}")
-        if kind == "direction" and not found.any(axis=-1).all():
+        if not np.isfinite(result).all():
+            place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+            raise ValueError(f"{name}, got {result[place]} at {list(place)}")
+        if kind == "direction" and not result.any(axis=-1).all():
             raise ValueError(f"{name}, got one of no length")
-        if kind == "size" and not (found > 0.0).all():
-            raise ValueError(f"{name}, got {found[found <= 0.0].flat[0]}")
-        if kind == "length" and not (found >= 0.0).all():
-            raise ValueError(f"{name}, got {found[found < 0.0].flat[0]}")
-        for place in np.ndindex(found.shape[: found.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
+        if kind == "size" and not (result > 0.0).all():
+            raise ValueError(f"{name}, got {result[result <= 0.0].flat[0]}")
+        if kind == "length" and not (result >= 0.0).all():
+            raise ValueError(f"{name}, got {result[result < 0.0].flat[0]}")
+        for place in np.ndindex(result.shape[: result.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
             _look_at(
-                f"{caller}: {task.name}" + (f"[{', '.join(map(str, place))}]" if place else ""), kind, found[place]
+                f"{caller}: {task.name}" + (f"[{', '.join(map(str, place))}]" if place else ""), kind, result[place]
             )
-    return found
+    return result
 
 
 _WORDS = {

@@ -109,9 +109,9 @@ class _Trial:
         return _floats(self.task.errors(self.state(q), self.numbers))
 
     def rows(self, q: np.ndarray, method: str = "rows") -> tuple[np.ndarray, np.ndarray]:
-        found: TaskRows = getattr(self.task, method)(self.state(q), self.numbers)
-        J = np.array([_floats(row) for row in found.rows]).reshape(len(found.rows), -1)
-        return _floats(found.errors), J
+        result: TaskRows = getattr(self.task, method)(self.state(q), self.numbers)
+        J = np.array([_floats(row) for row in result.rows]).reshape(len(result.rows), -1)
+        return _floats(result.errors), J
 
     def differences(self, q: np.ndarray) -> np.ndarray:
         """Return J (rows, nv) by differences of the errors."""
@@ -152,15 +152,15 @@ def _names(t: _Trial) -> list[float]:
 
 
 def _errors(t: _Trial) -> list[float]:
-    found = []
+    result = []
     for q in t.q:
         e, J = t.rows(q)
         if J.shape != (len(t.task.component_names), t.robot.nv):
             raise ValueError(f"rows: expected {(len(t.task.component_names), t.robot.nv)}, got shape {J.shape}")
         if not np.isfinite(e).all() or not np.isfinite(J).all():
             raise ValueError(f"errors, rows: expected finite numbers, got {e} at q = {q.tolist()}")
-        found.append(relative_error(t.errors(q), e))
-    return found
+        result.append(relative_error(t.errors(q), e))
+    return result
 
 
 def _jacobian(t: _Trial) -> list[float]:
@@ -217,10 +217,10 @@ def _compiled(t: _Trial) -> list[float]:
     errors = []
     for q in t.q:
         e, J = t.rows(q)
-        found, rows = t.problem.residual_and_jacobian(q, **_targets(t))
+        result, rows = t.problem.residual_and_jacobian(q, **_targets(t))
         own = slice(len(e))  # before those of the robot's own constraints
         beyond = e - np.clip(e, *np.array(t.task.ranges).reshape(-1, 2).T)
-        errors += [relative_error(found[own], beyond), relative_error(rows[own].ravel(), J.ravel())]
+        errors += [relative_error(result[own], beyond), relative_error(rows[own].ravel(), J.ravel())]
     return errors
 
 
@@ -230,8 +230,8 @@ def _batches(t: _Trial) -> list[float]:
     errors = []
     e, J = t.problem.residual_and_jacobian(t.q, **_targets(t))
     for k, q in enumerate(t.q):
-        found, rows = t.problem.residual_and_jacobian(q, **_targets(t))
-        errors += [relative_error(e[k], found), relative_error(J[k].ravel(), rows.ravel())]
+        result, rows = t.problem.residual_and_jacobian(q, **_targets(t))
+        errors += [relative_error(e[k], result), relative_error(J[k].ravel(), rows.ravel())]
     return errors
 
 

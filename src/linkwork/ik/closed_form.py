@@ -64,8 +64,8 @@ class IKBranches:
     @property
     def configurations(self) -> np.ndarray:
         """Those that are valid, (n, nq), pose after pose."""
-        found: np.ndarray = self.q[self.valid]
-        return found
+        result: np.ndarray = self.q[self.valid]
+        return result
 
     def nearest_first(self, q: ArrayLike) -> IKBranches:
         """The same, those that are valid first, in the order of how far they are from configurations q (..., nq).
@@ -110,8 +110,8 @@ class ClosedForm:
     @property
     def joints(self) -> tuple[str, ...]:
         """The joints that branches tell, from ``relative_to`` to the frame."""
-        found = self._arm.bodies[::-1] if self._arm.backward else self._arm.bodies
-        return tuple(self._robot.tree.bodies[i].joint_name for i in found)
+        result = self._arm.bodies[::-1] if self._arm.backward else self._arm.bodies
+        return tuple(self._robot.tree.bodies[i].joint_name for i in result)
 
     @property
     def redundant(self) -> str | None:
@@ -180,12 +180,12 @@ class ClosedForm:
     def nearest_branch(self, X_target: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Of an arm of six axes: the branch (..., nq) within limits that is nearest to configurations, or these where
         there is none.  It takes plain arrays, poses and configurations, and does not look at them."""
-        found, valid, *_ = self._kernel(True)(X_target, q)
-        away = np.where(valid > 0.5, ((found - q[..., None, :]) ** 2).sum(axis=-1), np.inf)
+        result, valid, *_ = self._kernel(True)(X_target, q)
+        away = np.where(valid > 0.5, ((result - q[..., None, :]) ** 2).sum(axis=-1), np.inf)
         if away.ndim == 1:
             k = int(away.argmin())
-            return np.asarray(found[k] if away[k] < np.inf else q)
-        first = np.take_along_axis(found, away.argmin(axis=-1)[..., None, None], axis=-2)[..., 0, :]
+            return np.asarray(result[k] if away[k] < np.inf else q)
+        first = np.take_along_axis(result, away.argmin(axis=-1)[..., None, None], axis=-2)[..., 0, :]
         return np.where((away.min(axis=-1) < np.inf)[..., None], first, q)
 
     def redundant_angle(self, q: ArrayLike) -> np.ndarray:
@@ -196,8 +196,8 @@ class ClosedForm:
         if self.redundant is None:
             raise ValueError(f"closed_form: six axes leave nothing open: {self.family}")
         q = read_configuration(self._robot, "closed_form", "q", q)
-        found = redundant_angle(self._robot.tree, self._arm, [q[..., k] for k in range(q.shape[-1])])
-        return np.asarray(found, dtype=float)
+        result = redundant_angle(self._robot.tree, self._arm, [q[..., k] for k in range(q.shape[-1])])
+        return np.asarray(result, dtype=float)
 
     def redundant_ranges(
         self, X_target: ArrayLike, *, q_init: Any = None, samples: int = 720
@@ -294,17 +294,17 @@ def _rotations(X: np.ndarray) -> np.ndarray:
         R = R - 0.5 * (R @ off)
     if np.may_share_memory(R, X):
         return X
-    found = X.copy()
-    found[..., :3, :3] = R
-    return found
+    result = X.copy()
+    result[..., :3, :3] = R
+    return result
 
 
 def _ranges(
     ends: np.ndarray, there: np.ndarray, low: float, high: float, circle: bool
 ) -> tuple[tuple[float, float], ...]:
     """Pairs of ends, in order; on a circle what goes on from its end to its beginning is one."""
-    found = [*([low] if there[0] else []), *ends.tolist(), *([high] if there[-1] else [])]
-    pairs = list(zip(found[::2], found[1::2], strict=True))
+    result = [*([low] if there[0] else []), *ends.tolist(), *([high] if there[-1] else [])]
+    pairs = list(zip(result[::2], result[1::2], strict=True))
     if circle and len(pairs) > 1 and there[0] and there[-1]:
         _, first = pairs.pop(0)
         pairs[-1] = (pairs[-1][0], first + 2.0 * math.pi)

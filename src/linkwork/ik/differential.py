@@ -102,19 +102,19 @@ class DifferentialIK:
                 raise ValueError(f"{self.caller}: gain of task {name!r}: expected a number from 0 to 1, got {x!r}")
         return np.array([one[task.name] for task in self.tasks for _ in task.component_names])
 
-    def _by_task(self, what: str, given: Any, default: float) -> dict[str, float]:
+    def _by_task(self, what: str, value: Any, default: float) -> dict[str, float]:
         names = [task.name for task in self.tasks]
-        if isinstance(given, Mapping):
-            for name in given:
+        if isinstance(value, Mapping):
+            for name in value:
                 if name not in names:
                     raise UnknownNameError("task", name, names)
-        by_name = dict(given) if isinstance(given, Mapping) else dict.fromkeys(names, given)
-        found = {name: by_name.get(name, default) for name in names}
+        by_name = dict(value) if isinstance(value, Mapping) else dict.fromkeys(names, value)
+        result = {name: by_name.get(name, default) for name in names}
         limits: dict[str, Any] = {"above": 0.0, "unit": "s"} if what == "time_constant" else {}
         for name in [name for name in names if name in by_name]:
             argument = f"{what} of task {name!r}"
-            found[name] = finite_number(self.caller, argument, found[name], infinite=True, symbols=False, **limits)
-        return found
+            result[name] = finite_number(self.caller, argument, result[name], infinite=True, symbols=False, **limits)
+        return result
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -182,14 +182,14 @@ class DifferentialIK:
         return f"<DifferentialIK of {self.robot.name!r}: {tasks}; steps of {self.dt:g} s>"
 
 
-def _velocities(caller: str, robot: Any, given: Any) -> np.ndarray:
+def _velocities(caller: str, robot: Any, value: Any) -> np.ndarray:
     try:
-        found = floats(given)
+        result = floats(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{caller}: v_last: expected velocities (..., {robot.nv}), got {given!r}") from None
-    if found.ndim < 1 or found.shape[-1] != robot.nv:
-        raise ValueError(f"{caller}: v_last: expected velocities (..., {robot.nv}), got shape {found.shape}")
-    return found
+        raise ValueError(f"{caller}: v_last: expected velocities (..., {robot.nv}), got {value!r}") from None
+    if result.ndim < 1 or result.shape[-1] != robot.nv:
+        raise ValueError(f"{caller}: v_last: expected velocities (..., {robot.nv}), got shape {result.shape}")
+    return result
 
 
 def _kernel(
@@ -223,22 +223,22 @@ def _kernel(
         stack = Stack(tree, tasks, numbers, tolerances, [*weights], still, dt if clocked else None)
         limits = MotionLimits([*lower], [*upper], [*velocity], [*acceleration], *bounded)
         if is_plain(stack):
-            found = velocity_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
+            result = velocity_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
         else:
-            found = cascade_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
+            result = cascade_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
         off: Any = 0.0
         for task, target in zip(tasks, numbers, strict=True):
             off = off + off_by(task, target)
         total: Any = 0.0
-        for x in (*q, *found.errors, *v_last):
+        for x in (*q, *result.errors, *v_last):
             total = total + fabs(x)
         off = off + where(lt(total, math.inf), 0.0, math.inf)  # which bounds would hide
         met: Any = 1.0
-        for x, tolerance, hard in zip(found.short, tolerances, stack.hard, strict=True):
+        for x, tolerance, hard in zip(result.short, tolerances, stack.hard, strict=True):
             if hard:
                 met = where(and_(le(0.5, met), le(fabs(x), tolerance)), 1.0, 0.0)
-        told = [off, met, found.least, found.rounds, *found.sides, *found.errors, *found.after]
-        return {"v": array(found.v), "told": array(told)}
+        told = [off, met, result.least, result.rounds, *result.sides, *result.errors, *result.after]
+        return {"v": array(result.v), "told": array(told)}
 
     assert TOLD[:4] == ("off", "met", "least", "rounds")
     return compile(
@@ -304,33 +304,33 @@ def read_motion_limits(caller: str, robot: Any, motion_limits: Any) -> LimitArra
     return LimitArrays(lower, upper, fastest, hardest, _speeds(caller, robot, motion_limits.get("speed", {})))
 
 
-def _by_velocity(caller: str, robot: Any, kind: str, given: Any) -> np.ndarray:
+def _by_velocity(caller: str, robot: Any, kind: str, value: Any) -> np.ndarray:
     """(nv,) numbers, of a number, an array, or a dict by joint."""
     expected = f"{caller}: motion_limits: {kind}: expected a number, an array of shape ({robot.nv},) or a dict by joint"
-    found = np.full(robot.nv, np.inf)
+    result = np.full(robot.nv, np.inf)
     try:
-        if isinstance(given, Mapping):
+        if isinstance(value, Mapping):
             tree = robot.tree
-            for joint, numbers in given.items():
+            for joint, numbers in value.items():
                 place = tree.v_slices[tree.joint_index(joint)]
-                found[place] = np.broadcast_to(floats(numbers), found[place].shape)
+                result[place] = np.broadcast_to(floats(numbers), result[place].shape)
         else:
-            found[:] = np.broadcast_to(floats(given), found.shape)
+            result[:] = np.broadcast_to(floats(value), result.shape)
     except (TypeError, ValueError) as error:
         if isinstance(error, UnknownNameError):
             raise
-        raise ValueError(f"{expected}, got {given!r}") from None
-    if not (found >= 0.0).all():
-        raise ValueError(f"{expected} that is not negative, got {given!r}")
-    return found
+        raise ValueError(f"{expected}, got {value!r}") from None
+    if not (result >= 0.0).all():
+        raise ValueError(f"{expected} that is not negative, got {value!r}")
+    return result
 
 
-def _speeds(caller: str, robot: Any, given: Any) -> tuple[tuple[tuple[int, ...], float], ...]:
+def _speeds(caller: str, robot: Any, value: Any) -> tuple[tuple[tuple[int, ...], float], ...]:
     """Lengths of velocities by joint: a number, or two for a base: of the angular and the linear velocity."""
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{caller}: motion_limits: speed: expected a dict by joint, got {given!r}")
-    tree, found = robot.tree, []
-    for joint, numbers in given.items():
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{caller}: motion_limits: speed: expected a dict by joint, got {value!r}")
+    tree, result = robot.tree, []
+    for joint, numbers in value.items():
         k = tree.joint_index(joint)
         places = tuple(range(tree.nv)[tree.v_slices[k]])
         units = tree.bodies[k].joint.v_units
@@ -348,5 +348,5 @@ def _speeds(caller: str, robot: Any, given: Any) -> tuple[tuple[tuple[int, ...],
                 f"{of or 'none'}, "
                 f"got {numbers!r}"
             )
-        found += [(part, float(x)) for part, x in zip(parts, most, strict=True) if np.isfinite(x)]
-    return tuple(found)
+        result += [(part, float(x)) for part, x in zip(parts, most, strict=True) if np.isfinite(x)]
+    return tuple(result)

@@ -137,7 +137,7 @@ class _Failures:
         lower, upper = (
             (problem.lower, problem.upper) if position_limits else (np.full_like(problem.lower, s) for s in _ENDS)
         )
-        found = problem.searching(
+        result = problem.searching(
             self.q[some],
             self.tolerances[some] if without is None else without,
             np.zeros_like(problem.weights),
@@ -147,17 +147,17 @@ class _Failures:
             np.array(first, dtype=float),
             *(x[some] for x in self.given.values()),
         )
-        told = found.told
+        told = result.told
         for k, starts in zip(some, told[:, 2], strict=True):
             self.reasons[k].starts += 1 + int(starts)
-        return told[:, 0] == 1.0, found.q, told[:, 1]
+        return told[:, 0] == 1.0, result.q, told[:, 1]
 
     # -- the tests, in their order
 
     def prove(self) -> None:
-        for reason, found in zip(self.reasons, proofs(self.problem, self.given, self.tolerances), strict=True):
-            if found is not None and not reason.status:
-                reason.proof, name = found
+        for reason, result in zip(self.reasons, proofs(self.problem, self.given, self.tolerances), strict=True):
+            if result is not None and not reason.status:
+                reason.proof, name = result
                 reason.tasks = (name,)
                 reason.status = None if reason.proof.within_limits else Status.OUT_OF_REACH
 
@@ -171,18 +171,18 @@ class _Failures:
         some = some[done]
         if not len(some):
             return
-        for k, found, steps in zip(some, self.standing(some), self.enough(some), strict=True):
+        for k, result, steps in zip(some, self.standing(some), self.enough(some), strict=True):
             reason = self.reasons[k]
-            reason.singularity, reason.steps = found, int(steps)
+            reason.singularity, reason.steps = result, int(steps)
             stands = Status.MAX_ITERATIONS if steps else Status.LOCAL_MINIMUM
-            reason.status = stands if found is None else Status.SINGULAR
+            reason.status = stands if result is None else Status.SINGULAR
 
     def enough(self, some: np.ndarray) -> np.ndarray:
         """The steps after which the solver itself, from the same seed, does the tasks of some states; 0 where never."""
         problem = self.problem
         if problem.solver in NEAR:
             return np.zeros(len(some))
-        found = problem.kernel(
+        result = problem.kernel(
             self.seed[some],
             self.tolerances[some],
             problem.weights,
@@ -191,8 +191,8 @@ class _Failures:
             np.array(0.0),
             *(x[some] for x in self.given.values()),
         )
-        more = (found.told[:, 0] == 1.0) & (found.told[:, 1] > self.told["iterations"][some])
-        return np.where(more, found.told[:, 1], 0.0)
+        more = (result.told[:, 0] == 1.0) & (result.told[:, 1] > self.told["iterations"][some])
+        return np.where(more, result.told[:, 1], 0.0)
 
     def search_beyond_limits(self) -> None:
         some = self.open
@@ -228,14 +228,14 @@ class _Failures:
 
     def seen(self, q: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Errors (some, rows) and rows (some, rows, nv) in units of characteristic size, of hard tasks."""
-        found = self.problem.looking(q, *(x[some] for x in self.given.values()))
+        result = self.problem.looking(q, *(x[some] for x in self.given.values()))
         scales = np.array(self.problem.scales)
-        return found.errors * scales, found.rows * scales[:, None]
+        return result.errors * scales, result.rows * scales[:, None]
 
     def standing(self, some: np.ndarray) -> list[Singularity | None]:
         """Of those that stand where no small motion helps, and rows depend on each other: how."""
         errors, rows = self.seen(self.q[some], some)
-        found: list[Singularity | None] = []
+        result: list[Singularity | None] = []
         for k, e, J in zip(some, errors, rows, strict=True):
             gradient = J.T @ e
             moving = np.flatnonzero(np.abs(J).max(axis=0) > 0.0)
@@ -247,12 +247,12 @@ class _Failures:
                 or sizes[at] > _RANK * sizes[0]
                 or np.abs(gradient).max() > _STANDS * np.linalg.norm(e) * sizes[0]
             ):
-                found.append(None)
+                result.append(None)
                 continue
             names = [name for task in self.problem.tasks for name in task.component_names]
             direction = {names[i]: float(x) for i, x in zip(used, U[:, at], strict=True)}
-            found.append(Singularity(float(sizes[at]), direction, aligned(self.problem, self.q[k])))
-        return found
+            result.append(Singularity(float(sizes[at]), direction, aligned(self.problem, self.q[k])))
+        return result
 
     def balance(self, some: np.ndarray, tolerances: np.ndarray) -> None:
         """Multipliers of tasks that cannot be done together, where their least compromise is."""
@@ -285,18 +285,18 @@ def proofs(
     problem: ProblemView, given: Mapping[str, np.ndarray], tolerances: np.ndarray
 ) -> list[tuple[UnreachableCertificate, str] | None]:
     """Of targets (F, ...) and tolerances (F, rows): why a task cannot be done, and its name, where bounds tell."""
-    found: list[tuple[UnreachableCertificate, str] | None] = [None] * len(tolerances)
+    result: list[tuple[UnreachableCertificate, str] | None] = [None] * len(tolerances)
     for limits in (False, True):
         start = 0
         for task in problem.tasks:
             left = tolerances[:, start : start + len(task.component_names)]
             start += len(task.component_names)
-            some = np.array([k for k, proof in enumerate(found) if proof is None], dtype=int)
+            some = np.array([k for k, proof in enumerate(result) if proof is None], dtype=int)
             chain = problem.chain(task, position_limits=limits) if task.hard and len(some) else None
             if chain is not None:
                 for k, proof in zip(some, _proofs(chain, task, given[task.name][some], left[some]), strict=True):
-                    found[k] = None if proof is None else (proof, task.name)
-    return found
+                    result[k] = None if proof is None else (proof, task.name)
+    return result
 
 
 def _proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) -> list[UnreachableCertificate | None]:
@@ -307,13 +307,13 @@ def _proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) -> l
     else:
         X = targets
         rotation, position = np.linalg.norm(left[:, :3], axis=-1), np.linalg.norm(left[:, 3:], axis=-1)
-    found: list[UnreachableCertificate | None] = [None] * len(targets)
+    result: list[UnreachableCertificate | None] = [None] * len(targets)
     for turned in (True, False):  # a target that may be turned is bounded by its place alone
         use = np.flatnonzero(np.isfinite(position) & (np.isfinite(rotation) if turned else True))
         bounds = chain.proofs(X[use], position[use], rotation[use] if turned else 0.0 * position[use], turned)
         for k, proof in zip(use, bounds, strict=True):
-            found[k] = found[k] or proof
-    return found
+            result[k] = result[k] or proof
+    return result
 
 
 def judged(
@@ -341,7 +341,7 @@ def judged(
 def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndarray]) -> tuple[BlockingLimit, ...]:
     """Joints that a configuration has beyond their bounds: whole turns aside, but of joints that tasks name, and where
     they name some, of those alone that rows depend on."""
-    found, tree = [], problem.robot.tree
+    result, tree = [], problem.robot.tree
     counted = {name for task in problem.tasks for name in task.references.joints}
     rows = problem.looking(q, *targets).rows if counted else None
     for k, n in problem.bounded.items():
@@ -355,13 +355,13 @@ def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndar
             turns = [x + _TURN * (turn + more) for turn in ends for more in (0, 1)]
             x = min(turns, key=lambda y: max(low - y, y - high, 0.0))
         if not low <= x <= high:
-            found.append(BlockingLimit(body.joint_name, x, float(low if x < low else high), unit))
-    return tuple(sorted(found, key=lambda limit: -abs(limit.needed - limit.bound)))
+            result.append(BlockingLimit(body.joint_name, x, float(low if x < low else high), unit))
+    return tuple(sorted(result, key=lambda limit: -abs(limit.needed - limit.bound)))
 
 
 def aligned(problem: ProblemView, q: np.ndarray) -> tuple[tuple[str, str], ...]:
     """Pairs of joints that turn about the same line."""
-    robot, found = problem.robot, []
+    robot, result = problem.robot, []
     tree = robot.tree
     points = [task.between[:1] if task.between else task.references.frames[:1] for task in problem.tasks]
     frames = [tree.point(name).frame for some in points for name in some]
@@ -373,8 +373,8 @@ def aligned(problem: ProblemView, q: np.ndarray) -> tuple[tuple[str, str], ...]:
             for b in turning[i + 1 :]:
                 sign = math.copysign(1.0, float(J[:3, a] @ J[:3, b]))
                 if np.abs(J[:, a] - sign * J[:, b]).max() <= _RANK * (1.0 + np.abs(J[3:, a]).max()):
-                    found.append((names[a], names[b]))
-    return tuple(dict.fromkeys(found))
+                    result.append((names[a], names[b]))
+    return tuple(dict.fromkeys(result))
 
 
 def balanced(J: np.ndarray, e: np.ndarray) -> np.ndarray | None:

@@ -260,8 +260,8 @@ class IKProblem:
         task = self.tasks[0]
         if len(self.tasks) > 1 or type(task) is not PoseTask or self.still or not np.isfinite(self.tolerances).all():
             return None
-        found: ClosedForm | None = self.robot.closed_form(task.frame, relative_to=task.relative_to)
-        return None if found is None or found.redundant is not None else found
+        result: ClosedForm | None = self.robot.closed_form(task.frame, relative_to=task.relative_to)
+        return None if result is None or result.redundant is not None else result
 
     def _beginning(self, near: np.ndarray, given: Mapping[str, np.ndarray]) -> np.ndarray:
         """Where the search for what is nearest begins: at the nearest branch, where there is a closed form."""
@@ -331,8 +331,8 @@ class IKProblem:
     def residual_and_jacobian(self, q: Any, **targets: Any) -> tuple[np.ndarray, np.ndarray]:
         """What is left of all tasks at q (..., nq), beyond their ranges, (..., rows) [m, rad], and ∂/∂v of the errors
         (..., rows, nv), for targets as of `solve`."""
-        found = self.looking(read_configuration(self.robot, self.caller, "q", q), *self._targets(targets).values())
-        return found.errors, found.rows
+        result = self.looking(read_configuration(self.robot, self.caller, "q", q), *self._targets(targets).values())
+        return result.errors, result.rows
 
     def _with(self, tasks: tuple[Task, ...]) -> IKProblem:
         """The same of tasks that do the same by other rows."""
@@ -388,10 +388,10 @@ class IKProblem:
         return result
 
     def refuse_unless_poses(
-        self, found: Any, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
+        self, result: Any, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
     ) -> None:
         """Raises ValueError where a kernel says that what it was given, is none."""
-        if not np.all(found.told[..., TOLD.index("off")] <= _OFF) or not np.isfinite(found.q).all():
+        if not np.all(result.told[..., TOLD.index("off")] <= _OFF) or not np.isfinite(result.q).all():
             self._refuse(q_init, given, near)
 
     def _refuse(self, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()) -> None:

@@ -89,17 +89,17 @@ def solver_kernel(
         stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], still)
         box = LimitBox.of(tree, [*lower], [*upper], bounded, still)
         near = [[*targets["near"]]] if solver in NEAR else []
-        found = solve(stack, [*q_init], box, steps, first, *near)
-        beyond = stack.beyond(stack.at(found.q).errors)
+        result = solve(stack, [*q_init], box, steps, first, *near)
+        beyond = stack.beyond(stack.at(result.q).errors)
         off: Any = 0.0
         for task, target in zip(tasks, numbers, strict=True):
             off = off + off_by(task, target)  # which NaN goes through, as it does not through fmax
         for x in (*q_init, *(x for q in near for x in q)):
             off = off + where(lt(fabs(x), math.inf), 0.0, 1.0)
-        reached = found.done if found.reached is None else found.reached
-        told = [found.done, found.iterations, found.starts, *_largest(stack, beyond), reached, off]
-        given = {"q": array(found.q), "errors": array(beyond), "told": array(told)}
-        return given if found.multipliers is None else given | {"multipliers": array(found.multipliers)}
+        reached = result.done if result.reached is None else result.reached
+        told = [result.done, result.iterations, result.starts, *_largest(stack, beyond), reached, off]
+        given = {"q": array(result.q), "errors": array(beyond), "told": array(told)}
+        return given if result.multipliers is None else given | {"multipliers": array(result.multipliers)}
 
     return compile(
         solved,
@@ -118,8 +118,8 @@ def solver_kernel(
 
 def aims_of(tasks: Sequence[Task], aimed: Sequence[Task], targets: Mapping[str, Any]) -> tuple[list[Any], ...]:
     """By task: the numbers of what it aims at, none where that is nothing, of a kernel's inputs target0, target1 ..."""
-    found = {task.name: scalars(targets[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
-    return tuple(found.get(task.name, []) for task in tasks)
+    result = {task.name: scalars(targets[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
+    return tuple(result.get(task.name, []) for task in tasks)
 
 
 def looking_kernel(tree: Tree, tasks: tuple[Task, ...], still: frozenset[int]) -> Kernel:

@@ -132,8 +132,8 @@ def _branches(
     form = problem.robot.closed_form(task.frame, relative_to=task.relative_to)
     if form is None or form.redundant is not None:
         return None
-    found: np.ndarray = form.branches(given[task.name], q_init=seeds).q
-    return np.where(np.isfinite(found), found, seeds[:, None])
+    result: np.ndarray = form.branches(given[task.name], q_init=seeds).q
+    return np.where(np.isfinite(result), result, seeds[:, None])
 
 
 def _moves(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
@@ -158,8 +158,8 @@ def _turned(problem: ProblemView, q: np.ndarray, seeds: np.ndarray, turning: np.
         turns = np.where(out, turns - np.sign(turns), turns)
     moved = q + math.tau * turns
     fine = (moved >= problem.lower) & (moved <= problem.upper)
-    found: np.ndarray = np.where((turns != 0.0) & fine, moved, q)
-    return found
+    result: np.ndarray = np.where((turns != 0.0) & fine, moved, q)
+    return result
 
 
 def _between(a: np.ndarray, b: np.ndarray, scale: np.ndarray, turning: np.ndarray) -> np.ndarray:
@@ -181,15 +181,15 @@ def _chosen(
 ) -> list[int]:
     """Which searches are the answers, nearest to the seed first."""
     left = [int(k) for k in np.argsort(far, kind="stable") if done[k]]
-    found: list[int] = []
+    result: list[int] = []
     gap = np.full(len(q), np.inf)  # to the nearest of those that are found
-    while left and len(found) < n:
-        k = max(left, key=lambda i: gap[i]) if spread and found else left[0]
+    while left and len(result) < n:
+        k = max(left, key=lambda i: gap[i]) if spread and result else left[0]
         if gap[k] > APART:
-            found.append(k)
+            result.append(k)
             gap = np.minimum(gap, _between(q, q[k], scale, turning))
         left = [i for i in left if i != k and gap[i] > APART]
-    return sorted(found, key=lambda i: float(far[i]))
+    return sorted(result, key=lambda i: float(far[i]))
 
 
 _CHUNK = 200  # steps between two looks at the clock
@@ -202,7 +202,7 @@ _ITERATIONS_GOING_ON, _RESTARTS_GOING_ON = TOLD.index("iterations"), TOLD.index(
 
 def go_on(
     problem: ProblemView,
-    found: Any,
+    result: Any,
     q_init: np.ndarray,
     tolerances: np.ndarray,
     given: dict[str, np.ndarray],
@@ -214,21 +214,21 @@ def go_on(
     there is no answer the nearest is the least of several minima.  Where a bound says that there is none, windows are
     shorter.
     """
-    failed, rows = _failed_states(found)
+    failed, rows = _failed_states(result)
     targets = {name: rows(x, len(problem.shapes[name])) for name, x in given.items()}
     tolerances = rows(tolerances, 1)
     proved = np.array([proof is not None for proof in proofs(problem, targets, tolerances)], dtype=bool)
     for some, count in ((np.flatnonzero(~proved), steps), (np.flatnonzero(proved), steps // _SHORTER)):
         if len(some):
-            _in_windows(problem, found, rows(q_init, 1), tolerances, targets, failed, some, count)
+            _in_windows(problem, result, rows(q_init, 1), tolerances, targets, failed, some, count)
 
 
-def _failed_states(found: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], np.ndarray]]:
+def _failed_states(result: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], np.ndarray]]:
     """The flat indices of the states that are not solved, and the function that takes their rows of an array whose last
     ``rank`` axes are of one state.
     """
-    shape = found.told.shape[:-1]
-    failed = np.flatnonzero(found.told[..., 0].ravel() != 1.0)
+    shape = result.told.shape[:-1]
+    failed = np.flatnonzero(result.told[..., 0].ravel() != 1.0)
 
     def rows(x: np.ndarray, rank: int) -> np.ndarray:
         own = x.shape[x.ndim - rank :]
@@ -240,7 +240,7 @@ def _failed_states(found: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], 
 
 def _in_windows(
     problem: ProblemView,
-    found: Any,
+    result: Any,
     q_init: np.ndarray,
     tolerances: np.ndarray,
     targets: dict[str, np.ndarray],
@@ -251,7 +251,7 @@ def _in_windows(
     """Search on for some of the failed states; put in place."""
     windows = min(max(steps // _LEAST, 1), _WINDOWS)
     each = max(steps // windows, 1)
-    told = found.told.reshape(-1, found.told.shape[-1])
+    told = result.told.reshape(-1, result.told.shape[-1])
     starts = told[failed[some], _RESTARTS_GOING_ON][:, None] + 1.0 + np.arange(windows) * (each // _FEWEST + 1.0)
     more = problem.kernel(
         q_init[some][:, None],
@@ -264,7 +264,7 @@ def _in_windows(
     )
     # of each state the window that is done, or is nearest
     scales = np.array(problem.scales)
-    before = np.square(found.errors.reshape(len(told), -1)[failed[some]] * scales).sum(axis=-1)
+    before = np.square(result.errors.reshape(len(told), -1)[failed[some]] * scales).sum(axis=-1)
     costs = np.square(more.errors * scales).sum(axis=-1) - 1e300 * (more.told[..., 0] == 1.0)
     best = np.argmin(costs, axis=1)
     which = np.arange(len(some))
@@ -272,7 +272,7 @@ def _in_windows(
     sums = {
         k: told[failed[some], k] + more.told[..., k].sum(axis=1) for k in (_ITERATIONS_GOING_ON, _RESTARTS_GOING_ON)
     }
-    for place, x in ((found.q, more.q), (found.errors, more.errors), (found.told, more.told)):
+    for place, x in ((result.q, more.q), (result.errors, more.errors), (result.told, more.told)):
         place.reshape(-1, place.shape[-1])[failed[some][taken]] = x[which, best][taken]
     for k, x in sums.items():
         told[failed[some], k] = x + (windows if k == _RESTARTS_GOING_ON else 0.0)
@@ -280,7 +280,7 @@ def _in_windows(
 
 def from_answers(
     problem: ProblemView,
-    found: Any,
+    result: Any,
     q_init: np.ndarray,
     near: np.ndarray,
     tolerances: np.ndarray,
@@ -288,7 +288,7 @@ def from_answers(
     steps: np.ndarray,
 ) -> None:
     """Search for nearest configurations again from any answers, where the first search has met none; put in place."""
-    failed, rows = _failed_states(found)
+    failed, rows = _failed_states(result)
     left = rows(tolerances, 1)
     targets = [rows(x, len(problem.shapes[name])) for name, x in given.items()]
     first = np.array(0.0)
@@ -306,7 +306,7 @@ def from_answers(
         rows(near, 1)[done],
         *(x[done] for x in targets),
     )
-    for place, x in ((found.q, more.q), (found.errors, more.errors), (found.told, more.told)):
+    for place, x in ((result.q, more.q), (result.errors, more.errors), (result.told, more.told)):
         place.reshape(-1, place.shape[-1])[failed[done]] = x
 
 
@@ -319,18 +319,18 @@ def until(time_limit: float, max_iterations: int, run: Callable[[np.ndarray, np.
     best: IKResult | None = None
     first, steps = 0.0, 0
     while True:
-        found = run(np.array(float(_CHUNK)), np.array(first))
-        steps += int(found.iterations)
-        first += float(found.restarts) + 1.0
-        if best is None or _rank(found) < _rank(best):
-            best = found
-        if found.success and found.status is Status.SOLVED:
+        result = run(np.array(float(_CHUNK)), np.array(first))
+        steps += int(result.iterations)
+        first += float(result.restarts) + 1.0
+        if best is None or _rank(result) < _rank(best):
+            best = result
+        if result.success and result.status is Status.SOLVED:
             return best._after(steps, int(first) - 1)
         if time.perf_counter() >= end or steps >= max_iterations:
             return best._after(steps, int(first) - 1)
 
 
-def _rank(found: IKResult) -> tuple[bool, bool, float, float]:
+def _rank(result: IKResult) -> tuple[bool, bool, float, float]:
     """Less is better: hard tasks done, at a minimum of soft ones, how far from done, what soft ones cost."""
-    far = 0.0 if found.feasible else float(found.cost)
-    return not found.feasible, not found.success, far, float(found.soft_cost)
+    far = 0.0 if result.feasible else float(result.cost)
+    return not result.feasible, not result.success, far, float(result.soft_cost)

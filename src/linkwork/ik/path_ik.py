@@ -75,24 +75,24 @@ def follow(
     for t in range(1, count):
         now = {name: np.ascontiguousarray(x[:, t]) for name, x in paths.items()}
         before = np.ascontiguousarray(q[:, t - 1])
-        found, done = walker.directly(before, now)
+        result, done = walker.directly(before, now)
         for i in np.flatnonzero(~done) if walker.rolling is None else ():
             ends = [{name: x[i, k] for name, x in paths.items()} for k in (t - 1, t)]
-            found[i], done[i], changed[i, t] = walker.around(before[i], *ends)
-        q[:, t], success[:, t] = found, done
+            result[i], done[i], changed[i, t] = walker.around(before[i], *ends)
+        q[:, t], success[:, t] = result, done
     q, success, changed = (x.reshape(*batch, *x.shape[1:]) for x in (q, success, changed))
     iterations = walker.iterations + int(np.sum(first.iterations))
     return IKPathResult._make(problem, q, success, changed, iterations)
 
 
-def _jumps(caller: str, robot: Any, given: Any) -> np.ndarray:
+def _jumps(caller: str, robot: Any, value: Any) -> np.ndarray:
     try:
-        found = np.broadcast_to(floats(given), (robot.nv,))
+        result = np.broadcast_to(floats(value), (robot.nv,))
     except (TypeError, ValueError):
-        found = np.array([np.nan])
-    if not (found > 0.0).all():
-        raise ValueError(f"{caller}: largest_jump: expected a positive number, or {robot.nv} [rad, m], got {given!r}")
-    return found
+        result = np.array([np.nan])
+    if not (result > 0.0).all():
+        raise ValueError(f"{caller}: largest_jump: expected a positive number, or {robot.nv} [rad, m], got {value!r}")
+    return result
 
 
 def _paths(problem: ProblemView, caller: str, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -102,7 +102,7 @@ def _paths(problem: ProblemView, caller: str, targets: Mapping[str, Any]) -> dic
     for name in targets:
         if name not in problem.shapes:
             raise UnknownNameError("path", name, problem.shapes)
-    found = {}
+    result = {}
     for name, shape in problem.shapes.items():
         x = read_target(caller, problem.robot, by_name[name], shape, targets.get(name))
         if x.ndim == len(shape) and targets.get(name) is None:  # the same all the way
@@ -112,8 +112,8 @@ def _paths(problem: ProblemView, caller: str, targets: Mapping[str, Any]) -> dic
             raise ValueError(
                 f"{caller}: {name}: expected a path (..., T, {', '.join(map(str, shape))}), got one target of {x.shape}"
             )
-        found[name] = x
-    return found
+        result[name] = x
+    return result
 
 
 class _Walker:
@@ -170,9 +170,9 @@ class _Walker:
         )
         if not done.any():
             given: dict[str, Any] = dict(now)
-            found = self.problem.solve(before, **given)
-            self.iterations += int(found.iterations)
-            q, done = found.q[None], np.array([bool(found.success)])
+            result = self.problem.solve(before, **given)
+            self.iterations += int(result.iterations)
+            q, done = result.q[None], np.array([bool(result.success)])
         if done.any():
             far = self._far(before, q[done]).max(axis=-1)
             nearest = q[done][int(np.argmin(far))]
@@ -184,17 +184,17 @@ class _Walker:
         self, q: np.ndarray, targets: Mapping[str, np.ndarray], steps: np.ndarray, first: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         p = self.problem
-        found = p.kernel(q, p.tolerances, p.weights, *p.ends, steps, first, *targets.values())
-        self.iterations += int(found.told[..., TOLD.index("iterations")].sum())
-        return np.array(found.q), found.told[..., 0] == 1.0
+        result = p.kernel(q, p.tolerances, p.weights, *p.ends, steps, first, *targets.values())
+        self.iterations += int(result.told[..., TOLD.index("iterations")].sum())
+        return np.array(result.q), result.told[..., 0] == 1.0
 
     def _far(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.abs(self.problem.robot.difference(one, other)) / self.jump
-        return found
+        result: np.ndarray = np.abs(self.problem.robot.difference(one, other)) / self.jump
+        return result
 
     def _jumps(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.any(self._far(one, other) > 1.0, axis=-1)
-        return found
+        result: np.ndarray = np.any(self._far(one, other) > 1.0, axis=-1)
+        return result
 
     def _between(self, name: str, last: np.ndarray, now: np.ndarray, part: float) -> np.ndarray:
         """What lies between two targets."""
@@ -203,8 +203,8 @@ class _Walker:
         kind = self.kinds[name]
         if kind == "configuration":
             robot = self.problem.robot
-            found: np.ndarray = robot.integrate(last, part * robot.difference(last, now))
-            return found
+            result: np.ndarray = robot.integrate(last, part * robot.difference(last, now))
+            return result
         if kind not in ("pose", "rotation"):
             x = last + part * (now - last)
             length = float(np.linalg.norm(x))
@@ -271,14 +271,14 @@ class IKPathResult(Result):
     @cached_property
     def steps(self) -> np.ndarray:
         """By how much each number of velocity goes from target to target (..., T − 1, nv) [rad, m]."""
-        found: np.ndarray = self.problem.robot.difference(self.q[..., :-1, :], self.q[..., 1:, :])
-        return found
+        result: np.ndarray = self.problem.robot.difference(self.q[..., :-1, :], self.q[..., 1:, :])
+        return result
 
     @property
     def reconfigurations(self) -> Any:
         """How many there are: a whole number, or an array (...)."""
-        found = self.reconfigured.sum(axis=-1)
-        return int(found) if found.ndim == 0 else found
+        result = self.reconfigured.sum(axis=-1)
+        return int(result) if result.ndim == 0 else result
 
     @property
     def largest_jump(self) -> JointDiscontinuity:

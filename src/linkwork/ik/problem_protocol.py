@@ -66,6 +66,6 @@ class ProblemView(Protocol):
         """Configurations for targets by the tasks' names."""
 
     def refuse_unless_poses(
-        self, found: Any, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
+        self, result: Any, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
     ) -> None:
         """Raises ValueError where a kernel says that what it was given, is none."""

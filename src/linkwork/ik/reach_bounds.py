@@ -132,21 +132,21 @@ class Chain:
         place = X[:, :3, 3] + (X[:, :3, :3] @ arm if turned else 0.0)
         distance = np.linalg.norm(place - start, axis=-1)
         slack = position + rotation * float(np.linalg.norm(arm)) + _ROUNDING * (1.0 + distance)
-        found: list[UnreachableCertificate | None] = [None] * len(X)
+        result: list[UnreachableCertificate | None] = [None] * len(X)
         for kind, bound, wrong in (
             ("far", most, distance > most + slack),
             ("near", hole, distance < hole - slack),
         ):
             for k in np.flatnonzero(wrong):
-                found[k] = self._proof(kind, float(distance[k]), bound, start)
-        self._flat(found, X, position, rotation, turned)
-        return found
+                result[k] = self._proof(kind, float(distance[k]), bound, start)
+        self._flat(result, X, position, rotation, turned)
+        return result
 
     def _proof(self, kind: str, distance: float, bound: float, point: np.ndarray) -> UnreachableCertificate:
         return UnreachableCertificate._make(kind, distance, bound, point, self.frame, self.relative_to, self.limited)
 
     def _flat(
-        self, found: list[UnreachableCertificate | None], X: np.ndarray, position: Any, rotation: Any, turned: bool
+        self, result: list[UnreachableCertificate | None], X: np.ndarray, position: Any, rotation: Any, turned: bool
     ) -> None:
         """Of chains whose axes are all parallel."""
         axis = self.turns[0].axis
@@ -159,11 +159,11 @@ class Chain:
             after = X[:, :3, :3] @ (self.X[:3, :3].T @ axis)
             angle = np.arctan2(np.linalg.norm(np.cross(axis, after), axis=-1), after @ axis)
             for k in np.flatnonzero(angle > rotation + 1e3 * _ROUNDING):
-                found[k] = found[k] or self._proof("turned", float(angle[k]), 0.0, axis)
+                result[k] = result[k] or self._proof("turned", float(angle[k]), 0.0, axis)
         if max(slides, default=0.0) <= _ROUNDING * max(len(slides), 1):
             there, asked = float(axis @ self.X[:3, 3]), X[:, :3, 3] @ axis
             for k in np.flatnonzero(np.abs(asked - there) > position + _ROUNDING * (1.0 + np.abs(asked))):
-                found[k] = found[k] or self._proof("aside", float(asked[k]), there, axis)
+                result[k] = result[k] or self._proof("aside", float(asked[k]), there, axis)
 
     def _bounds(self, ways: Sequence[_Way]) -> tuple[float, float]:
         """The largest and the smallest distance between the ends that any ranges allow."""

@@ -65,14 +65,14 @@ class IKResult(Result):
         errors: np.ndarray,
         told: Any,
         seed: np.ndarray,
-        given: Any,
+        value: Any,
         tolerances: np.ndarray | None = None,
         row_multipliers: np.ndarray | None = None,
     ) -> Self:
         made = object.__new__(cls)
         made.problem, made.q, made.errors, made._seed = problem, q, errors, seed
         made._tolerances, made.row_multipliers = tolerances, row_multipliers
-        made._told, made._given = told, given
+        made._told, made._given = told, value
         made._near = None
         made._judged = None
         return made
@@ -113,8 +113,8 @@ class IKResult(Result):
     @property
     def soft_cost(self) -> Any:
         """½ Σ (w e)² of what is left of soft tasks (...): what is minimised."""
-        found = self.problem.soft.costs(np.asarray(self.errors)).sum(axis=-1)
-        return float(found) if found.ndim == 0 else found
+        result = self.problem.soft.costs(np.asarray(self.errors)).sum(axis=-1)
+        return float(result) if result.ndim == 0 else result
 
     @property
     def soft_position_error(self) -> Any:
@@ -130,8 +130,8 @@ class IKResult(Result):
     def cost(self) -> Any:
         """How far from done (...): the sum of the squares of what is beyond, in units of characteristic size."""
         scaled = np.asarray(self.errors) * np.array(self.problem.scales)
-        found = (scaled * scaled).sum(axis=-1)
-        return float(found) if found.ndim == 0 else found
+        result = (scaled * scaled).sum(axis=-1)
+        return float(result) if result.ndim == 0 else result
 
     @property
     def distance(self) -> Any:
@@ -139,8 +139,8 @@ class IKResult(Result):
 
         A configuration that fails is the one of least distance that was met.
         """
-        found = np.sqrt(self.cost) * 0.5 * characteristic_length(self.problem.robot.tree)
-        return float(found) if np.ndim(found) == 0 else found
+        result = np.sqrt(self.cost) * 0.5 * characteristic_length(self.problem.robot.tree)
+        return float(result) if np.ndim(result) == 0 else result
 
     @property
     def nearest_pose(self) -> Any:
@@ -175,10 +175,10 @@ class IKResult(Result):
         reasons = self._reasons()
         if self._told.__class__ is list:
             return reasons[0].status if reasons else Status.SOLVED
-        found = np.full(self._told.shape[:-1], Status.SOLVED, dtype=WORDS)
+        result = np.full(self._told.shape[:-1], Status.SOLVED, dtype=WORDS)
         for k, reason in reasons.items():
-            found.flat[k] = reason.status
-        return found
+            result.flat[k] = reason.status
+        return result
 
     @property
     def limits_in_the_way(self) -> Any:
@@ -222,10 +222,10 @@ class IKResult(Result):
         reasons = self._reasons()
         if self._told.__class__ is list:
             return getattr(reasons[0], name) if reasons else none
-        found = np.empty(self._told.shape[:-1], dtype=object)
-        for k in range(found.size):
-            found.flat[k] = getattr(reasons[k], name) if k in reasons else none
-        return found
+        result = np.empty(self._told.shape[:-1], dtype=object)
+        for k in range(result.size):
+            result.flat[k] = getattr(reasons[k], name) if k in reasons else none
+        return result
 
     def _reasons(self) -> dict[int, Reason]:
         """Why states fail, by their number in the flat batch."""
@@ -246,32 +246,32 @@ class IKResult(Result):
         errors = np.asarray(self.errors).reshape(len(told), -1)
         tolerances = problem.tolerances if self._tolerances is None else np.asarray(self._tolerances)
         left = np.broadcast_to(tolerances, np.shape(self.errors)).reshape(errors.shape)
-        found = {}
+        result = {}
         for k in np.flatnonzero((told[:, 0] == 1.0) & ~soft.done(errors, left)):
             open_ = soft.counted & ~(np.abs(errors[k]) <= left[k])
             names = [task.name for task in problem.tasks for _ in task.component_names]
             tasks = tuple(dict.fromkeys(name for name, x in zip(names, open_, strict=True) if x))
-            found[int(k)] = Reason(Status.LOCAL_MINIMUM, tasks=tasks, starts=1 + int(told[k, _PLACE["restarts"]]))
-        return found
+            result[int(k)] = Reason(Status.LOCAL_MINIMUM, tasks=tasks, starts=1 + int(told[k, _PLACE["restarts"]]))
+        return result
 
     def _soft_left(self, unit: str) -> Any:
         errors = np.asarray(self.errors)
-        found, start = np.zeros(errors.shape[:-1]), 0
+        result, start = np.zeros(errors.shape[:-1]), 0
         for task in self.problem.tasks:
             rows = range(start, start + len(task.row_units))
             start = rows.stop
             own = [i for i, u in zip(rows, task.row_units, strict=True) if u == unit and self.problem.soft.counted[i]]
             if own:
-                found = np.maximum(found, np.linalg.norm(errors[..., own], axis=-1))
-        return float(found) if found.ndim == 0 else found
+                result = np.maximum(result, np.linalg.norm(errors[..., own], axis=-1))
+        return float(result) if result.ndim == 0 else result
 
     def _judge(self, failed: np.ndarray, told: np.ndarray) -> list[Reason]:
         problem, shape = self.problem, np.shape(self._told)[:-1]
 
         def rows(x: np.ndarray, rank: int) -> np.ndarray:
             own = x.shape[x.ndim - rank :]
-            found: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-            return found
+            result: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
+            return result
 
         given = {name: rows(np.asarray(x), len(problem.shapes[name])) for name, x in self.targets.items()}
         tolerances = problem.tolerances if self._tolerances is None else self._tolerances
@@ -309,8 +309,8 @@ class IKResult(Result):
         return told[_PLACE[name]] if told.__class__ is list else told[..., _PLACE[name]]
 
     def _whole(self, name: str) -> Any:
-        found = self._number(name)
-        return int(found) if found.__class__ is float else found.astype(int)
+        result = self._number(name)
+        return int(result) if result.__class__ is float else result.astype(int)
 
     def __repr__(self) -> str:
         if self._told.__class__ is list:

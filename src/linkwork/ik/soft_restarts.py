@@ -51,8 +51,8 @@ class SoftRows:
     def done(self, errors: np.ndarray, tolerances: np.ndarray) -> np.ndarray:
         """True where all soft errors (..., rows) are within tolerances (..., rows): (...)."""
         fine = np.abs(errors) <= tolerances
-        found: np.ndarray = (fine | self.ignored).all(axis=-1)
-        return found
+        result: np.ndarray = (fine | self.ignored).all(axis=-1)
+        return result
 
     def costs(self, errors: np.ndarray) -> np.ndarray:
         """½ Σ (w e)² by level (..., levels)."""
@@ -68,7 +68,7 @@ class SoftRows:
 def search_on(
     problem: ProblemView,
     soft: SoftRows,
-    found: Any,
+    result: Any,
     q_init: np.ndarray,
     tolerances: np.ndarray,
     given: Mapping[str, np.ndarray],
@@ -76,9 +76,9 @@ def search_on(
     starts: int,
 ) -> None:
     """Replace answers whose soft tasks are not done by those of the least cost of up to ``starts`` starts, in place."""
-    told = found.told.reshape(-1, found.told.shape[-1])
-    arrays = [getattr(found, x).reshape(len(told), -1) for x in ("q", "errors", "multipliers")]
-    shape = found.told.shape[:-1]
+    told = result.told.reshape(-1, result.told.shape[-1])
+    arrays = [getattr(result, x).reshape(len(told), -1) for x in ("q", "errors", "multipliers")]
+    shape = result.told.shape[:-1]
 
     def rows(x: np.ndarray, rank: int) -> np.ndarray:
         own = x.shape[x.ndim - rank :]

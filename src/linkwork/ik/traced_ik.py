@@ -66,9 +66,9 @@ def traced_answer(problem: ProblemView, tree: Tree, q_init: Any, near: Any, targ
     limited = np.flatnonzero(np.isfinite(problem.lower) | np.isfinite(problem.upper)).tolist()
     box = LimitBox.of(tree, problem.lower.tolist(), problem.upper.tolist(), limited, problem.still)
     reference = [place] if problem.solver in NEAR else []
-    found = SOLVERS[problem.solver](stack, q0, box, float(problem.max_iterations), 0.0, *reference)
-    q = answered(stack, found.q, box, *reference)
-    return IKArrays(array(q), found.done, found.iterations)
+    result = SOLVERS[problem.solver](stack, q0, box, float(problem.max_iterations), 0.0, *reference)
+    q = answered(stack, result.q, box, *reference)
+    return IKArrays(array(q), result.done, result.iterations)
 
 
 def answer_derivative(result: AnswerFound, by: str) -> np.ndarray:
@@ -137,7 +137,7 @@ def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | Non
         **sizes,
     }
     if parameter is not None:
-        return compile(lambda **given: step(way=[], **given), name="answer", **inputs, own=(size,)).jacobian("own")
+        return compile(lambda **value: step(way=[], **value), name="answer", **inputs, own=(size,)).jacobian("own")
     return compile(step, name="answer", **inputs, way=(size,)).jacobian("way")
 
 
@@ -173,13 +173,13 @@ def _rows(R: Any) -> list[list[Any]]:
     return [[*R.x], [*R.y], [*R.z]]
 
 
-def _numbers(caller: str, name: str, shape: tuple[int, ...], given: Any) -> list[Any]:
+def _numbers(caller: str, name: str, shape: tuple[int, ...], value: Any) -> list[Any]:
     """Scalars of any kind, row by row."""
-    if given is None:
+    if value is None:
         raise ValueError(f"{caller}: {name}: expected an array {shape}, got none")
-    found = scalars(given)
-    if found.shape != shape:
+    result = scalars(value)
+    if result.shape != shape:
         raise ValueError(
-            f"{caller}: {name}: expected an array {shape} in a function that is compiled, got {found.shape}"
+            f"{caller}: {name}: expected an array {shape} in a function that is compiled, got {result.shape}"
         )
-    return found.ravel().tolist()
+    return result.ravel().tolist()

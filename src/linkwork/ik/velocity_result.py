@@ -70,10 +70,10 @@ class VelocityResult(Result):
         """Names of the joints whose limits hold the velocity: a list, or an array (...) of lists."""
         robot, active = self.problem.robot, self.active
         if active.ndim > 1:
-            found = np.empty(active.shape[:-1], dtype=object)
-            for place in np.ndindex(found.shape):
-                found[place] = self._names(active[place])
-            return found
+            result = np.empty(active.shape[:-1], dtype=object)
+            for place in np.ndindex(result.shape):
+                result[place] = self._names(active[place])
+            return result
         return self._names(active) if robot.nv else []
 
     @property
@@ -98,16 +98,16 @@ class VelocityResult(Result):
     @property
     def iterations(self) -> Any:
         """Iterations of the quadratic program (...)."""
-        found = self._told[..., TOLD.index("rounds")].astype(int)
-        return int(found) if found.ndim == 0 else found
+        result = self._told[..., TOLD.index("rounds")].astype(int)
+        return int(result) if result.ndim == 0 else result
 
     def _names(self, active: np.ndarray) -> list[str]:
         tree = self.problem.robot.tree
         return [body.joint_name for k, body in tree.stacked() if np.any(active[tree.v_slices[k]] != 0.0)]
 
     def _flag(self, name: str) -> Any:
-        found = self._told[..., TOLD.index(name)] == 1.0
-        return bool(found) if np.ndim(found) == 0 else found
+        result = self._told[..., TOLD.index(name)] == 1.0
+        return bool(result) if np.ndim(result) == 0 else result
 
     def _part(self, which: int) -> np.ndarray:
         nv = self.problem.robot.nv

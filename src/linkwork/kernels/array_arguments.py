@@ -144,10 +144,10 @@ class ArgumentReader:
 
         The arguments are finite.  What is not finite for another reason stays.
         """
-        found = results if isinstance(results, tuple) else (results,)
+        result = results if isinstance(results, tuple) else (results,)
         batch = self._broadcast([np.asarray(x) for x in arguments])
         bad = np.zeros(batch, dtype=bool)
-        for port, x in zip(self.outputs, found, strict=True):
+        for port, x in zip(self.outputs, result, strict=True):
             own = ~np.isfinite(x)
             bad |= own.any(axis=tuple(range(own.ndim - len(port.shape), own.ndim)))
         if not bad.any():
@@ -175,16 +175,16 @@ class ArgumentReader:
         """
         self._refuse_out_of_bounds(arguments)
         given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
-        found = dict(given)
+        result = dict(given)
         unfit = self.subject.unfit
         for name in [name for name in given if unfit and quantity_of(name).configuration]:
-            found[name] = np.array(given[name])
+            result[name] = np.array(given[name])
             for part in unfit:
-                numbers = found[name][..., part.place]
+                numbers = result[name][..., part.place]
                 checked = part.type.checked(numbers, part.joint)
                 off = distances(part.type, numbers)[..., np.newaxis]  # what is near enough is taken as it is everywhere
-                found[name][..., part.place] = np.where(off > EXACT, checked, numbers)
-        return [*found.values()]
+                result[name][..., part.place] = np.where(off > EXACT, checked, numbers)
+        return [*result.values()]
 
     def _refuse_out_of_bounds(self, arguments: Arrays) -> None:
         """Raises ValueError for a number that is less, or more, than what it says can be."""

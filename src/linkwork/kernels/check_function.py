@@ -52,7 +52,7 @@ def _check_derivative(
         return
     sizes = [(_SAMPLES, robot.nv) if x.configuration else a.shape for x, a in zip(quantities, arrays, strict=True)]
     tangents = [rng.normal(size=size) for size in sizes]
-    found = _several(kernel.jvp(space="tangent")(*arrays, *tangents))
+    result = _several(kernel.jvp(space="tangent")(*arrays, *tangents))
     h = 1e-6
     ends = []
     for step in (h, -h):
@@ -61,15 +61,15 @@ def _check_derivative(
             for x, a, d in zip(quantities, arrays, tangents, strict=True)
         ]
         ends.append(_several(kernel(*moved)))
-    for what, got, up, down in zip(names, found[-len(names) :], *ends, strict=True):
+    for what, got, up, down in zip(names, result[-len(names) :], *ends, strict=True):
         if got.shape == up.shape:
             _compare(f"{kernel.name}: {what}: derivative", got, (up - down) / (2.0 * h), 1e-4)
 
 
 def _states(robot: Any, quantity: Quantity, rng: np.random.Generator) -> np.ndarray:
     if quantity.configuration:
-        found: np.ndarray = robot.random_configuration(rng, size=_SAMPLES)
-        return found
+        result: np.ndarray = robot.random_configuration(rng, size=_SAMPLES)
+        return result
     sizes = {"nq": robot.nq, "nv": robot.nv}
     return rng.normal(size=(_SAMPLES, *(x if isinstance(x, int) else sizes[x] for x in quantity.shape)))
 

@@ -121,11 +121,11 @@ def _functions(value: Any, seen: set[int]) -> tuple[Hashable, ...]:
     if not isinstance(value, FunctionType) or id(value) in seen or value.__module__.startswith("linkwork."):
         return ()
     seen.add(id(value))
-    found: list[Hashable] = [value.__code__, value.__defaults__]
+    result: list[Hashable] = [value.__code__, value.__defaults__]
     for name in names_in(value.__code__):
         there = value.__globals__.get(name)
-        found += _functions(there, seen) if callable(there) else [there] if _is_number(there) else []
-    return tuple(found)
+        result += _functions(there, seen) if callable(there) else [there] if _is_number(there) else []
+    return tuple(result)
 
 
 def _is_number(value: Any) -> bool:

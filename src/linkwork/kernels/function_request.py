@@ -33,31 +33,31 @@ class Request:
     @property
     def wrench_inputs(self) -> tuple[str, ...]:
         """The names of the wrenches' inputs, each of its own."""
-        found: list[str] = []
+        result: list[str] = []
         kind = ACTING[self.row.acting]
         for frame, axes in self.wrenches:
             name = letters(f"{kind}_{frame}" if axes == "world" else f"{kind}_{frame}_in_{axes}")
-            found.append(name if name not in found else f"{name}_{len(found)}")
-        return tuple(found)
+            result.append(name if name not in result else f"{name}_{len(result)}")
+        return tuple(result)
 
     @property
     def outputs(self) -> tuple[Output, ...]:
         """The results, further ones for wrenches after the others."""
         more = self.row.by_wrench
-        found = () if more is None else (replace(more, name=f"{more.name}{name}") for name in self.wrench_inputs)
-        return (*self.row.outputs, *found)
+        result = () if more is None else (replace(more, name=f"{more.name}{name}") for name in self.wrench_inputs)
+        return (*self.row.outputs, *result)
 
     @property
     def sizes(self) -> dict[str, int | str | None]:
         """The sizes of what is asked about, or the names of sizes that words pick: None where it is one and no list."""
-        named, found = dict(self.options), dict[str, int | str | None]()
+        named, result = dict(self.options), dict[str, int | str | None]()
         for option in self.row.options:
             value = named.get(option.name, option.default)
             if option.counts:
-                found[option.counted] = option.counts[option.choices.index(value)]
+                result[option.counted] = option.counts[option.choices.index(value)]
             elif option.counted:
-                found[option.counted] = len(value) if isinstance(value, tuple) else None
-        return found
+                result[option.counted] = len(value) if isinstance(value, tuple) else None
+        return result
 
     @property
     def label(self) -> str:

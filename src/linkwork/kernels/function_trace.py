@@ -55,13 +55,13 @@ def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port
                 raise ValueError(
                     f"compile: {name} would act on {one} and on {other}: compile these functions one by one"
                 )
-    found = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in taken.items()]
+    result = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in taken.items()]
     for request in requests.values():
-        for name, shape in found:
+        for name, shape in result:
             if name in request.inputs and shape != shape_of(subject, quantity_of(name).shape, request.sizes):
                 raise ValueError(f"compile: {name} has several sizes: compile these functions one by one")
     parameters = [port for port in parameter_ports(subject, requests).values() if port.name not in taken]
-    return (*(Port(name, shape) for name, shape in found), *parameters)
+    return (*(Port(name, shape) for name, shape in result), *parameters)
 
 
 def parameter_ports(subject: Subject, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
@@ -222,31 +222,31 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
     how far from singular coordinates, where that matters."""
     looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
     singular = {name for r in requests.values() if r.row.regular for name in r.inputs}
-    found = []
+    result = []
     for name, part in configurations(subject, looked_at):
         numbers = symbols[name][part.place]
-        found.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
+        result.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
         if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
-            found.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
+            result.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
     for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
         bounds = quantity_of(name)
-        found += [bounds.least - x for x in symbols[name] if bounds.least is not None]
-        found += [x - bounds.most for x in symbols[name] if bounds.most is not None]
+        result += [bounds.least - x for x in symbols[name] if bounds.least is not None]
+        result += [x - bounds.most for x in symbols[name] if bounds.most is not None]
     for request in requests.values():
         check = request.row.inertia_check
         if check is not None and not request.parameters:  # methods alone look what a guard is about
-            found += check.guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
-    return [guard for guard in found if isinstance(guard, Symbol)]
+            result += check.guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
+    return [guard for guard in result if isinstance(guard, Symbol)]
 
 
 @without_collections
 def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions, traced together, marked where steps of walks over a robot's bodies begin."""
-    found = traced(subject, requests, marked)
-    for guard in found.guards:
+    result = traced(subject, requests, marked)
+    for guard in result.guards:
         guard.graph.marks.append(guard.index + 1)
-    program = Program.of(name, *found)
-    for graph in {symbol.graph for _, symbols in found.inputs for symbol in symbols}:
+    program = Program.of(name, *result)
+    for graph in {symbol.graph for _, symbols in result.inputs for symbol in symbols}:
         graph.clear()
     return program
 
@@ -254,8 +254,8 @@ def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request])
 @without_collections
 def trace_ruled(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
     """The same to be differentiated: without guards, and with rules for results that have some."""
-    found = traced(subject, requests, marked, by_rules=True)
-    return Program.of(name, found.inputs, found.outputs)
+    result = traced(subject, requests, marked, by_rules=True)
+    return Program.of(name, result.inputs, result.outputs)
 
 
 def elements_of(result: Any) -> Sequence[Any]:

@@ -24,13 +24,13 @@ def called_on_numbers(caller: str, kernel: Kernel, named: Mapping[str, Any]) -> 
     state = call_state(kernel)
     seen = state.not_finite_calls
     try:
-        found = kernel(**named)
+        result = kernel(**named)
     except (TypeError, ValueError):
         _check(caller, kernel, named)
         raise
     if state.not_finite_calls != seen:
         _check(caller, kernel, named)
-        results = found if isinstance(found, tuple) else (found,)
+        results = result if isinstance(result, tuple) else (result,)
         if not all(np.isfinite(x).all() for x in results):
             name = max((port.name for port in kernel.inputs), key=lambda name: np.abs(named[name]).max(initial=0.0))
             raise ValueError(
@@ -38,7 +38,7 @@ def called_on_numbers(caller: str, kernel: Kernel, named: Mapping[str, Any]) -> 
                 f"{shown(named[name])}: a result is "
                 f"not finite"
             )
-    return found
+    return result
 
 
 def _check(caller: str, kernel: Kernel, named: Mapping[str, Any]) -> None:

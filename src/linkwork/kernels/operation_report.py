@@ -74,12 +74,12 @@ def explain(subject: RobotOwner, asked: Any) -> Explanation:
         return watches[-1].over(walked)
 
     elements = [x for _, part in traced(subject, {request.label: request}, watched).outputs for x in part]
-    found = _counted(watches[0], elements)
-    walks = sorted({walk for counts in found.values() for walk, c in counts.items() if walk >= 0 and arithmetic(c)})
+    result = _counted(watches[0], elements)
+    walks = sorted({walk for counts in result.values() for walk, c in counts.items() if walk >= 0 and arithmetic(c)})
     return Explanation(
         tuple(_names([watches[0].walks[walk] for walk in walks])),
-        tuple([_work(found.get(body, {}), walks) for body in range(len(tree.bodies))]),
-        _work(found.get(ELSEWHERE, {}), walks),
+        tuple([_work(result.get(body, {}), walks) for body in range(len(tree.bodies))]),
+        _work(result.get(ELSEWHERE, {}), walks),
     )
 
 
@@ -98,7 +98,7 @@ def _names(directions: Sequence[str]) -> Iterator[str]:
 
 def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Counter[str]]]:
     """The operations that results need, by body and by walk."""
-    found: dict[int, dict[int, Counter[str]]] = {}
+    result: dict[int, dict[int, Counter[str]]] = {}
     nodes = [_computed(x) for x in elements if isinstance(x, Symbol)]
     needed = {node.index: node for node in nodes}
     while nodes:
@@ -110,8 +110,8 @@ def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Count
         if node.args:
             body, walk = watch.places[bisect_right(watch.starts, node.index) - 1]
             bundle = node.value if node.op.arity < 0 else None
-            found.setdefault(body, {}).setdefault(walk, Counter()).update(operations_of(node.op, bundle))
-    return found
+            result.setdefault(body, {}).setdefault(walk, Counter()).update(operations_of(node.op, bundle))
+    return result
 
 
 def _computed(node: Symbol) -> Symbol:

@@ -105,8 +105,8 @@ def has_symbols(subject: Subject) -> bool:
 
 def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, Part]]:
     """The joints whose configurations stand in some inputs, each with the input's name."""
-    found = [quantity for quantity in map(quantity_of, inputs) if quantity.configuration]
-    return [(quantity.name, part) for quantity in found for part in subject.parts(quantity)]
+    result = [quantity for quantity in map(quantity_of, inputs) if quantity.configuration]
+    return [(quantity.name, part) for quantity in result for part in subject.parts(quantity)]
 
 
 def unfit(subject: Subject) -> list[Part]:

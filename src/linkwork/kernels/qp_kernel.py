@@ -139,16 +139,16 @@ def _look(name: str, bound: np.ndarray | None, end: float) -> Any:
     """The numbers of a bound, if it is one of numbers: as a list, which is faster than an array of a few."""
     if bound is None or bound.dtype.char == "O":
         return None
-    found = bound.tolist() if bound.ndim == 1 else bound
-    if end in found if bound.ndim == 1 else (bound == end).any():
+    result = bound.tolist() if bound.ndim == 1 else bound
+    if end in result if bound.ndim == 1 else (bound == end).any():
         raise ValueError(
             f"quadratic_program: {name}: expected numbers, or {-end} where there is no bound, got {end} at "
             f"{_first(bound == end)}: nothing is beyond that"
         )
-    return found
+    return result
 
 
-def _first(found: np.ndarray) -> Any:
+def _first(result: np.ndarray) -> Any:
     """The first place that is true: a number, or a list of them."""
-    place = np.argwhere(found)[0].tolist()
+    place = np.argwhere(result)[0].tolist()
     return place if len(place) > 1 else place[0]

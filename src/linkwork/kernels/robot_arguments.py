@@ -29,7 +29,7 @@ def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.nda
     try:
         arrays = reader.prepared((q,))
         reader.refuse_not_finite(arrays)
-        (found,) = reader.on_manifold(arrays)
+        (result,) = reader.on_manifold(arrays)
     except UnknownNameError:
         raise
     except ValueError as error:
@@ -38,7 +38,7 @@ def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.nda
         raise ValueError(
             text.replace(f"{caller}: q", f"{caller}: {argument}", 1) if is_named else f"{caller}: {argument}: {text}"
         ) from None
-    return np.array(found, dtype=float)
+    return np.array(result, dtype=float)
 
 
 def by_joint(
@@ -57,17 +57,17 @@ def by_joint(
     ``value`` is one number for all, an array (nv,), or a dict by joint or coordinate of v, whose others have the
     ``default``.  ``least`` and ``above`` bound the numbers.
     """
-    found = np.array(np.broadcast_to(default, tree.nv), dtype=float)
+    result = np.array(np.broadcast_to(default, tree.nv), dtype=float)
     if isinstance(value, Mapping):
         for name, numbers in value.items():
             try:
                 indices = index_of(tree, "v", [name])
             except UnknownNameError as error:
                 raise error.at(f"{caller}: {argument}") from None
-            found[indices] = _numbers(caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit)
+            result[indices] = _numbers(caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit)
     else:
-        found[:] = _numbers(caller, argument, value, tree.nv, least, above, unit)
-    return found
+        result[:] = _numbers(caller, argument, value, tree.nv, least, above, unit)
+    return result
 
 
 def _numbers(

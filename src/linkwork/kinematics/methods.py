@@ -333,11 +333,11 @@ class JacobianMethods(RobotBase):
         are, as in the columns of joints that do not move a frame, and where a joint's axis gives zeros.
         """
         requests = read_requests(self._subject, "sparsity", functions)
-        found = {
+        result = {
             port.name: np.array([not is_zero(x) for x in elements], dtype=bool).reshape(port.shape)
             for port, elements in traced(self._subject, requests).outputs
         }
-        return next(iter(found.values())) if len(found) == 1 else found
+        return next(iter(result.values())) if len(result) == 1 else result
 
     def moving_joints(self, frame: str, *, relative_to: str = "world") -> Named[str]:
         """The joints whose motion moves a frame B relative to A: the names of those between them, from A to B.

@@ -95,8 +95,8 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
         given = [scalars(X), scalars(target)]
         return over_samples(lambda *poses: [_difference(*poses)], given, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
     kernel = _kernels.get("difference", _difference_kernel)
-    found: np.ndarray = called_on_numbers("pose_difference", kernel, {"X": X, "target": target})
-    return found
+    result: np.ndarray = called_on_numbers("pose_difference", kernel, {"X": X, "target": target})
+    return result
 
 
 _kernels: LazyCache[Kernel] = LazyCache()
@@ -192,8 +192,8 @@ def propagate_motion(parent: Sequence[ArrayLike], relative: Sequence[ArrayLike])
             given.append(value)
     if any(map(is_traced, given)):
         ranks, shapes = [len(shape) for shape in _PARTS.values()], list(_PARTS.values())
-        found = over_samples(_propagated, [scalars(x) for x in given], ranks * 2, shapes)
-        return PropagatedMotion(*found)
+        result = over_samples(_propagated, [scalars(x) for x in given], ranks * 2, shapes)
+        return PropagatedMotion(*result)
     return PropagatedMotion(*_kernels.get("propagate", _kernel)(*given))
 
 
@@ -210,7 +210,7 @@ def _motion(pose: list[Any], twist: list[Any], acceleration: list[Any]) -> Frame
 
 def _kernel() -> Kernel:
     def propagate_motion(X: Any, V: Any, A: Any, X_rel: Any, V_rel: Any, A_rel: Any) -> dict[str, Any]:
-        found = _propagated(*(x.ravel().tolist() for x in (X, V, A, X_rel, V_rel, A_rel)))
-        return {name: np.reshape(part, shape) for part, (name, shape) in zip(found, _PARTS.items(), strict=True)}
+        result = _propagated(*(x.ravel().tolist() for x in (X, V, A, X_rel, V_rel, A_rel)))
+        return {name: np.reshape(part, shape) for part, (name, shape) in zip(result, _PARTS.items(), strict=True)}
 
     return compile(propagate_motion, X=(4, 4), V=6, A=6, X_rel=(4, 4), V_rel=6, A_rel=6)

@@ -323,8 +323,8 @@ class MobilityMethods(RobotBase):
         given = self._one("minimal_coordinates", "q", q)
         if not (isinstance(least, (int, float)) and 0.0 < least < 1.0):
             raise ValueError(f"minimal_coordinates: least: expected a number between 0 and 1, got {least!r}")
-        found = None if given is not None else assembled_near(mechanism, None)
-        return minimal_of(mechanism, assembled_at(mechanism, found, given), independent, speeds, float(least))
+        result = None if given is not None else assembled_near(mechanism, None)
+        return minimal_of(mechanism, assembled_at(mechanism, result, given), independent, speeds, float(least))
 
     def _scales(self, caller: str, length: float | None) -> Scales:
         if length is None:
@@ -346,5 +346,5 @@ class MobilityMethods(RobotBase):
             )
         if not np.isfinite(array).all():
             raise ValueError(f"{caller}: {what}: there is a number in it that is not finite")
-        found: np.ndarray = self.normalize(array)  # type: ignore[attr-defined]
-        return found
+        result: np.ndarray = self.normalize(array)  # type: ignore[attr-defined]
+        return result

@@ -97,8 +97,8 @@ def equilibrium_near(
     start = statics.closed(q0)
     if not descend or start.left > _OPEN or statics.rests(start):
         return _newton(statics, start, most)
-    found = _descent(statics, start, most)
-    return found if found.success else _newton(statics, start, most)
+    result = _descent(statics, start, most)
+    return result if result.success else _newton(statics, start, most)
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ class _Statics:
         return not any(getattr(one, "resists", False) for one in self.robot.constraints)
 
     def rows(self, q: Array) -> Array:
-        found: Array = self.robot.constraint_jacobian(q, **self.timed)
-        return found
+        result: Array = self.robot.constraint_jacobian(q, **self.timed)
+        return result
 
     def slopes(self, q: Array) -> Array:
         """∂a/∂q at rest."""

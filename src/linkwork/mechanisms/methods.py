@@ -36,18 +36,18 @@ def can_be_induced(method: F) -> F:
 
     def looked_at(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
         try:
-            found = method(self, q, v, a, **more)
+            result = method(self, q, v, a, **more)
         except ABOUT_ARGUMENTS as error:
             raise_named(error, method, (self, q, v, a), more)
             raise
-        missing = found[2]
+        missing = result[2]
         if isinstance(missing, np.ndarray) and missing.dtype.kind == "f" and missing.size:
-            acting = np.maximum(np.abs(found[0]).max(axis=-1), np.abs(missing).max(axis=-1))
-            pulled = np.abs(found[1]).max(axis=-1, initial=0.0)
+            acting = np.maximum(np.abs(result[0]).max(axis=-1), np.abs(missing).max(axis=-1))
+            pulled = np.abs(result[1]).max(axis=-1, initial=0.0)
             left = np.abs(missing).max(axis=-1) > _LEFT[missing.dtype.itemsize] * np.maximum(acting, pulled)
             if np.any(left):
                 _refuse(method.__name__, self, q, missing, left, more)
-        return found
+        return result
 
     return update_wrapper(looked_at, method)  # type: ignore[return-value]
 

@@ -196,10 +196,10 @@ def _numbers(caller: str, key: str, values: Any, count: int | None, *, ranged: b
     expected = "numbers" if count is None else f"{count} numbers"
     finite = "" if ranged else "finite "
     try:
-        found = tuple(values)
+        result = tuple(values)
     except TypeError:
         raise ValueError(f"{caller}: {key}: expected {finite}{expected}, got {shown(values)}") from None
-    sound = bool(found) and count in (None, len(found)) and all(map(is_real, found))
-    if not sound or not (ranged or all(map(math.isfinite, found))):
+    sound = bool(result) and count in (None, len(result)) and all(map(is_real, result))
+    if not sound or not (ranged or all(map(math.isfinite, result))):
         raise ValueError(f"{caller}: {key}: expected {finite}{expected}, got {shown(values)}")
-    return tuple(float(x) for x in found)
+    return tuple(float(x) for x in result)

@@ -53,7 +53,7 @@ class LinkShape:
 
 def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
     """All collision shapes, in the order of the frames; of a compound its parts, "link[0]", "link[1]" ..."""
-    found = []
+    result = []
     for frame in tree.frames:
         many = len(frame.collisions) > 1
         taken: set[str] = set()
@@ -65,10 +65,10 @@ def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
             if isinstance(geometry.shape, Compound):
                 for j, part in enumerate(geometry.shape.parts):
                     at = composed(placement, part.origin)
-                    found.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at))
+                    result.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at))
                 continue
-            found.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement))
-    return tuple(found)
+            result.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement))
+    return tuple(result)
 
 
 def collision_links(tree: Tree) -> tuple[str, ...]:
@@ -94,14 +94,14 @@ def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
     """The pairs of links that are looked at, each in the order of the frames."""
     disabled = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
-    found, joined = [], joined_bodies(tree)
+    result, joined = [], joined_bodies(tree)
     for a, b in pairs_of_links(tree):
         if a.body == b.body:
             continue
         pair = frozenset((a.name, b.name))
         if pair not in disabled and (pair in enabled or frozenset((a.body, b.body)) not in joined):
-            found.append((a.name, b.name))
-    return tuple(found)
+            result.append((a.name, b.name))
+    return tuple(result)
 
 
 def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
@@ -124,17 +124,17 @@ def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
 def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -> Tree:
     """The tree with other collision shapes on a link.  Raises UnknownNameError and TypeError."""
     frame = tree.frame(link)
-    found = []
+    result = []
     for one in shapes:
         geometry = one.at((0.0, 0.0, 0.0)) if isinstance(one, Shape) else one
         if not isinstance(geometry, Geometry):
             raise TypeError(f"with_collisions: {link!r}: expected shapes of linkwork.shapes, got {one!r}")
-        found.append(geometry)
+        result.append(geometry)
     if link == "world":
         raise ValueError(
             "with_collisions: 'world' is no link: give a scene, or attach the shape to it by with_attached"
         )
-    frames = tuple(replace(f, collisions=tuple(found)) if f is frame else f for f in tree.frames)
+    frames = tuple(replace(f, collisions=tuple(result)) if f is frame else f for f in tree.frames)
     return replace(tree, frames=frames)
 
 
@@ -200,8 +200,8 @@ def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, to
         collisions=(Geometry(shape, Pose.identity()),),
         welded_to=carrier.name,
     )
-    found = replace(tree, frames=(*tree.frames, added))
-    return with_disabled(found, [DisabledPair(name, link, "User") for link in touching])
+    result = replace(tree, frames=(*tree.frames, added))
+    return with_disabled(result, [DisabledPair(name, link, "User") for link in touching])
 
 
 def _touched(caller: str, link: Any, links: Sequence[str]) -> str:

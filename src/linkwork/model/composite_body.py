@@ -86,9 +86,9 @@ def _agree(one: Inertia, other: Inertia, frames: Sequence[Frame]) -> bool:
     Masses, first and second moments are compared with the largest of their kind that goes into them.
     """
     parts = [_parts(x) for f in frames for x in (f.inertia, f.placement @ f.inertia)]
-    for k, (found, wanted) in enumerate(zip(_parts(one), _parts(other), strict=True)):
-        scale = max(abs(x) for part in (found, wanted, *(part[k] for part in parts)) for x in part)
-        if any(abs(x - y) > _ROUNDING * scale for x, y in zip(found, wanted, strict=True)):
+    for k, (result, wanted) in enumerate(zip(_parts(one), _parts(other), strict=True)):
+        scale = max(abs(x) for part in (result, wanted, *(part[k] for part in parts)) for x in part)
+        if any(abs(x - y) > _ROUNDING * scale for x, y in zip(result, wanted, strict=True)):
             return False
     return True
 

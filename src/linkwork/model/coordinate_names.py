@@ -38,14 +38,14 @@ def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.n
         places[joint] = list(range(count, count + len(own)))
         places |= {name: [count + k] for k, name in enumerate(own)}
         count += len(own)
-    found: list[int] = []
+    result: list[int] = []
     for name in names:
         if not isinstance(name, str) or name not in places:
             raise UnknownNameError(f"joint or number of {which}", name, places)
-        if set(places[name]) & set(found):
+        if set(places[name]) & set(result):
             raise ValueError(f"{which}_index: a number of {name!r} comes twice")
-        found += places[name]
-    return np.array(found, dtype=np.intp)
+        result += places[name]
+    return np.array(result, dtype=np.intp)
 
 
 def _by_joint(tree: Tree, which: Literal["q", "v"]) -> Iterable[tuple[str, list[str]]]:

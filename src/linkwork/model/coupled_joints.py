@@ -38,19 +38,19 @@ def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Following]
         raise TypeError(
             f'with_couplings: expected a dict such as {{"follower": ("master", ratio, offset)}}, got {given!r}'
         )
-    found = {}
+    result = {}
     for follower, coupling in given.items():
         tree.joint_index(follower)
         if not isinstance(coupling, Following):
             coupling = Following(*_parts(f"with_couplings: joint {quoted(follower)}", coupling))
         tree.joint_index(coupling.joint)
-        found[follower] = coupling
-    return found
+        result[follower] = coupling
+    return result
 
 
-def read_mimic(follower: str, given: Any) -> Following:
+def read_mimic(follower: str, value: Any) -> Following:
     """The joint that another is meant to follow, as users write it: ``(master, ratio, offset)``.  Raises TypeError."""
-    return given if isinstance(given, Following) else Following(*_parts(f"joint {follower!r}: mimic", given))
+    return value if isinstance(value, Following) else Following(*_parts(f"joint {follower!r}: mimic", value))
 
 
 def coupled(tree: Tree, couplings: Mapping[str, Following]) -> Tree:
@@ -74,15 +74,15 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
     """By body: the lowest and highest configurations (nq each) of an independent joint that it and all of its followers
     allow.  Raises ValueError, naming the joints, where they allow none.
     """
-    found: dict[int, tuple[list[float], list[float]]] = {}
+    result: dict[int, tuple[list[float], list[float]]] = {}
     for i, body in tree.stacked():
         least, most = body.limits.positions
-        found[i] = list(least), list(most)
+        result[i] = list(least), list(most)
     for body in tree.bodies:
         coupling = body.coupling
         if coupling is None:
             continue
-        lower, upper = found[tree.joint_index(coupling.joint)]
+        lower, upper = result[tree.joint_index(coupling.joint)]
         for k, (low, high) in enumerate(zip(*body.limits.positions, strict=True)):
             possible = True
             if coupling.ratio == 0.0:
@@ -95,7 +95,7 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
                     f"joint {quoted(body.joint_name)} is never within its limits [{low:.6g}, {high:.6g}] while "
                     f"all that move with it are within theirs: {coupling_text(body.joint_name, coupling)}"
                 )
-    return found
+    return result
 
 
 def coupling_text(follower: str, coupling: Following) -> str:
@@ -155,11 +155,11 @@ def _flattened(wanted: Mapping[str, Following]) -> dict[str, Following]:
         more = f" and {len(cycle) - _SHOWN} more" if len(cycle) > _SHOWN else ""
         raise ValueError(f"joints follow each other in a cycle: {equations}{more}")
 
-    found = led_back(wanted, refused)
-    for name, coupling in found.items():
+    result = led_back(wanted, refused)
+    for name, coupling in result.items():
         if not all_finite((coupling.ratio, coupling.offset)):
             raise ValueError(f"the chain of joints before a follower overflows: {coupling_text(name, coupling)}")
-    return found
+    return result
 
 
 _SHOWN = 10  # joints of a cycle

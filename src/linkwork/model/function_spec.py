@@ -100,11 +100,11 @@ _FAMILIES = {
 
 def quantity_of(name: str) -> Quantity:
     """What an input of this name is: in the table, or one of a family, such as ``wrench_hand``."""
-    found = QUANTITIES.get(name)
-    if found is None:
+    result = QUANTITIES.get(name)
+    if result is None:
         prefix = next(prefix for prefix in _FAMILIES if name.startswith(prefix))
-        found = replace(_FAMILIES[prefix], name=name)
-    return found
+        result = replace(_FAMILIES[prefix], name=name)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +189,8 @@ class FunctionSpec:
         compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any
     ) -> FunctionSpec:
         """A row, its inputs named in one text."""
-        found = (outputs,) if isinstance(outputs, Output) else tuple(outputs)
-        return FunctionSpec(compute, tuple(inputs.split()), found, doc, **more)
+        result = (outputs,) if isinstance(outputs, Output) else tuple(outputs)
+        return FunctionSpec(compute, tuple(inputs.split()), result, doc, **more)
 
     @property
     def name(self) -> str:
@@ -226,8 +226,8 @@ class FunctionSpec:
 
 def table(rows: Iterable[FunctionSpec]) -> Mapping[str, FunctionSpec]:
     """Rows by the functions' names.  Raises ValueError where two have one name."""
-    found: dict[str, FunctionSpec] = {}
+    result: dict[str, FunctionSpec] = {}
     for row in rows:
-        if found.setdefault(row.name, row) is not row:
+        if result.setdefault(row.name, row) is not row:
             raise ValueError(f"two rows are of functions named {row.name!r}")
-    return found
+    return result

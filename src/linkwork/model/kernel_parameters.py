@@ -92,10 +92,10 @@ class Parameter:
             case "direction", _:
                 return [*tree.direction(self.name).vector]
             case kind, "":
-                found = [0.0] * math.prod(self.shape(tree))
+                result = [0.0] * math.prod(self.shape(tree))
                 for i, body in tree.stacked():
-                    found[(tree.q_slices if kind == "rest" else tree.v_slices)[i]] = joint_numbers(body, kind)
-                return found
+                    result[(tree.q_slices if kind == "rest" else tree.v_slices)[i]] = joint_numbers(body, kind)
+                return result
             case kind, joint:
                 return joint_numbers(tree.bodies[tree.joint_index(joint)], kind)
 
@@ -126,7 +126,7 @@ def read_parameters(tree: Tree, caller: str, asked: Any) -> tuple[Parameter, ...
     """
     if not isinstance(asked, (str, Iterable)) or isinstance(asked, bytes):
         raise TypeError(f'{caller}: parameters: expected texts, as in ["inertia:forearm", "gravity"], got {asked!r}')
-    found: list[Parameter] = []
+    result: list[Parameter] = []
     taken: dict[tuple[str, str], str] = {}
     for text in [asked] if isinstance(asked, str) else asked:
         for parameter in _read(tree, caller, text):
@@ -135,20 +135,20 @@ def read_parameters(tree: Tree, caller: str, asked: Any) -> tuple[Parameter, ...
                     again = "given twice" if taken[own] == text else f"in {taken[own]!r} already"
                     raise ValueError(f"{caller}: parameters: {str(parameter)!r} is {again}")
                 taken[own] = text
-            found.append(parameter)
-    return tuple(found)
+            result.append(parameter)
+    return tuple(result)
 
 
 def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
     """The names of their inputs: ``inertia_forearm``."""
-    found: dict[str, Parameter] = {}
+    result: dict[str, Parameter] = {}
     for parameter in parameters:
         name = first = letters("_".join(filter(None, (parameter.kind, parameter.name))))
         count = 1
-        while name in found:
+        while name in result:
             name, count = f"{first}_{count}", count + 1
-        found[name] = parameter
-    return {parameter: name for name, parameter in found.items()}
+        result[name] = parameter
+    return {parameter: name for name, parameter in result.items()}
 
 
 def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
@@ -188,8 +188,8 @@ def _by_input(tree: Tree, name: str) -> Parameter | None:
     """The parameter whose input has a name, where there is one."""
     words = [word for word, kind in KINDS.items() if kind.of and name.startswith(f"{word}_")]
     named = [Parameter(word, x) for word in words for x in _names(tree, word)]
-    found = [p for p in named if letters(f"{p.kind}_{p.name}") == name]
-    return found[0] if len(found) == 1 else None
+    result = [p for p in named if letters(f"{p.kind}_{p.name}") == name]
+    return result[0] if len(result) == 1 else None
 
 
 def _names(tree: Tree, kind: str) -> list[str]:

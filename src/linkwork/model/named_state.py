@@ -38,5 +38,5 @@ def _without(pairs: ByJoint, names: Collection[str]) -> ByJoint:
 
 
 def _with(pairs: ByJoint, name: str, numbers: Sequence[float]) -> ByJoint:
-    found: Mapping[str, tuple[float, ...]] = {**dict(pairs), name: tuple(numbers)}
-    return tuple(found.items())
+    result: Mapping[str, tuple[float, ...]] = {**dict(pairs), name: tuple(numbers)}
+    return tuple(result.items())

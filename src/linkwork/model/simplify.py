@@ -180,15 +180,15 @@ class _Origins:
 
     def distances(self, i: int, direction: Vec3) -> list[float]:
         """How far to slide along a direction: not at all, or until the own offset or a child's loses a coordinate."""
-        body, found = self.bodies[i], [0.0]
+        body, result = self.bodies[i], [0.0]
         k, sign = _axis_along(body.placement.rotation @ direction)
         if k is not None:
-            found.append(-sign * list(body.placement.translation)[k])
+            result.append(-sign * list(body.placement.translation)[k])
         k, sign = _axis_along(_in_body(body, direction))
         if k is not None:
             ends = Counter(sign * list(self.bodies[c].placement.translation)[k] for c in self.children[i])
-            found += [distance for distance, _ in ends.most_common(4)]
-        return found
+            result += [distance for distance, _ in ends.most_common(4)]
+        return result
 
     def cost(self, i: int, d: Vec3) -> float:
         """How many numbers there would be in the offsets to and from body i, and in its first moment of mass.

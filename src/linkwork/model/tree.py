@@ -149,11 +149,11 @@ class Tree:
 
     def __hash__(self) -> int:
         """That of all that is compared, found once: kernels are looked up by it in each call."""
-        found: int | None = self.__dict__.get("_hash")
-        if found is None:
-            found = hash(tuple([getattr(self, f.name) for f in fields(self) if f.compare]))
-            object.__setattr__(self, "_hash", found)
-        return found
+        result: int | None = self.__dict__.get("_hash")
+        if result is None:
+            result = hash(tuple([getattr(self, f.name) for f in fields(self) if f.compare]))
+            object.__setattr__(self, "_hash", result)
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the hash: of texts it is another in each process, and copies have other parts."""
@@ -220,11 +220,11 @@ class Tree:
 
         Parts of joints that share their numbers, a master and its followers, add up.
         """
-        found: list[Any] = [None] * self.nv
+        result: list[Any] = [None] * self.nv
         for i, _, _ in self.outward():
             for k, part in zip(range(self.nv)[self.v_slices[i]], parts[i], strict=True):
-                found[k] = part if found[k] is None else found[k] + part
-        return found
+                result[k] = part if result[k] is None else result[k] + part
+        return result
 
     # -- finding things by name
 
@@ -242,8 +242,8 @@ class Tree:
     @property
     def fixed_inertia(self) -> Inertia:
         """The inertia of the links that are fixed to the world, about its origin."""
-        found = [frame.placement @ frame.inertia for frame in self.frames_on(WORLD)]
-        return sum(found, Inertia.zero())
+        result = [frame.placement @ frame.inertia for frame in self.frames_on(WORLD)]
+        return sum(result, Inertia.zero())
 
     @property
     def has_couplings(self) -> bool:
@@ -300,32 +300,32 @@ class Tree:
 
     def point(self, name: str) -> Point:
         """The named point; the name of a frame is that of its origin.  Raises UnknownNameError."""
-        found: dict[str, Point] = self._points  # type: ignore[attr-defined]
-        if isinstance(name, str) and name not in found and (name in self._frame_index or name == "world"):  # type: ignore[attr-defined]
+        result: dict[str, Point] = self._points  # type: ignore[attr-defined]
+        if isinstance(name, str) and name not in result and (name in self._frame_index or name == "world"):  # type: ignore[attr-defined]
             return Point(name, name, Vec3.zero())
-        return _named("point", name, found, self._frame_index)  # type: ignore[attr-defined]
+        return _named("point", name, result, self._frame_index)  # type: ignore[attr-defined]
 
     def direction(self, name: str) -> Direction:
         """The named direction; ``"hand.z"`` is that of an axis of a frame.  Raises UnknownNameError."""
-        found: dict[str, Direction] = self._directions  # type: ignore[attr-defined]
-        if isinstance(name, str) and name not in found and name[-2:] in _AXES:
+        result: dict[str, Direction] = self._directions  # type: ignore[attr-defined]
+        if isinstance(name, str) and name not in result and name[-2:] in _AXES:
             return Direction(name, self.frame(name[:-2]).name, _AXES[name[-2:]])
         frames: dict[str, int] = self._frame_index  # type: ignore[attr-defined]
         axes = [f"{name}{axis}" for axis in _AXES] if isinstance(name, str) and name in frames else []
         remedy = f"axes of a frame are {', '.join(axes)}; vectors= gives directions in its axes" if axes else ""
-        return _named("direction", name, found, (), remedy)
+        return _named("direction", name, result, (), remedy)
 
 
 T = TypeVar("T")
 _AXES = {".x": Vec3(1.0, 0.0, 0.0), ".y": Vec3(0.0, 1.0, 0.0), ".z": Vec3(0.0, 0.0, 1.0)}
 
 
-def _named(kind: str, name: str, found: Mapping[str, T], more: Iterable[str], remedy: str = "") -> T:
+def _named(kind: str, name: str, result: Mapping[str, T], more: Iterable[str], remedy: str = "") -> T:
     try:
-        return found[name]
+        return result[name]
     except (KeyError, TypeError):
-        remedy = remedy or (f"Robot.with_{kind} adds one" if not found else "")
-        raise UnknownNameError(kind, name, [*found, *more], remedy) from None
+        remedy = remedy or (f"Robot.with_{kind} adds one" if not result else "")
+        raise UnknownNameError(kind, name, [*result, *more], remedy) from None
 
 
 _OWN = {"local", "body", "self", "own", "tool", "ee", "end_effector"}

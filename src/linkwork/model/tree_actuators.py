@@ -230,8 +230,8 @@ def _finite(caller: str, values: Sequence[float], count: int) -> tuple[float, ..
 
 
 def _known(kind: str, names: Iterable[str], known: Collection[str]) -> list[str]:
-    found = [*names]
-    for name in found:
+    result = [*names]
+    for name in result:
         if name not in known:
             raise UnknownNameError(kind, name, known)
-    return found
+    return result

@@ -164,15 +164,15 @@ class _Builder:
 
     def frames(self) -> tuple[Frame, ...]:
         """One frame a link, in the order of the description, then further frames."""
-        found = []
+        result = []
         for link in self.links:
             body, placement, weld = self.places[link.name]
             joint, other = (None, None) if weld is None else (weld.name, weld.parent)
-            found.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, joint, other))
+            result.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, joint, other))
         for frame in self.further_frames:
             body, placement, _ = self.places[frame.link]
-            found.append(Frame(frame.name, body, composed(placement, frame.placement), welded_to=frame.link))
-        return tuple(found)
+            result.append(Frame(frame.name, body, composed(placement, frame.placement), welded_to=frame.link))
+        return tuple(result)
 
 
 def read_gravity(gravity: Sequence[float] | Vec3) -> Vec3:

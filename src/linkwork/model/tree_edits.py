@@ -132,8 +132,8 @@ def opened(tree: Tree, joint: str) -> Tree:
     order = tuple(i if i <= at else i + 1 for i in tree.order)
     bare = tuple(replace(frame, inertia=Inertia.zero()) for frame in frames)  # inertias may be symbols
     parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}  # of a tree, or what stands for one
-    found = Tree(**(parts | {"bodies": bodies, "frames": bare, "stacking": (*order, at + 1)}))
-    return found.made_of(frames=frames)
+    result = Tree(**(parts | {"bodies": bodies, "frames": bare, "stacking": (*order, at + 1)}))
+    return result.made_of(frames=frames)
 
 
 def rerooted(tree: Tree, name: str) -> Tree:
@@ -232,19 +232,19 @@ def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: i
     for i, body in bodies.items():
         children.setdefault(body.parent, []).append((rank[body.joint_name], i))
     index, ranks = {ground: WORLD}, []
-    found: list[Body] = []
+    result: list[Body] = []
     ready = list(children.get(ground, ()))
     heapq.heapify(ready)
     while ready:
         place, i = heapq.heappop(ready)
-        index[i] = len(found)
-        found.append(replace(bodies[i], parent=index[bodies[i].parent]))
+        index[i] = len(result)
+        result.append(replace(bodies[i], parent=index[bodies[i].parent]))
         ranks.append(place)
         for child in children.get(i, ()):
             heapq.heappush(ready, child)
     return replace(
         tree,
-        bodies=tuple(found),
+        bodies=tuple(result),
         frames=tuple(f if f.body == index[f.body] else replace(f, body=index[f.body]) for f in frames),
         stacking=tuple(sorted(range(len(ranks)), key=ranks.__getitem__)),
     )
@@ -342,8 +342,8 @@ def straight_tree(tree: Tree) -> Tree:
     Configurations and poses of bodies are the same.  Velocities are others, so it is for segments of configurations
     alone.
     """
-    found = _straightened(tree)
-    return tree if found is None else found
+    result = _straightened(tree)
+    return tree if result is None else result
 
 
 @lru_cache(256)
@@ -362,9 +362,9 @@ def affine_numbers(joint: JointType) -> np.ndarray:
         return np.ones(0, dtype=bool)
     rng = np.random.default_rng(0)
     free = np.full(joint.nq, np.inf).tolist()
-    found = np.ones(joint.nq, dtype=bool)
+    result = np.ones(joint.nq, dtype=bool)
     for q in joint.random(rng, [-x for x in free], free, (_SAMPLES,)).tolist():
         phi = rng.uniform(-1.0, 1.0, joint.nv).tolist()
         a, b, c = (np.array(joint.integrate(q, [t * x for x in phi]), dtype=float) for t in (0.0, 0.4, 1.0))
-        found &= np.abs(a + 0.4 * (c - a) - b) <= _SAME * (1.0 + np.abs(c - a))
-    return found
+        result &= np.abs(a + 0.4 * (c - a) - b) <= _SAME * (1.0 + np.abs(c - a))
+    return result

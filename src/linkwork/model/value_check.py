@@ -308,10 +308,10 @@ def why_impossible(inertia: Inertia) -> tuple[str, ...]:
     """Why no body of some extent in every direction has this inertia, where none has: in words and numbers."""
     mass, _, about = taken_apart(inertia)
     if mass <= 0.0:
-        found = [f"the mass is {mass:.6g} kg"]
+        result = [f"the mass is {mass:.6g} kg"]
         if mass == 0.0 and any(inertia.moment):
-            found.append(f"there are first moments of mass, {_rounded(inertia.moment)} kg m")
-        return tuple(found)
+            result.append(f"there are first moments of mass, {_rounded(inertia.moment)} kg m")
+        return tuple(result)
     moments = low, middle, high = principal_moments(about)
     seconds = [0.5 * (sum(moments) - 2.0 * x) for x in (high, middle, low)]
     shown = f"{_rounded(moments)} kg m²"

@@ -43,15 +43,17 @@ def finite_number(what: str, x: Any) -> float:
 def increasing(caller: str, times: Any) -> np.ndarray:
     """Times that increase, two at least."""
     expected = f"{caller}: times: expected two times at least, increasing [s]"
-    found = np.asarray(real_array(expected, times), dtype=float)
-    if found.ndim != 1 or len(found) < 2:
-        raise ValueError(f"{expected}; got shape {found.shape}")
-    if not np.isfinite(found).all():
-        raise ValueError(f"{expected}; got {found[~np.isfinite(found)][0]} at {np.flatnonzero(~np.isfinite(found))[0]}")
-    if not (np.diff(found) > 0.0).all():
-        k = int(np.flatnonzero(~(np.diff(found) > 0.0))[0])
-        raise ValueError(f"{expected}; got {found[k]:.9g} at {k} and {found[k + 1]:.9g} after it")
-    return found
+    result = np.asarray(real_array(expected, times), dtype=float)
+    if result.ndim != 1 or len(result) < 2:
+        raise ValueError(f"{expected}; got shape {result.shape}")
+    if not np.isfinite(result).all():
+        raise ValueError(
+            f"{expected}; got {result[~np.isfinite(result)][0]} at {np.flatnonzero(~np.isfinite(result))[0]}"
+        )
+    if not (np.diff(result) > 0.0).all():
+        k = int(np.flatnonzero(~(np.diff(result) > 0.0))[0])
+        raise ValueError(f"{expected}; got {result[k]:.9g} at {k} and {result[k + 1]:.9g} after it")
+    return result
 
 
 def times_within(caller: str, t: Any, first: float, last: float, outside: Outside = "raise") -> np.ndarray:
@@ -77,15 +79,15 @@ def times_within(caller: str, t: Any, first: float, last: float, outside: Outsid
     return np.clip(times, first, last) if low < first or high > last else times
 
 
-def finite_array(expected: str, given: Any, shape: Sequence[int | None]) -> np.ndarray:
+def finite_array(expected: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
     """Finite numbers of a shape, of which None may be any."""
-    found = np.asarray(real_array(expected, given), dtype=float)
-    if found.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
-        raise ValueError(f"{expected}; got shape {found.shape}")
-    if not np.isfinite(found).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
-        raise ValueError(f"{expected} of finite numbers; got {found[place]} at {place}")
-    return found
+    result = np.asarray(real_array(expected, value), dtype=float)
+    if result.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, result.shape, strict=True)):
+        raise ValueError(f"{expected}; got shape {result.shape}")
+    if not np.isfinite(result).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{expected} of finite numbers; got {result[place]} at {place}")
+    return result
 
 
 def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
@@ -102,8 +104,8 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
     """Configurations that pieces are added to."""
     if base is None:
         raise ValueError(f"{caller}: base: expected configurations of shape {shape}: the robot's are no plain numbers")
-    found = finite_array(f"{caller}: base: expected configurations of shape {shape}", base, shape)
-    return found if robot is None else cast(np.ndarray, robot.normalize(found))
+    result = finite_array(f"{caller}: base: expected configurations of shape {shape}", base, shape)
+    return result if robot is None else cast(np.ndarray, robot.normalize(result))
 
 
 Places = Callable[[Any], Any]
@@ -116,7 +118,7 @@ def places_of(robot: Any) -> Places:
 
 
 def read_limit(
-    caller: str, what: str, given: Any, names: Sequence[str], places: Places | None = None
+    caller: str, what: str, value: Any, names: Sequence[str], places: Places | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Magnitudes (n,) upwards and downwards.
 
@@ -126,20 +128,20 @@ def read_limit(
     """
     n = len(names)
     expected = f"{caller}: {what}: expected a positive number, an array of shape ({n},) or a pair (lower, upper)"
-    if isinstance(given, Mapping) and places is not None:
+    if isinstance(value, Mapping) and places is not None:
         up, down = np.full(n, np.inf), np.full(n, np.inf)
-        for joint, numbers in given.items():
+        for joint, numbers in value.items():
             place = places(joint)
             own = names[place]
             up[place], down[place] = read_limit(f"{caller}: joint {joint!r}", what, numbers, own)
         return up, down
     try:
-        pair = isinstance(given, tuple) and len(given) == 2
-        lower, upper = given if pair else (None, given)
+        pair = isinstance(value, tuple) and len(value) == 2
+        lower, upper = value if pair else (None, value)
         up = np.broadcast_to(floats(upper), (n,)).copy()
         down = up.copy() if lower is None else -np.broadcast_to(floats(lower), (n,))
     except (TypeError, ValueError):
-        raise ValueError(f"{expected}, got {given!r}") from None
+        raise ValueError(f"{expected}, got {value!r}") from None
     for numbers, sign, side in ((up, 1.0, "upper"), (down, -1.0, "lower")):
         bad = ~(numbers >= 0.0)
         if bad.any():

@@ -57,37 +57,37 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
     return axes
 
 
-def _limits(trajectory: Any, given: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     """By order of the derivative: (lower, upper) of its coordinates.  Raises ValueError."""
     robot = trajectory.robot
-    if given is None or given is False:
+    if value is None or value is False:
         return {}
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     if robot is not None:
-        found = {"position": (robot.lower, robot.upper), "velocity": robot.velocity_limits}
-    if isinstance(given, Mapping):
-        for name in given:
+        result = {"position": (robot.lower, robot.upper), "velocity": robot.velocity_limits}
+    if isinstance(value, Mapping):
+        for name in value:
             if name not in _NAMES:
                 raise ValueError(f"plot: limits: expected some of {', '.join(_NAMES)}, got {name!r}")
-        found |= given
-    elif given is not True:
-        raise ValueError(f"plot: limits: expected True, or a dict of {', '.join(_NAMES)}, got {given!r}")
-    return {_NAMES[name]: _sides(trajectory, name, x) for name, x in found.items()}
+        result |= value
+    elif value is not True:
+        raise ValueError(f"plot: limits: expected True, or a dict of {', '.join(_NAMES)}, got {value!r}")
+    return {_NAMES[name]: _sides(trajectory, name, x) for name, x in result.items()}
 
 
-def _sides(trajectory: Any, name: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
+def _sides(trajectory: Any, name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits: of a pair, or of magnitudes.  Raises ValueError."""
     if name == "position":
-        pair = isinstance(given, tuple) and len(given) == 2
-        sides = given if pair else (given, given)
+        pair = isinstance(value, tuple) and len(value) == 2
+        sides = value if pair else (value, value)
         low, high = (read_positions("plot", name, side, trajectory.nq) for side in sides)
         low = low if pair else -low
         if not (low <= high).all():
-            raise ValueError(f"plot: {name}: expected lower limits below upper ones, got {given!r}")
+            raise ValueError(f"plot: {name}: expected lower limits below upper ones, got {value!r}")
         return low, high
     robot = trajectory.robot
     names = [str(k) for k in range(trajectory.nv)] if robot is None else list(robot.v_names)
-    up, down = read_limit("plot", name, given, names, None if robot is None else places_of(robot))
+    up, down = read_limit("plot", name, value, names, None if robot is None else places_of(robot))
     return -down, up
 
 
@@ -172,8 +172,8 @@ def fastest_speeds(path: PathNumbers, rows: PathRows, velocity: Any) -> np.ndarr
         room = side[:, :, None] - side[:, None, :]
         crossing = np.where(up[:, :, None] & down[:, None, :] & (steep > 0.0), room / steep, np.inf)
     square = np.minimum(square, crossing.min(axis=(1, 2)))
-    found: np.ndarray = np.minimum(most, np.sqrt(np.maximum(square, 0.0)))
-    return found
+    result: np.ndarray = np.minimum(most, np.sqrt(np.maximum(square, 0.0)))
+    return result
 
 
 def _shares(
@@ -205,5 +205,5 @@ def _share(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(high > 0.0, x / np.where(high > 0.0, high, 1.0), 0.0)
         down = np.where(low < 0.0, x / np.where(low < 0.0, low, -1.0), 0.0)
-    found: np.ndarray = np.maximum(up, down)
-    return found
+    result: np.ndarray = np.maximum(up, down)
+    return result

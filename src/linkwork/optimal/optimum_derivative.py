@@ -161,9 +161,9 @@ def asked_parameter(prepared: Any, by: str) -> Parameter | None:
     return of_a_call(prepared.problem.robot.tree, prepared.program.robot_numbers, parameters[0])
 
 
-def of_a_call(tree: Tree, given: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
+def of_a_call(tree: Tree, value: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
     """The parameter as a call has it.  Raises ValueError for one that is a part of another that was given."""
-    known = {str(p): p for p in given}
+    known = {str(p): p for p in value}
     if str(parameter) in known:
         return known[str(parameter)]
     try:
@@ -279,11 +279,11 @@ def spread(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> np.ndar
     """Derivatives of the steps ``own`` (steps, ..., n), where each of ``steps`` has n numbers: by all of these."""
     if not steps:
         return x
-    found = np.zeros((*x.shape[:-1], len(steps), x.shape[-1]))
+    result = np.zeros((*x.shape[:-1], len(steps), x.shape[-1]))
     for k, t in enumerate(own):
         if t in steps:
-            found[k, ..., steps.index(t), :] = x[k]
-    return found.reshape(*x.shape[:-1], -1)
+            result[k, ..., steps.index(t), :] = x[k]
+    return result.reshape(*x.shape[:-1], -1)
 
 
 def _columns(slopes: dict[str, Any], steps: tuple[int, ...]) -> int:

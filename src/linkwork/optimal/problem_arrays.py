@@ -82,9 +82,9 @@ class PreparedProblem:
         floor = np.concatenate([x.lower for x in parameters]) if parameters else np.zeros(0)
         ceiling = np.concatenate([x.upper for x in parameters]) if parameters else np.zeros(0)
         step, rates = self._clock
-        found = {"step": step, "step_rates": rates, "weights": weights, "scales": scales, "lower": lower}
-        found |= {"upper": upper, "floor": floor, "ceiling": ceiling}
-        return found
+        result = {"step": step, "step_rates": rates, "weights": weights, "scales": scales, "lower": lower}
+        result |= {"upper": upper, "floor": floor, "ceiling": ceiling}
+        return result
 
     @cached_property
     def scaled_constants(self) -> dict[str, np.ndarray]:
@@ -167,8 +167,8 @@ class PreparedProblem:
         """By how much a term's values (..., rows) violate it, with their sign: 0 where they keep it."""
         term, rows = self.program.terms[k], self.program.rows_of[k]
         if term.bounded:
-            found: np.ndarray = values - np.clip(values, self.constants["lower"][rows], self.constants["upper"][rows])
-            return found
+            result: np.ndarray = values - np.clip(values, self.constants["lower"][rows], self.constants["upper"][rows])
+            return result
         return values if term.kind == "equality" else values.clip(0.0)
 
     def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:

@@ -131,22 +131,22 @@ class OptimalResult(Result):
     @property
     def iterations(self) -> Any:
         """Iterations of the search (...)."""
-        found = self.state["told"][..., _PLACE["iterations"]]
-        return int(found) if not found.shape else found.astype(int)
+        result = self.state["told"][..., _PLACE["iterations"]]
+        return int(result) if not result.shape else result.astype(int)
 
     @property
     def success(self) -> Any:
         """Whether it is solved: a bool, or an array (...)."""
-        found = self.state["told"][..., _PLACE["status"]] == 1.0
-        return bool(found) if not found.shape else found
+        result = self.state["told"][..., _PLACE["status"]] == 1.0
+        return bool(result) if not result.shape else result
 
     @property
     def feasible(self) -> Any:
         """Whether all constraints are kept within their tolerances, optimal or not."""
         first, hard = len(TOLD), len(self.prepared.program.hard)
         with np.errstate(invalid="ignore"):
-            found = (self.state["told"][..., first : first + hard] <= self.tolerances[1:]).all(axis=-1)
-        return bool(found) if not np.shape(found) else found
+            result = (self.state["told"][..., first : first + hard] <= self.tolerances[1:]).all(axis=-1)
+        return bool(result) if not np.shape(result) else result
 
     def _worst(self) -> np.ndarray:
         first, hard = len(TOLD), len(self.prepared.program.hard)
@@ -179,15 +179,15 @@ class OptimalResult(Result):
         flat = told.reshape(-1, told.shape[-1])
         going = Status.TIME_LIMIT if self._late else Status.MAX_ITERATIONS
         going = Status.RUNNING if self._running else going
-        found = []
+        result = []
         for k, row in enumerate(flat):
             status = _ENDS.get(int(np.nan_to_num(row[_PLACE["status"]])), going)
             if status is not Status.SOLVED and self._odd(k):
                 status = Status.NOT_FINITE
             elif status in _MAYBE_INFEASIBLE and self._proof(k) is not None:
                 status = Status.INFEASIBLE
-            found.append(status)
-        return status_of(np.array(found, dtype=WORDS).reshape(told.shape[:-1]))
+            result.append(status)
+        return status_of(np.array(result, dtype=WORDS).reshape(told.shape[:-1]))
 
     def _proof(self, place: int) -> ConflictProof | None:
         """Why a problem of a batch is infeasible, if it is."""
@@ -210,36 +210,36 @@ class OptimalResult(Result):
     @cached_property
     def residuals(self) -> dict[str, np.ndarray]:
         """What features are, by name, at the steps where they count (..., steps, rows): the most violated first."""
-        found = self._by_feature(*self._looked)
+        result = self._by_feature(*self._looked)
         worst = self.violations
         return {
-            name: found[name]
-            for name in sorted(found, key=lambda name: -float(np.max(worst.get(name, -1.0), initial=-1.0)))
+            name: result[name]
+            for name in sorted(result, key=lambda name: -float(np.max(worst.get(name, -1.0), initial=-1.0)))
         }
 
     def _by_feature(self, every: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
         """A number for each value, of what is looked at in all steps (..., T, rows) and of what is alone (..., rows),
         by name at the steps where it counts (..., steps, rows)."""
-        found: dict[str, np.ndarray] = {}
+        result: dict[str, np.ndarray] = {}
         column = row = 0
         for k, term in enumerate(self.prepared.program.terms):
             if term.at is None:
                 own = every[..., column : column + term.count]
-                found[term.name] = own[..., list(self._steps_of(k)), :]
+                result[term.name] = own[..., list(self._steps_of(k)), :]
                 column += term.count
             else:
-                found[term.name] = alone[..., None, row : row + term.count]
+                result[term.name] = alone[..., None, row : row + term.count]
                 row += term.count
-        return found
+        return result
 
     @cached_property
     def violations(self) -> dict[str, Any]:
         """Of constraints, by name: how much is violated at most (...), the most violated first."""
         program, told = self.prepared.program, self._violated
-        found = {program.terms[k].name: told[..., n] for n, k in enumerate(program.hard)}
+        result = {program.terms[k].name: told[..., n] for n, k in enumerate(program.hard)}
         return {
-            name: _plain(found[name])
-            for name in sorted(found, key=lambda name: -float(np.max(found[name], initial=0.0)))
+            name: _plain(result[name])
+            for name in sorted(result, key=lambda name: -float(np.max(result[name], initial=0.0)))
         }
 
     @cached_property
@@ -251,7 +251,7 @@ class OptimalResult(Result):
         """
         program, told = self.prepared.program, self.state["told"]
         proofs = {k: self._proof(k) for k in np.flatnonzero(np.ravel(self.status) == "infeasible").tolist()}
-        found: dict[str, np.ndarray] = {}
+        result: dict[str, np.ndarray] = {}
         for name, terms in (("everywhere", program.everywhere), ("alone", program.alone)):
             for k, place in program.forces_of(terms).items():
                 own = self.state[name][..., place] * self.numbers["scales"][program.rows_of[k]]
@@ -259,8 +259,8 @@ class OptimalResult(Result):
                     assert proof is not None
                     own[np.unravel_index(where, told.shape[:-1])] = getattr(proof, name)[..., place]
                 own = own[..., list(self._steps_of(k)), :] if name == "everywhere" else own[..., None, :]
-                found[program.terms[k].name] = own
-        return {name: found[name] for name in self.violations}
+                result[program.terms[k].name] = own
+        return {name: result[name] for name in self.violations}
 
     @property
     def conflicts(self) -> Any:
@@ -269,18 +269,18 @@ class OptimalResult(Result):
         The most violated come first, relative to their tolerances; of a batch a list by index.
         """
         program, told = self.prepared.program, self._violated
-        found: list[tuple[str, ...]] = []
+        result: list[tuple[str, ...]] = []
         for row, status in zip(
             told.reshape(int(np.prod(told.shape[:-1])), told.shape[-1]), np.ravel(self.status), strict=True
         ):
-            proof = self._proof(len(found)) if status == "infeasible" else None
+            proof = self._proof(len(result)) if status == "infeasible" else None
             worst = row / self.tolerances[1:]
             order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
             names = tuple(program.terms[program.hard[n]].name for n in order)
             if proof is not None:
                 names = (*proof.violations, *proof.pressing)
-            found.append(names)
-        return found[0] if told.ndim == 1 else found
+            result.append(names)
+        return result[0] if told.ndim == 1 else result
 
     def _sentence(self, index: tuple[int, ...]) -> str:
         told = self.state["told"]
@@ -384,18 +384,18 @@ class OptimalResult(Result):
         program = self.prepared.program
         names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
         numbers = [self.numbers[name] for name in shapes_of(program)]
-        found = looking_kernel(program)(*(self.state[name] for name in names), *numbers)
-        return found.everywhere, found.alone
+        result = looking_kernel(program)(*(self.state[name] for name in names), *numbers)
+        return result.everywhere, result.alone
 
 
 def _split(x: np.ndarray | None, names: Any) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {}
+    result: dict[str, np.ndarray] = {}
     start = 0
     for name, size in names:
         assert x is not None
-        found[name] = x[..., start : start + size]
+        result[name] = x[..., start : start + size]
         start += size
-    return found
+    return result
 
 
 def _plain(x: np.ndarray) -> Any:

@@ -104,10 +104,10 @@ def spread(
     caller: str, tree: Tree, numbers: Mapping[Parameter, Array], lead: tuple[int, ...]
 ) -> dict[Parameter, Array]:
     """The same with one leading axis, that of all environments (*lead,), where there is any.  Raises ValueError."""
-    found = {}
+    result = {}
     for p, x in numbers.items():
-        found[p] = by_environment(f"{caller}: parameters: {p}", x, p.shape(tree), lead)
-    return found
+        result[p] = by_environment(f"{caller}: parameters: {p}", x, p.shape(tree), lead)
+    return result
 
 
 def by_environment(label: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:

@@ -295,5 +295,5 @@ class LimitMethods(RobotBase):
         return resistance(self._subject, v, damping, friction)
 
     def _positions(self, side: int) -> np.ndarray:
-        found = bounds(self._tree)
-        return np.array([x for i, _ in self._tree.stacked() for x in found[i][side]], dtype=float)
+        result = bounds(self._tree)
+        return np.array([x for i, _ in self._tree.stacked() for x in result[i][side]], dtype=float)

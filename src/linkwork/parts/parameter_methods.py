@@ -153,19 +153,19 @@ def _resisting(joint: Joint, said: dict[str, Any]) -> Joint:
     caller, nv = joint.name, joint.nv
     if "rotor_inertia" in said and "armature" in said:
         raise TypeError(f"joint {caller!r}: armature and rotor_inertia say the same: give one of them")
-    found: dict[str, Any] = {key: getattr(joint, key) for key in DRIVE}
+    result: dict[str, Any] = {key: getattr(joint, key) for key in DRIVE}
     resisting: dict[str, Any] = {}
     for key in ("damping", "friction"):
         if key in said:
             resisting[key] = dof_values(caller, key, said[key], nv, least=0.0, infinite=False)
     dry = np.asarray(resisting.get("friction", joint.friction))
-    found["static_friction"] = np.where(joint.static_friction == joint.friction, dry, joint.static_friction)
-    found |= {key: value for key, value in said.items() if key in DRIVE}
+    result["static_friction"] = np.where(joint.static_friction == joint.friction, dry, joint.static_friction)
+    result |= {key: value for key, value in said.items() if key in DRIVE}
     if "rotor_inertia" in said:
         rotor = dof_values(caller, "rotor_inertia", said["rotor_inertia"], nv, least=0.0, infinite=False)
-        turns = dof_values(caller, "gear_ratio", found["gear_ratio"], nv, infinite=False)
-        found["armature"] = turns * turns * rotor
-    return replace(joint, **resisting, **given_drive(caller, joint.type, dry, found))
+        turns = dof_values(caller, "gear_ratio", result["gear_ratio"], nv, infinite=False)
+        result["armature"] = turns * turns * rotor
+    return replace(joint, **resisting, **given_drive(caller, joint.type, dry, result))
 
 
 _FILE = 1e-5  # relative: what is left of a file's six digits

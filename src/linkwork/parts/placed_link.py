@@ -98,15 +98,15 @@ def fixed_joints_of(tree: Tree) -> tuple[Joint, ...]:
     The world is a place to hang from, and needs to be no link.
     """
     places = {"world": Pose.identity(), **{frame.name: frame.placement for frame in tree.frames}}
-    found = []
+    result = []
     for frame in tree.frames:
         if frame.fixed_joint is not None:
             link = _placed(tree, frame)
             held = places[link.parent]
             placement = frame.placement if held == Pose.identity() else held.inv() @ frame.placement
             name, parent = frame.fixed_joint, link.parent
-            found.append(Joint.of(Fixed(), name=name, parent=parent, child=frame.name, placement=placement))
-    return tuple(found)
+            result.append(Joint.of(Fixed(), name=name, parent=parent, child=frame.name, placement=placement))
+    return tuple(result)
 
 
 def _placed(tree: Tree, frame: Frame) -> PlacedLink:

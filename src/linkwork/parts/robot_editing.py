@@ -102,9 +102,9 @@ class EditingMethods(Constructors):
         if whole is None and inertia is not None:
             about = given_inertia(inertia, caller)
         mass, com = old_mass if mass is None else mass, tuple(old_com) if com is None else com
-        found, findings = _checked(caller, mass, com, about, (*frame.visuals, *frame.collisions))
+        result, findings = _checked(caller, mass, com, about, (*frame.visuals, *frame.collisions))
         frames = told(self._tree.bodies, self._tree.frames)
-        frames = tuple(replace(f, inertia=found) if f.name == link else f for f in frames)
+        frames = tuple(replace(f, inertia=result) if f.name == link else f for f in frames)
         return type(self)(_weighed(self._tree, frames, findings))
 
     @edits
@@ -148,8 +148,8 @@ class EditingMethods(Constructors):
         if joint in tree.carried:
             raise ValueError(f"with_payload: the robot has a joint {joint!r} already: give the load another name")
         caller = f"with_payload: {name!r}"
-        found, findings = _checked(caller, mass, com, given_inertia(inertia, caller), ())
-        load = Frame(name, carrier.body, carrier.placement, found, fixed_joint=joint, welded_to=frame)
+        result, findings = _checked(caller, mass, com, given_inertia(inertia, caller), ())
+        load = Frame(name, carrier.body, carrier.placement, result, fixed_joint=joint, welded_to=frame)
         return type(self)(_weighed(tree, (*told(tree.bodies, tree.frames), load), findings))
 
     @edits
@@ -185,10 +185,10 @@ def _checked(
             f"{caller}: mass and com: expected a mass and a com of three numbers, got {mass!r} and {com!r}"
         )
     findings = Findings()
-    found = check_inertial(findings, Location(caller), float(weight), Vec3.of(center.tolist()), about, shapes)
+    result = check_inertial(findings, Location(caller), float(weight), Vec3.of(center.tolist()), about, shapes)
     if findings.errors:
         raise ModelError([replace(issue, hint=None) for issue in findings.errors])  # hints are for those of files
-    return found, findings
+    return result, findings
 
 
 def _weighed(tree: Tree, frames: tuple[Frame, ...], findings: Findings) -> Tree:
@@ -227,17 +227,17 @@ class CollisionHullMethods(Constructors):
         issues: list[Issue] = []
         frames = []
         for frame in self._tree.frames:
-            found = []
+            result = []
             for geometry in frame.collisions:
                 mesh = geometry.shape
                 if not isinstance(mesh, Mesh):
-                    found.append(geometry)
+                    result.append(geometry)
                     continue
                 if mesh not in known:
                     known[mesh], told = _hulls(frame.name, mesh, folders, max_vertices, pieces, unit)
                     issues += told
-                found += [replace(geometry, shape=hull) for hull in known[mesh]]
-            frames.append(replace(frame, collisions=tuple(found)))
+                result += [replace(geometry, shape=hull) for hull in known[mesh]]
+            frames.append(replace(frame, collisions=tuple(result)))
         report = Report((*self._tree.report.warnings, *issues))
         return type(self)(replace(self._tree, frames=tuple(frames), report=report))
 

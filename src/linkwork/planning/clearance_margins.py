@@ -38,8 +38,8 @@ class Margins:
         Unless it is not ``strict``, raises ValueError for a pair of a margin that is not among them, UnknownNameError
         for a name that is not there.
         """
-        found = np.full(len(asked.names), self.scene)
-        found[: len(asked.asked.pairs)] = self.own
+        result = np.full(len(asked.names), self.scene)
+        result[: len(asked.asked.pairs)] = self.own
         link = {shape.name: shape.link for shape in link_shapes(robot.tree)}
         of = [({a, link.get(a, a)}, {b, link.get(b, b)}) for a, b in asked.names]
         for names, margin in self.pairs:
@@ -54,8 +54,8 @@ class Margins:
                     f"plan: margin: ({one!r}, {other!r}) is no pair that is looked at: with_collision_pairs and pairs= "
                     f"say which are"
                 )
-            found[here] = margin
-        return found
+            result[here] = margin
+        return result
 
 
 class PairBlock(NamedTuple):
@@ -107,14 +107,14 @@ def read_margins(margin: Any) -> Margins:
     if not isinstance(margin, Mapping):
         number = _number("margin", margin)
         return Margins(number, number)
-    found = Margins()
+    result = Margins()
     for key, value in margin.items():
         number = _number(f"margin[{key!r}]", value)
         if isinstance(key, str) and key in (_OWN, _SCENE):
-            found = replace(found, own=number) if key == _OWN else replace(found, scene=number)
+            result = replace(result, own=number) if key == _OWN else replace(result, scene=number)
             continue
-        found = replace(found, pairs=(*found.pairs, (_pair("margin", key), number)))
-    return found
+        result = replace(result, pairs=(*result.pairs, (_pair("margin", key), number)))
+    return result
 
 
 def read_pairs(pairs: Any) -> Any:
@@ -135,11 +135,11 @@ def touching_margins(
     if not asked:
         return margins
     every: PairSelection = robot._about("plan", scene, pairs)
-    found = robot.distances(np.stack(ends), scene, pairs=pairs).distance.min(axis=0)
+    result = robot.distances(np.stack(ends), scene, pairs=pairs).distance.min(axis=0)
     allowed = list(margins.pairs)
     for names, _ in asked:
         here = Margins(pairs=((names, 1.0),)).of(robot, every) == 1.0
-        allowed.append((names, min(0.0, float(found[here].min())) - _DEEPER))
+        allowed.append((names, min(0.0, float(result[here].min())) - _DEEPER))
     return replace(margins, pairs=tuple(allowed))
 
 

@@ -23,16 +23,16 @@ _NAMED = 3  # pairs that a sentence names
 def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
     """Which pairs collide at q, the deepest first, and how deep.  What is no pair, but keeps q from being free, the
     space's own checks say."""
-    found = space.robot.distances(q, space.scene, pairs=space.pairs)
+    result = space.robot.distances(q, space.scene, pairs=space.pairs)
     margins = space.margins.of(space.robot, space.robot._about("plan", space.scene, space.pairs))
-    order = np.argsort(found.distance - margins, kind="stable")
-    order = order[found.distance[order] <= margins[order] + TOLERANCE]
+    order = np.argsort(result.distance - margins, kind="stable")
+    order = order[result.distance[order] <= margins[order] + TOLERANCE]
     if not len(order):
         return "what is to be kept is not"
-    texts = [_pair(found.pairs[k], float(found.distance[k]), float(margins[k])) for k in order[:_NAMED]]
+    texts = [_pair(result.pairs[k], float(result.distance[k]), float(margins[k])) for k in order[:_NAMED]]
     more = len(order) - len(texts)
     told = ", ".join(texts) + (f", and {more} more pair{'s' if more > 1 else ''}" if more > 0 else "")
-    touching = [found.pairs[k] for k in order if found.distance[k] > -_CONTACT]
+    touching = [result.pairs[k] for k in order if result.distance[k] > -_CONTACT]
     if len(touching) == len(order) and margins[order].max() <= 0.0:
         told += f": touching={touching!r} lets them touch"
     return told
@@ -69,10 +69,10 @@ def base_inside(robot: Any, scene: Any) -> str:
         for obstacle in scene.obstacles:
             Y = matrix_of(obstacle.pose)
             try:
-                found = signed_distance(Sphere(_POINT), X, obstacle.shape, Y)
+                result = signed_distance(Sphere(_POINT), X, obstacle.shape, Y)
             except (TypeError, ValueError):
                 continue
-            depth = _POINT - float(found.distance)
+            depth = _POINT - float(result.distance)
             if depth > 0.0:
                 deep = f"the middle of {one.name!r} is {depth:.4g} m deep in it"
                 return f"obstacle {obstacle.name!r} contains the robot's base: {deep}"

@@ -51,12 +51,12 @@ def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[Want
     """What ``goal`` of `Robot.plan` is.  Raises ValueError, TypeError and UnknownNameError."""
     if frame is not None:
         _check_frame(robot, frame)
-    found = _read(robot, goal, frame, seed, "goal")
-    if not found:
+    result = _read(robot, goal, frame, seed, "goal")
+    if not result:
         raise ValueError("plan: goal: expected one at least, got none")
-    if frame is not None and all(one.q is not None for one in found):
+    if frame is not None and all(one.q is not None for one in result):
         raise ValueError(f"plan: goal: expected a pose (4, 4) of frame {frame!r} among them, got configurations alone")
-    return found
+    return result
 
 
 def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> list[WantedGoal]:
@@ -96,10 +96,10 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
 def _shape(goal: Any) -> tuple[int | None, ...]:
     """That of an array; (None,) of a list whose parts have several."""
     try:
-        found: tuple[int, ...] = np.shape(goal)
+        result: tuple[int, ...] = np.shape(goal)
     except ValueError:
         return (None,)
-    return found
+    return result
 
 
 def _check_frame(robot: Any, name: Any) -> None:
@@ -115,16 +115,16 @@ def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray
     """Configurations within limits that are free, of all goals: of poses several answers of inverse kinematics."""
     q, of, reasons = [], [], []
     for k, one in enumerate(wanted):
-        found = _free_of(space, one, seed, answers)
+        result = _free_of(space, one, seed, answers)
         for poses in one.drawn:
-            if isinstance(found, np.ndarray):
+            if isinstance(result, np.ndarray):
                 break
-            found = _free_of(space, replace(one, poses=poses), seed, answers)
-        if isinstance(found, np.ndarray):
-            q.append(found)
-            of += [k] * len(found)
+            result = _free_of(space, replace(one, poses=poses), seed, answers)
+        if isinstance(result, np.ndarray):
+            q.append(result)
+            of += [k] * len(result)
         else:
-            reasons.append(found)
+            reasons.append(result)
     every = np.concatenate(q) if q else np.empty((0, space.robot.nq))
     return GoalsFound(every, np.array(of, dtype=int), reasons)
 
@@ -163,24 +163,24 @@ def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: in
     if len(poses) == 1 and not kept:
         ((frame, X),) = poses.items()
         if len(X) == 1:
-            found = robot.inverse_kinematics(X[0], frame, q_init=seed, num_solutions=answers, position_limits=limits)
+            result = robot.inverse_kinematics(X[0], frame, q_init=seed, num_solutions=answers, position_limits=limits)
         else:
-            found = robot.inverse_kinematics(X, frame, q_init=seed, position_limits=limits)
+            result = robot.inverse_kinematics(X, frame, q_init=seed, position_limits=limits)
     else:
         at = [PoseTask(frame, name=f"at {frame}") for frame in poses]
         problem, many = robot.ik_problem([*at, *kept], position_limits=limits), len(next(iter(poses.values()))) > 1
         targets = {f"at {frame}": X if many else X[0] for frame, X in poses.items()}
-        found = problem.solve(seed, num_solutions=None if many else answers, **targets)
-    q = np.atleast_2d(found.q)[np.atleast_1d(found.success)]
-    why = "" if len(q) else _why(found)
+        result = problem.solve(seed, num_solutions=None if many else answers, **targets)
+    q = np.atleast_2d(result.q)[np.atleast_1d(result.success)]
+    why = "" if len(q) else _why(result)
     return q, why
 
 
-def _why(found: Any) -> str:
-    many = max(np.ndim(X) for X in found.targets.values()) > 2
-    place = (0,) if np.ndim(found.success) else ()
-    first = f"{np.asarray(found.status)[place]}: {found._sentence(place)}"
-    return f"none of {len(found.success)} poses has an answer; of the first: {first}" if many else first
+def _why(result: Any) -> str:
+    many = max(np.ndim(X) for X in result.targets.values()) > 2
+    place = (0,) if np.ndim(result.success) else ()
+    first = f"{np.asarray(result.status)[place]}: {result._sentence(place)}"
+    return f"none of {len(result.success)} poses has an answer; of the first: {first}" if many else first
 
 
 @public
@@ -214,8 +214,8 @@ class PoseRegion:
         """Poses (count, 4, 4) drawn evenly from it, by its six numbers; the same for a seed."""
         u = np.random.default_rng([seed, 5]).uniform(size=(count, 6))
         x = self.lower + u * (self.upper - self.lower)
-        found: np.ndarray = self.X @ _poses_region(x)
-        return found
+        result: np.ndarray = self.X @ _poses_region(x)
+        return result
 
     def __repr__(self) -> str:
         return f"<PoseRegion of {self.frame!r}>"
@@ -223,18 +223,18 @@ class PoseRegion:
 
 def _six(name: str, x: Any) -> np.ndarray:
     expected = f"PoseRegion: {name}: expected six finite numbers: roll, pitch, yaw [rad], x, y, z [m]"
-    found = np.asarray(real_array(expected, x), dtype=float)
-    if found.shape != (6,) or not np.isfinite(found).all():
+    result = np.asarray(real_array(expected, x), dtype=float)
+    if result.shape != (6,) or not np.isfinite(result).all():
         raise ValueError(f"{expected}; got {x!r}")
-    return found
+    return result
 
 
 def _poses_region(x: np.ndarray) -> np.ndarray:
     """Of (n, 6) numbers: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    found = np.tile(np.eye(4), (len(x), 1, 1))
+    result = np.tile(np.eye(4), (len(x), 1, 1))
     (a, b, c), (i, j, k) = np.cos(x[:, :3]).T, np.sin(x[:, :3]).T
-    found[:, 0, :3] = np.stack([c * b, c * j * i - k * a, c * j * a + k * i], axis=-1)
-    found[:, 1, :3] = np.stack([k * b, k * j * i + c * a, k * j * a - c * i], axis=-1)
-    found[:, 2, :3] = np.stack([-j, b * i, b * a], axis=-1)
-    found[:, :3, 3] = x[:, 3:]
-    return found
+    result[:, 0, :3] = np.stack([c * b, c * j * i - k * a, c * j * a + k * i], axis=-1)
+    result[:, 1, :3] = np.stack([k * b, k * j * i + c * a, k * j * a - c * i], axis=-1)
+    result[:, 2, :3] = np.stack([-j, b * i, b * a], axis=-1)
+    result[:, :3, 3] = x[:, 3:]
+    return result

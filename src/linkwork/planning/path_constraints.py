@@ -72,15 +72,15 @@ class KeptTasks:
 
     def size(self, q: np.ndarray) -> np.ndarray:
         """The largest error by its bound (...), of configurations (..., nq): up to 1 all is kept."""
-        found: np.ndarray = (np.abs(self.problem.residual_and_jacobian(q)[0]) / self.bounds).max(axis=-1)
-        return found
+        result: np.ndarray = (np.abs(self.problem.residual_and_jacobian(q)[0]) / self.bounds).max(axis=-1)
+        return result
 
     def projected(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Configurations near those (..., nq) in which all holds, and whether there are such."""
         if not q.size:
             return q, np.ones(q.shape[:-1], dtype=bool)
-        found = self.problem.solve(q)
-        return found.q, np.asarray(found.success)
+        result = self.problem.solve(q)
+        return result.q, np.asarray(result.success)
 
     def dimension(self, q: np.ndarray) -> int:
         """How many directions of velocity are left in a configuration (nq,)."""
@@ -104,12 +104,12 @@ class KeptTasks:
 
 def _bound(caller: str, bound: Any) -> float:
     try:
-        found = number(bound)
+        result = number(bound)
     except (TypeError, ValueError):
-        found = float("nan")
-    if not 0.0 < found < float("inf"):
+        result = float("nan")
+    if not 0.0 < result < float("inf"):
         raise ValueError(f"{caller}: keep_tolerance: expected a number above zero [m, rad], got {bound!r}")
-    return found
+    return result
 
 
 def _asked(caller: str, robot: Any, keep: Any) -> list[Any]:
@@ -129,10 +129,10 @@ def _asked(caller: str, robot: Any, keep: Any) -> list[Any]:
     for task in keep if isinstance(keep, Sequence | np.ndarray) else ():
         if not isinstance(task, (Task, Constraint)):
             raise TypeError(f"{caller}: path_constraints: expected tasks and constraints, got {shown(task)}")
-    found = [*keep] or [ConstraintTask(one, tolerance=OWN, own=True) for one in robot.tree.constraints]
-    if not found:
+    result = [*keep] or [ConstraintTask(one, tolerance=OWN, own=True) for one in robot.tree.constraints]
+    if not result:
         raise ValueError(f"{caller}: path_constraints: expected a task at least, got none")
-    return found
+    return result
 
 
 def _check(caller: str, task: Task) -> None:
@@ -173,15 +173,15 @@ class ProjectedSamples(Samples):
 
     def take(self, count: int) -> np.ndarray:
         """The next ones (count, nq); fewer, where hardly any could be projected."""
-        found: list[np.ndarray] = []
+        result: list[np.ndarray] = []
         left = count
         for _ in range(_DRAWS):
             q, fine = self._kept.projected(super().take(left))
-            found.append(q[fine])
+            result.append(q[fine])
             left -= int(fine.sum())
             if not left:
                 break
-        return np.concatenate(found)
+        return np.concatenate(result)
 
 
 class ConstrainedSpace(PlanningSpace):
@@ -196,24 +196,24 @@ class ConstrainedSpace(PlanningSpace):
         return self.kept.projected(super().integrate(q, phi))[0]
 
     def free(self, q: np.ndarray) -> np.ndarray:
-        found: np.ndarray = super().free(q) & (self.kept.size(q) <= 1.0)
-        return found
+        result: np.ndarray = super().free(q) & (self.kept.size(q) <= 1.0)
+        return result
 
     def free_ends(self, q: np.ndarray) -> np.ndarray:
-        found: np.ndarray = super().free_ends(q) & (self.kept.size(q) <= 1.0)
-        return found
+        result: np.ndarray = super().free_ends(q) & (self.kept.size(q) <= 1.0)
+        return result
 
     def keeps(self, q: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.kept.size(q) <= _ROOM
-        return found
+        result: np.ndarray = self.kept.size(q) <= _ROOM
+        return result
 
     def edges_are_free(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         walked = self.walked(q0, q1)
-        found = walked.kept.copy()
+        result = walked.kept.copy()
         if len(walked.edge):
             free = super().edges_are_free(walked.begin, walked.end)
-            found[walked.edge[~free]] = False
-        return found
+            result[walked.edge[~free]] = False
+        return result
 
     def walked(self, q0: np.ndarray, q1: np.ndarray) -> WalkedEdges:
         """Edges (n, nq) halved until they are straight enough."""
@@ -269,10 +269,10 @@ class ConstrainedSpace(PlanningSpace):
 
     def edge_lengths(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         walked = self.walked(q0, q1)
-        found: np.ndarray = np.bincount(
+        result: np.ndarray = np.bincount(
             walked.edge, self.length(self.difference(walked.begin, walked.end)), minlength=len(q0)
         )
-        return found
+        return result
 
     def samples(self, seed: int) -> ProjectedSamples:
         """Configurations in which all holds, near such as are spread over the limits."""
@@ -300,5 +300,5 @@ def _later(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
     """Whether q0 (n, nq) comes after q1, by the first number in which they differ."""
     differ = q0 != q1
     first = differ.argmax(axis=-1)[:, None]
-    found: np.ndarray = np.take_along_axis(q0, first, -1)[:, 0] > np.take_along_axis(q1, first, -1)[:, 0]
-    return found
+    result: np.ndarray = np.take_along_axis(q0, first, -1)[:, 0] > np.take_along_axis(q1, first, -1)[:, 0]
+    return result

@@ -319,10 +319,10 @@ class _Clock:
 
 def _starts(robot: Any, start: Any) -> np.ndarray:
     """Return the starts (n, nq).  Raises ValueError."""
-    found = np.atleast_2d(read_configuration(robot, "plan", "start", start))
-    if found.ndim != 2 or not len(found):
-        raise ValueError(f"plan: start: expected a configuration, or several (n, {robot.nq}), got shape {found.shape}")
-    return found
+    result = np.atleast_2d(read_configuration(robot, "plan", "start", start))
+    if result.ndim != 2 or not len(result):
+        raise ValueError(f"plan: start: expected a configuration, or several (n, {robot.nq}), got shape {result.shape}")
+    return result
 
 
 def _is_nothing(touching: Any) -> bool:
@@ -361,10 +361,10 @@ def _named(robot: Any, limits: Any) -> Any:
     return lower, upper
 
 
-def _put(found: np.ndarray, at: np.ndarray, what: str, x: Any) -> None:
+def _put(result: np.ndarray, at: np.ndarray, what: str, x: Any) -> None:
     """A number, or one for each place."""
     expected = f"plan: {what}: expected a number" + (f", or {len(at)} of them" if len(at) > 1 else "")
     numbers = real_array(expected, x)
     if numbers.shape not in ((), at.shape):
         raise ValueError(f"{expected}, got {x!r}")
-    found[at] = numbers
+    result[at] = numbers

@@ -108,25 +108,25 @@ class PlanningSpace:
 
     def integrate(self, q: np.ndarray, phi: np.ndarray) -> np.ndarray:
         """q ⊕ φ (..., nq)."""
-        found: np.ndarray = q + phi if self.is_plain else self.straight.integrate(q, phi)
-        return found
+        result: np.ndarray = q + phi if self.is_plain else self.straight.integrate(q, phi)
+        return result
 
     def length(self, phi: np.ndarray) -> np.ndarray:
         """Of differences (..., nv)."""
         scaled = phi if self._even else phi * self.weights
-        found: np.ndarray = np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
-        return found
+        result: np.ndarray = np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
+        return result
 
     def between(self, rows: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Squares of lengths from each of q (b, nq) to each of the rows (n, nq): (b, n)."""
         if self.is_plain and not self.turns:
             a, b = (rows, q) if self._even else (rows * self.weights, q * self.weights)
-            found: np.ndarray = b @ a.T
-            found *= -2.0
-            found += np.einsum("ij,ij->i", b, b)[:, None]
-            found += np.einsum("ij,ij->i", a, a)
-            np.maximum(found, 0.0, out=found)
-            return found
+            result: np.ndarray = b @ a.T
+            result *= -2.0
+            result += np.einsum("ij,ij->i", b, b)[:, None]
+            result += np.einsum("ij,ij->i", a, a)
+            np.maximum(result, 0.0, out=result)
+            return result
         squares = []
         for k in range(0, max(len(rows), 1), _BLOCK):  # so that memory stays small
             scaled = self.difference(q[:, None], rows[None, k : k + _BLOCK]) * self.weights
@@ -148,9 +148,9 @@ class PlanningSpace:
         angles are counted."""
         if not self.turns:
             return path
-        found = path.copy()
-        found[:, self._turning_q] = np.unwrap(path[:, self._turning_q], axis=0)
-        return found
+        result = path.copy()
+        result[:, self._turning_q] = np.unwrap(path[:, self._turning_q], axis=0)
+        return result
 
     # -- what is free
 
@@ -162,20 +162,20 @@ class PlanningSpace:
     def free(self, q: np.ndarray) -> np.ndarray:
         """Whether configurations (n, nq) are free of collisions."""
         (kernel, more), *rest = self._calls("in_collision")
-        found = np.asarray(kernel(q, *more) < 0.5)
+        result = np.asarray(kernel(q, *more) < 0.5)
         for kernel, more in rest:
-            found &= kernel(q, *more) < 0.5
-        return found
+            result &= kernel(q, *more) < 0.5
+        return result
 
     def free_ends(self, q: np.ndarray) -> np.ndarray:
         """Whether edges may begin and end at configurations (n, nq): certified ones where it is told from a collision
         alone, which takes some more room than nothing."""
         if self.method != METHODS[0]:
             return self.free(q)
-        found = np.ones(len(q), dtype=bool)
+        result = np.ones(len(q), dtype=bool)
         for kernel, (margin, *more) in self._calls("in_collision"):
-            found &= kernel(q, margin + TOLERANCE, *more) < 0.5
-        return found
+            result &= kernel(q, margin + TOLERANCE, *more) < 0.5
+        return result
 
     def keeps(self, q: np.ndarray) -> np.ndarray:
         """Whether what is to hold along a way does in configurations (..., nq)."""
@@ -201,10 +201,10 @@ class PlanningSpace:
         samples = np.maximum(np.ceil(np.linalg.norm(phi, axis=-1) / self.resolution), 1.0)
         if samples.max(initial=1.0) <= _PART:
             return self._in_batches(q0, q1, more, samples / _AT_ONCE)
-        found = np.empty(len(q0), dtype=bool)
+        result = np.empty(len(q0), dtype=bool)
         for k, count in enumerate(np.ceil(samples / _PART).astype(np.int64).tolist()):
-            found[k] = self._sampled_in_parts(q0[k], phi[k], more[k], count, first=k == 0)
-        return found
+            result[k] = self._sampled_in_parts(q0[k], phi[k], more[k], count, first=k == 0)
+        return result
 
     def _sampled_in_parts(self, q0: np.ndarray, phi: np.ndarray, more: float, count: int, *, first: bool) -> bool:
         """Return whether a long way is free: so many parts of it, until one is not.  Raises OutOfTimeError."""
@@ -219,13 +219,13 @@ class PlanningSpace:
 
     def _in_batches(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray, work: np.ndarray) -> np.ndarray:
         """The same of ways that take little work (n,) each, of which 1 is a call of a kernel."""
-        found = np.empty(len(q0), dtype=bool)
+        result = np.empty(len(q0), dtype=bool)
         ends = np.flatnonzero(np.diff(np.floor(np.cumsum(work) * (1.0 - 1e-9)))) + 1
         for k, (first, last) in enumerate(pairwise([0, *ends.tolist(), len(q0)])):
             self._look_at_clock(k > 0)
             part = slice(first, last)
-            found[part] = self._edges(q0[part], q1[part], more[part])
-        return found
+            result[part] = self._edges(q0[part], q1[part], more[part])
+        return result
 
     def _look_at_clock(self, asked: bool) -> None:
         if asked and not self.is_left():
@@ -234,20 +234,20 @@ class PlanningSpace:
     def _edges(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
         """Return which of some ways (n,) are free, by kernels."""
         (kernel, (margin, *given)), *rest = self._calls(f"is_motion_free {self.method}")
-        found: np.ndarray = np.asarray(kernel(q0, q1, margin + more, *given))[:, 0] == 0.0
+        result: np.ndarray = np.asarray(kernel(q0, q1, margin + more, *given))[:, 0] == 0.0
         for kernel, (margin, *given) in rest:
-            left = np.flatnonzero(found)
-            found[left] = np.asarray(kernel(q0[left], q1[left], margin + more[left], *given))[:, 0] == 0.0
-        return found
+            left = np.flatnonzero(result)
+            result[left] = np.asarray(kernel(q0[left], q1[left], margin + more[left], *given))[:, 0] == 0.0
+        return result
 
     def _calls(self, what: str) -> list[tuple[Any, tuple[np.ndarray, ...]]]:
         """By block of pairs: a kernel, and what it takes after configurations."""
         if self._edge is None:
             self._edge = {}
-        found: list[tuple[Any, tuple[np.ndarray, ...]]] | None = self._edge.get(what)
-        if found is None:
-            found = self._edge[what] = [self._call(what, block) for block in self.blocks]
-        return found
+        result: list[tuple[Any, tuple[np.ndarray, ...]]] | None = self._edge.get(what)
+        if result is None:
+            result = self._edge[what] = [self._call(what, block) for block in self.blocks]
+        return result
 
     def _call(self, what: str, block: PairBlock) -> tuple[Any, tuple[np.ndarray, ...]]:
         asked, numbers = block.asked, [np.array(block.margin)]
@@ -288,10 +288,10 @@ class PlanningSpace:
             key, known = (*key, *(block.asked.asked for block in blocks)), self.robot._calls
         if key not in known:
             known[key] = kernel(tuple([block.asked.asked for block in blocks]), deep, turning, each=each)
-        found = []
+        result = []
         for block in blocks:
-            found += [*(block.each or ()), *block.asked.inputs(block.asked.scene.rows_by_distance)]
-        return known[key], found
+            result += [*(block.each or ()), *block.asked.inputs(block.asked.scene.rows_by_distance)]
+        return known[key], result
 
     # -- samples
 
@@ -384,5 +384,5 @@ def _always_kept(joint: JointType, low: np.ndarray, high: np.ndarray) -> np.ndar
     if isinstance(joint, (SphericalMRP, FloatingMRP)):
         within = {0, 1, 2}
     own = np.array([k in within for k in range(joint.nq)], dtype=bool)
-    found: np.ndarray = np.where(own, (low <= -1.0) & (high >= 1.0), np.isinf(low) & np.isinf(high))
-    return found
+    result: np.ndarray = np.where(own, (low <= -1.0) & (high >= 1.0), np.isinf(low) & np.isinf(high))
+    return result

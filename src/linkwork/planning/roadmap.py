@@ -196,18 +196,18 @@ class Roadmap:
             if name not in known:
                 raise TypeError(f"Roadmap.load: expected options {', '.join(sorted(known))}, got {name!r}")
         said, arrays = _read(where)
-        found = object.__new__(cls)
-        found._options = {**known, **options}
-        space = read_space(robot, scene, **found._options)
+        result = object.__new__(cls)
+        result._options = {**known, **options}
+        space = read_space(robot, scene, **result._options)
         graph = WayGraph(space, seed=said["seed"], neighbours=said["neighbours"], lazy=said["lazy"])
-        found._graph = graph
-        if found._fingerprint() != said["of"]:
+        result._graph = graph
+        if result._fingerprint() != said["of"]:
             raise ValueError(
                 f"{where}: a roadmap of robot {said['robot']!r}: this robot, this scene or these options are others, "
                 f"and nothing of it need be free with them"
             )
         graph.filled(arrays, said["batches"])
-        return found
+        return result
 
     def _fingerprint(self) -> str:
         space = self._graph.space

@@ -107,12 +107,12 @@ class WayGraph:
         samples = self.space.samples(self.seed)
         for _ in range(self.batches):
             samples.take(_BATCH)
-        found: list[np.ndarray] = []
+        result: list[np.ndarray] = []
         count, batches = 0, self.batches
         while count < nodes:
             q = samples.take(_BATCH)
             q = q[self.space.free(q)] if len(q) else q
-            found.append(q)
+            result.append(q)
             count, batches = count + len(q), batches + 1
             if (batches - self.batches) * _BATCH > max(_HARDLY * (count + 1), 10 * _BATCH):
                 base = base_inside(self.space.robot, self.space.scene)
@@ -121,7 +121,7 @@ class WayGraph:
                     f"Roadmap: robot, scene and margin: hardly any configuration is free: {count} of {tried}"
                     + (f"; {base}" if base else "")
                 )
-        return np.concatenate(found)[:nodes] if found else np.empty((0, self.q.shape[1])), batches
+        return np.concatenate(result)[:nodes] if result else np.empty((0, self.q.shape[1])), batches
 
     def _looked_at(self, q: np.ndarray, pairs: np.ndarray, progress: Any) -> np.ndarray:
         state = np.full(len(pairs), BLOCKED, dtype=np.int8)
@@ -137,8 +137,8 @@ class WayGraph:
     @property
     def joined(self) -> np.ndarray:
         """Pairs (m, 2) of nodes with edges that are not known to be blocked."""
-        found: np.ndarray = self.edges[self.state != BLOCKED]
-        return found
+        result: np.ndarray = self.edges[self.state != BLOCKED]
+        return result
 
     @property
     def components(self) -> np.ndarray:
@@ -180,15 +180,15 @@ class WayGraph:
 
     def _all_joined(self, ends: np.ndarray) -> tuple[dict[int, tuple[float, int]], int]:
         """By node that is joined to any of them, the length to the nearest, and which that is."""
-        found: dict[int, tuple[float, int]] = {}
+        result: dict[int, tuple[float, int]] = {}
         looked = 0
         for number, q in enumerate(ends):
             near, count = self._joined(q)
             looked += count
             for node, length in near.items():
-                if length < found.get(node, (np.inf, 0))[0]:
-                    found[node] = length, number
-        return found, looked
+                if length < result.get(node, (np.inf, 0))[0]:
+                    result[node] = length, number
+        return result, looked
 
     def _numbers(self, nodes: list[int]) -> np.ndarray:
         """The edges of a way."""

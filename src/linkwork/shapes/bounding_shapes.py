@@ -63,12 +63,12 @@ def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> P
             "convex_hull", "max_vertices", max_vertices, least=8, what="None or a number of vertices"
         )
     if isinstance(points, Shape):
-        found, radius, _ = _around(points, "convex_hull")
+        result, radius, _ = _around(points, "convex_hull")
         if radius > 0.0 or not isinstance(points, Polytope | Box):
             raise ValueError(f"convex_hull: expected points, a polytope or a box, got {points!r}: it is round")
     else:
-        found = given_points(points, "convex_hull")
-    hull = Polytope(found)  # type: ignore[arg-type]
+        result = given_points(points, "convex_hull")
+    hull = Polytope(result)  # type: ignore[arg-type]
     if max_vertices is None or len(hull.vertices) <= max_vertices:
         return hull
     corners, triangles = np.array(hull.vertices), np.array(hull.triangles)

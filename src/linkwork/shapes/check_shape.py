@@ -84,8 +84,8 @@ class _Trial:
     def _hull_moments(self, count: int, radius: float) -> tuple[Any, ...]:
         directions = _spread(count)
         points = self.shape.support(directions) + radius * directions
-        found = of_triangles(points, hull_triangles(points))
-        return found.volume, found.center, found.second
+        result = of_triangles(points, hull_triangles(points))
+        return result.volume, result.center, result.second
 
 
 def _spread(count: int) -> np.ndarray:

@@ -102,22 +102,22 @@ class Rounded(Shape):
 
     @property
     def volume(self) -> float | None:
-        found = self._grown(0.0)
-        return None if found is None else found.volume
+        result = self._grown(0.0)
+        return None if result is None else result.volume
 
     @property
     def center(self) -> Vec3:
-        found = self._grown(0.0)
-        return Vec3.zero() if found is None else Vec3.of(found.center.tolist())
+        result = self._grown(0.0)
+        return Vec3.zero() if result is None else Vec3.of(result.center.tolist())
 
     def unit_inertia(self) -> Symmetric3 | None:
-        found = self._grown(0.0)
-        return None if found is None else found.unit_inertia()
+        result = self._grown(0.0)
+        return None if result is None else result.unit_inertia()
 
     @property
     def bounding_sphere(self) -> tuple[Vec3, float] | None:
-        found = self.shape.bounding_sphere
-        return None if found is None else (found[0], found[1] + self.radius)
+        result = self.shape.bounding_sphere
+        return None if result is None else (result[0], result[1] + self.radius)
 
     def _support(self, units: np.ndarray) -> np.ndarray:
         return self.shape.support(units) + self.radius * units

@@ -115,15 +115,15 @@ class _Surface:
     def shrink(self, max_vertices: int) -> None:
         """Edges become points until so many vertices are left, or no edge can."""
         waiting: list[tuple[float, int, int, int]] = []
-        found: dict[tuple[int, int], tuple[int, np.ndarray]] = {}  # of edges that wait: which look it was, the point
+        result: dict[tuple[int, int], tuple[int, np.ndarray]] = {}  # of edges that wait: which look it was, the point
         stale: set[tuple[int, int]] = set()  # around them, something has changed
         looks = itertools.count()
 
         def look(u: int, v: int) -> None:
             cost, place = self._cost(u, v)
             stale.discard((u, v))
-            found[u, v] = next(looks), place
-            heapq.heappush(waiting, (cost, found[u, v][0], u, v))
+            result[u, v] = next(looks), place
+            heapq.heappush(waiting, (cost, result[u, v][0], u, v))
 
         for u in self.at:
             for v in self.after[u]:
@@ -131,14 +131,14 @@ class _Surface:
                     look(u, v)
         while len(self.at) > max_vertices and waiting:
             cost, when, u, v = heapq.heappop(waiting)
-            if u not in self.at or v not in self.at or found[u, v][0] != when:
+            if u not in self.at or v not in self.at or result[u, v][0] != when:
                 continue
             if (u, v) in stale:
                 look(u, v)
                 continue
             if not np.isfinite(cost):
                 break
-            new = self._collapse(u, v, found[u, v][1])
+            new = self._collapse(u, v, result[u, v][1])
             for other in self.after[new]:
                 look(min(other, new), max(other, new))
                 stale.update((min(other, k), max(other, k)) for k in self.after[other] if k != new)
@@ -243,11 +243,11 @@ class _Surface:
 def distance_from_hull(places: np.ndarray, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Signed distances (m,) of places (m, 3) from the hull of points: below zero inside."""
     normals, offsets = _planes(points, triangles)
-    found = (places @ normals.T - offsets).max(axis=1)
+    result = (places @ normals.T - offsets).max(axis=1)
     a, b, c = (points[triangles[:, k]] for k in range(3))
-    for k in np.flatnonzero(found > 0.0):
-        found[k] = _to_triangles(places[k], a, b, c)
-    return np.asarray(found)
+    for k in np.flatnonzero(result > 0.0):
+        result[k] = _to_triangles(places[k], a, b, c)
+    return np.asarray(result)
 
 
 def _to_triangles(p: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:

@@ -72,9 +72,9 @@ class LoadedMesh:
             raise ValueError(f"convex_pieces: concavity: expected a number from 0.01 to 1, got {concavity!r}")
         coacd = _extra("coacd", "decompose", "convex_pieces")
         coacd.set_log_level("error")
-        found = coacd.run_coacd(coacd.Mesh(self.vertices, self.triangles), threshold=float(concavity), seed=0)
+        result = coacd.run_coacd(coacd.Mesh(self.vertices, self.triangles), threshold=float(concavity), seed=0)
         pieces = []
-        for points, _ in found:
+        for points, _ in result:
             try:
                 pieces.append(convex_hull(np.asarray(points, dtype=float), max_vertices))
             except ValueError:  # a piece without volume

@@ -49,12 +49,12 @@ class Polytope(Shape):
         given = given_points(self.vertices, "polytope: vertices")
         points = given[np.sort(np.unique(given, axis=0, return_index=True)[1])]
         try:
-            found = hull_triangles(points)
+            result = hull_triangles(points)
         except ValueError as error:
             what = "less than 1e100 m apart" if str(error) != "flat" else "that are not in one plane"
             expected = "at least four points" if len(given) < 4 else f"points {what}"
             raise ValueError(f"polytope: vertices: expected {expected}, got {len(given)} points") from None
-        corners, triangles = np.unique(found, return_inverse=True)
+        corners, triangles = np.unique(result, return_inverse=True)
         object.__setattr__(self, "vertices", tuple(tuple(row) for row in points[corners].tolist()))
         object.__setattr__(self, "triangles", tuple(tuple(t) for t in triangles.reshape(-1, 3).tolist()))
 
@@ -81,8 +81,8 @@ class Polytope(Shape):
             sides.append((*normal, heights.max()))
             even[0] = True
             left = left[~even]
-        found = np.array(sides)
-        return found[:, :3], found[:, 3]
+        result = np.array(sides)
+        return result[:, :3], result[:, 3]
 
     @property
     def origin_radius(self) -> float:

@@ -66,7 +66,7 @@ def cores_of(
     """
     said = getattr(controller, "input_shapes", None)
     takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
-    found = []
+    result = []
     for name, x in inputs.items():
         core = _core_of(x, leading)
         wanted = takes.get(name)
@@ -79,8 +79,8 @@ def cores_of(
                 f"{caller}: constants[{name!r}]: {n} numbers may be one for each of {n} environments or a vector: "
                 f"expected ({n}, 1) for the first, or the vector repeated for each environment, ({n}, {n})"
             )
-        found.append((name, core))
-    return tuple(found)
+        result.append((name, core))
+    return tuple(result)
 
 
 def _check_input(controller: Any, name: str, x: Any) -> None:
@@ -121,7 +121,7 @@ def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
     v = np.zeros(robot.nv) if v is None else v
     if is_traced(q) or is_traced(v):
         return scalars(q), scalars(v)
-    found = []
+    result = []
     for name, x, size in (("q", q, robot.nq), ("v", v, robot.nv)):
         if isinstance(x, Mapping):
             raise TypeError(f"simulate: {name}: expected an array (..., {size}), got a dict")
@@ -129,27 +129,27 @@ def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
         if array.shape[-1:] != (size,) or not np.isfinite(array).all():
             what = f"shape {array.shape}" if array.shape[-1:] != (size,) else "numbers that are not finite"
             raise ValueError(f"simulate: {name}: expected finite numbers (..., {size}), got {what}")
-        found.append(array)
-    return robot.normalize(found[0]), found[1]
+        result.append(array)
+    return robot.normalize(result[0]), result[1]
 
 
 def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Arrays by name.  Raises ValueError for numbers that are not finite."""
     if not isinstance(given, Mapping):
         raise TypeError(f"simulate: {what}: expected a dict of arrays by name, got {given!r}")
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, x in given.items():
         caller = f"simulate: {what}[{name!r}]"
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"simulate: {what}: expected identifiers as names, got {name!r}")
         if is_traced(x):
-            found[name] = scalars(x)
+            result[name] = scalars(x)
             continue
         array = np.asarray(real_array(f"{caller}: expected an array of numbers", x), dtype=float)
         if not np.isfinite(array).all():
             raise ValueError(f"{caller}: expected finite numbers")
-        found[name] = array
-    return found
+        result[name] = array
+    return result
 
 
 def given_parameters(
@@ -167,10 +167,10 @@ def given_parameters(
             contacts.check_number(robot, name)
             sizes[input_name(name)] = ()
             continue
-        found = robot.parameters([name])
-        if len(found) != 1:
-            raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*found]}")
-        sizes |= {key: x.shape for key, x in found.items()}
+        result = robot.parameters([name])
+        if len(result) != 1:
+            raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*result]}")
+        sizes |= {key: x.shape for key, x in result.items()}
     numbers = given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
     for name, x in zip(given, numbers.values(), strict=True):
         if is_of_contacts(name):
@@ -213,7 +213,7 @@ def replaced_parameters(
         if name not in asked:
             remedy = f"a Simulator takes those that it was made with: {', '.join(asked) or 'none'}"
             raise UnknownNameError("parameter", name, asked, remedy)
-    found = dict(own)
+    result = dict(own)
     sizes, new = given_parameters(robot, given, contacts)
     for name, x in new.items():
         core = sizes[name]
@@ -222,12 +222,12 @@ def replaced_parameters(
         if x.shape[max(at, 0) :] != core or at > len(leading) or any(n not in (1, m) for n, m in spread):
             raise ValueError(f"Simulator.reset: parameters[{name!r}]: expected to fit {every}, got shape {x.shape}")
         if where is None:
-            found[name] = x
+            result[name] = x
             continue
         chosen = chosen_of(where, leading)
         a, b = (np.broadcast_to(y, every) for y in (x, own[name]))
-        found[name] = np.where(over(chosen, a), a, b)
-    return found
+        result[name] = np.where(over(chosen, a), a, b)
+    return result
 
 
 def given_signals(
@@ -252,9 +252,9 @@ def given_signals(
             arrays[name] = x
     said = getattr(controller, "input_shapes", None)
     takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
-    found = given_numbers("time_inputs", arrays)
+    result = given_numbers("time_inputs", arrays)
     axes = {}
-    for name, x in found.items():
+    for name, x in result.items():
         n, wanted = len(leading), takes.get(name)
         of_all, of_each = x.shape[:1] == (steps,), n > 0 and x.shape[: n + 1] == (*leading, steps)
         if not (of_all or of_each):
@@ -273,7 +273,7 @@ def given_signals(
         axes[name] = n if of_each else 0
         if wanted is not None and x.shape[axes[name] + 1 :] == wanted:
             _check_input(controller, name, x)
-    return found, axes
+    return result, axes
 
 
 class GivenWrenches(NamedTuple):

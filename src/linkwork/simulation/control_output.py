@@ -65,13 +65,13 @@ class ControlOutput:
 
         Raises TypeError and ValueError for what are no wrenches, UnknownNameError for a frame that is not there.
         """
-        found = []
+        result = []
         for frame, axes in wrench_frames("controller: ControlOutput", robot, self.wrenches, self.expressed_in):
             numbers, _ = taken_apart(array((self.wrenches or {})[frame]), f"controller: wrenches[{frame!r}]")
             if len(numbers) != 6:
                 raise ValueError(f"controller: wrenches[{frame!r}]: expected 6 numbers, got {len(numbers)}")
-            found.append((frame, axes, numbers))
-        return tuple(found)
+            result.append((frame, axes, numbers))
+        return tuple(result)
 
 
 def wrench_frames(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
@@ -85,15 +85,15 @@ def wrench_frames(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> 
     if not isinstance(wrenches, Mapping) or not all(isinstance(name, str) for name in wrenches):
         raise TypeError(f'{caller}: wrenches: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
     axes = expressed_in if isinstance(expressed_in, Mapping) else dict.fromkeys(wrenches, expressed_in)
-    found = []
+    result = []
     for frame in sorted(wrenches):
         if robot.tree.frame(frame).body == WORLD:
             raise ValueError(f"{caller}: wrenches: frame {frame!r} is fixed to the world, which no wrench moves")
-        found.append((frame, robot.tree.frame(axes.get(frame, "world")).name))
+        result.append((frame, robot.tree.frame(axes.get(frame, "world")).name))
     for frame in axes:
         if frame not in wrenches:
             raise ValueError(f"{caller}: expected axes of frames that wrenches act on, got {frame!r}")
-    return found
+    return result
 
 
 def split_command(robot: Any, command: Any) -> tuple[Any, Wrenches]:
@@ -151,8 +151,8 @@ def command_form(setup: Any) -> OutputForm:
     graph, robot = Graph("controller"), setup.robot
 
     def symbols(name: str, shape: tuple[int, ...]) -> Any:
-        found = np.array([*graph.inputs(name, shape), None], dtype=object)[:-1]
-        return array(found.reshape(shape)) if shape else found[0]
+        result = np.array([*graph.inputs(name, shape), None], dtype=object)[:-1]
+        return array(result.reshape(shape)) if shape else result[0]
 
     given = {name: symbols(name, shape) for name, shape in (*setup.inputs, *setup.signals) if name not in setup.hidden}
     if setup.sensors is not None:
@@ -162,10 +162,10 @@ def command_form(setup: Any) -> OutputForm:
         command = setup.controller(*state, **given)
     else:
         z = mapped(lambda x: symbols("z", np.shape(x)), setup.begins)
-        found = setup.controller(*state, z, **given)
-        if not (isinstance(found, tuple) and len(found) == 2):
-            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
-        command = found[0]
+        result = setup.controller(*state, z, **given)
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {result!r}")
+        command = result[0]
     numbers, servos, wrenches = _flat(robot, command)
     constants = tuple(None if isinstance(x, Symbol) else float(x) for x in numbers)
     return OutputForm(servos, tuple((frame, axes) for frame, axes, _ in wrenches), constants)

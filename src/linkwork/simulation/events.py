@@ -86,19 +86,19 @@ def no_slots(robot: Any) -> EventSlots:
     return EventSlots(np.zeros((SLOTS, 2 * (1 + robot.nq + robot.nv))), 0.0, 0.0)
 
 
-def checked_events(given: Any) -> tuple[Event, ...]:
+def checked_events(value: Any) -> tuple[Event, ...]:
     """Events of different names.  Raises TypeError and ValueError."""
-    found = (given,) if isinstance(given, Event) else tuple(given)
-    for event in found:
+    result = (value,) if isinstance(value, Event) else tuple(value)
+    for event in result:
         if not isinstance(event, Event):
             raise TypeError(f"simulate: events: expected linkwork.simulation.Event, got {event!r}")
-    names = [event.name for event in found]
+    names = [event.name for event in result]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"simulate: events: expected different names, got {name!r} more than once")
-    if len(found) > 50:
-        raise ValueError(f"simulate: events: expected 50 at most, got {len(found)}")
-    return found
+    if len(result) > 50:
+        raise ValueError(f"simulate: events: expected 50 at most, got {len(result)}")
+    return result
 
 
 def watched(robot: Any, events: tuple[Event, ...]) -> list[WatchedFunction]:
@@ -121,11 +121,11 @@ def _guard(event: Event) -> Callable[..., Any]:
 def _jump(robot: Any, event: Event) -> Callable[..., Any]:
     def jump(t: Any, q: Any, v: Any) -> Any:
         assert event.jump is not None
-        found = event.jump(t, q, v)
-        if not (isinstance(found, tuple) and len(found) == 2):
-            raise ValueError(f"event {event.name!r}: expected (q, v) of its jump, got {found!r}")
+        result = event.jump(t, q, v)
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise ValueError(f"event {event.name!r}: expected (q, v) of its jump, got {result!r}")
         parts = []
-        for name, x, n in (("q", found[0], robot.nq), ("v", found[1], robot.nv)):
+        for name, x, n in (("q", result[0], robot.nq), ("v", result[1], robot.nv)):
             numbers, _ = taken_apart(array(x), f"event {event.name!r}: the {name} that its jump returns")
             if len(numbers) != n:
                 raise ValueError(
@@ -141,11 +141,11 @@ def occurrences(robot: Any, events: tuple[Event, ...], table: np.ndarray, count:
     """All of them, by environment and time, of tables (..., records, SLOTS, ·) and counts (..., records)."""
     held = np.arange(SLOTS) < count[..., None]
     nq, nv = robot.nq, robot.nv
-    found = []
+    result = []
     for place in np.argwhere(held):
         bits, time, *numbers = table[tuple(place)]
         q, v, next_q, next_v = np.split(np.array(numbers), np.cumsum([nq, nv, nq]))
         for k, event in enumerate(events):
             if int(bits) >> k & 1:
-                found.append(EventRecord(event.name, tuple(map(int, place[:-2])), float(time), q, v, next_q, next_v))
-    return found
+                result.append(EventRecord(event.name, tuple(map(int, place[:-2])), float(time), q, v, next_q, next_v))
+    return result

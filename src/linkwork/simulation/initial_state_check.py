@@ -42,7 +42,7 @@ def check_start(
     leading = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
     given = {"parameters": dict(parameters)} if parameters else {}
-    found = kernel(q=q, v=v, **given)
+    result = kernel(q=q, v=v, **given)
     constraints, length = robot.tree.constraints, characteristic_length(robot.tree)
     rows = [
         (name, unit, c.holonomic)
@@ -50,9 +50,9 @@ def check_start(
         for name, unit in zip(c.component_names, c.row_units, strict=True)
     ]
     bounds = [_OPEN * (length if unit == "m" else 1.0) for _, unit, holonomic in rows if holonomic]
-    _refuse(caller, "q", found.error, np.array(bounds), [x[:2] for x in rows if x[2]])
+    _refuse(caller, "q", result.error, np.array(bounds), [x[:2] for x in rows if x[2]])
     least = np.array([_FORBIDDEN * (length if unit == "m" else 1.0) for _, unit, _ in rows])
-    _refuse(caller, "v", found.rate, least + _FORBIDDEN * found.size, [(x, f"{unit}/s") for x, unit, _ in rows])
+    _refuse(caller, "v", result.rate, least + _FORBIDDEN * result.size, [(x, f"{unit}/s") for x, unit, _ in rows])
 
 
 def _made(robot: Any, asked: Sequence[str], sizes: Mapping[str, tuple[int, ...]]) -> Kernel:

@@ -78,36 +78,36 @@ class JointStops:
     def forces(self, robot: Any, passive: bool, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """What the stops exert (nv)."""
         inertias = _inertias(robot, passive)
-        found: list[Any] = [0.0] * robot.nv
+        result: list[Any] = [0.0] * robot.nv
         for i, k in limited_places(robot):
             stiffness, damping = inertias[k] / (self.damping_ratio * self.time) ** 2, 2.0 * inertias[k] / self.time
             for side, bound in ((1.0, robot.lower[i]), (-1.0, robot.upper[i])):
                 if math.isfinite(bound):
                     depth, rate = side * (float(bound) - q[i]), -side * v[k]
-                    found[k] = found[k] + side * stop_force(depth, rate, stiffness, damping, _TRANSITION)
-        return found
+                    result[k] = result[k] + side * stop_force(depth, rate, stiffness, damping, _TRANSITION)
+        return result
 
 
 def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
     """The least 1/(M⁻¹)ₖₖ (nv).  Raises ValueError where there is none."""
-    found = np.array(least_inertias(robot, passive))
-    if not (np.isfinite(found).all() and (found > 0.0).all()):
-        name = robot.v_names[int(np.argmin(np.where(np.isfinite(found), found, -1.0)))]
+    result = np.array(least_inertias(robot, passive))
+    if not (np.isfinite(result).all() and (result > 0.0).all()):
+        name = robot.v_names[int(np.argmin(np.where(np.isfinite(result), result, -1.0)))]
         raise ValueError(
             f"simulate: joint_limit_mode: nothing resists {name!r}, so no stop for it is stiff: give it inertia"
         )
-    return tuple(map(float, found))
+    return tuple(map(float, result))
 
 
-def given_limits(given: Any) -> str | JointStops | None:
+def given_limits(value: Any) -> str | JointStops | None:
     """Raises TypeError and UnknownNameError for what is none of `LIMITS`, `JointStops` or None."""
-    if given is None or isinstance(given, JointStops):
-        return given
-    if not isinstance(given, str):
-        raise TypeError(f"simulate: joint_limit_mode: expected 'held', 'soft', 'ignored' or JointStops, got {given!r}")
-    if given not in LIMITS:
-        raise UnknownNameError("limits of simulate", given, LIMITS)
-    return JointStops() if given == "soft" else given
+    if value is None or isinstance(value, JointStops):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(f"simulate: joint_limit_mode: expected 'held', 'soft', 'ignored' or JointStops, got {value!r}")
+    if value not in LIMITS:
+        raise UnknownNameError("limits of simulate", value, LIMITS)
+    return JointStops() if value == "soft" else value
 
 
 def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
@@ -148,25 +148,25 @@ def limited_places(robot: Any) -> list[tuple[int, int]]:
 
 def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
     """The limits of joints whose configurations are numbers with v for their rates."""
-    found = []
+    result = []
     pairs = limited_places(robot)
     for side, bounds in ((1.0, robot.lower), (-1.0, robot.upper)):
         for i, k in pairs:
             if math.isfinite(bounds[i]):
                 row = [1.0 if j == k else 0.0 for j in range(robot.nv)]
                 low, high = (0.0, math.inf) if side > 0.0 else (-math.inf, 0.0)
-                found.append(limit(row, bounds[i] - q[i], A[k][k], low, high, h))
-    return found
+                result.append(limit(row, bounds[i] - q[i], A[k][k], low, high, h))
+    return result
 
 
 def dry_joints(moving: Any, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:
     """Coulomb's friction of joints: of those at rest the static one."""
-    found = []
+    result = []
     for k, (f, f_s) in enumerate(zip(*dry_friction(moving.tree), strict=True)):
         if not is_zero(f_s):
             most = f_s if f_s is f or (f_s.__class__ is float and f_s == f) else where(lt(fabs(v[k]), _RESTS), f_s, f)
-            found.append(dry(k, len(v), most, A[k][k], h))
-    return found
+            result.append(dry(k, len(v), most, A[k][k], h))
+    return result
 
 
 def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[Interval | None]:
@@ -185,8 +185,8 @@ def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars
     kinds = [one.holonomic for one in constraints for _ in one.component_names]
     bends = list(moving.constraint_bias(at, array(list(v)), **timed))
     drifts = [s + 0.5 * h * x if has else s for s, x, has in zip(drifts, bends, kinds, strict=True)]
-    found = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]
-    return [None if all(map(is_zero, row)) else held(row, error, drift, A, h) for row, error, drift in found]
+    result = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]
+    return [None if all(map(is_zero, row)) else held(row, error, drift, A, h) for row, error, drift in result]
 
 
 def servos_held(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:

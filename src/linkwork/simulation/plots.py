@@ -15,21 +15,21 @@ from linkwork.simulation.rollout.rollout import FORCES
 __all__ = ["moving_picture", "plot_simulation", "strip_of"]
 
 
-def plot_simulation(found: Any, environment: tuple[int, ...], axes: Any) -> Any:
+def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any:
     """Joints, velocities, energies and contact forces by time, one below the other; events as lines."""
-    robot, t = found.robot_of(environment), found.t
-    q, v = found.q[environment], found.v[environment]
+    robot, t = result.robot_of(environment), result.t
+    q, v = result.q[environment], result.v[environment]
     kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
     rows = [
         (quantity_label("q", units_of(robot.tree, "q")), dict(zip(robot.q_names, q.T, strict=True))),
         (quantity_label("v", units_of(robot.tree, "v")), dict(zip(robot.v_names, v.T, strict=True))),
         ("energy [J]", {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}),
     ]
-    if FORCES in found.records:
-        sizes = np.linalg.norm(found.records[FORCES][environment], axis=-1)
-        rows.append(("contact [N]", dict(zip(found.contact_names, sizes.T, strict=True))))
+    if FORCES in result.records:
+        sizes = np.linalg.norm(result.records[FORCES][environment], axis=-1)
+        rows.append(("contact [N]", dict(zip(result.contact_names, sizes.T, strict=True))))
     axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
-    times = {event.time for event in found.events if event.environment == environment}
+    times = {event.time for event in result.events if event.environment == environment}
     for k, (axis, (label, lines)) in enumerate(zip(axes, rows, strict=False)):
         plot_lines(axis, t, lines, legend=k != 1)  # velocities have the colours of the configurations above them
         for time in times:
@@ -39,23 +39,23 @@ def plot_simulation(found: Any, environment: tuple[int, ...], axes: Any) -> Any:
     return axes
 
 
-def strip_of(found: Any, environment: tuple[int, ...], count: int, axes: Any) -> Any:
+def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -> Any:
     """The robot at so many times between the start and the end, side by side in the same space."""
     count = integer("strip", "count", count, least=1, what="how often to draw the robot, a whole number")
-    chosen = _records(found, environment, count)
+    chosen = _records(result, environment, count)
     if axes is None:
         figure = pyplot().figure(figsize=(2.2 * len(chosen), 2.6), layout="constrained")
         axes = [figure.add_subplot(1, len(chosen), k + 1, projection="3d") for k in range(len(chosen))]
-    robot = found.robot_of(environment)
+    robot = result.robot_of(environment)
     for axis, k in zip(axes, chosen, strict=False):
-        draw_robot(axis, robot, found.q[environment][k], alpha=0.5)
-        axis.set_title(f"{found.t[k]:.3g} s", fontsize="small")
+        draw_robot(axis, robot, result.q[environment][k], alpha=0.5)
+        axis.set_title(f"{result.t[k]:.3g} s", fontsize="small")
         axis.set_axis_off()
     share_scale(axes)
     return axes
 
 
-def moving_picture(found: Any, environment: tuple[int, ...], speed: float, rate: float, axes: Any) -> Any:
+def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate: float, axes: Any) -> Any:
     """matplotlib's animation of the robot, ``speed`` times as quick as it was, at so many pictures a second."""
     for name, x in (("speed", speed), ("rate", rate)):
         positive("animation", name, x)
@@ -63,9 +63,9 @@ def moving_picture(found: Any, environment: tuple[int, ...], speed: float, rate:
     from matplotlib.animation import FuncAnimation
 
     axes = space_axes() if axes is None else axes
-    robot, q = found.robot_of(environment), found.q[environment]
-    frames = _records(found, environment, max(int(np.ceil((found.t[-1] - found.t[0]) / speed * rate)), 1) + 1)
-    for k in _records(found, environment, 8):  # the space that all of it takes
+    robot, q = result.robot_of(environment), result.q[environment]
+    frames = _records(result, environment, max(int(np.ceil((result.t[-1] - result.t[0]) / speed * rate)), 1) + 1)
+    for k in _records(result, environment, 8):  # the space that all of it takes
         draw_robot(axes, robot, q[k])
     share_scale([axes])
     limits = axes.get_xlim(), axes.get_ylim(), axes.get_zlim()
@@ -75,19 +75,19 @@ def moving_picture(found: Any, environment: tuple[int, ...], speed: float, rate:
             artist.remove()
         draw_robot(axes, robot, q[k], alpha=0.5)
         axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
-        axes.set_title(f"{found.t[k]:.2f} s")
+        axes.set_title(f"{result.t[k]:.2f} s")
         return (*axes.collections, *axes.lines)
 
     draw(int(frames[0]))
     return FuncAnimation(axes.figure, draw, frames=[int(k) for k in frames], interval=1000.0 / rate, blit=False)
 
 
-def _records(found: Any, environment: tuple[int, ...], count: int) -> np.ndarray:
+def _records(result: Any, environment: tuple[int, ...], count: int) -> np.ndarray:
     """So many records at equal times, up to where the environment stopped."""
-    stopped = float(found.stopped_at[environment])
-    end = found.t[-1] if np.isnan(stopped) else stopped
-    wanted = np.linspace(found.t[0], end, max(int(count), 1))
-    last = len(found.t) - 1
-    after = np.clip(np.searchsorted(found.t, wanted), 1, max(last, 1))
-    near = np.where(wanted - found.t[after - 1] < found.t[np.minimum(after, last)] - wanted, after - 1, after)
+    stopped = float(result.stopped_at[environment])
+    end = result.t[-1] if np.isnan(stopped) else stopped
+    wanted = np.linspace(result.t[0], end, max(int(count), 1))
+    last = len(result.t) - 1
+    after = np.clip(np.searchsorted(result.t, wanted), 1, max(last, 1))
+    near = np.where(wanted - result.t[after - 1] < result.t[np.minimum(after, last)] - wanted, after - 1, after)
     return np.minimum(near, last)

@@ -18,14 +18,14 @@ REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
 
 def in_world_axes(moving: Any, q: Any, wrenches: Sequence[tuple[str, str, Scalars]]) -> dict[str, Any]:
     """Return external wrenches (frame, axes, numbers) by frame, in the world's axes."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for frame, axes, numbers in wrenches:
         w = array(list(numbers))
         if axes != "world":
             R = moving.pose(q, axes)[:3, :3]
             w = array([*(R @ w[:3]), *(R @ w[3:])])
-        found[frame] = found[frame] + w if frame in found else w
-    return found
+        result[frame] = result[frame] + w if frame in result else w
+    return result
 
 
 @dataclass(frozen=True)

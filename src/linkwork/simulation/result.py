@@ -73,8 +73,8 @@ def sentence_of(
 
 def within_step(status: Any, ended: Any) -> np.ndarray:
     """How far in their last step environments ended [s], of when events say that they did."""
-    found: np.ndarray = np.where((status == ENDED) | (status == PILED), ended, 0.0)
-    return found
+    result: np.ndarray = np.where((status == ENDED) | (status == PILED), ended, 0.0)
+    return result
 
 
 @public
@@ -177,11 +177,11 @@ class Simulation(Result):
         Raises ValueError where its number does not say which.
         """
         place = self._place("trajectory", environment)
-        found = self.q[place], self.v[place]
+        result = self.q[place], self.v[place]
         stopped = float(self.stopped_at[place])
         end = None if np.isnan(stopped) else stopped
         events = [event for event in self.events if event.environment == place]
-        return trajectory_through(self._robot, self.t, *found, events, end, self._own, place)
+        return trajectory_through(self._robot, self.t, *result, events, end, self._own, place)
 
     def _place(self, caller: str, environment: tuple[int, ...]) -> tuple[int, ...]:
         """Numbers from 0 on.  Raises ValueError."""
@@ -249,26 +249,26 @@ _STATE = {"t": "t", "q": "q", "v": "v", "status": "_codes", "stopped_at": "stopp
 _EVENT = ("time", "q", "v", "next_q", "next_v")
 
 
-def save_simulation(found: Any, path: str | os.PathLike[str]) -> None:
+def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
     """Write it.  Raises ValueError for another name, TypeError for symbols."""
     where = npz_path("save", path)
-    if np.asarray(found.q).dtype == object:
+    if np.asarray(result.q).dtype == object:
         raise TypeError("save: the simulation has symbols for its numbers")
-    robot = found.robot_of()
+    robot = result.robot_of()
     said = {
         "format": _FORMAT,
         "robot": robot.name,
         "q_names": [*robot.q_names],
         "v_names": [*robot.v_names],
-        "contacts": [*found.contact_names],
-        "events": [event.name for event in found.events],
-        "watched": [*found._watched],
-        "environments": [event.environment for event in found.events],
+        "contacts": [*result.contact_names],
+        "events": [event.name for event in result.events],
+        "watched": [*result._watched],
+        "environments": [event.environment for event in result.events],
     }
-    arrays = {name: np.asarray(getattr(found, own), dtype=float) for name, own in _STATE.items()}
-    arrays |= {f"records.{name}": np.asarray(x) for name, x in found.records.items()}
-    arrays |= {f"events.{name}": np.array([getattr(e, name) for e in found.events]) for name in _EVENT}
-    arrays |= {f"parameters.{name}": np.asarray(x) for name, x in found.parameters.items()}
+    arrays = {name: np.asarray(getattr(result, own), dtype=float) for name, own in _STATE.items()}
+    arrays |= {f"records.{name}": np.asarray(x) for name, x in result.records.items()}
+    arrays |= {f"events.{name}": np.array([getattr(e, name) for e in result.events]) for name in _EVENT}
+    arrays |= {f"parameters.{name}": np.asarray(x) for name, x in result.parameters.items()}
     write_archive(where, said, arrays)
 
 

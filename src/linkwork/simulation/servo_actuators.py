@@ -79,17 +79,17 @@ class ServoActuators:
         Raises ValueError for other shapes, and for stiffness, damping and limits below 0.
         """
         n = robot.nv
-        found = {"position": _numbers("position", self.position, robot.nq)}
+        result = {"position": _numbers("position", self.position, robot.nq)}
         for name in ("force", "velocity", "stiffness", "damping", "limit"):
-            found[name] = _numbers(name, getattr(self, name), n)
+            result[name] = _numbers(name, getattr(self, name), n)
         for name in ("stiffness", "damping", "limit"):
-            for x in found[name]:
+            for x in result[name]:
                 if isinstance(x, (int, float)) and not x >= 0.0:
                     raise ValueError(f"ServoActuators: {name}: expected numbers from 0, got {x!r}")
         for body, place in zip(robot.tree.bodies, robot.tree.v_slices, strict=True):
             if body.joint.is_floating:
-                found["limit"][place] = [0.0] * 6
-        return ServoForces(**found)
+                result["limit"][place] = [0.0] * 6
+        return ServoForces(**result)
 
 
 @public
@@ -181,9 +181,9 @@ def _limited(tau: Any, most: Any) -> Any:
     return 0.0 if is_zero(most) else where(lt(tau, -most), -most, where(lt(most, tau), most, tau))
 
 
-def _numbers(what: str, given: Any, n: int) -> list[Any]:
+def _numbers(what: str, value: Any, n: int) -> list[Any]:
     """So many numbers, or one for all."""
-    numbers, _ = taken_apart(array(given) if not isinstance(given, np.ndarray) else given, f"ServoActuators: {what}")
+    numbers, _ = taken_apart(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {what}")
     if len(numbers) == 1 and what != "position":
         numbers = [*numbers] * n
     if len(numbers) != n:

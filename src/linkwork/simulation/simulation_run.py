@@ -149,13 +149,13 @@ def simulated(
     check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
     if setup.is_implicit_in_joints:
         warn_of_implicit_springs(robot, h)
-    found, depths = (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.on_numbers(q, v, progress)
-    warn_of_fast_turns(robot, h, found.t, found.v)
+    result, depths = (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.on_numbers(q, v, progress)
+    warn_of_fast_turns(robot, h, result.t, result.v)
     if joint_limit_mode is None:
-        warn_of_limits(robot, found.t, found.q)
+        warn_of_limits(robot, result.t, result.q)
     if overlapping is not None and depths is not None and steps:
         warn_of_depth(overlapping, robot, depths, h)
-    return found
+    return result
 
 
 _HELD = "_held"  # the record of forces that a method's own interpolant needs
@@ -247,10 +247,10 @@ class SimulationRun:
             for begin in range(0, total, max(rows, 1)):
                 now = {name: self._rows(name, begin, rows) for name in self.signals}
                 more = {"signals": now} if now else {}
-                found = kernel(**state, **held, **more, h=self.h, last=float(self.steps))
-                count, made = min(rows, total - begin), found["rows"]
+                result = kernel(**state, **held, **more, h=self.h, last=float(self.steps))
+                count, made = min(rows, total - begin), result["rows"]
                 going = state["status"] == RUNNING
-                state |= found["end"]
+                state |= result["end"]
                 ended = np.where(going, state.pop("ended", 0.0), ended)
                 cut = (slice(None),) * n + (slice(count),)
                 told = {name: x[cut] for name, x in made.items() if name not in ("q", "v", EVENTS)}
@@ -331,8 +331,8 @@ class SimulationRun:
         given |= held
         if self.signals:
             given["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}
-        found = observer(self.setup)(**given, h=self.h)["records"]
-        return q, v, {name: np.expand_dims(x, n) for name, x in found.items()}
+        result = observer(self.setup)(**given, h=self.h)["records"]
+        return q, v, {name: np.expand_dims(x, n) for name, x in result.items()}
 
     def _rows(self, name: str, begin: int, rows: int) -> Any:
         """The part of a signal that a piece takes, by record and step; the last piece repeats the last row."""

@@ -224,22 +224,22 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
                 f"simulate: record: {asked[name]!r} and {what!r} are both called {name!r}: name them, as in "
                 f"{{'first': {asked[name]!r}, ...}}"
             )
-    found: list[Recorded] = []
+    result: list[Recorded] = []
     for name, what in asked.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _TAKEN:
             raise ValueError(
                 f"simulate: record: expected identifiers besides {', '.join(_TAKEN)} as names, got {name!r}"
             )
         if isinstance(what, str) and what in TOLD:
-            found.append((name, ContactDiagnostics(what)))
+            result.append((name, ContactDiagnostics(what)))
             continue
         if isinstance(what, str) and what in REACTIONS:
             reaction = RecordedReaction(what)
             reaction.checked(robot)
-            found.append((name, reaction))
+            result.append((name, reaction))
             continue
-        found.append((name, what if callable(what) else RecordedFunction(robot, what)))
-    return tuple(found)
+        result.append((name, what if callable(what) else RecordedFunction(robot, what)))
+    return tuple(result)
 
 
 def _called(what: Any) -> str:

@@ -196,8 +196,8 @@ class Simulator:
     @property
     def time(self) -> np.ndarray:
         """How long each environment has run (...) [s]."""
-        found: np.ndarray = self._h * self._state.steps + self._state.within
-        return found
+        result: np.ndarray = self._h * self._state.steps + self._state.within
+        return result
 
     @property
     def events(self) -> list[EventRecord]:
@@ -271,13 +271,13 @@ class Simulator:
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
         q, v = given_state(self._robot, q, v)
         own = {name: (x, self._sizes[name]) for name, x in self._parameters.items()}
-        found = leading_of(q, v, own)
+        result = leading_of(q, v, own)
         try:
-            fits = np.broadcast_shapes(found, self._leading) == self._leading
+            fits = np.broadcast_shapes(result, self._leading) == self._leading
         except ValueError:
             fits = False
         if not fits:
-            raise ValueError(f"Simulator: expected a batch of {self._leading}, got q, v and parameters of {found}")
+            raise ValueError(f"Simulator: expected a batch of {self._leading}, got q, v and parameters of {result}")
         controller, sensors = self._how[2], self._how[5]
         q, v = self._spread(q, np.zeros(self._robot.nq)), self._spread(v, np.zeros(self._robot.nv))
         start = getattr(controller, "start", None)
@@ -319,9 +319,9 @@ class Simulator:
         self._first_seed = None  # from now on noise goes on
         if quick is not None:
             call, data = quick
-            found = call(*self._plain, *data, *(inputs.values() if tau is None else (tau,)), *self._held)
-            if found is not None:
-                return self._stepped(*found)
+            result = call(*self._plain, *data, *(inputs.values() if tau is None else (tau,)), *self._held)
+            if result is not None:
+                return self._stepped(*result)
         try:
             return self._any_step(tau, count, inputs)
         except ABOUT_ARGUMENTS as error:
@@ -379,10 +379,10 @@ class Simulator:
             look_at_step(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
             if setup.is_implicit_in_joints:
                 warn_of_implicit_springs(self._robot, self._h)
-        found = kernel(**asked, status=state.status, h=h, last=last)
-        end, within = found["end"], state.within
+        result = kernel(**asked, status=state.status, h=h, last=last)
+        end, within = result["end"], state.within
         if watched:
-            slots = found["events"]
+            slots = result["events"]
             self._events = occurrences(self._robot, watched, slots.table, slots.count)
             within = np.where(state.status == RUNNING, within_step(end["status"], slots.ended[..., 0]), within)
         return self._set(end["steps"], end["q"], end["v"], end.get("z", ()), end["status"], within)
@@ -402,12 +402,12 @@ class Simulator:
             return given_numbers("constants", inputs)
         if inputs:
             raise TypeError(f"Simulator.step: expected no inputs without a controller, got {', '.join(inputs)}")
-        found = given_numbers("constants", {"tau": np.zeros(self._robot.nv) if tau is None else tau})
-        if found["tau"].shape[-1:] != (self._robot.nv,):
+        result = given_numbers("constants", {"tau": np.zeros(self._robot.nv) if tau is None else tau})
+        if result["tau"].shape[-1:] != (self._robot.nv,):
             raise ValueError(
-                f"Simulator.step: tau: expected joint forces (..., {self._robot.nv}), got shape {found['tau'].shape}"
+                f"Simulator.step: tau: expected joint forces (..., {self._robot.nv}), got shape {result['tau'].shape}"
             )
-        return found
+        return result
 
     def restore(self, state: SimulatorState) -> None:
         """Back to a state that it was in, to the bit.  Raises ValueError for one of another batch or robot."""
@@ -426,8 +426,8 @@ class Simulator:
         """Return what happened to each environment that stopped, with its index, status and time."""
         last = {event.environment: event.name for event in self._events}
         codes, time, names = self._state.status, self.time, [event.name for event in self._how[6]]
-        words, found = np.asarray(self.status), []
+        words, result = np.asarray(self.status), []
         for place in (tuple(map(int, place)) for place in np.argwhere(codes != RUNNING)):
             name = f"environment {', '.join(map(str, place))}: " if place else ""
-            found.append(f"{name}{words[place]}: {sentence_of(place, codes, float(time[place]), last, names)}")
-        return found
+            result.append(f"{name}{words[place]}: {sentence_of(place, codes, float(time[place]), last, names)}")
+        return result

@@ -36,26 +36,26 @@ class SimulatorState(NamedTuple):
         return short_repr(self)
 
 
-def copied_state(given: Any, now: SimulatorState) -> SimulatorState:
+def copied_state(value: Any, now: SimulatorState) -> SimulatorState:
     """A state's own arrays, if it fits where a simulator is ``now``.
 
     Raises ValueError for what is no state, for one of another batch or robot, and for numbers that are not finite.
     """
-    fits = isinstance(given, SimulatorState) and all(
+    fits = isinstance(value, SimulatorState) and all(
         a.shape == b.shape and bool(np.isfinite(a).all())
-        for a, b in zip_longest(leaves(given), leaves(now), fillvalue=np.array(np.nan))
+        for a, b in zip_longest(leaves(value), leaves(now), fillvalue=np.array(np.nan))
     )
     if not fits:
-        raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {given!r:.60}")
-    found: SimulatorState = paired(lambda new, _: np.array(new), given, now)
-    return found
+        raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {value!r:.60}")
+    result: SimulatorState = paired(lambda new, _: np.array(new), value, now)
+    return result
 
 
 def locked(x: Any) -> np.ndarray:
     """An array that is not written to."""
-    found = np.asarray(x)
-    found.setflags(write=False)
-    return found
+    result = np.asarray(x)
+    result.setflags(write=False)
+    return result
 
 
 def not_plain(*arrays: Any) -> None:
@@ -69,6 +69,6 @@ def paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
 
 
 def leaves(value: Any) -> list[np.ndarray]:
-    found: list[np.ndarray] = []
-    mapped(lambda x: found.append(np.asarray(x)), value)
-    return found
+    result: list[np.ndarray] = []
+    mapped(lambda x: result.append(np.asarray(x)), value)
+    return result

@@ -27,14 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    found = _looked_at(robot)
-    beyond = _beyond_limits(robot, found.q) if found.assembled else []
+    result = _looked_at(robot)
+    beyond = _beyond_limits(robot, result.q) if result.assembled else []
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": arguments.floating_base}
-        terminal.out.json({**about, **mobility_data(found), "beyond_limits": beyond})
+        terminal.out.json({**about, **mobility_data(result), "beyond_limits": beyond})
     else:
-        terminal.out.lines(_text(robot, found, beyond, columns_of(terminal.out)))
-    return 0 if found.assembled else FAILED
+        terminal.out.lines(_text(robot, result, beyond, columns_of(terminal.out)))
+    return 0 if result.assembled else FAILED
 
 
 def _looked_at(robot: Robot) -> Mobility:
@@ -49,10 +49,10 @@ def _looked_at(robot: Robot) -> Mobility:
 # -- for people
 
 
-def _text(robot: Robot, found: Mobility, beyond: list[dict[str, Any]], columns: int | None) -> list[str]:
+def _text(robot: Robot, result: Mobility, beyond: list[dict[str, Any]], columns: int | None) -> list[str]:
     rows = constraint_rows(robot.tree)
     return [
-        *mobility_lines(found, columns),
+        *mobility_lines(result, columns),
         *(["", *folded(CONSTRAINTS, rows, columns, left=(0, 1, 2))] if rows else []),
         "",
         *_limit_lines(beyond, bool(rows)),
@@ -62,9 +62,9 @@ def _text(robot: Robot, found: Mobility, beyond: list[dict[str, Any]], columns: 
 CONSTRAINTS = ("constraint", "kind", "names", "rows")
 
 
-def mobility_lines(found: Mobility, columns: int | None) -> list[str]:
+def mobility_lines(result: Mobility, columns: int | None) -> list[str]:
     """The report, in lines that fit."""
-    lines = [escaped(line) for line in str(found).splitlines()]
+    lines = [escaped(line) for line in str(result).splitlines()]
     if columns is None:
         return lines
     return [part for line in lines for part in wrap(line, columns, subsequent_indent="    ")]
@@ -87,9 +87,9 @@ def _bound(x: float | None) -> str:
 # -- for programs
 
 
-def mobility_data(found: Mobility) -> dict[str, Any]:
+def mobility_data(result: Mobility) -> dict[str, Any]:
     """The report as plain values."""
-    return dict(found.as_dict())
+    return dict(result.as_dict())
 
 
 def _beyond_limits(robot: Robot, q: np.ndarray) -> list[dict[str, Any]]:

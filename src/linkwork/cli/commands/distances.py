@@ -64,13 +64,13 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = with_meshes(robot_of(arguments, terminal), arguments)
     scene = scene_of(arguments.scene)
     try:
-        found = _clearances(robot, scene, arguments, terminal)
+        result = _clearances(robot, scene, arguments, terminal)
     except (TypeError, ValueError) as error:  # no shapes, or some that nothing measures
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
     if arguments.json:
-        terminal.out.json(_data(robot, found, arguments))
+        terminal.out.json(_data(robot, result, arguments))
     else:
-        terminal.out.lines(_text(robot, found, arguments))
+        terminal.out.lines(_text(robot, result, arguments))
     return 0
 
 
@@ -78,8 +78,8 @@ def _configurations(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
     """(samples, nq), of a mechanism those that were assembled.  Raises CommandError where none is."""
     q = robot.random_configuration(np.random.default_rng(arguments.seed), size=arguments.samples)
     if any(constraint.holonomic for constraint in robot.tree.constraints):
-        found = robot.assemble(q, check=False)
-        q = found.q[np.asarray(found.success)]
+        result = robot.assemble(q, check=False)
+        q = result.q[np.asarray(result.success)]
         if not len(q):
             raise CommandError(BAD_MODEL, f"{label(robot.name)}: is assembled nowhere within its joints' limits")
     return q
@@ -107,27 +107,27 @@ def _clearances(robot: Robot, scene: Scene | None, arguments: argparse.Namespace
     )
 
 
-def _text(robot: Robot, found: Clearances, arguments: argparse.Namespace) -> list[str]:
-    order = np.lexsort((found.quantiles[:, 2], found.quantiles[:, 0]))
+def _text(robot: Robot, result: Clearances, arguments: argparse.Namespace) -> list[str]:
+    order = np.lexsort((result.quantiles[:, 2], result.quantiles[:, 0]))
     rows = [
         [
-            *(escaped(name) for name in found.pairs[k]),
-            *(f"{1e3 * x:.1f}" for x in found.quantiles[k]),
-            f"{100 * found.touching[k]:.2f}",
+            *(escaped(name) for name in result.pairs[k]),
+            *(f"{1e3 * x:.1f}" for x in result.quantiles[k]),
+            f"{100 * result.touching[k]:.2f}",
         ]
         for k in order
     ]
-    always, never = _touching(found, 1.0), _touching(found, 0.0)
+    always, never = _touching(result, 1.0), _touching(result, 0.0)
     lines = [
-        f"{label(robot.name)}: {quantity(len(found.pairs), 'pair')}, {quantity(arguments.samples, 'configuration')}",
+        f"{label(robot.name)}: {quantity(len(result.pairs), 'pair')}, {quantity(arguments.samples, 'configuration')}",
         "",
         *table(["a", "b", *(f"{name} [mm]" for name in _NAMES), "touching [%]"], rows, left=(0, 1)),
         "",
-        f"nothing touches in {100 * found.free:.2f} % of configurations",
+        f"nothing touches in {100 * result.free:.2f} % of configurations",
         f"touched in all of them: {_listed(always)}",
-        f"touched in none of them: {len(never)} of {quantity(len(found.pairs), 'pair')}",
+        f"touched in none of them: {len(never)} of {quantity(len(result.pairs), 'pair')}",
         "",
-        f"{1e6 * found.each:.3g} µs a configuration; compiling took {found.first:.2f} s before",
+        f"{1e6 * result.each:.3g} µs a configuration; compiling took {result.first:.2f} s before",
         f"linkwork {__version__}; float64; random numbers {arguments.seed}",
     ]
     return lines
@@ -137,12 +137,12 @@ def _listed(pairs: list[tuple[str, str]]) -> str:
     return "; ".join(f"{escaped(a)} and {escaped(b)}" for a, b in pairs) or "none"
 
 
-def _touching(found: Clearances, share: float) -> list[tuple[str, str]]:
+def _touching(result: Clearances, share: float) -> list[tuple[str, str]]:
     """The pairs that touch in such a share of configurations."""
-    return [pair for pair, of in zip(found.pairs, found.touching, strict=True) if of == share]
+    return [pair for pair, of in zip(result.pairs, result.touching, strict=True) if of == share]
 
 
-def _data(robot: Robot, found: Clearances, arguments: argparse.Namespace) -> dict[str, Any]:
+def _data(robot: Robot, result: Clearances, arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "linkwork": __version__,
         "robot": robot.name,
@@ -151,11 +151,11 @@ def _data(robot: Robot, found: Clearances, arguments: argparse.Namespace) -> dic
         "seed": arguments.seed,
         "pairs": [
             {"a": a, "b": b, **dict(zip(_NAMES, map(float, row), strict=True)), "touching": float(share)}
-            for (a, b), row, share in zip(found.pairs, found.quantiles, found.touching, strict=True)
+            for (a, b), row, share in zip(result.pairs, result.quantiles, result.touching, strict=True)
         ],
-        "always": [list(pair) for pair in _touching(found, 1.0)],
-        "never": [list(pair) for pair in _touching(found, 0.0)],
-        "free": found.free,
-        "first_call_seconds": found.first,
-        "seconds_per_configuration": found.each,
+        "always": [list(pair) for pair in _touching(result, 1.0)],
+        "never": [list(pair) for pair in _touching(result, 0.0)],
+        "free": result.free,
+        "first_call_seconds": result.first,
+        "seconds_per_configuration": result.each,
     }

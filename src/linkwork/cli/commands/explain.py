@@ -107,16 +107,16 @@ def _kinds(total: Work) -> list[str]:
     """The operations by their kind, the most frequent first."""
     if not total.operations:
         return ["nothing is computed: results are inputs and numbers"]
-    found = sorted(total.operations.items(), key=lambda item: (-item[1], item[0]))
-    return table(["operation", "count"], [[name, str(count)] for name, count in found])
+    result = sorted(total.operations.items(), key=lambda item: (-item[1], item[0]))
+    return table(["operation", "count"], [[name, str(count)] for name, count in result])
 
 
 def _code(code: CodeStatistics) -> list[str]:
     size = f"{number(round(code.code_bytes / 1024, 1))} KiB"
     made = f"traced in {1e3 * code.trace_seconds:.0f} ms, compiled in {code.seconds:.2f} s"
     if code.cached:
-        found = f"found in the cache on disk in {1e3 * code.seconds:.0f} ms"
-        made = f"{found}; traced and compiled once in {code.compile_seconds:.2f} s"
+        result = f"found in the cache on disk in {1e3 * code.seconds:.0f} ms"
+        made = f"{result}; traced and compiled once in {code.compile_seconds:.2f} s"
     return [
         f"instructions  {code.instructions}, of which {code.fused} are a product and a sum in one",
         f"values alive  {code.most_alive} at most at a time",

@@ -79,8 +79,8 @@ class Reached:
     @property
     def wrong(self) -> np.ndarray:
         """Which are said to be solved and are not, or are beyond limits."""
-        found: np.ndarray = (self.said & ~self.reached) | ~self.within
-        return found
+        result: np.ndarray = (self.said & ~self.reached) | ~self.within
+        return result
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
@@ -89,14 +89,14 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(BAD_MODEL, f"{label(robot.name)}: nothing moves, so there is nothing to reach")
     try:
         targets = _targets(robot, arguments)
-        found = _answers(robot, targets, arguments, terminal)
+        result = _answers(robot, targets, arguments, terminal)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
     if arguments.json:
-        terminal.out.json(_data(robot, found, arguments))
+        terminal.out.json(_data(robot, result, arguments))
     else:
-        terminal.out.lines(_text(robot, found, arguments, columns_of(terminal.out)))
-    wrong = int(found.wrong.sum())
+        terminal.out.lines(_text(robot, result, arguments, columns_of(terminal.out)))
+    wrong = int(result.wrong.sum())
     if wrong:
         terminal.error(f"{quantity(wrong, 'answer')} said to be solved or within limits that are not")
     return FAILED if wrong else 0
@@ -131,8 +131,8 @@ def _targets(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
     rng = np.random.default_rng(arguments.seed)
     q = robot.random_configuration(rng, size=arguments.poses)
     if any(constraint.holonomic for constraint in robot.tree.constraints):
-        found = robot.assemble(q, check=False)
-        q = found.q[np.asarray(found.success) & _within(robot, found.q)]
+        result = robot.assemble(q, check=False)
+        q = result.q[np.asarray(result.success) & _within(robot, result.q)]
         if not len(q):
             raise CommandError(BAD_MODEL, f"{label(robot.name)}: is assembled nowhere within its joints' limits")
     return _poses(robot, q, arguments)
@@ -144,8 +144,8 @@ def _poses(robot: Robot, q: np.ndarray, arguments: argparse.Namespace) -> np.nda
 
 
 def _within(robot: Robot, q: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.all(np.isfinite(q) & (q >= robot.lower) & (q <= robot.upper), axis=-1)
-    return found
+    result: np.ndarray = np.all(np.isfinite(q) & (q >= robot.lower) & (q <= robot.upper), axis=-1)
+    return result
 
 
 def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, terminal: Terminal) -> Reached:
@@ -194,30 +194,30 @@ def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, termina
 # -- for people
 
 
-def _text(robot: Robot, found: Reached, arguments: argparse.Namespace, columns: int | None) -> list[str]:
-    count = len(found.seconds)
+def _text(robot: Robot, result: Reached, arguments: argparse.Namespace, columns: int | None) -> list[str]:
+    count = len(result.seconds)
     base = "the world" if arguments.base is None else label(arguments.base)
-    share = f"{100 * found.reached.mean():.2f} % ({int(found.reached.sum())} of {count})"
-    each = [f"{1e6 * x:.3g}" for x in _times(found)]
-    counted = [(name, *np.percentile(x, (50, 99, 100))) for name, x in _counts(found)]
+    share = f"{100 * result.reached.mean():.2f} % ({int(result.reached.sum())} of {count})"
+    each = [f"{1e6 * x:.3g}" for x in _times(result)]
+    counted = [(name, *np.percentile(x, (50, 99, 100))) for name, x in _counts(result)]
     lines = [
         f"{label(robot.name)}: poses of {label(arguments.frame)} relative to {base}",
         "",
         f"reached: {share}, within {number(arguments.tolerance)} m and rad on each axis, and within limits",
         "",
-        *table(["status", "poses"], [[escaped(k), str(n)] for k, n in Counter(found.statuses).most_common()]),
+        *table(["status", "poses"], [[escaped(k), str(n)] for k, n in Counter(result.statuses).most_common()]),
         "",
         *folded(["one call [µs]", "mean", "p50", "p90", "p99", "most"], [["", *each]], columns),
         "",
         *table(["of a call", "p50", "p99", "most"], [[k, *(f"{x:g}" for x in numbers)] for k, *numbers in counted]),
         "",
-        f"a pose in a batch of {count}, one thread: {1e6 * found.batch:.3g} µs",
-        f"the first call, which compiles: {found.first:.2f} s",
+        f"a pose in a batch of {count}, one thread: {1e6 * result.batch:.3g} µs",
+        f"the first call, which compiles: {result.first:.2f} s",
     ]
-    missed = np.flatnonzero(~found.reached)
+    missed = np.flatnonzero(~result.reached)
     if len(missed):
         lines += ["", f"missed (of {len(missed)}):" if len(missed) > _SHOWN else "missed:"]
-        lines += [f"  pose {miss['pose']}: {_miss_text(miss)}" for miss in _misses(found)[:_SHOWN]]
+        lines += [f"  pose {miss['pose']}: {_miss_text(miss)}" for miss in _misses(result)[:_SHOWN]]
     return [
         *lines,
         "",
@@ -231,52 +231,52 @@ def _miss_text(miss: dict[str, Any]) -> str:
     return f"{escaped(str(miss['status']))}, off by {off}, {work}"
 
 
-def _times(found: Reached) -> list[float]:
-    return [float(found.seconds.mean()), *(float(x) for x in np.percentile(found.seconds, (50, 90, 99, 100)))]
+def _times(result: Reached) -> list[float]:
+    return [float(result.seconds.mean()), *(float(x) for x in np.percentile(result.seconds, (50, 90, 99, 100)))]
 
 
-def _counts(found: Reached) -> list[tuple[str, np.ndarray]]:
-    return [("iterations", found.iterations), ("restarts", found.restarts)]
+def _counts(result: Reached) -> list[tuple[str, np.ndarray]]:
+    return [("iterations", result.iterations), ("restarts", result.restarts)]
 
 
 # -- for programs
 
 
-def _misses(found: Reached) -> list[dict[str, Any]]:
+def _misses(result: Reached) -> list[dict[str, Any]]:
     return [
         {
             "pose": int(k),
-            "status": found.statuses[k],
-            "said_solved": bool(found.said[k]),
-            "within_limits": bool(found.within[k]),
-            "position_error": float(np.linalg.norm(found.errors[k, :3])),
-            "orientation_error": float(np.linalg.norm(found.errors[k, 3:])),
-            "iterations": int(found.iterations[k]),
-            "restarts": int(found.restarts[k]),
+            "status": result.statuses[k],
+            "said_solved": bool(result.said[k]),
+            "within_limits": bool(result.within[k]),
+            "position_error": float(np.linalg.norm(result.errors[k, :3])),
+            "orientation_error": float(np.linalg.norm(result.errors[k, 3:])),
+            "iterations": int(result.iterations[k]),
+            "restarts": int(result.restarts[k]),
         }
-        for k in np.flatnonzero(~found.reached)
+        for k in np.flatnonzero(~result.reached)
     ]
 
 
-def _data(robot: Robot, found: Reached, arguments: argparse.Namespace) -> dict[str, Any]:
+def _data(robot: Robot, result: Reached, arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "linkwork": __version__,
         "robot": robot.name,
         "frame": arguments.frame,
         "base": arguments.base,
-        "poses": len(found.seconds),
+        "poses": len(result.seconds),
         "seed": arguments.seed,
         "tolerance": arguments.tolerance,
-        "success": float(found.reached.mean()),
-        "statuses": dict(Counter(found.statuses)),
-        "call_seconds": dict(zip(("mean", "p50", "p90", "p99", "most"), _times(found), strict=True)),
-        "batch_seconds_per_pose": found.batch,
-        "first_call_seconds": found.first,
+        "success": float(result.reached.mean()),
+        "statuses": dict(Counter(result.statuses)),
+        "call_seconds": dict(zip(("mean", "p50", "p90", "p99", "most"), _times(result), strict=True)),
+        "batch_seconds_per_pose": result.batch,
+        "first_call_seconds": result.first,
         **{
             name: dict(
                 zip(("p50", "p99", "most"), (float(x) for x in np.percentile(values, (50, 99, 100))), strict=True)
             )
-            for name, values in _counts(found)
+            for name, values in _counts(result)
         },
-        "misses": _misses(found),
+        "misses": _misses(result),
     }

@@ -157,23 +157,23 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             )
 
         try:
-            found = planned(report)
-            first = found.seconds
-            again = found.success and arguments.method != "optimal"  # which goes on until its time is over
+            result = planned(report)
+            first = result.seconds
+            again = result.success and arguments.method != "optimal"  # which goes on until its time is over
             if again:  # without compiling: the same path, by the same random numbers
-                found = planned(False)
+                result = planned(False)
         except UnknownNameError as error:
             raise CommandError(USAGE, escaped(str(error))) from error
         except (TypeError, ValueError) as error:  # no shapes, constraints, joints without limits
             raise CommandError(BAD_MODEL, escaped(str(error))) from error
-    moving = _moving(found, arguments)
+    moving = _moving(result, arguments)
     save = None if moving is None else moving.trajectory.save
-    write_files(arguments, save, lambda: found.plot(arguments.frame).figure)
+    write_files(arguments, save, lambda: result.plot(arguments.frame).figure)
     if arguments.json:
-        terminal.out.json(_data(robot, found, first, moving, arguments))
+        terminal.out.json(_data(robot, result, first, moving, arguments))
     else:
-        terminal.out.lines(_text(robot, found, first, moving, arguments, columns_of(terminal.out)))
-    return 0 if found.success else FAILED
+        terminal.out.lines(_text(robot, result, first, moving, arguments, columns_of(terminal.out)))
+    return 0 if result.success else FAILED
 
 
 # -- what is asked
@@ -181,7 +181,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
     """All of them.  Raises ValueError and UnknownNameError."""
-    found: list[Any] = [configuration_of(robot, "--to", given, start) for given in arguments.goals]
+    result: list[Any] = [configuration_of(robot, "--to", given, start) for given in arguments.goals]
     for frame, *given in arguments.poses:
         if frame not in robot.frames:
             raise UnknownNameError("frame", frame, [*robot.frames])
@@ -190,15 +190,15 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
             raise ValueError(
                 f"--pose: expected FRAME and {' '.join(_POSE)}, or {' '.join(_POSE[:3])}, got {len(numbers)}"
             )
-        found.append({frame: pose(numbers[:3], rpy=numbers[3:] or None)})
-    if not found:
+        result.append({frame: pose(numbers[:3], rpy=numbers[3:] or None)})
+    if not result:
         raise ValueError("expected a goal: --to a configuration, or --pose of a frame")
-    return found
+    return result
 
 
 def _limits(robot: Robot, given: Sequence[str]) -> dict[str, tuple[float, float]] | None:
     """By name of a number of q, if there are any.  Raises ValueError and UnknownNameError."""
-    found = {}
+    result = {}
     for word in words_of(given):
         name, _, pair = word.rpartition("=")
         low, colon, high = pair.partition(":")
@@ -206,8 +206,8 @@ def _limits(robot: Robot, given: Sequence[str]) -> dict[str, tuple[float, float]
             raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
         if name not in robot.q_names:
             raise UnknownNameError("number of q", name, robot.q_names)
-        found[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
-    return found or None
+        result[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
+    return result or None
 
 
 # -- what is found
@@ -220,16 +220,16 @@ class Moving(NamedTuple):
     times: np.ndarray
 
 
-def _moving(found: PlanResult, arguments: argparse.Namespace) -> Moving | None:
+def _moving(result: PlanResult, arguments: argparse.Namespace) -> Moving | None:
     """If there is a path.  Raises CommandError."""
-    if not found.success:
+    if not result.success:
         return None
-    steps = np.linalg.norm(found.robot.difference(found.path[:-1], found.path[1:]), axis=-1)
+    steps = np.linalg.norm(result.robot.difference(result.path[:-1], result.path[1:]), axis=-1)
     lengths = np.concatenate([[0.0], np.cumsum(steps)])
     if arguments.acceleration is None:
-        return Moving(found.trajectory(), lengths)
+        return Moving(result.trajectory(), lengths)
     try:
-        timed = found.timed(acceleration=arguments.acceleration)
+        timed = result.timed(acceleration=arguments.acceleration)
     except ValueError as error:
         raise CommandError(FAILED, escaped(str(error))) from error
     return Moving(timed.trajectory, np.interp(lengths, timed.s, timed.t))
@@ -237,27 +237,27 @@ def _moving(found: PlanResult, arguments: argparse.Namespace) -> Moving | None:
 
 def _text(
     robot: Robot,
-    found: PlanResult,
+    result: PlanResult,
     first: float,
     moving: Moving | None,
     arguments: argparse.Namespace,
     columns: int | None,
 ) -> list[str]:
-    work = f"{quantity(found.nodes, 'configuration')} explored, {quantity(found.motions_checked, 'motion')} checked"
-    lines = [f"{label(robot.name)}: {found.status}", "", escaped(found.message)]
+    work = f"{quantity(result.nodes, 'configuration')} explored, {quantity(result.motions_checked, 'motion')} checked"
+    lines = [f"{label(robot.name)}: {result.status}", "", escaped(result.message)]
     if moving is not None:
         free = "proved free" if arguments.edges == "certified" else f"free in steps of {number(arguments.resolution)}"
-        lines += [f"{quantity(len(found.path), 'way point')}, {number(found.cost)} long [rad, m], {free}"]
+        lines += [f"{quantity(len(result.path), 'way point')}, {number(result.cost)} long [rad, m], {free}"]
         if arguments.acceleration is not None:
             lines += [f"it takes {number(moving.trajectory.duration)} s"]
     compiling = (
-        ", with compiling" if first == found.seconds else f"; the first call, which compiles, took {first:.3g} s"
+        ", with compiling" if first == result.seconds else f"; the first call, which compiles, took {first:.3g} s"
     )
-    lines += [f"{work}, in {found.seconds:.3g} s{compiling}"]
+    lines += [f"{work}, in {result.seconds:.3g} s{compiling}"]
     if moving is not None:
         rows = [
             [str(k), f"{t:.4g}", *(f"{x:.4f}" for x in q)]
-            for k, (t, q) in enumerate(zip(moving.times, found.path, strict=True))
+            for k, (t, q) in enumerate(zip(moving.times, result.path, strict=True))
         ]
         unit = "length" if arguments.acceleration is None else "t [s]"
         lines += ["", *folded(["", unit, *map(escaped, robot.q_names)], rows, columns, left=())]
@@ -267,26 +267,26 @@ def _text(
 
 
 def _data(
-    robot: Robot, found: PlanResult, first: float, moving: Moving | None, arguments: argparse.Namespace
+    robot: Robot, result: PlanResult, first: float, moving: Moving | None, arguments: argparse.Namespace
 ) -> dict[str, Any]:
     return {
         "linkwork": __version__,
         "robot": robot.name,
         "scene": arguments.scene,
-        "status": found.status,
-        "message": found.message,
+        "status": result.status,
+        "message": result.message,
         "names": list(robot.q_names),
-        "path": found.path.tolist(),
-        "cost": finite([found.cost])[0],
-        "goal": found.goal,
+        "path": result.path.tolist(),
+        "cost": finite([result.cost])[0],
+        "goal": result.goal,
         "times": None if moving is None else moving.times.tolist(),
         "timed": arguments.acceleration is not None,
-        "nodes": found.nodes,
+        "nodes": result.nodes,
         "edges": arguments.edges,
-        "motions_checked": found.motions_checked,
+        "motions_checked": result.motions_checked,
         "margin": arguments.margin,
         "seed": arguments.seed,
-        "seconds": found.seconds,
+        "seconds": result.seconds,
         "first_call_seconds": first,
         "output": None if moving is None else arguments.output,
     }

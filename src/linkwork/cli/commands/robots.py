@@ -19,17 +19,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    found = {name: read_robot(name) for name in inside.names()}
+    result = {name: read_robot(name) for name in inside.names()}
     if arguments.json:
         robots = [
             {"name": name, "file": robot.tree.source, "nq": robot.nq, "nv": robot.nv, "mass": robot.mass}
-            for name, robot in found.items()
+            for name, robot in result.items()
         ]
         terminal.out.json({"linkwork": __version__, "robots": robots})
         return 0
     rows = [
         [name, str(robot.nv), str(len(robot.frames)), number(robot.mass), robot.frames[-1]]
-        for name, robot in found.items()
+        for name, robot in result.items()
     ]
     terminal.out.lines(table(["name", "dof", "links", "mass [kg]", "last link"], rows, left=(0, 4)))
     return 0

@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         ground = None
         if arguments.contacts:
             ground = ContactGround(tuple(arguments.contacts), friction=arguments.friction, height=arguments.height)
-        found = robot.simulate(
+        result = robot.simulate(
             start,
             v,
             controller=controller,
@@ -128,12 +128,12 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(USAGE, escaped(str(error))) from error
     except ValueError as error:  # a duration of no whole steps, or what the robot is not simulated with
         raise CommandError(BAD_MODEL if robot.constraints else USAGE, escaped(str(error))) from error
-    write_files(arguments, found.save, lambda: found.plot()[0].figure)
+    write_files(arguments, result.save, lambda: result.plot()[0].figure)
     if arguments.json:
-        terminal.out.json(_data(robot, found, arguments))
+        terminal.out.json(_data(robot, result, arguments))
     else:
-        terminal.out.lines(_text(robot, found, arguments, columns_of(terminal.out)))
-    return 0 if found.success else FAILED
+        terminal.out.lines(_text(robot, result, arguments, columns_of(terminal.out)))
+    return 0 if result.success else FAILED
 
 
 def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, dict[str, Any]]:
@@ -148,42 +148,42 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
     return None, {}
 
 
-def _text(robot: Robot, found: Simulation, arguments: argparse.Namespace, columns: int | None) -> list[str]:
-    energy = found.records["kinetic_energy"] + found.records["potential_energy"]
+def _text(robot: Robot, result: Simulation, arguments: argparse.Namespace, columns: int | None) -> list[str]:
+    energy = result.records["kinetic_energy"] + result.records["potential_energy"]
     steps = round(arguments.duration / arguments.step)
     lines = [
-        f"{label(robot.name)}: {found.explain()}",
+        f"{label(robot.name)}: {result.explain()}",
         "",
         f"{quantity(steps, 'step')} of {number(arguments.step)} s by {arguments.method}",
         f"energy {number(energy[0])} J at the start, {number(energy[-1])} J at the end",
     ]
     if arguments.contacts:
-        force = found.records["contact_forces"][-1]
+        force = result.records["contact_forces"][-1]
         lines += [f"the ground carries {number(force[:, 2].sum())} N at the end"]
-    chosen = np.unique(np.linspace(0, len(found.t) - 1, _ROWS + 1).astype(int))
-    rows = [[f"{found.t[k]:.4g}", *(f"{round(x, 4) + 0.0:.4f}" for x in found.q[k])] for k in chosen]
+    chosen = np.unique(np.linspace(0, len(result.t) - 1, _ROWS + 1).astype(int))
+    rows = [[f"{result.t[k]:.4g}", *(f"{round(x, 4) + 0.0:.4f}" for x in result.q[k])] for k in chosen]
     lines += ["", *folded(["t [s]", *map(escaped, robot.q_names)], rows, columns, left=())]
     if arguments.output is not None:
         lines += ["", f"written to {escaped(arguments.output)}"]
     return [*lines, "", f"linkwork {__version__}; float64"]
 
 
-def _data(robot: Robot, found: Simulation, arguments: argparse.Namespace) -> dict[str, Any]:
+def _data(robot: Robot, result: Simulation, arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "linkwork": __version__,
         "robot": robot.name,
-        "status": found.status,
-        "success": found.success,
-        "message": found.message,
+        "status": result.status,
+        "success": result.success,
+        "message": result.message,
         "method": arguments.method,
         "controller": arguments.controller,
         "step": arguments.step,
         "q_names": list(robot.q_names),
         "v_names": list(robot.v_names),
-        "t": found.t.tolist(),
-        "q": found.q.tolist(),
-        "v": found.v.tolist(),
-        "stopped_at": finite([found.stopped_at])[0],
-        "records": {name: x.tolist() for name, x in found.records.items()},
+        "t": result.t.tolist(),
+        "q": result.q.tolist(),
+        "v": result.v.tolist(),
+        "stopped_at": finite([result.stopped_at])[0],
+        "records": {name: x.tolist() for name, x in result.records.items()},
         "output": arguments.output,
     }

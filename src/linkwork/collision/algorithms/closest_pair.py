@@ -63,8 +63,8 @@ def minimum_distance(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int]
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         (least,) = state
         nearer = near(state, a, b)
-        found = cond(nearer, lambda: fmin(least, distance_once(a.solid, b.solid)), lambda: least)
-        return (found,), []
+        result = cond(nearer, lambda: fmin(least, distance_once(a.solid, b.solid)), lambda: least)
+        return (result,), []
 
     return _over_all(step, (FAR,), tree, q, pairs, shapes, scene, near)[0]
 
@@ -78,12 +78,12 @@ def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], sc
 
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any, extra: Any = None) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
-            found = (
+            result = (
                 *_measured(a, b),
                 place if extra is None else extra[0] + many * place,
             )
-            nearer = lt(found[0], state[0])
-            return tuple(where(nearer, x, y) for x, y in zip(found, state, strict=True))
+            nearer = lt(result[0], state[0])
+            return tuple(where(nearer, x, y) for x, y in zip(result, state, strict=True))
 
         return cond(near(state, a, b), measured, lambda: state), []
 
@@ -210,9 +210,9 @@ def link_clearances(
 
         return cond(near(state, a, b), measured, lambda: state), []
 
-    _, found = over_own_pairs(lambda state, a, b, _: (state, _measured(a, b)), (), placed, pairs)
-    gradients = motions.gradients(found, [(placed[i].body, placed[j].body) for i, j in pairs])
-    for numbers, (_, j), rates in zip(found, pairs, gradients, strict=True):
+    _, result = over_own_pairs(lambda state, a, b, _: (state, _measured(a, b)), (), placed, pairs)
+    gradients = motions.gradients(result, [(placed[i].body, placed[j].body) for i, j in pairs])
+    for numbers, (_, j), rates in zip(result, pairs, gradients, strict=True):
         keep(links[j], numbers[0], rates)
     some = [placed[k] for k in shapes]
     _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 6)), some, scene, anew=True, near=near)

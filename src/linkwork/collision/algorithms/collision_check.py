@@ -64,8 +64,8 @@ def in_collision(
                 lambda: where(le(distance_once(a, b), margin), 1.0, 0.0),
                 lambda: where(within_called(a, b, margin), 1.0, 0.0),
             )
-        found = le(distance_once(a, b), margin) if depths else within_called(a, b, margin)
-        return where(found, 1.0, 0.0)
+        result = le(distance_once(a, b), margin) if depths else within_called(a, b, margin)
+        return where(result, 1.0, 0.0)
 
     def with_obstacle(state: Any, kind: SolidKind, row: Any, own: Any = None) -> Any:
         b = kind.solid(listed(row))
@@ -144,7 +144,7 @@ def _any_of(
     first = 2 if each else 1  # of the numbers of solids
 
     def closely() -> Any:
-        found = state
+        result = state
         by_kind: dict[tuple[SolidKind, ...], list[list[Any]]] = {}
         for pair, mark in zip(asked, marks, strict=True):
             both = [pair.a] if pair.b is None else [pair.a, pair.b]
@@ -153,19 +153,19 @@ def _any_of(
             by_kind.setdefault(tuple(one.kind for one in both), []).append([mark, *own, *numbers])
         for kinds, rows in by_kind.items():
 
-            def step(found: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, None]:
+            def step(result: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, None]:
                 every = listed(row)
                 mark, margin, numbers = every[0], every[1] if each else asked[0].margin, every[first:]
                 a = kinds[0].solid(numbers[: kinds[0].size]).solid
                 b = kinds[1].solid(numbers[kinds[0].size :]).solid if len(kinds) > 1 else None
-                return cond(lt(found + 0.5, mark), lambda: touch(a, b, margin), lambda: found), None
+                return cond(lt(result + 0.5, mark), lambda: touch(a, b, margin), lambda: result), None
 
             if len(rows) > FEW and all(kind.in_loops for kind in kinds):
-                found, _ = scan(step, found, np.array(rows, dtype=object))
+                result, _ = scan(step, result, np.array(rows, dtype=object))
                 continue
             for row in rows:
-                found, _ = step(found, row)
-        return found
+                result, _ = step(result, row)
+        return result
 
     some = and_(lt(state, 0.5), lt(0.5, sum(marks, start=0.0)))
     return cond(some if isinstance(there, float) else and_(lt(0.0, there), some), closely, lambda: state)
@@ -187,11 +187,11 @@ def _boxes_are_near(a: SolidRow, b: SolidRow, distance: Any, *, depths: bool = F
     own, other = _half_sides(a), _half_sides(b)
     if own is None or other is None:
         return spheres_are_near(a, b, distance)
-    found: Any = True
+    result: Any = True
     for x, here, there in zip(b.anchor - a.anchor, own, other, strict=True):
         within = (there + distance) + here
-        found = and_(found, le(fabs(x), fmax(within, 0.0) if depths else within))
-    return found
+        result = and_(result, le(fabs(x), fmax(within, 0.0) if depths else within))
+    return result
 
 
 def _half_sides(a: SolidRow) -> Vec3 | None:

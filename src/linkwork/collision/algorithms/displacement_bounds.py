@@ -97,7 +97,7 @@ def motion_bounds(
     coordinates [m].  Raises TypeError for a joint whose motion nothing bounds: see `check_bounded`.
     """
     q, v = tree.split_q(middle), tree.split_v(phi)
-    found: dict[int, MotionBound] = {body: MotionBound(0.0, 0.0)}
+    result: dict[int, MotionBound] = {body: MotionBound(0.0, 0.0)}
     for point in points:
         r, bound, i = point, MotionBound(0.0, 0.0), body
         while i != WORLD:
@@ -107,8 +107,8 @@ def motion_bounds(
             q_i = q[i] if carried.coupling is None else carried.coupling.q(q[i])
             r = carried.placement.point(carried.asked("X", q_i).point(r))
             i = carried.parent
-            found[i] = bound.larger(found[i]) if i in found and point is not points[0] else bound
-    return found
+            result[i] = bound.larger(result[i]) if i in result and point is not points[0] else bound
+    return result
 
 
 def check_bounded(body: Body) -> None:
@@ -116,8 +116,8 @@ def check_bounded(body: Body) -> None:
     joint = body.joint
     if joint.nv == 0 or isinstance(joint, StraightJoint) or constant_twist(joint):
         return
-    found = largest_twist(joint, joint.zero(), [1.0] * joint.nv)
-    if not np.isfinite(found).all():
+    result = largest_twist(joint, joint.zero(), [1.0] * joint.nv)
+    if not np.isfinite(result).all():
         raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): nothing bounds how its configuration moves")
 
 
@@ -260,7 +260,7 @@ def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
         if one.body != WORLD:
             reach = math.inf if one.shape.origin_radius is None else one.shape.origin_radius
             far[one.body] = max(far[one.body], _size(one.placement.translation) + reach)
-    found = np.zeros(tree.nv)
+    result = np.zeros(tree.nv)
     for i in reversed(range(len(tree.bodies))):  # children come after their parents
         body = tree.bodies[i]
         joint = body.joint
@@ -273,14 +273,14 @@ def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
         for k, column in enumerate(joint.S(joint.zero()).columns):
             turning, sliding = _size(column.angular), _size(column.linear)
             if own > -math.inf:
-                found[tree.v_slices[i].start + k] += abs(ratio) * (sliding + (turning * own if turning > 0.0 else 0.0))
+                result[tree.v_slices[i].start + k] += abs(ratio) * (sliding + (turning * own if turning > 0.0 else 0.0))
             if sliding > 0.0:
                 slide += sliding * (abs(ratio) * max(abs(low[k]), abs(high[k])) + abs(offset))
         if body.parent != WORLD:
             far[body.parent] = max(far[body.parent], own + slide + _size(body.placement.translation))
-    if not np.isfinite(found).all():
+    if not np.isfinite(result).all():
         raise ValueError("a shape, or a joint that slides, has no end, so nothing bounds how far points move")
-    return found
+    return result
 
 
 def _size(v: Iterable[Any]) -> float:

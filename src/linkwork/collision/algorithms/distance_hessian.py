@@ -86,16 +86,16 @@ def pair_hessians(
     turning = _Turning(tree, q, X)
 
     def measured(a: SolidRow, b: SolidRow) -> list[Any]:
-        found = signed_distance_once(a.solid, b.solid)
-        K, exists = motion_response(a.solid, b.solid, found)
-        return [*numbers_of(found), exists, *(x for row in K for x in row)]
+        result = signed_distance_once(a.solid, b.solid)
+        K, exists = motion_response(a.solid, b.solid, result)
+        return [*numbers_of(result), exists, *(x for row in K for x in row)]
 
     def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         return state, measured(a, b)
 
-    found = over_own_pairs(own, (), placed, pairs)[1]
+    result = over_own_pairs(own, (), placed, pairs)[1]
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
-    products = _products_of_all(turning, found, bodies)
+    products = _products_of_all(turning, result, bodies)
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any, columns: Scalars) -> tuple[Any, list[Any]]:
         def there() -> tuple[Any, ...]:
@@ -111,7 +111,7 @@ def pair_hessians(
     extra = {shape.index: turning.along(shape.body, WORLD) for shape in some}
     _, _, rows = over_scene(with_obstacle, (), some, scene, extra)
     return PairHessians(
-        [turning.of_pair(one[: NUMBERS + 1], T, a, b) for one, T, (a, b) in zip(found, products, bodies, strict=True)],
+        [turning.of_pair(one[: NUMBERS + 1], T, a, b) for one, T, (a, b) in zip(result, products, bodies, strict=True)],
         [
             [turning.of_pair(one[: NUMBERS + 1], one[NUMBERS + 1 :], shape.body, WORLD) for one in row]
             for shape, row in zip(some, rows, strict=True)
@@ -168,11 +168,11 @@ class _Turning:
 
     def along(self, a: int, b: int) -> list[Any]:
         """The six numbers of the twist of b relative to a, for each column."""
-        found = [Motion.zero()] * self.count
+        result = [Motion.zero()] * self.count
         for i, inward in self.path(a, b):
             for column, S in zip(self.columns[i], self.motions.columns[i], strict=True):
-                found[column.place] = -S if inward else S
-        return [x for motion in found for x in motion.elements()]
+                result[column.place] = -S if inward else S
+        return [x for motion in result for x in motion.elements()]
 
     def turned(self, body: int) -> list[list[Motion]]:
         """∂_l S_k of a joint's own columns in the world, by l and k, but for turning along with it."""

@@ -106,12 +106,12 @@ def certified_edge(
     def step(at: _Progress) -> _Progress:
         distance, back, forth = gaps.at(_along(tree, q0, phi, at.t), at.t - at.done, 1.0 - at.t)
         status = where(le(distance, margin), COLLIDING, where(le(distance, margin + tolerance), UNDECIDED, FREE))
-        found = _joined(at, at.t - back, at.t + forth)
-        hint = where(lt(at.done, found.done), forth, back)
-        gap = found.low[0] - found.done
-        t = found.done + fmin(fmax(0.9 * hint, 0.125 * gap), 0.5 * gap)
+        result = _joined(at, at.t - back, at.t + forth)
+        hint = where(lt(at.done, result.done), forth, back)
+        gap = result.low[0] - result.done
+        t = result.done + fmin(fmax(0.9 * hint, 0.125 * gap), 0.5 * gap)
         t = where(lt(FREE, status), at.t, t)
-        return _Progress(found.done, found.low, found.high, t, status, fmin(at.clearance, distance))
+        return _Progress(result.done, result.low, result.high, t, status, fmin(at.clearance, distance))
 
     ends = (1.0,) * _KEPT
     start = _Progress(0.0, ends, ends, 0.5, FREE, FAR)
@@ -250,19 +250,19 @@ class _Gaps:
         less = self.margin + _SLACK
 
         def measured() -> tuple[Any, ...]:
-            found = signed_distance_once(a.solid, b.solid)
-            distance = found.distance if own is None else found.distance - own
+            result = signed_distance_once(a.solid, b.solid)
+            distance = result.distance if own is None else result.distance - own
             if not motion:
                 return fmin(least, distance), back, forth
             if any(isinstance(row.solid.core, FieldCore) for row in (a, b)):  # which no plane separates
                 always = fmax(distance - less, _LITTLE) / (speed + _LITTLE)
                 return fmin(least, distance), fmin(back, always), fmin(forth, always)
-            n = found.normal
+            n = result.normal
             away, spread = _parting(n, a, motion[2:8])
             if len(motion) > 8:
                 ahead, more = _parting(n, b, motion[8:14])
                 away, spread = away - ahead, spread + more
-            opened = _opened(a, b, found) if own is None else _opened(a, b, found) - own
+            opened = _opened(a, b, result) if own is None else _opened(a, b, result) - own
             d = fmax(opened - less, _LITTLE)
             always = d / (speed + _LITTLE)
             return (
@@ -360,15 +360,15 @@ def _motion_between(one: Scalars, other: Scalars, shared: Scalars) -> list[Any]:
     return [bound.speed, bound.acceleration, *motions]
 
 
-def _opened(a: SolidRow, b: SolidRow, found: SignedDistance) -> Any:
+def _opened(a: SolidRow, b: SolidRow, result: SignedDistance) -> Any:
     """How far apart the planes across the normal are that touch two solids: the distance, and where that was searched
     for no more than what its normal proves."""
     kinds = type(a.solid.core), type(b.solid.core)
     if kinds in PAIRS or kinds[::-1] in PAIRS:
-        return found.distance
-    n = found.normal
+        return result.distance
+    n = result.normal
     between = n.dot(support(b.solid.core, -n) - support(a.solid.core, n))
-    return fmin(found.distance, between - a.solid.radius - b.solid.radius)
+    return fmin(result.distance, between - a.solid.radius - b.solid.radius)
 
 
 def _span(d: Any, u: Any, a: Any) -> Any:

@@ -186,8 +186,8 @@ def _scanned(
     def one(carried: Any, row: Any) -> tuple[Any, Any]:
         numbers, place, *pair = row
         a, b, *more = read(numbers, *pair)
-        following, found = step(carried, a, b, place, *more)
-        return following, _stacked(found)
+        following, result = step(carried, a, b, place, *more)
+        return following, _stacked(result)
 
     count, size = np.shape(rows)
     some = _together(count)
@@ -333,8 +333,8 @@ class _Table(NamedTuple):
         return _Table(members[0].kind, _standing([[*one.numbers, *more(one.index)] for one in members]))
 
     def row(self, k: Any) -> tuple[SolidRow, list[Any]]:
-        found = [*take(self.numbers, k)]
-        return self.kind.solid(found[: self.kind.size]), found[self.kind.size :]
+        result = [*take(self.numbers, k)]
+        return self.kind.solid(result[: self.kind.size]), result[self.kind.size :]
 
 
 def _standing(rows: Sequence[Scalars]) -> Any:
@@ -346,40 +346,40 @@ def _by_tables(
     pairs: Iterable[tuple[int, int]], where: dict[int, tuple[SolidKind, int]]
 ) -> dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]]:
     """By kinds: each pair's place and the rows of both."""
-    found: dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]] = {}
+    result: dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]] = {}
     for place, (i, j) in enumerate(pairs):
         if i in where and j in where:
             (kind_a, a), (kind_b, b) = where[i], where[j]
-            found.setdefault((kind_a, kind_b), []).append((place, a, b))
-    return found
+            result.setdefault((kind_a, kind_b), []).append((place, a, b))
+    return result
 
 
 def _runs(members: Sequence[tuple[int, int, int]], shared: Sequence[int]) -> list[_Run]:
     """Pairs in their order, put together where rows, places and shared bodies go on as they do."""
-    found: list[_Run] = []
+    result: list[_Run] = []
     for place, a, b in members:
         body = shared[place] if shared else 0
-        if found:
-            last = found[-1]
+        if result:
+            last = result[-1]
             on = last.place + last.stop - last.first
             if (a, b, body, place) == (last.row, last.stop, last.shared, on):
-                found[-1] = last._replace(stop=b + 1)
+                result[-1] = last._replace(stop=b + 1)
                 continue
-        found.append(_Run(a, b, b + 1, place, body))
-    return found
+        result.append(_Run(a, b, b + 1, place, body))
+    return result
 
 
 def _shared_bodies(tree: Tree, shapes: Sequence[PlacedShape], pairs: Sequence[tuple[int, int]]) -> list[int]:
     """By pair the last body that carries both shapes, as a row of a table in which the world is the last."""
     known: dict[int, list[int]] = {}
-    found = []
+    result = []
     for i, j in pairs:
         one, other = shapes[i].body, shapes[j].body
         if one not in known:
             known[one] = forks_from(tree, one)
         shared = WORLD if other == WORLD else known[one][other]
-        found.append(len(tree.bodies) if shared == WORLD else shared)
-    return found
+        result.append(len(tree.bodies) if shared == WORLD else shared)
+    return result
 
 
 def forks_from(tree: Tree, body: int) -> list[int]:
@@ -389,7 +389,7 @@ def forks_from(tree: Tree, body: int) -> list[int]:
     while at != WORLD:
         path.add(at)
         at = tree.bodies[at].parent
-    found = [WORLD] * len(tree.bodies)
+    result = [WORLD] * len(tree.bodies)
     for i, parent, _ in tree.outward():
-        found[i] = i if i in path else (WORLD if parent == WORLD else found[parent])
-    return found
+        result[i] = i if i in path else (WORLD if parent == WORLD else result[parent])
+    return result

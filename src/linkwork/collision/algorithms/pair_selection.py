@@ -51,10 +51,10 @@ def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:
     if name in links:
         return {name}
     frames = {frame.name: frame for frame in tree.frames}
-    found = {link for link in links if name in frames and frames[link].body == frames[name].body}
-    if not found:
+    result = {link for link in links if name in frames and frames[link].body == frames[name].body}
+    if not result:
         raise UnknownNameError("link with a collision shape", name, links)
-    return found
+    return result
 
 
 def _measured(tree: Tree, caller: str) -> tuple[LinkShape, ...]:

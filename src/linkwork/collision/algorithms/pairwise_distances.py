@@ -67,9 +67,9 @@ class PairDistances:
     scene_gradient: list[list[list[Any]]]
 
 
-def numbers_of(found: SignedDistance) -> list[Any]:
+def numbers_of(result: SignedDistance) -> list[Any]:
     """distance, normal, point on a, point on b, unique."""
-    return [found.distance, *found.normal, *found.on_a, *found.on_b, found.unique]
+    return [result.distance, *result.normal, *result.on_a, *result.on_b, result.unique]
 
 
 def pair_distances(
@@ -91,10 +91,10 @@ def pair_distances(
     def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         return state, numbers_of(signed_distance_once(a.solid, b.solid))
 
-    found = over_own_pairs(own, (), placed, pairs)[1]
+    result = over_own_pairs(own, (), placed, pairs)[1]
     motions = Motions(tree, q, X) if derivatives else None
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
-    own_gradient = [] if motions is None else motions.gradients(found, bodies)
+    own_gradient = [] if motions is None else motions.gradients(result, bodies)
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any, columns: Scalars = ()) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
@@ -110,7 +110,7 @@ def pair_distances(
     extra = {shape.index: motions.of_body(shape.body) for shape in some} if motions is not None else None
     _, _, rows = over_scene(with_obstacle, (), some, scene, extra)
     return PairDistances(
-        found,
+        result,
         [[numbers[:NUMBERS] for numbers in row] for row in rows],
         own_gradient,
         [[numbers[NUMBERS:] for numbers in row] for row in rows],
@@ -129,11 +129,11 @@ class Motions:
 
     def of_body(self, body: int) -> list[Any]:
         """The six numbers of a body's twist for each velocity, side by side."""
-        found = [Motion.zero()] * self.tree.nv
+        result = [Motion.zero()] * self.tree.nv
         for i in ancestors(self.tree, body):
             for k, column in enumerate(self.columns[i], start=self.tree.v_slices[i].start):
-                found[k] += column
-        return [x for motion in found for x in motion.elements()]
+                result[k] += column
+        return [x for motion in result for x in motion.elements()]
 
     def gradients(self, found: Sequence[Scalars], bodies: Sequence[tuple[int, int]]) -> list[list[Any]]:
         """∂d/∂q of many pairs on bodies: written out, or, where that would be long, in a loop."""
@@ -156,13 +156,13 @@ class Motions:
 
     def between(self, a: int, b: int) -> list[Motion]:
         """By velocity: the twist of body b relative to body a."""
-        found = [Motion.zero()] * self.tree.nv
+        result = [Motion.zero()] * self.tree.nv
         _, to_a, to_b = fork(self.tree, a, b)
         for chain, inward in ((to_b, False), (to_a, True)):
             for i in chain:
                 for k, column in enumerate(self.columns[i], start=self.tree.v_slices[i].start):
-                    found[k] += -column if inward else column
-        return found
+                    result[k] += -column if inward else column
+        return result
 
     def gradient(self, numbers: Scalars, a: int, b: int) -> list[Any]:
         """∂d/∂q of a pair on two bodies; joints that carry both change nothing."""
@@ -171,15 +171,15 @@ class Motions:
 
     def pulled(self, wrenches: Mapping[int, Force]) -> list[Any]:
         """What wrenches on bodies, in the world's axes at its origin, do along the velocities."""
-        found = [0.0] * self.tree.nv
+        result = [0.0] * self.tree.nv
         total: dict[int, Force] = dict(wrenches)
         for i, p, _ in self.tree.inward():
             if i not in total:
                 continue
             for k, column in enumerate(self.columns[i], start=self.tree.v_slices[i].start):
-                found[k] = found[k] + column.dot(total[i])
+                result[k] = result[k] + column.dot(total[i])
             total[p] = total[p] + total[i] if p in total else total[i]
-        return found
+        return result
 
 
 def wrench(numbers: Scalars) -> Force:
@@ -216,13 +216,13 @@ def nearby_distances(
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         return state, list(_measured(a, b, within))
 
-    found = over_own_pairs(step, (), placed, pairs)[1]
+    result = over_own_pairs(step, (), placed, pairs)[1]
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
     some = [placed[k] for k in shapes]
     for shape, met in zip(some, over_scene(step, (), some, scene)[2], strict=True):
-        found += met
+        result += met
         bodies += [(shape.body, WORLD)] * len(met)
-    return [numbers[0] for numbers in found], motions.gradients(found, bodies)
+    return [numbers[0] for numbers in result], motions.gradients(result, bodies)
 
 
 def _measured(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]:
@@ -236,8 +236,8 @@ def _measured(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]:
         near = and_(lt(0.0, b.there), near)
 
     def measured() -> tuple[Any, ...]:
-        found = signed_distance_once(a.solid, b.solid)
-        return found.distance, *found.normal, *found.on_a
+        result = signed_distance_once(a.solid, b.solid)
+        return result.distance, *result.normal, *result.on_a
 
     def spheres() -> tuple[Any, ...]:
         apart = lt(0.0, square)

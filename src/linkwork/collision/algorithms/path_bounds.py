@@ -72,10 +72,10 @@ class PathSums(NamedTuple):
 def path_sums(tree: Tree, middle: Scalars, phi: Scalars) -> list[PathSums]:
     """The sums by body, the world's last, of the segment whose middle is a configuration (nq), along φ (nv)."""
     q, v = tree.split_q(middle), tree.split_v(phi)
-    found = {WORLD: PathSums(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)}
+    result = {WORLD: PathSums(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)}
     for i, parent, body in tree.outward():
-        found[i] = _after(found[parent], None if parent == WORLD else tree.bodies[parent], body, q[i], v[i])
-    return [*(found[i] for i in range(len(tree.bodies))), found[WORLD]]
+        result[i] = _after(result[parent], None if parent == WORLD else tree.bodies[parent], body, q[i], v[i])
+    return [*(result[i] for i in range(len(tree.bodies))), result[WORLD]]
 
 
 def bound_between(reach: Any, outer: Scalars, shared: Scalars) -> MotionBound:
@@ -159,14 +159,14 @@ def shape_bounds(tree: Tree, middle: Scalars, phi: Scalars, pairs: Sequence[tupl
 
 def _bounds(tree: Tree, middle: Scalars, phi: Scalars) -> list[dict[int, MotionBound]]:
     """By shape and ancestor: how its core moves."""
-    found = []
+    result = []
     for one in link_shapes(tree):
         if one.body == WORLD:
-            found.append({WORLD: MotionBound(0.0, 0.0)})
+            result.append({WORLD: MotionBound(0.0, 0.0)})
             continue
         points, radius = _hull(one)
-        found.append(motion_bounds(tree, middle, phi, one.body, points, radius))
-    return found
+        result.append(motion_bounds(tree, middle, phi, one.body, points, radius))
+    return result
 
 
 def _is_large(tree: Tree, pairs: Sequence[tuple[int, int]]) -> bool:

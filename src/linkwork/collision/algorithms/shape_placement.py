@@ -56,12 +56,12 @@ def placed_shapes(tree: Tree, q: Scalars, poses: Sequence[Pose] | None = None) -
 
 def _kinds(shapes: Sequence[LinkShape]) -> list[SolidKind]:
     """What rows the shapes are; of a field it is known where it is placed."""
-    found = [
+    result = [
         SolidKind(FieldCore) if type(one.shape) in FIELDS else kind_of(solid(one.shape, Pose.identity()).core)
         for one in shapes
     ]
-    widest = max((kind for kind in found if 0 < kind.vertices <= _ALIKE), key=lambda kind: kind.vertices, default=None)
-    return [widest if widest is not None and 0 < kind.vertices <= _ALIKE else kind for kind in found]
+    widest = max((kind for kind in result if 0 < kind.vertices <= _ALIKE), key=lambda kind: kind.vertices, default=None)
+    return [widest if widest is not None and 0 < kind.vertices <= _ALIKE else kind for kind in result]
 
 
 def _placed(index: int, one: LinkShape, kind: SolidKind, X: Pose) -> PlacedShape:
@@ -69,8 +69,8 @@ def _placed(index: int, one: LinkShape, kind: SolidKind, X: Pose) -> PlacedShape
         field, numbers = field_row(one.shape, X @ one.placement)
         return PlacedShape(index, one.body, field, field.solid(numbers), numbers)
     alone = solid(one.shape, Pose.identity())
-    found = solid(one.shape, X @ one.placement)
-    return PlacedShape(index, one.body, kind, SolidRow(1.0, reach_of(alone), found))
+    result = solid(one.shape, X @ one.placement)
+    return PlacedShape(index, one.body, kind, SolidRow(1.0, reach_of(alone), result))
 
 
 def shape_pairs(tree: Tree, links: Pairs) -> list[tuple[int, int]]:
@@ -89,18 +89,18 @@ def moving_shapes(tree: Tree) -> list[int]:
 
 def by_kind(shapes: Iterable[PlacedShape]) -> Mapping[SolidKind, list[PlacedShape]]:
     """Shapes whose rows are of one length."""
-    found: dict[SolidKind, list[PlacedShape]] = {}
+    result: dict[SolidKind, list[PlacedShape]] = {}
     for shape in shapes:
-        found.setdefault(shape.kind, []).append(shape)
-    return found
+        result.setdefault(shape.kind, []).append(shape)
+    return result
 
 
 def by_kinds(
     shapes: Sequence[PlacedShape], pairs: Iterable[tuple[int, int]]
 ) -> Mapping[tuple[SolidKind, SolidKind], list[tuple[int, PlacedShape, PlacedShape]]]:
     """Pairs whose rows are of the same lengths, each with its place among all pairs."""
-    found: dict[tuple[SolidKind, SolidKind], list[tuple[int, PlacedShape, PlacedShape]]] = {}
+    result: dict[tuple[SolidKind, SolidKind], list[tuple[int, PlacedShape, PlacedShape]]] = {}
     for place, (i, j) in enumerate(pairs):
         a, b = shapes[i], shapes[j]
-        found.setdefault((a.kind, b.kind), []).append((place, a, b))
-    return found
+        result.setdefault((a.kind, b.kind), []).append((place, a, b))
+    return result

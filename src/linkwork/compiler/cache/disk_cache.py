@@ -79,12 +79,12 @@ def _own_files_lately() -> str:
     Code that was named too early by that is under the name of files that are there no more.
     """
     global _looked
-    look, then, found = _looked
+    look, then, result = _looked
     now = time.monotonic()
     if look is not _own_files or not 0.0 <= now - then < _LATELY:
-        found = _own_files()
-        _looked = _own_files, now, found
-    return found
+        result = _own_files()
+        _looked = _own_files, now, result
+    return result
 
 
 def _own_files() -> str:
@@ -96,8 +96,8 @@ def _own_files() -> str:
     states = []
     folders = [package]
     while folders:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as found:
-            for file in found:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as result:
+            for file in result:
                 with contextlib.suppress(OSError):  # an editor's lock is a link to nowhere
                     if file.is_dir():
                         if file.name != "__pycache__":
@@ -229,13 +229,13 @@ class Cache:
 
     def _files(self, suffix: str) -> list[tuple[str, os.stat_result]]:
         """The files of a kind, those unused for longest first."""
-        found = []
+        result = []
         with contextlib.suppress(OSError), os.scandir(self.folder) as files:
             for file in files:
                 if file.name.endswith(suffix):
                     with contextlib.suppress(OSError):  # another process may have removed it meanwhile
-                        found.append((file.name, file.stat(follow_symlinks=False)))
-        return sorted(found, key=lambda item: (item[1].st_mtime_ns, item[0]))
+                        result.append((file.name, file.stat(follow_symlinks=False)))
+        return sorted(result, key=lambda item: (item[1].st_mtime_ns, item[0]))
 
     def _removed(self, name: str) -> bool:
         """Remove a file, and whether it is gone."""

@@ -133,10 +133,10 @@ def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
         nonzeros.append([symbols[place] for place in _places(function.sparsity_in(k))])
     results = _Reader(casadi).run(function, nonzeros)
     outputs: list[tuple[Port, list[Any]]] = []
-    for k, found in enumerate(results):
+    for k, result in enumerate(results):
         port = _port(function.name_out(k), function.size_out(k), outputs, ())
         elements: list[Any] = [0.0] * port.size
-        for place, element in zip(_places(function.sparsity_out(k)), found, strict=True):
+        for place, element in zip(_places(function.sparsity_out(k)), result, strict=True):
             elements[place] = element
         outputs.append((port, elements))
     program = Program.of(called, inputs, outputs)
@@ -152,12 +152,12 @@ def _port(name: str, size: tuple[int, int], before: Sequence[tuple[Port, Any]], 
 
 def _clean(name: str, taken: Iterable[str]) -> str:
     """The identifier nearest to a name, with no underscore in front, that is no keyword and not taken."""
-    found = re.sub(r"\W", "_", name).lstrip("_")
-    if not found[:1].isalpha():
-        found = f"x{found}"
-    while keyword.iskeyword(found) or found in taken:
-        found += "_"
-    return found
+    result = re.sub(r"\W", "_", name).lstrip("_")
+    if not result[:1].isalpha():
+        result = f"x{result}"
+    while keyword.iskeyword(result) or result in taken:
+        result += "_"
+    return result
 
 
 def _places(sparsity: Any) -> list[int]:

@@ -153,8 +153,8 @@ class ControlWriter:
         kept: list[list[Any]] = [[] for _ in range(loop.max_iterations)]
         for t in reversed(range(loop.max_iterations)) if loop.backward else range(loop.max_iterations):
             here = stacked[t * loop.inputs : (t + 1) * loop.inputs]
-            found = self.run(loop.body, [*state, *here, *outside], self._casadi.SX)
-            state, kept[t] = found[: loop.carried], found[loop.carried :]
+            result = self.run(loop.body, [*state, *here, *outside], self._casadi.SX)
+            state, kept[t] = result[: loop.carried], result[loop.carried :]
         return [*state, *(x for row in kept for x in row)]
 
     def _accumulated(self, loop: Loop, arguments: list[Any]) -> list[Any]:
@@ -185,10 +185,10 @@ class ControlWriter:
             sizes = [loop.carried, loop.inputs, body.takes - loop.carried - loop.inputs]
             ends = [loop.carried, loop.kept]
         columns = [symbols.sym(f"x{k}", size) for k, size in enumerate(sizes)]
-        found = self.run(body, [x for column in columns for x in elements_of(column)], symbols)
+        result = self.run(body, [x for column in columns for x in elements_of(column)], symbols)
         results, start = [], 0
         for count in ends:
-            part = found[start : start + count]
+            part = result[start : start + count]
             results.append(self._casadi.vertcat(*part) if part else symbols(0, 1))
             start += count
         made = self._functions[key] = self._casadi.Function("body", columns, results)
@@ -206,12 +206,12 @@ def _taken(take: Take, arguments: list[Any]) -> list[Any]:
     index, *numbers = arguments
     entries: Sequence[Any] = numbers or take.table
     place = floor(index)
-    found = list(entries[: take.columns])
+    result = list(entries[: take.columns])
     for row in range(1, take.rows):
         above = le(float(row), place)
-        found = [where(above, x, y) for x, y in zip(entries[row * take.columns :], found, strict=False)]
+        result = [where(above, x, y) for x, y in zip(entries[row * take.columns :], result, strict=False)]
     known = or_(le(index, 0.0), le(0.0, index))  # not NaN; x == x is true for CasADi before it is computed
-    return [where(known, x, index) for x in found]
+    return [where(known, x, index) for x in result]
 
 
 def _put(put: Put, arguments: list[Any]) -> list[Any]:

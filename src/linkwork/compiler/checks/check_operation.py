@@ -71,12 +71,12 @@ def _check_partial(operation: Operation, rows: list[tuple[float, ...]], k: int) 
 def _agree(
     operation: Operation, rows: list[tuple[float, ...]], what: str, got: object, value: np.ndarray, tolerance: float
 ) -> None:
-    found = np.asarray(got, dtype=float)
+    result = np.asarray(got, dtype=float)
     with np.errstate(all="ignore"):
-        same = np.abs(found - value) <= tolerance * np.maximum(1.0, np.abs(value))
-    same |= (found == value) | (np.isnan(found) & np.isnan(value))
+        same = np.abs(result - value) <= tolerance * np.maximum(1.0, np.abs(value))
+    same |= (result == value) | (np.isnan(result) & np.isnan(value))
     if not same.all():
         k = int(np.argmin(same))
         raise AssertionError(
-            f"{operation.name}{rows[k]}: the {what} is {float(found[k])!r}, the value on arrays {float(value[k])!r}"
+            f"{operation.name}{rows[k]}: the {what} is {float(result[k])!r}, the value on arrays {float(value[k])!r}"
         )

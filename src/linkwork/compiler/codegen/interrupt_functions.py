@@ -120,17 +120,17 @@ def enlist_function() -> Function:
     """``@enlist(interrupts)``: note that this thread shares the main thread's batch; it returns where it is noted."""
     code = _Code("ptr @.enlist", "ret ptr %place")
     f = code.f
-    found = f.let("alloca ptr, align 8")
+    result = f.let("alloca ptr, align 8")
     thread = code.call("i64", "PyThread_get_thread_ident")
     with f.loop(MOST_THREADS) as k:
         place = f.at(code.at("workers"), f.let(f"shl i64 {k}, 3"))
         taken = f.let(f"cmpxchg ptr {place}, i64 0, i64 {thread} monotonic monotonic, align 8")
-        f.store("ptr", place, found)
+        f.store("ptr", place, result)
         f.refuse(f.let(f"extractvalue {{ i64, i1 }} {taken}, 1"), "found")
-    f.store("ptr", "null", found)
+    f.store("ptr", "null", result)
     f.do("br label %found")
     f.label("found")
-    f.do(f"%place = load ptr, ptr {found}, align 8")
+    f.do(f"%place = load ptr, ptr {result}, align 8")
     return f
 
 

@@ -136,14 +136,14 @@ def pack_into_registers(
         return columns, [f.magnitudes(real.vector(lanes), taken)]
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
-    found, totals = [""] * port.size, []
+    result, totals = [""] * port.size, []
     for place, numbers in strips:
-        found[place : place + numbers], total = _strip(f, rows, place, numbers, real, lanes)
+        result[place : place + numbers], total = _strip(f, rows, place, numbers, real, lanes)
         totals.append(total)
     for k in single:
-        found[k] = _alone(f, rows, k, real, lanes)
-        totals.append(f.magnitudes(real.vector(lanes), [found[k]]))
-    return found, totals
+        result[k] = _alone(f, rows, k, real, lanes)
+        totals.append(f.magnitudes(real.vector(lanes), [result[k]]))
+    return result, totals
 
 
 def unpack_from_registers(
@@ -334,16 +334,16 @@ def _parted(f: Function, vector: str, real: Real, lanes: int, numbers: int) -> l
 
 def _picked(f: Function, vectors: Sequence[str], places: Sequence[tuple[int, int]], real: Real, lanes: int) -> str:
     """A vector whose lanes come from lanes of others: of each, which vector and which lane."""
-    kind, found, first = real.vector(lanes), vectors[0], True
+    kind, result, first = real.vector(lanes), vectors[0], True
     for number, other in enumerate(vectors[1:], 1):
         own = [place if first else lane for lane, (_, place) in enumerate(places)]
         chosen = [
             f"i32 {lanes + place}" if vector == number else f"i32 {kept}" if vector < number else "i32 poison"
             for (vector, place), kept in zip(places, own, strict=True)
         ]
-        found = f.let(f"shufflevector {kind} {found}, {kind} {other}, <{lanes} x i32> <{', '.join(chosen)}>")
+        result = f.let(f"shufflevector {kind} {result}, {kind} {other}, <{lanes} x i32> <{', '.join(chosen)}>")
         first = False
-    return found
+    return result
 
 
 def some_beyond(f: Function, magnitudes: Sequence[str], real: Real, lanes: int) -> str:

@@ -96,15 +96,15 @@ def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: 
         for k in range(many):
             f.store("i64", before, f.at(to, 8 * k))
     with f.unless(same):
-        found = ["0"] * many
-        with f.loop(levels, kind="i64", carried=found) as level:
+        result = ["0"] * many
+        with f.loop(levels, kind="i64", carried=result) as level:
             shift = f.let(f"sub i64 {f.let(f'sub i64 {levels}, 1')}, {level}")
             half = f.let(f"shl i64 1, {shift}")
             for k, x in enumerate(numbers):
-                middle = f.let(f"add i64 {found[k]}, {half}")
+                middle = f.let(f"add i64 {result[k]}, {half}")
                 begin = f.load("double", f.at(breaks, f.let(f"shl i64 {middle}, 3")))
                 later = f.let(f"zext i1 {f.let(f'fcmp ole double {begin}, {x}')} to i64")
-                found[k] = f.let(f"add i64 {found[k]}, {f.let(f'shl i64 {later}, {shift}')}")
-        for k, place in enumerate(found):
+                result[k] = f.let(f"add i64 {result[k]}, {f.let(f'shl i64 {later}, {shift}')}")
+        for k, place in enumerate(result):
             f.store("i64", place, f.at(to, 8 * k))
-        f.store("i64", found[-1], last)
+        f.store("i64", result[-1], last)

@@ -291,12 +291,12 @@ def _repeat(text: Text, f: Function, layout: Layout) -> None:
 def _repeated(written: Iterable[tuple[int, Place]]) -> dict[str, list[tuple[int, int]]]:
     """Where an output array has many numbers again: from which to which element each is copied."""
     first: dict[tuple[str, int], int] = {}
-    found: dict[str, list[tuple[int, int]]] = {}
+    result: dict[str, list[tuple[int, int]]] = {}
     for value, (pointer, e) in written:
         start = first.setdefault((pointer, value), e)
         if start != e:
-            found.setdefault(pointer, []).append((start, e))
-    return {pointer: copies for pointer, copies in found.items() if len(copies) >= _REPEATED}
+            result.setdefault(pointer, []).append((start, e))
+    return {pointer: copies for pointer, copies in result.items() if len(copies) >= _REPEATED}
 
 
 def _zeros(program: Program) -> Iterator[tuple[str, int, int]]:

@@ -45,8 +45,8 @@ class TableAddress(NamedTuple):
         pointer, distance = places[0][0], following[0][1] - places[0][1]  # type: ignore[index]
         starts = tuple([place[1] for place in first])  # type: ignore[index]
         wanted = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(places)))
-        found = all(one == other for one, other in zip(places, wanted, strict=True))
-        return TableAddress(pointer, starts, distance) if found else None
+        result = all(one == other for one, other in zip(places, wanted, strict=True))
+        return TableAddress(pointer, starts, distance) if result else None
 
 
 def bundle(
@@ -88,7 +88,7 @@ def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int
     if take.table:
         size = f.real.bytes
         where = offsets(f, row, take.columns * size, 0)
-        found = _read(f, where, _constants(f, take.table), [size * k for k in range(take.columns)])
+        result = _read(f, where, _constants(f, take.table), [size * k for k in range(take.columns)])
     else:
         standing = TableAddress.of([memory(value) for value in values], take.columns) if len(values) > CHOSEN else None
         if standing is None and CHOSEN < len(values) <= _ON_STACK // f.align:
@@ -96,11 +96,11 @@ def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int
             for k, value in enumerate(values):
                 f.put(name(value), standing.pointer, k)
         if standing is not None:
-            found = _stood(f, row, standing)
+            result = _stood(f, row, standing)
         else:
-            found = _chosen(f, row, [name(value) for value in values], take)
+            result = _chosen(f, row, [name(value) for value in values], take)
     unknown = f.let(f"fcmp uno {f.type} {at}, {at}")
-    return [f.select(unknown, at, x) for x in found]
+    return [f.select(unknown, at, x) for x in result]
 
 
 def _put(f: Instructions, put: Put, numbers: Sequence[str]) -> list[str]:
@@ -126,12 +126,12 @@ def _listed(real: Real, numbers: bytes) -> tuple[str, str]:
 
 def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> list[str]:
     """A row by choosing again and again."""
-    found = list(numbers[: take.columns])
+    result = list(numbers[: take.columns])
     for k in range(1, take.rows):
         above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")
         here = numbers[k * take.columns : (k + 1) * take.columns]
-        found = [f.select(above, x, y) for x, y in zip(here, found, strict=True)]
-    return found
+        result = [f.select(above, x, y) for x, y in zip(here, result, strict=True)]
+    return result
 
 
 def _stood(f: Instructions, row: str, standing: TableAddress) -> list[str]:
@@ -149,18 +149,20 @@ def _stood(f: Instructions, row: str, standing: TableAddress) -> list[str]:
         steps = ", ".join(f"i32 {lane * f.real.bytes}" for lane in range(f.lanes))
         where = f.let(f"add {kind} {start}, <{steps}>")
         each_own[:] = _read(f, where, standing.pointer, columns)
-    with f.instead(f.let(f"xor i1 {apart}, true"), kinds, each_own) as found:
+    with f.instead(f.let(f"xor i1 {apart}, true"), kinds, each_own) as result:
         at = f.at(standing.pointer, f.let(f"zext i32 {first} to i64"))
-        found[:] = [f.let(f"load {f.type}, ptr {f.at(at, column)}, align {f.align}") for column in columns]
-    return found
+        result[:] = [f.let(f"load {f.type}, ptr {f.at(at, column)}, align {f.align}") for column in columns]
+    return result
 
 
 def _read(f: Instructions, where: str, table: str, columns: Sequence[int]) -> list[str]:
     """A row of a table in memory, which begins so many bytes behind a pointer, of numbers so many bytes further on."""
-    found = ["poison"] * len(columns)
+    result = ["poison"] * len(columns)
     for lane in range(f.lanes):
         start = f.at(table, f.let(f"zext i32 {lane_of(f, 'i32', where, lane)} to i64"))
         for k, column in enumerate(columns):
             x = f.load(f.real.name, f.at(start, column), f.real.bytes)
-            found[k] = x if f.lanes == 1 else f.let(f"insertelement {f.type} {found[k]}, {f.real.name} {x}, i32 {lane}")
-    return found
+            result[k] = (
+                x if f.lanes == 1 else f.let(f"insertelement {f.type} {result[k]}, {f.real.name} {x}, i32 {lane}")
+            )
+    return result

@@ -97,9 +97,9 @@ def levels() -> dict[str, Target]:
     if not here.triple.startswith("x86_64"):
         return {"generic": here}
     features = set(here.features.split(","))
-    found = {"sse2": Target(here.triple, "x86-64", "", 2, False)}
+    result = {"sse2": Target(here.triple, "x86-64", "", 2, False)}
     if {"+avx2", "+fma", "+bmi", "+bmi2"} <= features:
-        found["avx2"] = Target(here.triple, "x86-64-v3", "", 4, True)
+        result["avx2"] = Target(here.triple, "x86-64-v3", "", 4, True)
     if {"+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"} <= features:
-        found["avx512"] = here if here.lanes == 8 else Target(here.triple, "x86-64-v4", "", 8, True)
-    return found
+        result["avx512"] = here if here.lanes == 8 else Target(here.triple, "x86-64-v4", "", 8, True)
+    return result

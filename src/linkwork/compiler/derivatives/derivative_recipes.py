@@ -96,10 +96,10 @@ def derived(plan: Wanted) -> Derivative:
     @cache
     def made() -> _Made:
         try:
-            found = without_collections(lambda: [one(way) for way in plan.ways()])()
+            result = without_collections(lambda: [one(way) for way in plan.ways()])()
         except NotDifferentiableError as error:
             raise NotDifferentiableError(f"{name}: {error}") from None
-        return min(found, key=lambda some: sum(some.program.operations.values()))
+        return min(result, key=lambda some: sum(some.program.operations.values()))
 
     outputs = tuple(plan.outputs)
     patterns: Mapping[str, Pattern] = {}
@@ -221,19 +221,19 @@ class Base:
         names = list(by) or list(nested)
         if not names:
             raise ValueError(f"{self.name}: it has no inputs to differentiate by")
-        found: list[Tangent] = []
+        result: list[Tangent] = []
         forms: dict[str, Form | Leaf] = {}
         for name in names:
             if not isinstance(name, str) or (name not in nested and name not in ports):
                 raise UnknownNameError("input", name, dict.fromkeys([*nested, *ports]), _remedy(name, self.outputs))
             parts = nested.get(name) or [ports[name]]
             own = [Tangent(p, self.spaces.inputs.get(p.name) if in_tangent_space else None) for p in parts]
-            found += own
+            result += own
             shapes = iter([tangent.shape for tangent in own])
             form = self.nesting.inputs.get(name, Leaf(ports[name].shape) if name in ports else Leaf(()))
             forms[name] = reshaped(form, lambda leaf: Leaf(shape := next(shapes), leaf.is_array or bool(shape)))  # noqa: B023
-        _once(self.name, "input", [tangent.port.name for tangent in found])
-        return Chosen(tuple(found), forms)
+        _once(self.name, "input", [tangent.port.name for tangent in result])
+        return Chosen(tuple(result), forms)
 
     def differentiated(self, of: Any, space: str) -> tuple[Tangent, ...]:
         """The named outputs, all where none are: a name, several, or a dict of spaces by names.
@@ -248,7 +248,7 @@ class Base:
         given: Mapping[Any, Any] = of if isinstance(of, Mapping) else {}
         if not isinstance(names, Iterable):
             raise TypeError(f"{self.name}: of: expected names of outputs, got {of!r}")
-        found = []
+        result = []
         for name in names:
             if not isinstance(name, str) or (name not in nested and name not in ports):
                 raise UnknownNameError("output", name, dict.fromkeys([*ports, *nested]), _remedy(name, self.inputs))
@@ -265,11 +265,11 @@ class Base:
                         f"{self.name}: of: {name} is an array of shape {port.shape}, which is no point of {known!r}, "
                         f"an array of shape {known.shape}"
                     )
-                found.append(Tangent(port, known if in_tangent_space else None))
-        if not found:
+                result.append(Tangent(port, known if in_tangent_space else None))
+        if not result:
             raise ValueError(f"{self.name}: of: expected at least one output; there are {[*ports]}")
-        _once(self.name, "output", [tangent.port.name for tangent in found])
-        return tuple(found)
+        _once(self.name, "output", [tangent.port.name for tangent in result])
+        return tuple(result)
 
     def _nested_outputs(self) -> dict[str, list[Port]]:
         """The arrays of each output that is nested, by its name."""
@@ -283,11 +283,11 @@ class Base:
     def prefix(self, letter: str, names: Iterable[str]) -> str:
         """``d_``, or ``d2_``, ``d3_`` ... where inputs with one of these names before it are there already."""
         taken = {*self.nesting.inputs, *(port.name for port in self.inputs)}
-        given, count, found = [*names], 1, f"{letter}_"
-        while any(f"{found}{name}" in taken for name in given):
+        given, count, result = [*names], 1, f"{letter}_"
+        while any(f"{result}{name}" in taken for name in given):
             count += 1
-            found = f"{letter}{count}_"
-        return found
+            result = f"{letter}{count}_"
+        return result
 
 
 def _in_tangent_space(caller: str, space: str) -> bool:

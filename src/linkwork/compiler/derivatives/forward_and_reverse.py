@@ -38,8 +38,8 @@ def directional(
         symbols += numbers
         moved = tangent.moved(numbers, directions[tangent.port.name])
         seeds += [{} if is_zero(x) else {0: x} for x in moved]
-    found = _measured(replay, of, forward(_elements(replay, of), symbols, seeds))
-    return [[row.get(0, 0.0) for row in rows] for rows in found]
+    result = _measured(replay, of, forward(_elements(replay, of), symbols, seeds))
+    return [[row.get(0, 0.0) for row in rows] for rows in result]
 
 
 def rows_forward(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -> list[list[dict[int, Any]]]:
@@ -59,12 +59,12 @@ def _elements(replay: Replay, of: Sequence[Tangent]) -> list[Any]:
 
 def _measured(replay: Replay, of: Sequence[Tangent], rows: Sequence[Any]) -> list[list[dict[int, Any]]]:
     """The rows of all outputs' numbers, taken apart and in tangent coordinates."""
-    found, start = [], 0
+    result, start = [], 0
     for tangent in of:
         end = start + tangent.port.size
-        found.append(tangent.measured(replay.outputs[tangent.port.name], rows[start:end]))
+        result.append(tangent.measured(replay.outputs[tangent.port.name], rows[start:end]))
         start = end
-    return found
+    return result
 
 
 _MORE = 1.5  # times as many rows as numbers, from which these are gone through once
@@ -95,39 +95,39 @@ def _pulled(
     replay: Replay, by: Sequence[Tangent], outputs: Sequence[Any], weights: Sequence[Any], more: Sequence[Symbol] = ()
 ) -> list[list[Any]]:
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
-    found = iter(adjoint(outputs, [*symbols, *more], weights))
-    return [[next(found) for _ in range(size)] for size in (*(tangent.port.size for tangent in by), len(more))]
+    result = iter(adjoint(outputs, [*symbols, *more], weights))
+    return [[next(result) for _ in range(size)] for size in (*(tangent.port.size for tangent in by), len(more))]
 
 
 def gradients(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Mapping[str, Sequence[Any]]
 ) -> list[list[Any]]:
     """The same by the inputs' tangent vectors."""
-    *found, _ = by_numbers(replay, of, by, weights)
-    return _by_tangents(by, _columns(replay, by), found)
+    *result, _ = by_numbers(replay, of, by, weights)
+    return _by_tangents(by, _columns(replay, by), result)
 
 
 def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -> list[list[FunctionSpec]]:
     """The Jacobians' rows of each output, sparse: the directions of all inputs are counted one after the other."""
     columns, between = _columns(replay, by), _narrowest(replay, of)
 
-    def row(found: Sequence[Sequence[Any]]) -> FunctionSpec:
-        flat = [x for part in _by_tangents(by, columns, found) for x in part]
+    def row(result: Sequence[Sequence[Any]]) -> FunctionSpec:
+        flat = [x for part in _by_tangents(by, columns, result) for x in part]
         return {j: x for j, x in enumerate(flat) if not is_zero(x)}
 
     @cache
     def row_between(k: int) -> FunctionSpec:
-        *found, _ = _pulled(replay, by, [between[k]], [1.0])
-        return row(found)
+        *result, _ = _pulled(replay, by, [between[k]], [1.0])
+        return row(result)
 
     rows = []
     for tangent in of:
         own = []
         for k in range(tangent.size):
             unit = [1.0 if j == k else 0.0 for j in range(tangent.size)]
-            *found, weights = by_numbers(replay, [tangent], by, {tangent.port.name: unit}, between)
+            *result, weights = by_numbers(replay, [tangent], by, {tangent.port.name: unit}, between)
             shares = [(w, row_between(i)) for i, w in enumerate(weights) if not is_zero(w)]
-            own.append(_summed(row(found), shares))
+            own.append(_summed(row(result), shares))
         rows.append(own)
     return rows
 
@@ -153,13 +153,13 @@ def _summed(row: FunctionSpec, shares: Sequence[tuple[Any, FunctionSpec]]) -> Fu
     sums: dict[Symbol | None, FunctionSpec] = {None: dict(row)}
     for weight, other in shares:
         on = _condition(weight)
-        factor, found = weight if on is None else weight.args[1], sums.setdefault(on, {})
+        factor, result = weight if on is None else weight.args[1], sums.setdefault(on, {})
         for j, x in other.items():
             term = factor * x
-            found[j] = found[j] + term if j in found else term
+            result[j] = result[j] + term if j in result else term
     total = sums.pop(None)
-    for on, found in sums.items():
-        for j, x in found.items():
+    for on, result in sums.items():
+        for j, x in result.items():
             term = where(on, x, 0.0)
             total[j] = total[j] + term if j in total else term
     return total
@@ -178,9 +178,9 @@ def _columns(replay: Replay, by: Sequence[Tangent]) -> list[list[dict[int, Any]]
 
 
 def _by_tangents(
-    by: Sequence[Tangent], columns: Sequence[Sequence[Mapping[int, Any]]], found: Sequence[Sequence[Any]]
+    by: Sequence[Tangent], columns: Sequence[Sequence[Mapping[int, Any]]], result: Sequence[Sequence[Any]]
 ) -> list[list[Any]]:
-    return [tangent.gradient(N, g) for tangent, N, g in zip(by, columns, found, strict=True)]
+    return [tangent.gradient(N, g) for tangent, N, g in zip(by, columns, result, strict=True)]
 
 
 class Replay:
@@ -202,10 +202,10 @@ class Replay:
 
     def fresh(self, ports: Sequence[Port]) -> dict[str, list[Symbol]]:
         """Further inputs, by name."""
-        found = {port.name: self.graph.inputs(port.name, port.shape) for port in ports}
-        self.inputs |= found
+        result = {port.name: self.graph.inputs(port.name, port.shape) for port in ports}
+        self.inputs |= result
         self.ports += ports
-        return found
+        return result
 
     def program(self, name: str, outputs: Sequence[tuple[Port, Sequence[Any]]]) -> Program:
         """The program of expressions of this graph."""

@@ -162,11 +162,11 @@ class Differentiable(ABC):
         _check_names(self._base.name, by, of, asked[0])
         outputs = tuple(of.items()) if isinstance(of, Mapping) else of
         key = (make, by, outputs, *asked)
-        found = self._derivatives.get(key)
-        if found is None:
+        result = self._derivatives.get(key)
+        if result is None:
             made = make(self._base, by, dict(of) if isinstance(of, Mapping) else outputs, *asked)
-            found = self._derivatives.setdefault(key, (self._made_of(made), made.patterns))
-        return found
+            result = self._derivatives.setdefault(key, (self._made_of(made), made.patterns))
+        return result
 
     @property
     @abstractmethod
@@ -200,8 +200,8 @@ def jvp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
     chosen, outputs = base.chosen(by, space), base.differentiated(of, space)
     d = base.prefix("d", [*chosen.forms, *(t.port.name for t in chosen.tangents)])
 
-    def build(replay: Replay, given: Given) -> Elements:
-        directions = {t.port.name: given[f"{d}{t.port.name}"] for t in chosen.tangents}
+    def build(replay: Replay, value: Given) -> Elements:
+        directions = {t.port.name: value[f"{d}{t.port.name}"] for t in chosen.tangents}
         return forward_and_reverse.directional(replay, outputs, chosen.tangents, directions)
 
     ports = [Port(f"d_{t.port.name}", t.shape) for t in outputs]
@@ -214,8 +214,8 @@ def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
     chosen, outputs = base.chosen(by, space), base.differentiated(of, space)
     w, more = weights_of(base, outputs)
 
-    def build(replay: Replay, given: Given) -> Elements:
-        weights = {t.port.name: given[f"{w}{t.port.name}"] for t in outputs}
+    def build(replay: Replay, value: Given) -> Elements:
+        weights = {t.port.name: value[f"{w}{t.port.name}"] for t in outputs}
         return _only_in_reverse(partial(forward_and_reverse.gradients, replay, outputs, chosen.tangents, weights))
 
     ports = [Port(f"grad_{t.port.name}", t.shape) for t in chosen.tangents]
@@ -234,10 +234,10 @@ def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> De
     (output,) = outputs
     check_scalar(caller, output, "vjp takes weights of an output's elements")
 
-    def build(replay: Replay, given: Given) -> Elements:
+    def build(replay: Replay, value: Given) -> Elements:
         one = {output.port.name: [1.0]}
-        found = _only_in_reverse(partial(forward_and_reverse.gradients, replay, outputs, chosen.tangents, one))
-        return [replay.outputs[output.port.name], *found]
+        result = _only_in_reverse(partial(forward_and_reverse.gradients, replay, outputs, chosen.tangents, one))
+        return [replay.outputs[output.port.name], *result]
 
     ports = [output.port, *(Port(f"grad_{t.port.name}", t.shape) for t in chosen.tangents)]
     about = "Value and gradient of"
@@ -251,17 +251,17 @@ def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, m
         raise ValueError(f"{base.name}: jacobian: mode: expected 'forward', 'reverse' or 'auto', got {mode!r}")
     tangents = chosen.tangents
 
-    def in_forward(replay: Replay, given: Given) -> Elements:
+    def in_forward(replay: Replay, value: Given) -> Elements:
         return _blocks(forward_and_reverse.rows_forward(replay, outputs, tangents), tangents)
 
-    def in_reverse(replay: Replay, given: Given) -> Elements:
+    def in_reverse(replay: Replay, value: Given) -> Elements:
         rows = partial(forward_and_reverse.rows_reverse, replay, outputs, tangents)
         if mode == "reverse":
             return _blocks(_only_in_reverse(rows), tangents)
         try:
             return _blocks(rows(), tangents)
         except NotDifferentiableError:
-            return in_forward(replay, given)
+            return in_forward(replay, value)
 
     forward_way, reverse_way = Way(in_forward), Way(in_reverse, ruled=True)
 

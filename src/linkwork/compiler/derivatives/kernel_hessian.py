@@ -65,8 +65,8 @@ def triangle(
         seeds = [{i: x for i, x in row.items() if i in own} for row in columns]
         others = ranked[turn:] if symmetric else ranked
         numbers = [n for m in others for n in range(places[m], places[m + 1])]
-        for n, found in zip(numbers, forward([gradient[n] for n in numbers], symbols, seeds), strict=True):
-            bent[n].update(found)
+        for n, result in zip(numbers, forward([gradient[n] for n in numbers], symbols, seeds), strict=True):
+            bent[n].update(result)
     moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the numbers that each direction moves
     for n, row in enumerate(columns):
         for i, x in row.items():
@@ -137,7 +137,7 @@ def product(
         return _averaged(replay, of, by, weights, directions)
     gradient = _gradient(replay, of, by, weights)
     rates = _along(replay, by, directions, gradient)
-    found, start = [], 0
+    result, start = [], 0
     for tangent in by:
         numbers, end = replay.inputs[tangent.port.name], start + tangent.port.size
         terms: list[list[Any]] = [[x] for x in tangent.gradient(tangent.columns(numbers), rates[start:end])]
@@ -147,9 +147,9 @@ def product(
             terms[i].append(more * direction[j])
             if i != j:
                 terms[j].append(more * direction[i])
-        found.append([total(some) for some in terms])
+        result.append([total(some) for some in terms])
         start = end
-    return found
+    return result
 
 
 def _averaged(
@@ -163,12 +163,12 @@ def _averaged(
     given = [w for tangent in of for w in weights[tangent.port.name]]
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     other = iter(adjoint(outputs, symbols, given))
-    found = []
+    result = []
     for tangent in by:
         numbers = replay.inputs[tangent.port.name]
         gradient = tangent.gradient(tangent.columns(numbers), [next(other) for _ in numbers])
-        found.append([(x + y) * 0.5 for x, y in zip([next(one) for _ in gradient], gradient, strict=True)])
-    return found
+        result.append([(x + y) * 0.5 for x, y in zip([next(one) for _ in gradient], gradient, strict=True)])
+    return result
 
 
 def _along(replay: Replay, by: Sequence[Tangent], directions: Weights, expressions: Sequence[Any]) -> list[Any]:
@@ -229,15 +229,15 @@ def hessian(
         ports = [Port(f"d2_{name}d_{t.port.name}", t.shape) for name in names for t in tangents]
 
     def build(replay: Replay, given: Mapping[str, Sequence[Any]]) -> Elements:
-        found: list[Sequence[Any]] = []
+        result: list[Sequence[Any]] = []
         for group in groups:
             scale = {t.port.name: given[f"{w}{t.port.name}"] if weights else [1.0] for t in group}
             if vector:
                 directions = {t.port.name: given[f"{d}{t.port.name}"] for t in tangents}
-                found += product(replay, group, tangents, scale, directions)
+                result += product(replay, group, tangents, scale, directions)
             else:
-                found += _blocks(triangle(replay, group, tangents, scale), tangents)
-        return found
+                result += _blocks(triangle(replay, group, tangents, scale), tangents)
+        return result
 
     about = "Hessian times a vector of" if vector else "Hessian of"
     options = (weights, vector, sparse)

@@ -53,9 +53,9 @@ class Pattern:
         if given.shape[-1:] != (self.nnz,):
             raise ValueError(f"expected values of shape (..., {self.nnz}), got {given.shape}")
         leading = given.shape[:-1]
-        found = np.zeros((*leading, math.prod(self.shape)), given.dtype)
-        found[..., self._flat()] = given
-        return found.reshape((*leading, *self.shape))
+        result = np.zeros((*leading, math.prod(self.shape)), given.dtype)
+        result[..., self._flat()] = given
+        return result.reshape((*leading, *self.shape))
 
     def _flat(self) -> np.ndarray:
         if not self.shape:

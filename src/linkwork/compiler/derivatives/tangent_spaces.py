@@ -62,17 +62,17 @@ class Space:
 
     def q_dot(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """How the numbers change at velocity v."""
-        found: list[Any] = [0.0] * self.nq
+        result: list[Any] = [0.0] * self.nq
         for block in self.blocks:
-            found[block.q] = block.q_dot(q[block.q], v[block.v])
-        return found
+            result[block.q] = block.q_dot(q[block.q], v[block.v])
+        return result
 
     def velocity_from_rate(self, q: Sequence[Any], q_dot: Sequence[Any]) -> list[Any]:
         """The velocity at which the numbers change at the rate q̇."""
-        found: list[Any] = [0.0] * self.nv
+        result: list[Any] = [0.0] * self.nv
         for block in self.blocks:
-            found[block.v] = block.velocity_from_rate(q[block.q], q_dot[block.q])
-        return found
+            result[block.v] = block.velocity_from_rate(q[block.q], q_dot[block.q])
+        return result
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):
@@ -140,12 +140,12 @@ class Tangent:
         """The gradient by the tangent vector, Nᵀ g, from that by the numbers of q, where `columns` gave N."""
         if self.space is None:
             return list(by_numbers)
-        found: list[list[Any]] = [[] for _ in range(self.size)]
+        result: list[list[Any]] = [[] for _ in range(self.size)]
         for row, g in zip(columns, by_numbers, strict=True):
             if not is_zero(g):
                 for direction, n in row.items():
-                    found[direction].append(n * g)
-        return [total(terms) for terms in found]
+                    result[direction].append(n * g)
+        return [total(terms) for terms in result]
 
     def bends(self, q: Sequence[Any]) -> dict[tuple[int, int], list[tuple[int, Any]]]:
         """How paths of constant velocity bend: for directions i ≤ j, the numbers of Q_ij that are not zero.
@@ -154,7 +154,7 @@ class Tangent:
         """
         if self.space is None:
             return {}
-        found: dict[tuple[int, int], list[tuple[int, Any]]] = {}
+        result: dict[tuple[int, int], list[tuple[int, Any]]] = {}
         for block in self.space.blocks:
             numbers, places = list(q[block.q]), range(self.space.nv)[block.v]
             columns = [block.q_dot(numbers, unit) for unit in _units(len(places))]
@@ -170,8 +170,8 @@ class Tangent:
                         one, other = rates[i][k].get(j, 0.0), rates[j][k].get(i, 0.0)
                         x = one if i == j else (one + other) * 0.5
                         if not is_zero(x):
-                            found.setdefault((places[i], places[j]), []).append((place, x))
-        return found
+                            result.setdefault((places[i], places[j]), []).append((place, x))
+        return result
 
     # -- of what is differentiated
 
@@ -179,21 +179,21 @@ class Tangent:
         """The rows of derivatives by tangent coordinates, velocity_from_rate(q, q̇), from those of the numbers."""
         if self.space is None:
             return [dict(row) for row in rows]
-        found: list[dict[int, Any]] = [{} for _ in range(self.size)]
+        result: list[dict[int, Any]] = [{} for _ in range(self.size)]
         for block in self.space.blocks:
             numbers, moving = q[block.q], rows[block.q]
             for direction in dict.fromkeys(key for row in moving for key in row):
                 rates = block.velocity_from_rate(numbers, [row.get(direction, 0.0) for row in moving])
                 for place, x in zip(range(self.space.nv)[block.v], rates, strict=True):
                     if not is_zero(x):
-                        found[place][direction] = x
-        return found
+                        result[place][direction] = x
+        return result
 
     def weighed(self, q: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         """The weights of the numbers, from those of the tangent coordinates: ⟨λ, q̇⟩ = ⟨w, velocity_from_rate(q, q̇)⟩."""
         if self.space is None:
             return list(weights)
-        found: list[Any] = [0.0] * len(q)
+        result: list[Any] = [0.0] * len(q)
         for block in self.space.blocks:
             numbers, own = q[block.q], weights[block.v]
             if all(map(is_zero, own)):
@@ -201,18 +201,18 @@ class Tangent:
             places = range(len(q))[block.q]
             for place, unit in zip(places, _units(len(places)), strict=True):
                 rates = block.velocity_from_rate(numbers, unit)
-                found[place] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
-        return found
+                result[place] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
+        return result
 
 
 def total(terms: Sequence[Any]) -> Any:
     """Their sum, 0.0 of none."""
     if not terms:
         return 0.0
-    found = terms[0]
+    result = terms[0]
     for term in terms[1:]:
-        found = found + term
-    return found
+        result = result + term
+    return result
 
 
 def _units(count: int) -> list[list[float]]:

@@ -110,8 +110,8 @@ class ControlCode(PieceCode):
         for k, (scope, mask) in enumerate(zip(step.scopes, (yes, no), strict=True)):
             with f.when(f.let(f"icmp ne {self.mask} {mask}, 0")):
                 value = self.run_to_the_end(f, scope, slice(None), at, mask, self.inline(scope))
-                found = [value(r) for r in scope.listing.results]
-                for j, x in enumerate(found):
+                result = [value(r) for r in scope.listing.results]
+                for j, x in enumerate(result):
                     if k:
                         f.put_in(f.lanes_of(mask), x, "%frame", step.results + j)
                     else:
@@ -139,15 +139,15 @@ class ControlCode(PieceCode):
         if self.lanes > 1 or lanes == 1 or not worth_lanes(loop):
             return None
         scope, memory = plan_program(loop.body)
-        found = SideBySide(self.name("abreast"), scope, memory, self.target, self.real)
-        if not found.fits:
+        result = SideBySide(self.name("abreast"), scope, memory, self.target, self.real)
+        if not result.fits:
             return None
-        code = ControlCode(self.new_text, self.target, self.real, lanes, found.name[2:])
-        g = code.function(f"define void {found.name}(ptr noalias %frame, {code.mask} %mask)")
+        code = ControlCode(self.new_text, self.target, self.real, lanes, result.name[2:])
+        g = code.function(f"define void {result.name}(ptr noalias %frame, {code.mask} %mask)")
         code.run(g, scope, slice(None), Pointers("%frame"), "%mask", inline=code.inline(scope))
         code.main.add(g)
         self.others += [code.main, *code.others]
-        return found
+        return result
 
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
         starts = [self._start(f, column, outer) for column in step.columns]
@@ -168,7 +168,7 @@ class ControlCode(PieceCode):
             value = self.run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
             apart = {} if held else self._waiting(scope, step, loop, _FEW_APART)
             results = enumerate(scope.listing.results)
-            found = {j: value(r) for j, r in results if j not in scope.stored and j not in apart}
+            result = {j: value(r) for j, r in results if j not in scope.stored and j not in apart}
             stored = rows_of_tables(scope.listing, scope.tables, value)
             for outputs in (True, False):
                 first = loop.carried if outputs else -step.results
@@ -176,12 +176,12 @@ class ControlCode(PieceCode):
                 moves = [(place, j - first) for j, place in apart.items() if (j >= loop.carried) == outputs]
                 move_numbers(f, self.real, self.name("left"), moves, [], "%frame", to)
             for j in range(loop.carried, loop.carried + loop.kept):
-                if j in found:
-                    f.put(found[j], at.kept, j - loop.carried)
-            carried[:] = [found[place - step.results] for place in places] if held else []
+                if j in result:
+                    f.put(result[j], at.kept, j - loop.carried)
+            carried[:] = [result[place - step.results] for place in places] if held else []
             for place in places:
-                if not held and place - step.results in found:
-                    f.put(found[place - step.results], "%frame", place)
+                if not held and place - step.results in result:
+                    f.put(result[place - step.results], "%frame", place)
             for table, rows in stored:
                 store(f, table, rows, "%frame", step.results)
         for place, x in zip(places, carried, strict=False):
@@ -251,13 +251,13 @@ class ControlCode(PieceCode):
         results = scope.listing.results[1:]
         waiting = {} if inline else self._waiting(scope, step, loop, _AT_ONCE)
         others = (j for j in range(len(results)) if j not in waiting and j not in scope.over and j not in scope.stored)
-        found = {j: value(results[j]) for j in others}
+        result = {j: value(results[j]) for j in others}
         stored = rows_of_tables(scope.listing, scope.tables, value)
         lanes = f.lanes_of(mask)
         for watched in (True, False):
             moves = [(place, step.results + j) for j, place in waiting.items() if (j < loop.watched) == watched]
             self._move_some(f, moves, lanes, going if watched else "", at.frame)
-        for j, x in found.items():
+        for j, x in result.items():
             f.put_in(lanes, x, at.frame, step.results + j)
         for table, rows in stored:
             store(f, table, rows, at.frame, step.results, lanes)
@@ -266,7 +266,7 @@ class ControlCode(PieceCode):
         f.put_in(lanes, following, at.frame, done)
         if waiting:
             self._set(f, self.without(f, mask, f.load(self.mask, going)), NOT_A_NUMBER, status, at.frame)
-        watched_numbers = [x for j, x in found.items() if j < loop.watched]
+        watched_numbers = [x for j, x in result.items() if j < loop.watched]
         for table, rows in stored:
             watched_numbers += whether_nan(f, table, rows) if min(table.numbers) < loop.watched else []
         self.end_where_nan(f, watched_numbers, going, status, at.frame)
@@ -277,17 +277,17 @@ class ControlCode(PieceCode):
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         state = range(step.results, step.results + loop.carried)
-        found: dict[int, int] = {}
+        result: dict[int, int] = {}
         for j, r in enumerate(scope.listing.results[loop.conditional :]):
             operation, args, number = instructions[r]
             if j in scope.over or j in scope.stored:
                 continue
             if operation is PART and args[0] in bases:
-                found[j] = bases[args[0]] + number
+                result[j] = bases[args[0]] + number
             elif operation.gives == "n" and r in scope.places and r < scope.last.start:
-                found[j] = scope.places[r]
-        found = {j: place for j, place in found.items() if place not in state}
-        return found if len(found) >= fewest else {}
+                result[j] = scope.places[r]
+        result = {j: place for j, place in result.items() if place not in state}
+        return result if len(result) >= fewest else {}
 
     def _move_some(self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, going: str, frame: str) -> None:
         """Copy numbers from place to place in some lanes; those of ``going`` end that have a NaN among them."""

@@ -233,17 +233,17 @@ class _Planner:
 
     def _placed(self, value: int, before: Piece) -> int:
         """A place of this value in the frame; the piece before puts it there if it is not."""
-        found = self.natural(value)
-        if found is not None and found.area == FRAME:
-            return found.number
+        result = self.natural(value)
+        if result is not None and result.area == FRAME:
+            return result.number
         place = self.memory.take(1)
         before.placed.append((value, place))
         return place
 
     def _seen(self, value: int, before: Piece) -> Spot:
         """Where a body that gets this scope's columns finds the value: inputs of a loop's step stay where they are."""
-        found = self.natural(value)
-        return found if found is not None and found.area != FRAME else Spot(FRAME, self._placed(value, before))
+        result = self.natural(value)
+        return result if result is not None and result.area != FRAME else Spot(FRAME, self._placed(value, before))
 
     def _filled(self, values: Sequence[int], before: Piece, at: int | None = None) -> int:
         """Places side by side that the piece before fills with these values."""
@@ -311,13 +311,13 @@ class _Planner:
         columns: list[Column] = []
         spots: list[Spot] = []
         for j in range(loop.inputs):
-            found = self._column(stacked[j :: loop.inputs], before)
-            if columns and columns[-1].goes_on_with(found):
+            result = self._column(stacked[j :: loop.inputs], before)
+            if columns and columns[-1].goes_on_with(result):
                 columns[-1].count += 1
                 spots.append(Spot(SLICE, columns[-1].count - 1, len(columns) - 1))
                 continue
-            columns.append(found)
-            spots.append(Spot(TABLE if found.table else SLICE, 0, len(columns) - 1))
+            columns.append(result)
+            spots.append(Spot(TABLE if result.table else SLICE, 0, len(columns) - 1))
         return tuple(columns), spots
 
     def _column(self, values: Sequence[int], before: Piece) -> Column:

@@ -54,7 +54,7 @@ def stored_tables(listing: InstructionList, loop: Loop) -> list[Stored]:
             operation, args, _ = instructions[a]
             if operation is PART and instructions[args[0]].operation is PUT:
                 uses[args[0]] = uses.get(args[0], 0) + 1
-    found = []
+    result = []
     for last, places in carried.items():
         bundle = instructions[last].value
         if CHOSEN < bundle.count == len(places) == uses[last]:
@@ -63,8 +63,8 @@ def stored_tables(listing: InstructionList, loop: Loop) -> list[Stored]:
             mixed = min(places.values()) < loop.watched <= max(places.values())
             if puts and standing is not None and not mixed:
                 numbers = frozenset(places.values())
-                found.append(Stored(numbers, puts, bundle.rows, standing.columns, standing.distance))
-    return found
+                result.append(Stored(numbers, puts, bundle.rows, standing.columns, standing.distance))
+    return result
 
 
 def _chain(listing: InstructionList, last: int, places: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
@@ -100,11 +100,11 @@ Rows = Sequence[tuple[str, Sequence[str]]]  # of each put the index and the row,
 
 def _rows_to_put(listing: InstructionList, table: Stored, name: Callable[[int], str]) -> Rows:
     """What is put, named while all that it is computed from is still there."""
-    found = []
+    result = []
     for put in table.puts:
         index, row, _ = listing.instructions[put].value.split(listing.instructions[put].args)
-        found.append((name(index), [name(x) for x in row]))
-    return found
+        result.append((name(index), [name(x) for x in row]))
+    return result
 
 
 def rows_of_tables(
@@ -130,12 +130,12 @@ def store(f: Instructions, table: Stored, rows: Rows, frame: str, base: int, lan
 
 def whether_nan(f: Instructions, table: Stored, rows: Rows) -> list[str]:
     """Numbers that are NaN in the lanes in which one is put that stays."""
-    found = []
+    result = []
     for k, (index, row) in enumerate(rows):
         here = _inside(f, index, table.rows, "")
         for other, _ in rows[k + 1 :]:
             lines = [f.intrinsic_of("floor", x) for x in (index, other)]
             apart = f.let(f"fcmp une {f.type} {lines[0]}, {lines[1]}")
             here = f.let(f"and {f.truth} {here}, {apart}")
-        found += [f.select(here, x, f.constant(0.0)) for x in row]
-    return found
+        result += [f.select(here, x, f.constant(0.0)) for x in row]
+    return result

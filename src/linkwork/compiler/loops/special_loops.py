@@ -204,16 +204,16 @@ def while_in_registers(code: PieceCode, f: Instructions, step: Control, scope: S
         mask = f.let(f"and {code.mask} {f.let(f'and {code.mask} {mask}, {holds}')}, {below}")
         f.require(f.let(f"icmp ne {code.mask} {mask}, 0"), leave)
         value = code.run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline=True)
-        found = {j: value(scope.listing.results[1 + j]) for j in places}
+        result = {j: value(scope.listing.results[1 + j]) for j in places}
         stored = rows_of_tables(scope.listing, scope.tables, value)
         lanes = f.lanes_of(mask)
         for table, rows in stored:
             store(f, table, rows, "%frame", step.results, lanes)
-        following = [f.let(f"fadd {f.type} {count}, {f.constant(1.0)}"), last, *found.values()]
+        following = [f.let(f"fadd {f.type} {count}, {f.constant(1.0)}"), last, *result.values()]
         if code.lanes > 1:
             pairs = zip(following, (count, last, *numbers), strict=True)
             following = [x if x == y else f.select(lanes, x, y) for x, y in pairs]
-        watched = [x for j, x in found.items() if j < loop.watched]
+        watched = [x for j, x in result.items() if j < loop.watched]
         for table, rows in stored:
             watched += whether_nan(f, table, rows) if min(table.numbers) < loop.watched else []
         if watched:

@@ -206,10 +206,10 @@ def _needed(loop: Loop, results: set[int], kept: Sequence[int], still: set[int])
     roots = [*body.results[:head], *(body.results[head + n + j] for j in kept)]
     while True:
         values = body.needed([*roots, *(body.results[head + k] for k in wanted)])
-        found = {k for value in values if (k := _input(body, value)) is not None and k < n and k not in still}
-        if found <= wanted:
+        result = {k for value in values if (k := _input(body, value)) is not None and k < n and k not in still}
+        if result <= wanted:
             return sorted(wanted)
-        wanted |= found
+        wanted |= result
 
 
 def merge_loops(program: L) -> L:

@@ -24,14 +24,14 @@ def look_through_puts(program: L) -> L:
         return program
     kept = _Kept()
     number: list[int] = []  # of each instruction's value
-    found: dict[int, list[int]] = {}  # the results of tables that were looked up
+    result: dict[int, list[int]] = {}  # the results of tables that were looked up
     for k, (operation, args, value) in enumerate(program.instructions):
         given = [number[a] for a in args]
-        if operation is PART and args[0] in found:
-            number.append(found[args[0]][value])
+        if operation is PART and args[0] in result:
+            number.append(result[args[0]][value])
             continue
         if operation is TAKE and not value.table:
-            found[k] = kept.taken(value, given)
+            result[k] = kept.taken(value, given)
             number.append(given[0])
             continue
         if operation.arity > 0 and operation is not PART:
@@ -74,9 +74,9 @@ class _Kept:
     def entry(self, value: int) -> int:
         """The same without the table that it is part of."""
         puts: list[tuple[int, int]] = []
-        while (found := self._put(value)) is not None:
-            puts.append(found)
-            put, part = found
+        while (result := self._put(value)) is not None:
+            puts.append(result)
+            put, part = result
             _, _, table = self.instructions[put].value.split(self.instructions[put].args)
             value = table[part]
         for put, part in reversed(puts):
@@ -91,9 +91,9 @@ class _Kept:
         """A row of a table, of what the table was before anything was put into it."""
         index, *table = args
         puts: list[tuple[int, list[int]]] = []
-        while (found := self._all_of_one(table, take)) is not None:
-            put, columns = found
-            puts.append(found)
+        while (result := self._all_of_one(table, take)) is not None:
+            put, columns = result
+            puts.append(result)
             _, _, before = self.instructions[put].value.split(self.instructions[put].args)
             wide = self.instructions[put].value.columns
             table = [before[line * wide + column] for line in range(take.rows) for column in columns]

@@ -50,8 +50,8 @@ def _verify(listing: InstructionList, name: str, done: set[Region]) -> None:
         got = "".join([gives[a] for a in args])
         wanted = operation.kinds if bundle is None else bundle.kinds(len(args))
         if got != wanted:
-            expected, found = (tuple(_KINDS[kind] for kind in kinds) for kinds in (wanted, got))
-            _refuse(name, k, instruction, f"expected arguments {expected}, got {found}")
+            expected, result = (tuple(_KINDS[kind] for kind in kinds) for kinds in (wanted, got))
+            _refuse(name, k, instruction, f"expected arguments {expected}, got {result}")
         gives.append(operation.gives)
         if bundle is not None:
             _verify_bodies(bundle, len(args), _where(name, k, instruction), done)
@@ -85,8 +85,8 @@ def _verify_bodies(bundle: MultiResult, arguments: int, where: str, done: set[Re
         takes -= 1
     for j, body in enumerate(bodies):
         if (body.takes, len(body.results)) != (takes, gives):
-            found = f"{body.takes} -> {len(body.results)}"
-            raise InvalidProgramError(f"{where}: expected a body of {takes} -> {gives} numbers, got {found}")
+            result = f"{body.takes} -> {len(body.results)}"
+            raise InvalidProgramError(f"{where}: expected a body of {takes} -> {gives} numbers, got {result}")
         _verify_once(body, f"{where}: body {j}", done)
 
 
@@ -96,9 +96,9 @@ def _verify_rows(rows: Rows, arguments: int, where: str, done: set[Region]) -> N
     for r, (body, taken, constants, left) in enumerate(rows.rows):
         region = rows.bodies[body]
         if (region.takes, len(region.results)) != (len(taken) + len(constants), len(left)):
-            found = f"{len(taken)} and {len(constants)} constants -> {len(left)}"
+            result = f"{len(taken)} and {len(constants)} constants -> {len(left)}"
             raise InvalidProgramError(
-                f"{where}: row {r}: expected {region.takes} -> {len(region.results)}, got {found}"
+                f"{where}: row {r}: expected {region.takes} -> {len(region.results)}, got {result}"
             )
         if not filled.issuperset(taken):
             raise InvalidProgramError(f"{where}: row {r}: nothing stands in the places {sorted({*taken} - filled)}")

@@ -79,9 +79,9 @@ class _Raiser:
 
 def _taken(address: int) -> Any:
     """The object at an address, whose reference there is given up."""
-    found = ctypes.cast(address, ctypes.py_object)
-    value = found.value
-    ctypes.pythonapi.Py_DecRef(found)
+    result = ctypes.cast(address, ctypes.py_object)
+    value = result.value
+    ctypes.pythonapi.Py_DecRef(result)
     return value
 
 

@@ -276,8 +276,8 @@ def on_symbols(program: Program, arrays: Sequence[Any]) -> list[Any]:
         given = [x for part in elements for x in part]
         if program.in_double:
             in_double(given)
-        found = unguarded.run(given)
-        return [found[start:end] for start, end in pairwise(ends)]
+        result = unguarded.run(given)
+        return [result[start:end] for start, end in pairwise(ends)]
 
     ranks, shapes = [len(port.shape) for port in program.inputs], [port.shape for port in program.outputs]
     return over_samples(sample, [scalars(x) for x in arrays], ranks, shapes)

@@ -62,8 +62,8 @@ class PiecewiseKernel:
         """The outputs (n, columns) at places t (n,), whose rows are those in which the numbers s (n,) lie."""
         entry = _ENTRY(self._code.entry(table_entry(self.columns)).address)
         t, s = np.ascontiguousarray(t, np.float64), np.ascontiguousarray(s, np.float64)
-        found = [empty((len(t), self.columns)) for _ in range(self._outputs)]
-        inputs, outputs = [t.ctypes.data, s.ctypes.data], [x.ctypes.data for x in found]
+        result = [empty((len(t), self.columns)) for _ in range(self._outputs)]
+        inputs, outputs = [t.ctypes.data, s.ctypes.data], [x.ctypes.data for x in result]
         several = ctypes.c_void_p * (2 + len(self._places) + len(outputs))
 
         def some(first: int, stop: int) -> None:
@@ -78,7 +78,7 @@ class PiecewiseKernel:
         else:
             cuts = [len(t) * k // threads for k in range(threads + 1)]
             run([partial(some, b, e) for b, e in pairwise(cuts)])
-        return found
+        return result
 
 
 def _aligned(shape: Sequence[int]) -> np.ndarray:

@@ -162,46 +162,46 @@ def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
 MOST_ELEMENTS = 2**22  # of one input
 
 
-def form_of_shapes(key: str, given: Any) -> Form | Leaf:
+def form_of_shapes(key: str, value: Any) -> Form | Leaf:
     """The form of what is said of an input: a shape, or shapes in tuples, named tuples, dataclasses and dicts.
 
     Raises ValueError for what is none of these.
     """
-    if isinstance(given, Space):
-        return Leaf(given.shape)
-    if _holds_shapes(given):
-        parts = children(given)
+    if isinstance(value, Space):
+        return Leaf(value.shape)
+    if _holds_shapes(value):
+        parts = children(value)
         if not parts:
-            raise ValueError(f"{key}: expected shapes, got {given!r} with nothing in it")
+            raise ValueError(f"{key}: expected shapes, got {value!r} with nothing in it")
         forms = [form_of_shapes(f"{key}[{name!r}]", part) for name, part in parts]
-        return Form(type(given), tuple(name for name, _ in parts), tuple(forms))
+        return Form(type(value), tuple(name for name, _ in parts), tuple(forms))
     try:
-        shape = tuple([operator.index(n) for n in (given if isinstance(given, Iterable) else (given,))])
+        shape = tuple([operator.index(n) for n in (value if isinstance(value, Iterable) else (value,))])
     except TypeError:
         shape = (-1,)
     if all(n >= 0 for n in shape) and math.prod(shape) > MOST_ELEMENTS:
         many = f"expected at most {MOST_ELEMENTS} elements"
-        raise ValueError(f"compile: {key}: {many}, each of which is traced as a scalar, got {shown(given)}")
+        raise ValueError(f"compile: {key}: {many}, each of which is traced as a scalar, got {shown(value)}")
     if any(n < 0 for n in shape):
         raise ValueError(
             f"{key}: expected a shape (sizes that are whole numbers, none negative), or shapes in tuples, dataclasses "
-            f"or dicts, got {given!r}"
+            f"or dicts, got {value!r}"
         )
     return Leaf(shape, is_array=bool(shape))
 
 
-def spaces_of_shapes(given: Any) -> list[Space | None]:
+def spaces_of_shapes(value: Any) -> list[Space | None]:
     """The space that each array is a point of, if it is said to be one, of what `form_of_shapes` takes."""
-    if _holds_shapes(given):
-        return [space for _, part in children(given) for space in spaces_of_shapes(part)]
-    return [given if isinstance(given, Space) else None]
+    if _holds_shapes(value):
+        return [space for _, part in children(value) for space in spaces_of_shapes(part)]
+    return [value if isinstance(value, Space) else None]
 
 
-def _holds_shapes(given: Any) -> bool:
+def _holds_shapes(value: Any) -> bool:
     """Whether this is a container of shapes, and no shape itself."""
-    if isinstance(given, Space):
+    if isinstance(value, Space):
         return False
-    return is_nested(given) and not (type(given) is tuple and all(_is_size(n) for n in given))
+    return is_nested(value) and not (type(value) is tuple and all(_is_size(n) for n in value))
 
 
 def _is_size(n: Any) -> bool:

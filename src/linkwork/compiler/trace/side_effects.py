@@ -66,18 +66,18 @@ def _variables(function: Any, seen: set[CodeType] | None = None) -> Iterator[tup
         return
     code = plain.__code__
     seen.add(code)
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     if bound is not None and code.co_varnames:
-        found[code.co_varnames[0]] = bound
+        result[code.co_varnames[0]] = bound
     for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
         try:
-            found[name] = cell.cell_contents
+            result[name] = cell.cell_contents
         except ValueError:  # nothing in it yet
-            found[name] = None
+            result[name] = None
     for name in names_in(code):
-        if name in plain.__globals__ and name not in found:
-            found[name] = plain.__globals__[name]
-    for name, value in found.items():
+        if name in plain.__globals__ and name not in result:
+            result[name] = plain.__globals__[name]
+    for name, value in result.items():
         if isinstance(value, FunctionType):
             if value.__code__.co_filename == code.co_filename:
                 yield from _variables(value, seen)

@@ -184,12 +184,12 @@ def _outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], Fo
     """The outputs by name, and how they are nested, unless they are one array or several side by side."""
     if is_nested(returned) and (not isinstance(returned, (Mapping, tuple)) or _has_nested_parts(returned)):
         return _nested_outputs(name, returned)
-    found = []
+    result = []
     for key, part in _named(name, returned):
         array = np.array(part, dtype=object)
         _check_elements(name, key, array.ravel().tolist())
-        found.append((Port(key, array.shape), array.ravel().tolist()))
-    return found, None
+        result.append((Port(key, array.shape), array.ravel().tolist()))
+    return result, None
 
 
 def _has_nested_parts(returned: Any) -> bool:
@@ -202,15 +202,15 @@ def _nested_outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any
     if not leaves:
         raise TypeError(f"{name}: expected the function to return something, got {returned!r}")
     keyed = [("_".join(path), leaf) for path, leaf in leaves]
-    found, start = [], 0
+    result, start = [], 0
     for key, leaf in keyed:
         key = key if key.isidentifier() else f"output{key}"
         _check_key(name, key)
         part = elements[start : start + leaf.size]
         _check_elements(name, key, part)
-        found.append((Port(key, leaf.shape), part))
+        result.append((Port(key, leaf.shape), part))
         start += leaf.size
-    return found, form if isinstance(form, Form) else None
+    return result, form if isinstance(form, Form) else None
 
 
 def _named(name: str, returned: Any) -> list[tuple[str, Any]]:

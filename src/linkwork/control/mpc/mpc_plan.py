@@ -177,8 +177,8 @@ class MPCCommand(Result):
     @property
     def success(self) -> Any:
         """True where the forces are those of a new plan; a bool, or an array (...)."""
-        found = np.isin(self.status, (PLANNED, SHORT, SATURATED))
-        return found if found.ndim else bool(found)
+        result = np.isin(self.status, (PLANNED, SHORT, SATURATED))
+        return result if result.ndim else bool(result)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
         if self._searched is None or np.asarray(self.status)[index] in (PLANNED, SHORT, SATURATED):

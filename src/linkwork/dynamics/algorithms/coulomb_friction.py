@@ -66,9 +66,9 @@ def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scal
     dry = [k for k, most in enumerate(static) if not is_zero(most)]
     problem = _Problem(tree, M, forces, kinetic, static, {k: eq(v[k], 0.0) for k in dry})
     start = _Guess((0.0,) * len(dry), (0.0,) * len(dry), float(len(dry) + 1), _PATIENCE, 1.0)
-    found = while_loop(lambda guess: lt(0.5, guess.going), problem.pivoted, start, max_iterations=100 + 20 * len(dry))
-    slides = [sign(x) for x in found.state.slides]  # which are numbers without derivatives
-    a, _, _ = problem.moved(slides, found.state.started)
+    result = while_loop(lambda guess: lt(0.5, guess.going), problem.pivoted, start, max_iterations=100 + 20 * len(dry))
+    slides = [sign(x) for x in result.state.slides]  # which are numbers without derivatives
+    a, _, _ = problem.moved(slides, result.state.started)
     return a
 
 

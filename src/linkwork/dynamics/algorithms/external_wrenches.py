@@ -18,13 +18,13 @@ Wrenches = Sequence[tuple[str, str, Scalars]]  # (frame, expressed_in, (moment; 
 
 def external_forces(tree: Tree, q: Scalars, wrenches: Wrenches) -> dict[int, Force]:
     """By body: the sum of what acts on it from outside, in its own coordinates.  q is split, body by body."""
-    found: dict[int, Force] = {}
+    result: dict[int, Force] = {}
     for name, expressed_in, numbers in wrenches:
         frame, axes, w = tree.frame(name), tree.frame(expressed_in), Force.of(numbers)
         n, f = (_in_axes_of(tree, q, frame.body, axes, part) for part in (w.moment, w.force))
         F = Force(n + frame.placement.translation.cross(f), f)
-        found[frame.body] = found[frame.body] + F if frame.body in found else F
-    return found
+        result[frame.body] = result[frame.body] + F if frame.body in result else F
+    return result
 
 
 def _in_axes_of(tree: Tree, q: Scalars, body: int, axes: Frame, v: Vec3) -> Vec3:

@@ -52,20 +52,20 @@ class ElementRow(NamedTuple):
 
 def element_rows(tree: Tree, q: Scalars) -> list[ElementRow]:
     """The directions in which elements resist, by joint velocities."""
-    found = []
+    result = []
     for k, (element, between) in enumerate(_placed(tree, q, None)):
         for wrench, stiffness, damping in element.resistances(tree, between.pose):
-            found.append(ElementRow([x.dot(wrench) for x in between.columns], k, stiffness, damping))
-    return found
+            result.append(ElementRow([x.dot(wrench) for x in between.columns], k, stiffness, damping))
+    return result
 
 
 def element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> Wrenches:
     """The wrenches of all elements on the frames at their ends, as external wrenches are given."""
-    found = []
+    result = []
     for element, between in _placed(tree, q, v):
         (B, A), F = element.ends(tree), _exerted(tree, element, between)
-        found += [(B, B, [*F.elements()]), (A, A, [*(-(between.pose @ F)).elements()])]
-    return [one for one in found if tree.frame(one[0]).body >= 0]
+        result += [(B, B, [*F.elements()]), (A, A, [*(-(between.pose @ F)).elements()])]
+    return [one for one in result if tree.frame(one[0]).body >= 0]
 
 
 def force_element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> list[Force]:
@@ -80,10 +80,10 @@ def element_energy(tree: Tree, q: Scalars) -> Any:
 
 def element_dissipation(tree: Tree, q: Scalars, v: Scalars) -> Any:
     """What the dampers of all elements take [W]: never negative."""
-    found: Any = 0.0
+    result: Any = 0.0
     for element, between in _placed(tree, q, v):
-        found = found - between.twist.dot(element.damper_wrench(tree, between.pose, between.twist))
-    return found
+        result = result - between.twist.dot(element.damper_wrench(tree, between.pose, between.twist))
+    return result
 
 
 def _placed(tree: Tree, q: Scalars, v: Scalars | None) -> Iterator[tuple[ForceElement, BetweenFrames]]:

@@ -75,8 +75,8 @@ def hybrid_dynamics(
         forces = [force + rotor * rate for force, rotor, rate in zip(forces, rotors, rates, strict=True)]
     if dry:
         exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, rates, law), strict=True)]
-    found = zip(given, a, rates, tau, forces, exerted, strict=True)
-    pairs = [(x, F - own) if known else (rate, u) for known, x, rate, u, F, own in found]
+    result = zip(given, a, rates, tau, forces, exerted, strict=True)
+    pairs = [(x, F - own) if known else (rate, u) for known, x, rate, u, F, own in result]
     return [rate for rate, _ in pairs], [force for _, force in pairs]
 
 
@@ -178,15 +178,15 @@ def _by_mass_matrix(
         moving = [1.0 if is_given else x for x, is_given in zip(v, given, strict=True)]
         rates = with_dry_friction(tree, moving, held, rates)
     else:
-        found = mass_solved(tree, [[M[k][j] for j in free] for k in free], [rates[k] for k in free], free)
-        for k, rate in zip(free, found, strict=True):
+        result = mass_solved(tree, [[M[k][j] for j in free] for k in free], [rates[k] for k in free], free)
+        for k, rate in zip(free, result, strict=True):
             rates[k] = rate
     return rates, [dot(row, rates) + x for row, x in zip(M, h, strict=True)]
 
 
 def _prescribed(tree: Tree, joints: str | Sequence[str]) -> set[int]:
     """The bodies of the named joints.  Raises ValueError for a joint that follows another."""
-    found = set()
+    result = set()
     for name in (joints,) if isinstance(joints, str) else joints:
         index = tree.joint_index(name)
         coupling = tree.bodies[index].coupling
@@ -195,8 +195,8 @@ def _prescribed(tree: Tree, joints: str | Sequence[str]) -> set[int]:
                 f"hybrid_dynamics: joints: joint {name!r} has no acceleration of its own: it follows joint "
                 f"{coupling.joint!r}; name that one"
             )
-        found.add(index)
-    return found
+        result.add(index)
+    return result
 
 
 ROWS = (

@@ -105,8 +105,8 @@ def split_wrenches(
         span = Span.of([column.elements() for column in body.asked("S", own).columns])
         along = Force.of(span.projected(w.elements()))
         parts.append([along, w - along])
-    found = [*wrenches_in(tree, q, parts, on, expressed_in)]
-    return [along.elements() for along, _ in found], [rest.elements() for _, rest in found]
+    result = [*wrenches_in(tree, q, parts, on, expressed_in)]
+    return [along.elements() for along, _ in result], [rest.elements() for _, rest in result]
 
 
 def _across(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches) -> list[Force]:
@@ -128,16 +128,17 @@ def wrenches_in(
         R[i] = R[p] @ body.X(q[i]).rotation
     E = None if expressed_in is None else tree.frame(expressed_in)
     for i, p, body in tree.outward():
-        found, axes = list(wrenches[i]), R[i] @ body.rotor.rotation.T
+        result, axes = list(wrenches[i]), R[i] @ body.rotor.rotation.T
         if on == "parent":
             own = q[i] if body.coupling is None else body.coupling.q(q[i])
             X_FM: Pose = body.asked("X", own)
-            found, axes = [-(X_FM @ w) for w in found], R[p] @ body.placement.rotation
+            result, axes = [-(X_FM @ w) for w in result], R[p] @ body.placement.rotation
         if E is not None:
-            found = [
-                turned_wrench(E.placement.rotation.T, turned_wrench(R[E.body].T, turned_wrench(axes, w))) for w in found
+            result = [
+                turned_wrench(E.placement.rotation.T, turned_wrench(R[E.body].T, turned_wrench(axes, w)))
+                for w in result
             ]
-        yield found
+        yield result
 
 
 def turned_wrench(R: Rotation, w: Force) -> Force:

@@ -87,7 +87,7 @@ def mass_pivots(
         free = [k for k, i in enumerate(owners(tree)) if i not in held]
         _, D, _ = ltdl_factors([[M[k][j] for j in free] for k in free], Pivots("mass_pivots", zero=True))
         return dict(zip(free, D, strict=True))
-    q, found = tree.split_q(q), {}
+    q, result = tree.split_q(q), {}
     X = {i: body.X(q[i]) for i, _, body in tree.outward()}
     S = {i: body.S(q[i]) for i, _, body in tree.outward()}
     I_A = {i: ArticulatedInertia.of(body.inertia) for i, _, body in tree.outward()}
@@ -97,11 +97,11 @@ def mass_pivots(
         numbers = [] if i in held else range(tree.nv)[tree.v_slices[i]]
         for k, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=False)][::-1]:
             U = I_a @ column
-            found[k] = column.dot(U) + rotor
-            I_a = I_a.freed(column, U, inverse(found[k]), alone=is_zero(rotor))
+            result[k] = column.dot(U) + rotor
+            I_a = I_a.freed(column, U, inverse(result[k]), alone=is_zero(rotor))
         if p != WORLD:
             I_A[p] += X[i] @ I_a
-    return found
+    return result
 
 
 def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
@@ -125,15 +125,15 @@ def yielding(tree: Tree, q: Scalars, armature: bool = False) -> list[int]:
     configuration.  Where joints follow others, all bodies have to.
     """
     q = tree.split_q(q)
-    found: list[int] = []
+    result: list[int] = []
     for i, _, body in tree.outward():
         numbers = range(tree.nv)[tree.v_slices[i]]
         if numbers and not (_is_solid(body.inertia) or (armature and all(body.armature))):
             columns = body.S(q[i]).columns
             steady = len(columns) == 1 and columns == body.S([x + 0.7 for x in q[i]]).columns
             if not (steady and columns[0].dot(body.inertia @ columns[0]) > _PART * _size(body.inertia, columns[0])):
-                found += numbers
-    return found if not (tree.has_couplings and found) else [*range(tree.nv)]
+                result += numbers
+    return result if not (tree.has_couplings and result) else [*range(tree.nv)]
 
 
 def _is_solid(inertia: Inertia) -> bool:
@@ -165,11 +165,11 @@ def mass_solved(tree: Tree, M: Sequence[Sequence[Any]], b: Scalars, numbers: Seq
 
 def owners(tree: Tree) -> list[int]:
     """The body whose joint each number of a velocity is of."""
-    found = [WORLD] * tree.nv
+    result = [WORLD] * tree.nv
     for i, _ in tree.stacked():
         for k in range(tree.nv)[tree.v_slices[i]]:
-            found[k] = i
-    return found
+            result[k] = i
+    return result
 
 
 def _size(inertia: Inertia, S: Motion) -> Any:
@@ -203,11 +203,11 @@ class JointMotion:
 
 def joint_motions(tree: Tree, q: Scalars, v: Scalars) -> dict[int, JointMotion]:
     """By body; q and v are split, body by body."""
-    found: dict[int, JointMotion] = {}
+    result: dict[int, JointMotion] = {}
     for i, p, body in tree.outward():
-        omega = Vec3.zero() if p == WORLD else found[p].omega
-        found[i] = JointMotion(body.X(q[i]), body.S(q[i]), body.S_dot(q[i], v[i]), v[i], omega)
-    return found
+        omega = Vec3.zero() if p == WORLD else result[p].omega
+        result[i] = JointMotion(body.X(q[i]), body.S(q[i]), body.S_dot(q[i], v[i]), v[i], omega)
+    return result
 
 
 def coriolis_matrix(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:

@@ -55,10 +55,10 @@ def inverse_mass_matrix(tree: Tree, q: Scalars, armature: bool = False) -> Facto
     Where joints follow others, M itself is factored.  Raises SingularInertiaError naming the joint where a joint moves
     no inertia at all.
     """
-    found = handed_on(tree, q, armature)
-    if isinstance(found, FactoredInverse) or 2 * found.products > _PER_VELOCITY * tree.nv:
-        return found
-    return found.factored
+    result = handed_on(tree, q, armature)
+    if isinstance(result, FactoredInverse) or 2 * result.products > _PER_VELOCITY * tree.nv:
+        return result
+    return result.factored
 
 
 def handed_on(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
@@ -119,10 +119,10 @@ class FactoredInverse:
 
     def outward(self, y: Scalars) -> list[Any]:
         """L⁻¹ y, in the order of velocities."""
-        found: list[Any] = [0.0] * len(self.order)
+        result: list[Any] = [0.0] * len(self.order)
         for i, row in enumerate(self.rows):
-            found[self.order[i]] = dot([*row.values()], [y[k] for k in row])
-        return found
+            result[self.order[i]] = dot([*row.values()], [y[k] for k in row])
+        return result
 
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
         """M⁻¹ x of several x."""
@@ -151,8 +151,8 @@ class ArticulatedInverse:
     def matrix(self) -> Matrix:
         """M⁻¹, symmetric."""
         many = _PER_VELOCITY * self.count**2 > _LONG
-        found = each(self.applied, units(self.count), in_loops=many, alike=True)
-        return mirrored(found)
+        result = each(self.applied, units(self.count), in_loops=many, alike=True)
+        return mirrored(result)
 
     def applied(self, x: Scalars) -> list[Any]:
         """M⁻¹ x."""
@@ -178,13 +178,13 @@ class ArticulatedInverse:
     def outward(self, y: Scalars) -> list[Any]:
         """L⁻¹ y."""
         A = {WORLD: Motion.zero()}
-        found: list[Any] = [0.0] * self.count
+        result: list[Any] = [0.0] * self.count
         for i, parent, joint in self.bodies:
             A[i] = A[parent]
             for c in joint:
-                found[c.number] = y[c.number] - A[i].dot(c.U) * c.D_inv
-                A[i] += c.J * found[c.number]
-        return found
+                result[c.number] = y[c.number] - A[i].dot(c.U) * c.D_inv
+                A[i] += c.J * result[c.number]
+        return result
 
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
         """M⁻¹ x of several x."""
@@ -198,8 +198,8 @@ class ArticulatedInverse:
         for i, parent, joint in self.bodies:
             carriers[i] = [*carriers[parent]]
             for c in joint:
-                found = {j.number: j.J.dot(c.U) * c.D_inv for j in carriers[i]}
-                L[c.number] = {j: value for j, value in found.items() if not is_zero(value)}
+                result = {j.number: j.J.dot(c.U) * c.D_inv for j in carriers[i]}
+                L[c.number] = {j: value for j, value in result.items() if not is_zero(value)}
                 carriers[i].append(c)
         place = {k: n for n, k in enumerate(L)}
         rows = _inverse_rows([{place[j]: value for j, value in row.items()} for row in L.values()])
@@ -235,15 +235,15 @@ def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedI
         I_A[i] = ArticulatedInertia.of(body.inertia)
     joints: dict[int, list[Freed]] = {}
     for i, p, body in tree.inward():
-        I_a, own, found = I_A[i], I_A[i], []
+        I_a, own, result = I_A[i], I_A[i], []
         rotors = body.armature if armature else [0.0] * len(S[i])
         numbers = range(tree.nv)[tree.v_slices[i]]
         for number, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=True)][::-1]:
             U = I_a @ column
             D_inv = inverse_resistance(column.dot(U) + rotor, body, own, column)
             I_a = I_a.freed(column, U, D_inv, alone=is_zero(rotor))
-            found.append(Freed(number, Y[i] @ column, Y[i] @ U, D_inv))
-        joints[i] = found[::-1]
+            result.append(Freed(number, Y[i] @ column, Y[i] @ U, D_inv))
+        joints[i] = result[::-1]
         if p != WORLD:
             I_A[p] += X[i] @ I_a
     return ArticulatedInverse(tree.nv, [(i, p, joints[i]) for i, p, _ in tree.outward()])
@@ -251,11 +251,11 @@ def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedI
 
 def _outward(tree: Tree) -> dict[int, str]:
     """The numbers of velocities in the order of the first bodies that move with them, with these bodies' joints."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     for i, _, body in tree.outward():
         for k in range(tree.nv)[tree.v_slices[i]]:
-            found.setdefault(k, body.joint_name)
-    return found
+            result.setdefault(k, body.joint_name)
+    return result
 
 
 def _factors(A: Matrix, joints: Sequence[str]) -> tuple[SparseRows, list[Any]]:

@@ -38,10 +38,10 @@ Scalars = Sequence[Any]
 
 def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
     """τ_p (nv): what springs, damping and friction exert on the joints, and force elements between bodies."""
-    found = passive_force_of_joints(tree, q, v, friction)
+    result = passive_force_of_joints(tree, q, v, friction)
     if not tree.force_elements:
-        return found
-    return [a if is_zero(b) else a + b for a, b in zip(found, element_forces(tree, q, v), strict=True)]
+        return result
+    return [a if is_zero(b) else a + b for a, b in zip(result, element_forces(tree, q, v), strict=True)]
 
 
 def passive_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
@@ -75,7 +75,7 @@ def spring_energy(body: Body, q: Scalars) -> Any:
 def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
     """What springs, damping and friction of a body's joint exert, at the tree's numbers for it."""
     joint, coupling = body.joint, body.coupling
-    found = _resisted(body, v, friction)
+    result = _resisted(body, v, friction)
     stiffness, phi = _stretched(body, q)
     if stiffness:
         at = q if coupling is None else coupling.q(q)
@@ -84,22 +84,22 @@ def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> 
             rates = body.asked(
                 "difference_rate", _rest(body), at, unit
             )  # of φ, as the joint moves along its k-th velocity
-            found[k] = found[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
-    return found if coupling is None else [x * coupling.ratio for x in found]
+            result[k] = result[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
+    return result if coupling is None else [x * coupling.ratio for x in result]
 
 
 def _resisted(body: Body, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
     """What damping and friction exert on the joint's own motions."""
     own = v if body.coupling is None else body.coupling.v(v)
-    found = [0.0] * body.joint.nv
+    result = [0.0] * body.joint.nv
     if body.dynamics != "none":
         law = friction_law(friction)
         for k, (x, dry) in enumerate(zip(own, body.dry_friction, strict=True)):
             if not is_zero(body.damping[k]):
-                found[k] = found[k] - x * body.damping[k]
+                result[k] = result[k] - x * body.damping[k]
             if not law.vanishes(dry):
-                found[k] = found[k] - law.resistance(x, dry)
-    return found
+                result[k] = result[k] - law.resistance(x, dry)
+    return result
 
 
 def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:

@@ -67,32 +67,32 @@ def joint_numbers(tree: Tree) -> Iterator[_Number]:
 
 def joint_parameters(tree: Tree) -> list[float]:
     """Their values (4 nj); damping and friction that do not act are zero."""
-    found: list[float] = []
+    result: list[float] = []
     for kind in JOINT_PARAMETERS:
         for _, _, i, own in joint_numbers(tree):
             body = tree.bodies[i]
             acts = kind in ("armature", "stiffness") or body.dynamics != "none"
             values = getattr(body if kind in ("damping", "friction") else body.drive, kind) if acts else ()
-            found.append(values[own] if values else 0.0)
-    return found
+            result.append(values[own] if values else 0.0)
+    return result
 
 
 def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str | FrictionLaw) -> list[list[Any]]:
     """(nv × 4 nj): diag(a), diag(v), the law of friction and φ, by which the four kinds are multiplied in τ."""
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     law, numbers = friction_law(friction), [*joint_numbers(tree)]
-    found = [[0.0] * (4 * len(numbers)) for _ in range(tree.nv)]
+    result = [[0.0] * (4 * len(numbers)) for _ in range(tree.nv)]
     armature, damping, dry, stiffness = (k * len(numbers) for k in range(4))
     for place, row, i, own in numbers:
         body = tree.bodies[i]
         ratio, rate = body.ratio, body.ratio * v[i][own]
-        found[row][armature + place] = ratio * ratio * a[i][own]
-        found[row][damping + place] = ratio * rate
-        found[row][dry + place] = ratio * law.per_friction(rate, ratio * a[i][own], body.dry_friction[own])
+        result[row][armature + place] = ratio * ratio * a[i][own]
+        result[row][damping + place] = ratio * rate
+        result[row][dry + place] = ratio * law.per_friction(rate, ratio * a[i][own], body.dry_friction[own])
         phi = _stretched(body, q[i])[own]
         for k, rates in enumerate(_rates(body, q[i]), start=row - own):
-            found[k][stiffness + place] = ratio * rates[own] * phi
-    return found
+            result[k][stiffness + place] = ratio * rates[own] * phi
+    return result
 
 
 def kinetic_columns(tree: Tree, v: Scalars) -> list[Any]:
@@ -116,8 +116,8 @@ def _at(body: Body, q: Scalars) -> Scalars:
 
 def _stretched(body: Body, q: Scalars) -> list[Any]:
     """φ: the local coordinates of the joint's configuration around its springs' rest."""
-    found: list[Any] = body.asked("difference", _rest(body), _at(body, q))
-    return found
+    result: list[Any] = body.asked("difference", _rest(body), _at(body, q))
+    return result
 
 
 def _rates(body: Body, q: Scalars) -> list[list[Any]]:

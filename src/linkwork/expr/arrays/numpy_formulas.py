@@ -103,8 +103,8 @@ def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     values = delegated("svd")(x, compute_uv=False)
     if ord not in (2, -2, "nuc"):
         raise ValueError(f"np.linalg.norm: expected one of NumPy's orders for matrices, got {ord!r}")
-    found = np.sum(values, axis=-1) if ord == "nuc" else (np.max if ord == 2 else np.min)(values, axis=-1)
-    return found[..., None, None] if keepdims else found
+    result = np.sum(values, axis=-1) if ord == "nuc" else (np.max if ord == 2 else np.min)(values, axis=-1)
+    return result[..., None, None] if keepdims else result
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -115,8 +115,8 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
         return _matrix_norm(x, keepdims=keepdims, ord=ord)
     if isinstance(axis, tuple) and len(axis) == 2:
         moved = np.moveaxis(x, axis, (-2, -1))
-        found = _matrix_norm(moved, ord="fro" if ord is None else ord)
-        return np.expand_dims(found, axis) if keepdims else found
+        result = _matrix_norm(moved, ord="fro" if ord is None else ord)
+        return np.expand_dims(result, axis) if keepdims else result
     return _vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord)
 
 

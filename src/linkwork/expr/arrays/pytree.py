@@ -110,8 +110,8 @@ def taken_apart(value: Any, caller: str) -> tuple[list[Any], Form | Leaf]:
         numbers: list[Any] = []
         keys, parts = [], []
         for key, part in children(value):
-            found, form = taken_apart(part, f"{caller}{_step(value, key)}")
-            numbers += found
+            result, form = taken_apart(part, f"{caller}{_step(value, key)}")
+            numbers += result
             keys.append(key)
             parts.append(form)
         return numbers, Form(type(value), tuple(keys), tuple(parts))
@@ -160,9 +160,9 @@ def difference(expected: Form | Leaf, got: Form | Leaf, path: str = "") -> str:
     if expected.kind is not got.kind or expected.keys != got.keys:
         return f"{path}{': ' if path else ''}expected {expected}, got {got}"
     for key, one, other in zip(expected.keys, expected.parts, got.parts, strict=True):
-        found = difference(one, other, f"{path}[{key!r}]")
-        if found:
-            return found
+        result = difference(one, other, f"{path}[{key!r}]")
+        if result:
+            return result
     return ""
 
 

@@ -33,12 +33,12 @@ class SymbolArray(np.ndarray):
 
     def __getitem__(self, key: Any) -> Any:
         try:
-            found = np.ndarray.__getitem__(self, key)
+            result = np.ndarray.__getitem__(self, key)
         except IndexError as error:
             _refuse_symbols_in(key, error)
             raise
         # an element that is a batch is a number too: an array of no dimension keeps it apart from arrays
-        return filled((), [found]) if isinstance(found, np.ndarray) and found.dtype != object else found
+        return filled((), [result]) if isinstance(result, np.ndarray) and result.dtype != object else result
 
     def __setitem__(self, key: Any, value: Any) -> None:
         try:
@@ -56,8 +56,8 @@ class SymbolArray(np.ndarray):
 
     def astype(self, dtype: Any, *arguments: Any, **how: Any) -> Any:
         """As of any array; one of objects stays an array of symbols."""
-        found = np.asarray(self).astype(dtype, *arguments, **how)
-        return wrapped(found)
+        result = np.asarray(self).astype(dtype, *arguments, **how)
+        return wrapped(result)
 
     def dot(self, other: Any, out: Any = None) -> Any:
         """As `numpy.dot`."""
@@ -104,10 +104,10 @@ def array(values: Any) -> Any:
     NumPy's own functions of elements, choices and comparisons work on the result, as they do not on what `numpy.array`
     makes of symbols.
     """
-    found = np.array(values)
-    if found.dtype != object:
-        return found
-    return filled(found.shape, [x.item() if isinstance(x, SymbolArray) else x for x in found.ravel().tolist()])
+    result = np.array(values)
+    if result.dtype != object:
+        return result
+    return filled(result.shape, [x.item() if isinstance(x, SymbolArray) else x for x in result.ravel().tolist()])
 
 
 def filled(shape: Sequence[int], elements: Sequence[Any]) -> Any:

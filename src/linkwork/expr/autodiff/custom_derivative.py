@@ -56,9 +56,9 @@ def ruled(rule: CustomDerivative, inputs: Sequence[Any]) -> list[Any]:
         return list(results)
     kinds = "".join("t" if x.__class__ is bool or (hasattr(x, "op") and x.op.logical) else "n" for x in extra)
     bundle = Ruled(rule, len(results), len(inputs), kinds)
-    found = highest.graph.bundle(bundle, [*results, *inputs, *extra])
+    result = highest.graph.bundle(bundle, [*results, *inputs, *extra])
     # what is a number does not depend on the inputs
-    return [symbol if hasattr(x, "_precedence") else x for symbol, x in zip(found, results, strict=True)]
+    return [symbol if hasattr(x, "_precedence") else x for symbol, x in zip(result, results, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Ruled(MultiResult):
 
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         end = self.count + self.inputs
-        found = self.rule.cotangent(arguments[self.count : end], results, arguments[end:], weights)
-        return [*[0.0] * self.count, *found, *[0.0] * (len(arguments) - end)]
+        result = self.rule.cotangent(arguments[self.count : end], results, arguments[end:], weights)
+        return [*[0.0] * self.count, *result, *[0.0] * (len(arguments) - end)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,13 @@ def _pushed(
     rows: Sequence[FunctionSpec],
 ) -> list[FunctionSpec]:
     """A rule's derivatives, direction by direction."""
-    found: list[dict[Any, Any]] = [{} for _ in results]
+    result: list[dict[Any, Any]] = [{} for _ in results]
     for key in dict.fromkeys(key for row in rows for key in row):
         direction = [row.get(key, 0.0) for row in rows]
-        for row, derivative in zip(found, rule.tangent(inputs, results, extra, direction), strict=True):
+        for row, derivative in zip(result, rule.tangent(inputs, results, extra, direction), strict=True):
             if not (isinstance(derivative, float) and derivative == 0.0):
                 row[key] = derivative
-    return list(found)
+    return list(result)
 
 
 Scalars = Sequence[Any]

@@ -70,10 +70,10 @@ class Dual:
         results = bundle(values)
         many = any(t.__class__ is SparseTangent for t in tangents)
         rows = [{} if isinstance(t, float) and t == 0.0 else t.row if many else {0: t} for t in tangents]
-        found = bundle.pushed(values, results, rows)
+        result = bundle.pushed(values, results, rows)
         return [
             Dual(x, SparseTangent(row) if many else row[0], level) if row else x
-            for x, row in zip(results, found, strict=True)
+            for x, row in zip(results, result, strict=True)
         ]
 
     def __neg__(self) -> Dual:

@@ -156,8 +156,8 @@ def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Sy
     bundle = node.value
     results = node.graph.bundle(bundle, node.args)
     arguments = [a.value if a.op is CONSTANT else a for a in node.args]
-    found = bundle.pulled(arguments, results, [weights.get(k, 0.0) for k in range(bundle.count)])
-    return list(zip(node.args, found, strict=True))
+    result = bundle.pulled(arguments, results, [weights.get(k, 0.0) for k in range(bundle.count)])
+    return list(zip(node.args, result, strict=True))
 
 
 def _add(sums: dict[int, _Weight], node: Symbol, share: _Weight) -> None:

@@ -60,8 +60,8 @@ class ImplicitDerivative(CustomDerivative):
         if _are_zero(direction[self.ignored :]):
             return [0.0] * len(results)
         at = Solution(inputs, results, extra)
-        found = self.solved(at, self.pushed(at, direction), False)
-        return [*found, *[0.0] * (len(results) - self.size)]
+        result = self.solved(at, self.pushed(at, direction), False)
+        return [*result, *[0.0] * (len(results) - self.size)]
 
     def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
         if _are_zero(weights[: self.size]):

@@ -34,8 +34,8 @@ class Transposed(CustomDerivative):
 def _pulled(rule: Transposed, inputs: int, results: int, extra: int, used: tuple[int, ...]) -> Region:
     """The gradient by the inputs, of those, the results, what else was computed, and the weights that are used."""
     graph = Graph()
-    at, found, more, direction = (graph.inputs("x", (n,)) for n in (inputs, results, extra, inputs))
+    at, result, more, direction = (graph.inputs("x", (n,)) for n in (inputs, results, extra, inputs))
     weights = graph.inputs("w", (len(used),))
-    rates = rule.tangent(at, found, more, direction)
+    rates = rule.tangent(at, result, more, direction)
     gradient = adjoint([rates[k] for k in used], direction, weights)
-    return Region.of(gradient, [*at, *found, *more, *weights])
+    return Region.of(gradient, [*at, *result, *more, *weights])

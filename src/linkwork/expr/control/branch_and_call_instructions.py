@@ -56,15 +56,15 @@ class Choice(MultiResult):
             return self.yes.run(taken, *way)
         if not np.any(condition):
             return self.no.run(taken, *way)
-        found = (body.run(taken, *way) for body in self.bodies)
-        return [np.where(condition, a, b) for a, b in zip(*found, strict=True)]
+        result = (body.run(taken, *way) for body in self.bodies)
+        return [np.where(condition, a, b) for a, b in zip(*result, strict=True)]
 
     def pushed(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
     ) -> list[FunctionSpec]:
-        bodies, given, found = pushed(self.bodies, rows[1:])
+        bodies, given, result = pushed(self.bodies, rows[1:])
         values = iter(Choice(*bodies)([*arguments, *given]))
-        return [{key: next(values) for key in some} for some in found]
+        return [{key: next(values) for key in some} for some in result]
 
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         bodies, given, wanted = pulled(self.bodies, weights)
@@ -99,9 +99,9 @@ class Subroutine(MultiResult):
     def pushed(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
     ) -> list[FunctionSpec]:
-        bodies, given, found = pushed([self.body], rows)
+        bodies, given, result = pushed([self.body], rows)
         values = iter(Subroutine(*bodies)([*arguments, *given]))
-        return [{key: next(values) for key in some} for some in found]
+        return [{key: next(values) for key in some} for some in result]
 
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         bodies, given, wanted = pulled([self.body], weights)

@@ -167,8 +167,8 @@ class Residual:
         """(∂r/∂p)ᵀλ, of x, p and λ."""
         one = Differentiated(self.body)
         fresh = one.more(self.rows)
-        found = adjoint(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
-        return Region.of(found, [*one.inputs, *fresh])
+        result = adjoint(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
+        return Region.of(result, [*one.inputs, *fresh])
 
 
 def keys_of(rows: Iterable[FunctionSpec]) -> list[Any]:
@@ -186,17 +186,17 @@ class Derived(NamedTuple):
 
 
 def pushed(bodies: Sequence[Region], rows: Sequence[FunctionSpec]) -> Derived:
-    """Forward, of the arguments' derivatives in several directions; ``found`` has the directions of each result."""
+    """Forward, of the arguments' derivatives in several directions; ``result`` has the directions of each result."""
     keys = [list(row) for row in rows]
     opened = [Differentiated(body) for body in bodies]
     each = [one.pushed(one.results, keys) for one in opened]
-    found = [keys_of(same) for same in zip(*(results for results, _ in each), strict=True)]
+    result = [keys_of(same) for same in zip(*(results for results, _ in each), strict=True)]
     made = [
-        Region.of([row.get(key, 0.0) for row, some in zip(results, found, strict=True) for key in some],
+        Region.of([row.get(key, 0.0) for row, some in zip(results, result, strict=True) for key in some],
                   [*one.inputs, *fresh])
         for one, (results, fresh) in zip(opened, each, strict=True)
     ]  # fmt: skip
-    return Derived(made, [x for row in rows for x in row.values()], found)
+    return Derived(made, [x for row in rows for x in row.values()], result)
 
 
 def pulled(bodies: Sequence[Region], weights: Sequence[Any]) -> Derived:
@@ -331,8 +331,8 @@ def _parts(x: Any, grain: Grain) -> list[Any]:
     if isinstance(grain, str):
         return [where(x, 1.0, 0.0) if grain == "t" else x]
     if isinstance(grain, dict):
-        found = [_parts(x.get(key) if x.__class__ is SparseTangent else 0.0, inner) for key, inner in grain.items()]
-        return [y for some in found for y in some]
+        result = [_parts(x.get(key) if x.__class__ is SparseTangent else 0.0, inner) for key, inner in grain.items()]
+        return [y for some in result for y in some]
     level, value, tangent = grain
     here = (x.value, x.tangent) if x.__class__ is Dual and x.level == level else (x, 0.0)
     return [*_parts(here[0], value), *_parts(here[1], tangent)]

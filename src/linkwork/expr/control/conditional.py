@@ -93,9 +93,9 @@ def _masked(
         return mapped(choose, one, other)
 
 
-def _nesting(found: Any, branch: Callable[..., Any]) -> Form | Leaf:
+def _nesting(result: Any, branch: Callable[..., Any]) -> Form | Leaf:
     """How what a branch returned is nested, whatever the shapes."""
-    form = form_of(found, f"cond: what {named(branch)} returns")
+    form = form_of(result, f"cond: what {named(branch)} returns")
     return reshaped(form, lambda leaf: Leaf((), is_array=False))
 
 

@@ -87,8 +87,8 @@ class Loop(MultiResult):
         if not self.conditional:
             kept: list[Any] = [None] * self.max_iterations
             for t in reversed(range(self.max_iterations)) if self.backward else range(self.max_iterations):
-                found = run(state, t)
-                state, kept[t] = found[: self.carried], found[self.carried :]
+                result = run(state, t)
+                state, kept[t] = result[: self.carried], result[self.carried :]
             return [*state, *(x for row in kept for x in row)]
         return (self._masked if apply is on_arrays else self._one_by_one)(list(state), run)
 
@@ -181,17 +181,17 @@ class Loop(MultiResult):
             lent = one.more(len(carried))
             given = one.more(len(columns))
             asked = [one.results[k] for k in (*carried, *(n + j for j in columns))]
-            found = adjoint(asked, one.inputs, [*lent, *given])
-            grown = [k for k in range(n) if k in carried or not is_zero(found[k])]
+            result = adjoint(asked, one.inputs, [*lent, *given])
+            grown = [k for k in range(n) if k in carried or not is_zero(result[k])]
             if grown == carried:
                 break
             carried = grown
-        to_inputs = [j for j in range(m) if not is_zero(found[n + j])]
-        to_outside = [j for j in range(len(outside)) if not is_zero(found[n + m + j])]
+        to_inputs = [j for j in range(m) if not is_zero(result[n + j])]
+        to_outside = [j for j in range(len(outside)) if not is_zero(result[n + m + j])]
         sums = one.more(len(to_outside))
-        found_results = [found[k] for k in carried]
-        found_results += [total + found[n + m + j] for total, j in zip(sums, to_outside, strict=True)]
-        found_results += [found[n + j] for j in to_inputs]
+        found_results = [result[k] for k in carried]
+        found_results += [total + result[n + m + j] for total, j in zip(sums, to_outside, strict=True)]
+        found_results += [result[n + j] for j in to_inputs]
         needed = set(reachable(found_results))
         x, s, c = (
             [j for j, symbol in enumerate(part) if symbol in needed]

@@ -79,10 +79,10 @@ def watching_while_loop(
     start = Numbers(state, "while_loop: init")
     graph = graph_of(start.elements)
     if graph is None:
-        found = while_on_numbers(condition, step, state, start, most)
-        if not isinstance(found, Graph):
-            return WhileResult(*found)
-        graph = found
+        result = while_on_numbers(condition, step, state, start, most)
+        if not isinstance(result, Graph):
+            return WhileResult(*result)
+        graph = result
     return _while_traced(graph, condition, step, start, most, unwatched)
 
 
@@ -148,10 +148,10 @@ def scan(
     start = Numbers(init, "scan: init")
     graph = graph_of([*start.elements, *given])
     if graph is None:
-        found = scan_on_numbers(f, init, xs, start, steps, reverse)
-        if not isinstance(found, Graph):
-            return found
-        graph = found
+        result = scan_on_numbers(f, init, xs, start, steps, reverse)
+        if not isinstance(result, Graph):
+            return result
+        graph = result
     return _scan_traced(graph, f, start, given, form, steps, reverse)
 
 
@@ -179,9 +179,9 @@ def fori_loop(
         inside, k = pair
         following = body_fun(k, inside)
         if k.__class__ is not int or k == first:  # what a later step changes is found by scan
-            found = Numbers(following, f"fori_loop: what {named(body_fun)} returns")
+            result = Numbers(following, f"fori_loop: what {named(body_fun)} returns")
             numbers = k.__class__ is int
-            check_step("fori_loop", body_fun, start.form, found.form, start.logical, found.logical, batches=numbers)
+            check_step("fori_loop", body_fun, start.form, result.form, start.logical, result.logical, batches=numbers)
         return (following, k + 1), None
 
     counted.__wrapped__ = body_fun  # type: ignore[attr-defined]
@@ -219,13 +219,13 @@ def _scan_traced(
     outputs = [] if kept is None else kept.elements
     body, outside = closed(fresh, [*following.elements, *outputs])
     loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward)
-    found = graph.bundle(loop, [*start.elements, *(x for r in rows for x in r), *outside])
-    last = start.together(found[: len(carried)])
+    result = graph.bundle(loop, [*start.elements, *(x for r in rows for x in r), *outside])
+    last = start.together(result[: len(carried)])
     if kept is None:
         return last, None
     many = len(outputs)
     ends = (len(carried) + t * many for t in range(steps))
-    return last, _joined(kept, [kept.scalars_of(found[end : end + many]) for end in ends])
+    return last, _joined(kept, [kept.scalars_of(result[end : end + many]) for end in ends])
 
 
 def _rows_of(form: Form | Leaf, numbers: Sequence[Any], steps: int) -> list[list[Any]]:
@@ -315,9 +315,9 @@ def each(
                 found[k] = list(function(rows[k]))
             continue
 
-        def step(_: Any, given: Any, places: tuple[int, ...] = places) -> tuple[Any, Any]:
+        def step(_: Any, value: Any, places: tuple[int, ...] = places) -> tuple[Any, Any]:
             row = [0.0] * len(rows[0])
-            for place, x in zip(places, given, strict=True):
+            for place, x in zip(places, value, strict=True):
                 row[place] = x
             return (), np.array(function(row), dtype=object)
 

@@ -115,14 +115,14 @@ def _nothing(rows: Any) -> Any:
 
 def _truths(state: Any) -> list[bool]:
     """Which of the arrays and numbers of a state are truth values."""
-    found: list[bool] = []
+    result: list[bool] = []
 
     def look(x: Any) -> None:
         elements = x.ravel() if isinstance(x, np.ndarray) and x.dtype == object else [x]
-        found.append(getattr(x, "dtype", None) == np.dtype(bool) or any(map(is_truth, elements)))
+        result.append(getattr(x, "dtype", None) == np.dtype(bool) or any(map(is_truth, elements)))
 
     mapped(look, state)
-    return found
+    return result
 
 
 def _missing(state: Any, leading: int) -> Any:
@@ -174,49 +174,49 @@ def bound(what: str, value: Any) -> int:
 
 def number_of_steps(form: Form | Leaf | None, length: int | None) -> int:
     """How many steps a scan has, of inputs like this.  Raises ValueError where they do not agree."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     if form is not None:
         for path, leaf in leaves_of(form):
             name = "".join(f"[{key!r}]" for key in path)
             if not leaf.shape:
                 raise ValueError(f"scan: xs{name}: expected an array (T, ...), a row for each step, got a number")
-            found.setdefault(leaf.shape[0], f"xs{name}")
+            result.setdefault(leaf.shape[0], f"xs{name}")
     if length is not None:
-        found.setdefault(bound("scan: length", length), "length")
-    if len(found) != 1:
-        told = ", ".join(f"{many} ({name})" for many, name in found.items()) or "neither xs nor a length"
+        result.setdefault(bound("scan: length", length), "length")
+    if len(result) != 1:
+        told = ", ".join(f"{many} ({name})" for many, name in result.items()) or "neither xs nor a length"
         raise ValueError(f"scan: xs and length: expected one number of steps, got {told}")
-    return next(iter(found))
+    return next(iter(result))
 
 
-def pair(step: Callable[..., Any], found: Any) -> tuple[Any, Any]:
-    if not (isinstance(found, tuple) and len(found) == 2):
+def pair(step: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+    if not (isinstance(result, tuple) and len(result) == 2):
         raise TypeError(
-            f"scan: expected {named(step)} to return (state, output), the output may be None, got {found!r}"
+            f"scan: expected {named(step)} to return (state, output), the output may be None, got {result!r}"
         )
-    return found
+    return result
 
 
-def truth_of_condition(what: str, found: Any, condition: Callable[..., Any] | None = None) -> Any:
+def truth_of_condition(what: str, result: Any, condition: Callable[..., Any] | None = None) -> Any:
     """A truth value, an array of them, or the symbol of one.  Raises TypeError for anything else that is found.
 
     ``condition`` is the function that gave it.
     """
-    if isinstance(found, np.ndarray) and found.ndim == 0:
-        found = found.item()
-    if found.__class__ is Symbol and found.op.logical:
-        return found
-    if isinstance(found, (bool, np.bool_)) or (isinstance(found, np.ndarray) and found.dtype == bool):
-        return found
+    if isinstance(result, np.ndarray) and result.ndim == 0:
+        result = result.item()
+    if result.__class__ is Symbol and result.op.logical:
+        return result
+    if isinstance(result, (bool, np.bool_)) or (isinstance(result, np.ndarray) and result.dtype == bool):
+        return result
     source = "" if condition is None else f" from {named(condition)}"
     expected = "as comparisons, and_, or_ and not_ give them"
     argument = "pred" if condition is None else "cond_fun"
-    raise TypeError(f"{what}: {argument}: expected a truth value{source}, {expected}, got {found!r}")
+    raise TypeError(f"{what}: {argument}: expected a truth value{source}, {expected}, got {result!r}")
 
 
-def is_of_elements(found: Any) -> bool:
+def is_of_elements(result: Any) -> bool:
     """Whether this is a batch that stands for one number, in an array of no dimension, as elements of arrays do."""
-    return isinstance(found, np.ndarray) and found.dtype == object and found.ndim == 0
+    return isinstance(result, np.ndarray) and result.dtype == object and result.ndim == 0
 
 
 def chosen_by(holds: np.ndarray, *, in_elements: bool) -> Callable[[Any, Any], Any]:
@@ -242,7 +242,7 @@ def check_step(
     expected: Any,
     got: Any,
     logical: Sequence[bool],
-    found: Sequence[bool],
+    result: Sequence[bool],
     *,
     batches: bool = False,
 ) -> None:
@@ -251,7 +251,7 @@ def check_step(
     With ``batches`` an array may have samples in dimensions before its own, or have them no more.
     """
     text = "" if batches and _over_samples(expected, got) else difference(expected, got)
-    if not text and len(logical) == len(found) and list(logical) != list(found):
+    if not text and len(logical) == len(result) and list(logical) != list(result):
         text = "a number became a truth value, or a truth value a number: where(condition, 1.0, 0.0) makes a number"
     if text:
         raise TypeError(f"{what}: state: {named(step)} must return a state as it got one: {text}")

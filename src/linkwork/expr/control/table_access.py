@@ -49,7 +49,7 @@ class Take(MultiResult):
         index, *numbers = arguments
         place = np.asarray(np.fmin(np.fmax(np.floor(index), 0.0), float(self.rows - 1)), dtype=np.int64)
         numbers = numbers or list(self.table)
-        found = []
+        result = []
         for column in range(self.columns):
             entries = np.broadcast_arrays(*numbers[column :: self.columns])
             stacked = np.stack(entries)
@@ -59,19 +59,19 @@ class Take(MultiResult):
                                 (self.rows, *whole)),
                 np.broadcast_to(place, whole)[np.newaxis], axis=0)[0]  # fmt: skip
             chosen = np.where(np.isnan(index), np.nan, chosen)
-            found.append(chosen if whole else float(chosen))
-        return found
+            result.append(chosen if whole else float(chosen))
+        return result
 
     def pushed(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
     ) -> Sequence[FunctionSpec]:
-        found: list[dict[Any, Any]] = [{} for _ in results]
+        result: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             derivatives = [row.get(key, 0.0) for row in rows[1:]]
             values = Take(self.rows, self.columns)([arguments[0], *derivatives])
-            for row, value in zip(found, values, strict=True):
+            for row, value in zip(result, values, strict=True):
                 row[key] = value
-        return list(found)
+        return list(result)
 
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         if self.table:
@@ -108,24 +108,24 @@ class Put(MultiResult):
     def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
         index, row, table = self.split(arguments)
         place = np.floor(index)
-        found = list(table)
+        result = list(table)
         for k in np.unique(place[(place >= 0.0) & (place < self.rows)]) if np.ndim(place) else [place]:
             if 0.0 <= k < self.rows:
                 start = int(k) * self.columns
                 for column, value in enumerate(row):
-                    old = found[start + column]
-                    found[start + column] = np.where(place == k, value, old) if np.ndim(place) else value
-        return found
+                    old = result[start + column]
+                    result[start + column] = np.where(place == k, value, old) if np.ndim(place) else value
+        return result
 
     def pushed(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
     ) -> Sequence[FunctionSpec]:
-        found: list[dict[Any, Any]] = [{} for _ in results]
+        result: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             values = self([arguments[0], *(row.get(key, 0.0) for row in rows[1:])])
-            for row, value in zip(found, values, strict=True):
+            for row, value in zip(result, values, strict=True):
                 row[key] = value
-        return list(found)
+        return list(result)
 
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         index = arguments[0]
@@ -157,14 +157,14 @@ def take(table: Any, index: Any) -> Any:
     size = form.size // form.shape[0]
     fixed = graph_of([index]) is not None and all(isinstance(x, (int, float)) for x in numbers)
     bundle = Take(form.shape[0], size, tuple(map(float, numbers)) if fixed else ())
-    found = bundle([index] if fixed else [index, *numbers])
+    result = bundle([index] if fixed else [index, *numbers])
     in_elements = in_elements and isinstance(index, np.ndarray)
     row = Leaf(form.shape[1:], is_array=len(form.shape) > 1 or in_elements)
     if not row.is_array:
-        return found[0]
+        return result[0]
     if isinstance(index, np.ndarray) and index.ndim and not in_elements:
-        return np.stack(found, axis=-1).reshape(*index.shape, *form.shape[1:])
-    return put_together(row, found, floats)
+        return np.stack(result, axis=-1).reshape(*index.shape, *form.shape[1:])
+    return put_together(row, result, floats)
 
 
 @public

@@ -34,8 +34,8 @@ Correction = tuple[Sequence[Any], Any]  # what to take off, and 0 or the status 
 def solved(rows: Sequence[Sequence[Any]], column: Sequence[Any]) -> tuple[list[Any], Any]:
     """The solution of linear equations, and whether there was none: 0, or more."""
     n = len(column)
-    found = ruled(Solve("root", METHODS["gen"], n, 1, told=True), [*(x for row in rows for x in row), *column])
-    return found[:n], found[n]
+    result = ruled(Solve("root", METHODS["gen"], n, 1, told=True), [*(x for row in rows for x in row), *column])
+    return result[:n], result[n]
 
 
 def corrected(values: Sequence[Any], rows: Sequence[Sequence[Any]] | None) -> Correction:
@@ -44,8 +44,8 @@ def corrected(values: Sequence[Any], rows: Sequence[Sequence[Any]] | None) -> Co
     wrong = where(eq(total, total), 0.0, NOT_A_NUMBER)
     if rows is None:
         return [-r for r in values], wrong
-    found, status = solved(rows, values)
-    return found, where(and_(eq(wrong, 0.0), lt(0.0, status)), SINGULAR, wrong)
+    result, status = solved(rows, values)
+    return result, where(and_(eq(wrong, 0.0), lt(0.0, status)), SINGULAR, wrong)
 
 
 def iterated(
@@ -82,9 +82,9 @@ def iterated(
         status = where(or_(fine, lt(0.0, status)), status, NOT_A_NUMBER)
         return x, where(fine, moved, 0.0), before, status
 
-    found = while_loop(more, step, (tuple(start), math.inf, math.inf, 0.0), max_iterations=most)
-    x, _, _, wrong = found.state
-    return list(x), found.iterations, where(eq(wrong, 0.0), found.status, wrong)
+    result = while_loop(more, step, (tuple(start), math.inf, math.inf, 0.0), max_iterations=most)
+    x, _, _, wrong = result.state
+    return list(x), result.iterations, where(eq(wrong, 0.0), result.status, wrong)
 
 
 def _share(
@@ -165,8 +165,8 @@ class Implicit(ImplicitDerivative):
                 return corrected(residual(x), None)
             if self.like is not None:
                 return corrected(residual(x), rows_of(self._alike.linear.run([*x, *others])[n:], n))
-            found = self._residual.linear.run([*x, *given])
-            return corrected(found[:n], rows_of(found[n:], n))
+            result = self._residual.linear.run([*x, *given])
+            return corrected(result[:n], rows_of(result[n:], n))
 
         searched = residual if self.searched else None
         x, done, status = iterated(correction, inputs[:n], self.max_iterations, self.tolerance, searched)
@@ -176,8 +176,8 @@ class Implicit(ImplicitDerivative):
         return [-x for x in self._residual.pushed.run([*self._at(at), *self._given(direction)])]
 
     def pulled(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
-        found = self._residual.pulled.run([*self._at(at), *multipliers])
-        return [*[0.0] * self.size, *negated([found])[0], *[0.0] * (len(at.inputs) - self.body.elements_in)]
+        result = self._residual.pulled.run([*self._at(at), *multipliers])
+        return [*[0.0] * self.size, *negated([result])[0], *[0.0] * (len(at.inputs) - self.body.elements_in)]
 
     def solved(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
         J = rows_of(self._residual.linear.run(self._at(at))[self.size :], self.size)

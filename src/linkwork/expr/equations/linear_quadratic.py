@@ -52,11 +52,11 @@ class LinearQuadratic:
     @staticmethod
     def of_values(values: Sequence[Any], n: int, m: int) -> LinearQuadratic:
         """The one with these ``values``."""
-        found, place = [], 0
+        result, place = [], 0
         for rows, columns in ((n, n), (n, m), (n, n), (m, m), (n, m)):
-            found.append(rows_of(values[place:], columns, rows))
+            result.append(rows_of(values[place:], columns, rows))
             place += rows * columns
-        return LinearQuadratic(*found)
+        return LinearQuadratic(*result)
 
     def values(self) -> list[Any]:
         """All elements."""
@@ -103,10 +103,10 @@ class BoundedRoot:
 
     def solved(self, column: Sequence[Any]) -> list[Any]:
         """L⁻¹ times a column."""
-        found: list[Any] = []
+        result: list[Any] = []
         for row, inverse, x in zip(self.rows, self.inverses, column, strict=True):
-            found.append(less(x, row[:-1], found) * inverse)
-        return found
+            result.append(less(x, row[:-1], result) * inverse)
+        return result
 
     def from_left(self, row: Sequence[Any]) -> list[Any]:
         """A row times L."""
@@ -127,8 +127,8 @@ def riccati_sweep(matrices: Sequence[Any], end: Any) -> tuple[Any, Any]:
     """X (T + 1, n, n) and K (T, m, n), of A (T, n, n), B, Q, R and N, a row a step; ``end`` (n, n), whose lower
     triangle is read."""
 
-    def step(X: Any, given: Any) -> tuple[Any, Any]:
-        now, K = riccati_step(LinearQuadratic.of(*given), [list(row) for row in X])
+    def step(X: Any, value: Any) -> tuple[Any, Any]:
+        now, K = riccati_step(LinearQuadratic.of(*value), [list(row) for row in X])
         return np.array(now), (np.array(now), np.array(K))
 
     end = np.array(mirrored([list(row) for row in end]))

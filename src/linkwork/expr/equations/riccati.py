@@ -74,9 +74,9 @@ def riccati(of: LinearQuadratic, *, continuous: bool) -> RiccatiSolution:
     """The solution that stabilises."""
     n, m = len(of.A), len(of.R)
     rule = _Riccati(n, m, continuous)
-    found = ruled(rule, of.values())
-    X = mirrored(rows_of(found, n, n))
-    return RiccatiSolution(X, rows_of(found[n * n :], n, m), found[-2], found[-1])
+    result = ruled(rule, of.values())
+    X = mirrored(rows_of(result, n, n))
+    return RiccatiSolution(X, rows_of(result[n * n :], n, m), result[-2], result[-1])
 
 
 @dataclass(frozen=True)
@@ -134,15 +134,15 @@ class _Riccati(CustomDerivative):
         state: Any = closed, -1.0
         if self.continuous:
             state = while_loop(lambda state: and_(asked, lt(state[1], -0.5)), stepped, state, max_iterations=1).state
-        found = while_loop(more, squared, state, max_iterations=_SQUARINGS + 1).state
-        return lt(squares([list(row) for row in found[0]]), _GONE)
+        result = while_loop(more, squared, state, max_iterations=_SQUARINGS + 1).state
+        return lt(squares([list(row) for row in result[0]]), _GONE)
 
-    def _refined(self, given: LinearQuadratic, X: Matrix, gamma: Any, again: Any) -> tuple[Matrix, Matrix, Any]:
+    def _refined(self, value: LinearQuadratic, X: Matrix, gamma: Any, again: Any) -> tuple[Matrix, Matrix, Any]:
         """Steps of Newton's method, where rounding has left more than it must, or ``again`` from another X that
         stabilises; K, and what is left beside X."""
 
         def looked_at(X: Matrix) -> tuple[Matrix, Matrix, Any]:
-            left, K = self._left(given, X)
+            left, K = self._left(value, X)
             return left, K, sqrt(squares(left) / fmax(squares(X), 1e-300))
 
         def more(state: Any) -> Any:
@@ -152,14 +152,14 @@ class _Riccati(CustomDerivative):
 
         def step(state: Any) -> Any:
             X, left, K, residual, _, turn = state
-            closed = _closed(given, K)
+            closed = _closed(value, K)
             X = added(X, lyapunov(closed, left, continuous=self.continuous, gamma=gamma, left=_ROUGH))
             left, K, now = looked_at(X)
             return X, left, K, now, residual, turn + 1.0
 
         left, K, residual = looked_at(X)
-        found = while_loop(more, step, (X, left, K, residual, 1e300, 0.0), max_iterations=_FAR)
-        X, _, K, residual, *_ = found.state
+        result = while_loop(more, step, (X, left, K, residual, 1e300, 0.0), max_iterations=_FAR)
+        X, _, K, residual, *_ = result.state
         return [list(row) for row in X], [list(row) for row in K], residual
 
     def tangent(
@@ -219,26 +219,26 @@ class _Riccati(CustomDerivative):
         by_N = added(transposed(Y), _times(-2.0, transposed(KP)))
         return LinearQuadratic(by_A, by_B, P, by_R, by_N).values()
 
-    def _left(self, given: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
+    def _left(self, value: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
         """What is left of the equation, and the gains."""
-        XB = products(X, given.B)
+        XB = products(X, value.B)
         if self.continuous:
-            T = added(transposed(XB), transposed(given.N))
-            K = solved_columns(given.R, T, "pos")
-            AX = products(transposed(given.A), X)
-            left = added(AX, transposed(AX), given.Q)
+            T = added(transposed(XB), transposed(value.N))
+            K = solved_columns(value.R, T, "pos")
+            AX = products(transposed(value.A), X)
+            left = added(AX, transposed(AX), value.Q)
         else:
-            XA = products(X, given.A)
-            T = added(products(transposed(given.B), XA), transposed(given.N))
-            S = added(given.R, products(transposed(given.B), XB))
+            XA = products(X, value.A)
+            T = added(products(transposed(value.B), XA), transposed(value.N))
+            S = added(value.R, products(transposed(value.B), XB))
             K = solved_columns(S, T, "pos")
-            left = added(products(transposed(given.A), XA), negated(X), given.Q)
+            left = added(products(transposed(value.A), XA), negated(X), value.Q)
         return mirrored(added(left, negated(products(transposed(T), K)))), K
 
 
-def _closed(given: LinearQuadratic, K: Matrix) -> Matrix:
+def _closed(value: LinearQuadratic, K: Matrix) -> Matrix:
     """A − B K."""
-    return added(given.A, negated(products(given.B, K)))
+    return added(value.A, negated(products(value.B, K)))
 
 
 def _times(factor: Any, M: Matrix) -> Matrix:
@@ -256,20 +256,20 @@ def _flat(M: Sequence[Sequence[Any]]) -> list[Any]:
     return [x for row in M for x in row]
 
 
-def _doubled(given: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matrix, Any, Any, Any]:
+def _doubled(value: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matrix, Any, Any, Any]:
     """X but for rounding, whether motions end, as (A − B K)ᵏ says, how many doublings it took, and γ; with a share of
     Q's mean diagonal more on it, and in steps of time with what inputs do to states as part of R."""
-    n, R = len(given.A), given.R
+    n, R = len(value.A), value.R
     if not continuous:  # where inputs cost nothing, what they do to states does
-        paid, moved = (sum((M[i][i] for i in range(len(M))), 0.0) for M in (given.Q, R))
-        pushed = fmax(squares(given.B), 1e-300)
+        paid, moved = (sum((M[i][i] for i in range(len(M))), 0.0) for M in (value.Q, R))
+        pushed = fmax(squares(value.B), 1e-300)
         natural = where(lt(0.0, paid), paid * (1.0 / n), where(lt(0.0, moved), moved / pushed, 1.0))
         R = shifted(R, where(lt(0.0, share), share * natural * pushed * (1.0 / len(R)), 0.0))
-    both = solved_columns(R, [[*b, *c] for b, c in zip(transposed(given.B), transposed(given.N), strict=True)], "pos")
+    both = solved_columns(R, [[*b, *c] for b, c in zip(transposed(value.B), transposed(value.N), strict=True)], "pos")
     by_B, by_N = [row[:n] for row in both], [row[n:] for row in both]
-    A = added(given.A, negated(products(given.B, by_N)))
-    G = mirrored(products(given.B, by_B))
-    H = mirrored(added(given.Q, negated(products(given.N, by_N))))
+    A = added(value.A, negated(products(value.B, by_N)))
+    G = mirrored(products(value.B, by_B))
+    H = mirrored(added(value.Q, negated(products(value.N, by_N))))
     paid, pushed = (sum((M[i][i] for i in range(n)), 0.0) for M in (H, G))
     grown = squares(A) if continuous else 1.0  # what states cost in units of inputs, where none costs anything itself
     H = shifted(H, share * where(lt(0.0, paid), paid * (1.0 / n), grown / fmax(pushed, 1e-300)))
@@ -301,8 +301,8 @@ def lyapunov(A: Matrix, C: Matrix, *, continuous: bool, gamma: Any = None, left:
         moved = symmetric_products(A, X)
         return added(X, moved), products(A, A), squares(moved)
 
-    found = while_loop(more, step, (C, A, fmax(1.0, squares(C))), max_iterations=_MOST)
-    return [list(row) for row in found.state[0]]
+    result = while_loop(more, step, (C, A, fmax(1.0, squares(C))), max_iterations=_MOST)
+    return [list(row) for row in result.state[0]]
 
 
 def at_rest(A: Matrix, C: Matrix, gamma: Any = None) -> tuple[Matrix, Matrix]:

@@ -87,15 +87,15 @@ def doubled(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Any, Any]:
 
     def step(state: Any) -> Any:
         A, G, H = ([list(row) for row in M] for M in state[:3])
-        found = _Step.of(A, G, H)
-        Z = found.Z
-        after = products(A, added(A, negated(products(Z, transposed(found.Y)))))
+        result = _Step.of(A, G, H)
+        Z = result.Z
+        after = products(A, added(A, negated(products(Z, transposed(result.Y)))))
         kept = products(A, added(G, negated(gram(Z))))
-        return after, added(G, gram(kept, A)), added(H, gram(found.Y)), squares(A)
+        return after, added(G, gram(kept, A)), added(H, gram(result.Y)), squares(A)
 
-    found = while_loop(more, step, (A, G, H, 1.0), max_iterations=_MOST)
-    *_, H, going = found.state
-    return [list(row) for row in H], le(going * going, _LEFT), found.iterations
+    result = while_loop(more, step, (A, G, H, 1.0), max_iterations=_MOST)
+    *_, H, going = result.state
+    return [list(row) for row in H], le(going * going, _LEFT), result.iterations
 
 
 def cayley(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix, Any]:
@@ -116,8 +116,8 @@ def cayley(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix, Any
         return (gamma, *inverted(gamma))
 
     none = [[0.0] * n for _ in range(n)]
-    found = while_loop(near, away, (_gamma(A, G, H) / 1.5, none, none), max_iterations=_TRIES)
-    gamma, LG, inverse = found.state
+    result = while_loop(near, away, (_gamma(A, G, H) / 1.5, none, none), max_iterations=_TRIES)
+    gamma, LG, inverse = result.state
     LG, inverse = ([list(row) for row in M] for M in (LG, inverse))
     W = added(transposed(shifted(A, -gamma)), products(H, LG))
     both = solved_columns(W, [[*e, *h] for e, h in zip(identity(n), products(H, inverse), strict=True)])

@@ -113,8 +113,8 @@ def _found(
         return Root(start, 0, 0)
 
     def residual(x: Sequence[Any]) -> list[Any]:
-        found = _elements(what, function, function(put_together(form, x)), form)
-        return [a - b for a, b in zip(found, x, strict=True)] if plain else found
+        result = _elements(what, function, function(put_together(form, x)), form)
+        return [a - b for a, b in zip(result, x, strict=True)] if plain else result
 
     def alike(x: Sequence[Any]) -> list[Any]:
         assert like is not None
@@ -157,17 +157,17 @@ def _elements(what: str, function: Callable[[Any], Any], value: Any, form: Form 
     mapped(leaves.append, value)
     shapes = [leaf.shape for _, leaf in leaves_of(form)]
     if len(leaves) != len(shapes):
-        found, _ = taken_apart(value, caller)
+        result, _ = taken_apart(value, caller)
     else:
         parts_of = [
             _columns(leaf, len(shape)) if _is_batch(leaf, shape) else taken_apart(leaf, caller)[0]
             for leaf, shape in zip(leaves, shapes, strict=True)
         ]
-        found = [x for part in parts_of for x in part]
-    if len(found) != size_of(form) or any(map(is_truth, found)):
+        result = [x for part in parts_of for x in part]
+    if len(result) != size_of(form) or any(map(is_truth, result)):
         expected = f"{what}: {named(function)} must return as many numbers as the start has, {size_of(form)}"
         raise TypeError(f"{expected}: got {value!r}")
-    return [_bare(x) for x in found]
+    return [_bare(x) for x in result]
 
 
 def _bare(x: Any) -> Any:
@@ -195,7 +195,7 @@ def _linearized(residual: Callable[[Sequence[Any]], list[Any]], x: Sequence[Any]
     columns = []
     for k in range(len(x)):
         given = seeded(x, [1.0 if j == k else 0.0 for j in range(len(x))])
-        found = [parts(r, given[0].level) for r in residual(given)]
-        values = [value_of(r) for r, _ in found]
-        columns.append([value_of(d) for _, d in found])
+        result = [parts(r, given[0].level) for r in residual(given)]
+        values = [value_of(r) for r, _ in result]
+        columns.append([value_of(d) for _, d in result])
     return values, transposed(columns)

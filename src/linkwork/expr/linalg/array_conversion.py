@@ -93,8 +93,8 @@ def applied(
     given = [*shapes, ()] if status else shapes
     arrays = [np.empty((*batch, math.prod(shape)), kind) for shape in given]
 
-    def put(index: Any, found: Found) -> None:
-        outputs, told = found
+    def put(index: Any, result: Found) -> None:
+        outputs, told = result
         for array, elements in zip(arrays, [*outputs, [told]], strict=False):
             for k, element in enumerate(elements):
                 array[(*index, k)] = element
@@ -106,15 +106,15 @@ def applied(
             known = all(map(_is_known, wide))
             for index, sample in samples:
                 elements = [_scalars(x, dims) for x, (_, dims) in zip(sample, operands, strict=True)]
-                found = compute(*elements, told=status or known)
+                result = compute(*elements, told=status or known)
                 if known and not status:
-                    _check(caller, np.asarray(found[1]), positive, index)
-                put(index, found)
+                    _check(caller, np.asarray(result[1]), positive, index)
+                put(index, result)
         else:
-            found = compute(*(_elements(array, dims) for array, dims in operands), told=True)
+            result = compute(*(_elements(array, dims) for array, dims in operands), told=True)
             if not status:
-                _check(caller, np.broadcast_to(found[1], batch), positive)
-            put((...,), found)
+                _check(caller, np.broadcast_to(result[1], batch), positive)
+            put((...,), result)
     return tuple(_shaped(array, (*batch, *shape)) for array, shape in zip(arrays, given, strict=True))
 
 

@@ -132,13 +132,13 @@ class Triangular(Method):
 
     def factors(self, rows: Rows, pivots: Pivots) -> list[Any]:
         n = len(rows)
-        found = [[0.0] * n for _ in range(n)]
+        result = [[0.0] * n for _ in range(n)]
         for i, j in self.reads(n):
-            found[i][j] = pivots.inverse(rows[i][i], i) if i == j else rows[i][j]
+            result[i][j] = pivots.inverse(rows[i][i], i) if i == j else rows[i][j]
         if self.unit:
             for i in range(n):
-                found[i][i] = 1.0
-        return [x for row in found for x in row]
+                result[i][i] = 1.0
+        return [x for row in result for x in row]
 
     def solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
         rows = rows_of(factors, len(column))
@@ -161,11 +161,11 @@ METHODS: dict[str, Method] = {
 
 def method(caller: str, assume: str) -> Method:
     """The way to factor a matrix of which this is assumed.  Raises ValueError where there is none."""
-    found = METHODS.get(assume) if isinstance(assume, str) else None
-    if found is None:
+    result = METHODS.get(assume) if isinstance(assume, str) else None
+    if result is None:
         hint = nearest(str(assume), list(METHODS))
         raise ValueError(f"{caller}: assume: expected what is known of the matrix, got {assume!r}; {hint}")
-    return found
+    return result
 
 
 def _forward(rows: Rows, column: Sequence[Any]) -> list[Any]:

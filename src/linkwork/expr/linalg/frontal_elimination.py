@@ -152,7 +152,7 @@ def eliminate_front(
     n = len(rows)
     bundle = FrontElimination(n, pivots, len(added), least)
     given = [counts, stretch, *(x for row in added for x in (row.weight, row.side, *row.numbers))]
-    *found, positive = bundle([*given, *(x for row in rows for x in row)])
-    numbers = iter(found)
+    *result, positive = bundle([*given, *(x for row in rows for x in row)])
+    numbers = iter(result)
     lines = [[next(numbers) for _ in range(n + 1 - i)] for i in range(n)]
     return Front(lines[:pivots], lines[pivots:], positive)

@@ -71,8 +71,8 @@ def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
     n = matrices.shape[-1]
 
     def compute(rows: list[list[Any]], told: bool) -> Found:
-        found = ruled(Eigen(n, vectors), [rows[i][j] for i, j in _SYMMETRIC.reads(n)])
-        return [found[:n], found[n:]], 0.0
+        result = ruled(Eigen(n, vectors), [rows[i][j] for i, j in _SYMMETRIC.reads(n)])
+        return [result[:n], result[n:]], 0.0
 
     return applied(caller, compute, [(matrices, 2)], [(n,), (n, n)][: 1 + vectors])
 
@@ -99,10 +99,10 @@ class Eigen(CustomDerivative):
     ) -> Sequence[Any]:
         values, v = self._split(results, extra)
         moved = product(product(transposed(v), _SYMMETRIC.matrix(direction, self.n)), v)
-        found = [moved[i][i] for i in range(self.n)]
+        result = [moved[i][i] for i in range(self.n)]
         if not self.vectors:
-            return found
-        return [*found, *(x for row in product(v, self._over_gaps(moved, values)) for x in row)]
+            return result
+        return [*result, *(x for row in product(v, self._over_gaps(moved, values)) for x in row)]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -207,10 +207,10 @@ def sort(keys: list[Any], *rows: list[list[Any]]) -> None:
         for i in range(start % 2, n - 1, 2):
             swap = lt(keys[i + 1], keys[i])
             keys[i], keys[i + 1] = chosen(swap, keys[i + 1], keys[i]), chosen(swap, keys[i], keys[i + 1])
-            for found in rows:
-                found[i], found[i + 1] = (
-                    [chosen(swap, y, x) for x, y in zip(found[i], found[i + 1], strict=True)],
-                    [chosen(swap, x, y) for x, y in zip(found[i], found[i + 1], strict=True)],
+            for result in rows:
+                result[i], result[i + 1] = (
+                    [chosen(swap, y, x) for x, y in zip(result[i], result[i + 1], strict=True)],
+                    [chosen(swap, x, y) for x, y in zip(result[i], result[i + 1], strict=True)],
                 )
 
 

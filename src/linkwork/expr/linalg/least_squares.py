@@ -47,12 +47,12 @@ def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
 
     def compute(rows: list[list[Any]], right: list[list[Any]], factor: Any, told: bool) -> Found:
         inputs = [*(x for row in rows for x in row), *(x for row in right for x in row), factor]
-        found = ruled(LeastSquares(m, n, k, damped, told), inputs)
-        return [found[: n * k]], found[-1] if told else 0.0
+        result = ruled(LeastSquares(m, n, k, damped, told), inputs)
+        return [result[: n * k]], result[-1] if told else 0.0
 
     shape = (n,) if vector else (n, k)
-    found = applied("lstsq", compute, [(matrices, 2), (columns, 2), (damping, 0)], [shape], status, positive=damped)
-    return found if status else found[0]
+    result = applied("lstsq", compute, [(matrices, 2), (columns, 2), (damping, 0)], [shape], status, positive=damped)
+    return result if status else result[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class LeastSquares(CustomDerivative):
         da, moved_right, moved_damping = self._split(direction)
         columns, moved = self._by_columns(a), self._by_columns(da)
         stretch = 2.0 * damping * moved_damping
-        found = []
+        result = []
         for x, b, db, y in zip(
             self._x(results), self._by_rows(right), self._by_rows(moved_right), self._y(extra), strict=True
         ):
@@ -114,15 +114,15 @@ class LeastSquares(CustomDerivative):
             if self._tall:
                 left = [less(value, row, x) for value, row in zip(b, a, strict=True)]
                 side = [dot(dc, left) + dot(c, lacking) for dc, c in zip(moved, columns, strict=True)]
-                found.append(
+                result.append(
                     self._gram_solved(self._factors(extra), [s - stretch * z for s, z in zip(side, x, strict=True)])
                 )
                 continue
             turned = [dot(dc, y) for dc in moved]  # dAᵀy
             side = [less(c, row, turned) - stretch * z for c, row, z in zip(lacking, a, y, strict=True)]
             dy = self._gram_solved(self._factors(extra), side)
-            found.append([t + dot(c, dy) for t, c in zip(turned, columns, strict=True)])
-        return [*(column[i] for i in range(self.n) for column in found), *[0.0] * self.told]
+            result.append([t + dot(c, dy) for t, c in zip(turned, columns, strict=True)])
+        return [*(column[i] for i in range(self.n) for column in result), *[0.0] * self.told]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -233,17 +233,17 @@ class Reflections:
 
     def turned(self, column: Sequence[Any]) -> list[Any]:
         """Qᵀ times a column."""
-        found = list(column)
+        result = list(column)
         for k in range(len(self._steps)):
-            self._reflect(k, found)
-        return found
+            self._reflect(k, result)
+        return result
 
     def turned_back(self, column: Sequence[Any]) -> list[Any]:
         """Q times a column, which may be shorter than Q is wide: it ends with zeros then."""
-        found = [*column, *[0.0] * (self.m - len(column))]
+        result = [*column, *[0.0] * (self.m - len(column))]
         for k in range(len(self._steps) - 1, -1, -1):
-            self._reflect(k, found)
-        return found
+            self._reflect(k, result)
+        return result
 
     def orthonormal(self, count: int) -> list[list[Any]]:
         """The first columns of Q."""

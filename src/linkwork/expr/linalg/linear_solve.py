@@ -75,13 +75,13 @@ def _solved(caller: str, A: Any, b: Any, method: Method, status: bool) -> Any:
 
     def compute(rows: list[list[Any]], right: list[list[Any]], told: bool) -> Found:
         rule = Solve(caller, method, n, k, told)
-        found = ruled(rule, [*(rows[i][j] for i, j in places), *(x for row in right for x in row)])
-        return [found[: n * k]], found[-1] if told else 0.0
+        result = ruled(rule, [*(rows[i][j] for i, j in places), *(x for row in right for x in row)])
+        return [result[: n * k]], result[-1] if told else 0.0
 
     operands = [(matrices, 2), (columns, 2)]
     shape = (n,) if vector else (n, k)
-    found = applied(caller, compute, operands, [shape], status, positive=method.positive)
-    return found if status else found[0]
+    result = applied(caller, compute, operands, [shape], status, positive=method.positive)
+    return result if status else result[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
     n = matrices.shape[-1]
 
     def compute(rows: list[list[Any]], told: bool) -> Found:
-        found = ruled(Determinant(way, n, True), [rows[i][j] for i, j in way.reads(n)])
-        return [found[:1], found[1:]], 0.0
+        result = ruled(Determinant(way, n, True), [rows[i][j] for i, j in way.reads(n)])
+        return [result[:1], result[1:]], 0.0
 
     return SlogdetResult(*applied("slogdet", compute, [(matrices, 2)], [(), ()]))
 
@@ -245,11 +245,11 @@ def inv(A: Any, *, assume: str = "gen", status: bool = False) -> Any:
     n = matrices.shape[-1]
 
     def compute(rows: list[list[Any]], told: bool) -> Found:
-        found = ruled(Inverse(way, n, told), [rows[i][j] for i, j in way.reads(n)])
-        return [found[: n * n]], found[-1] if told else 0.0
+        result = ruled(Inverse(way, n, told), [rows[i][j] for i, j in way.reads(n)])
+        return [result[: n * n]], result[-1] if told else 0.0
 
-    found = applied("inv", compute, [(matrices, 2)], [(n, n)], status, positive=way.positive)
-    return found if status else found[0]
+    result = applied("inv", compute, [(matrices, 2)], [(n, n)], status, positive=way.positive)
+    return result if status else result[0]
 
 
 @dataclass(frozen=True, slots=True)

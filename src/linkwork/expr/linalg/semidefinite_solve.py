@@ -126,22 +126,22 @@ class Semidefinite:
         for k in range(len(y) - 1, -1, -1):
             for i, factor in self.L[k].items():
                 y[k] = y[k] - factor * y[i]
-        found: list[Any] = [0.0] * len(self.A)
+        result: list[Any] = [0.0] * len(self.A)
         for row, a in zip(self.order, y, strict=True):
-            found[row] = a
-        return found
+            result[row] = a
+        return result
 
 
 def _order(A: Rows) -> list[int]:
     """Rows with a number on the diagonal, one of fewest numbers that are left next: the minimum degree ordering."""
     near = {i: {j for j, x in enumerate(row) if j != i and not is_zero(x)} for i, row in enumerate(A)}
     near = {i: others for i, others in near.items() if not is_zero(A[i][i])}
-    found = []
+    result = []
     while near:
         i = min(near, key=lambda row: (len(near[row]), row))
         others = near.pop(i)
         for j in others:
             if j in near:
                 near[j] = (near[j] | others) - {i, j}
-        found.append(i)
-    return found
+        result.append(i)
+    return result

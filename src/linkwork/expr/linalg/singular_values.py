@@ -76,8 +76,8 @@ def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
     m, n = tall.shape[-2:]
 
     def compute(rows: list[list[Any]], told: bool) -> Found:
-        found = ruled(Singular(m, n, vectors), [x for row in rows for x in row])
-        s, u, vt = found[:n], found[n : n + m * n], found[n + m * n :]
+        result = ruled(Singular(m, n, vectors), [x for row in rows for x in row])
+        s, u, vt = result[:n], result[n : n + m * n], result[n + m * n :]
         if not vectors:
             return [s], 0.0
         if wide:  # Aᵀ = U diag(s) Vᵀ
@@ -126,16 +126,16 @@ class Singular(CustomDerivative):
         moved = rows_of(direction, n, self.m)
         right = product(moved, v)  # dA V
         p = product(transposed(u), right)
-        found = [p[i][i] for i in range(n)]
+        result = [p[i][i] for i in range(n)]
         if not self.vectors:
-            return found
+            return result
         inverse, gaps = [gap_inverse(x) for x in s], self._gaps(s)
         inner_u = [[gaps[i][j] * (p[i][j] * s[j] + s[i] * p[j][i]) for j in range(n)] for i in range(n)]
         inner_v = [[gaps[i][j] * (s[i] * p[i][j] + p[j][i] * s[j]) for j in range(n)] for i in range(n)]
         outer = [[x * k for x, k in zip(row, inverse, strict=True)] for row in right]  # dA V Σ⁻¹
         du = _with_the_rest(u, inner_u, outer)
         dvt = transposed(product(v, inner_v))  # V is square: 1 − V Vᵀ is zero
-        return [*found, *(x for row in du for x in row), *(x for row in dvt for x in row)]
+        return [*result, *(x for row in du for x in row), *(x for row in dvt for x in row)]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -227,8 +227,8 @@ class Pseudoinverse(CustomDerivative):
         if wide:
             a = transposed(a) if a else [[] for _ in range(self.n)]
         k = min(self.m, self.n)
-        found, _ = Singular(max(self.m, self.n), k, True).compute([x for row in a for x in row])
-        s, u, vt = found[:k], rows_of(found[k:], k, len(a)), rows_of(found[k + len(a) * k :], k)
+        result, _ = Singular(max(self.m, self.n), k, True).compute([x for row in a for x in row])
+        s, u, vt = result[:k], rows_of(result[k:], k, len(a)), rows_of(result[k + len(a) * k :], k)
         inverse = [reciprocal_or_zero(x, le(x, self.rtol * s[0])) for x in s]
         scaled = [[x * y for x, y in zip(row, inverse, strict=True)] for row in transposed(vt)]  # V Σ⁻¹
         p = [[dot(row, other) for other in u] for row in scaled]

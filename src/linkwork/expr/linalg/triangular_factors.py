@@ -108,8 +108,8 @@ def cholesky(A: Any, *, status: bool = False) -> Any:
         lower = [[x * f for x, f in zip(row[:-1], factors, strict=False)] for row in scaled]
         return [[x for i in range(n) for x in [*lower[i], roots[i], *[0.0] * (n - 1 - i)]]], pivots.status
 
-    found = applied("cholesky", compute, [(matrices, 2)], [(n, n)], status, positive=True)
-    return found if status else found[0]
+    result = applied("cholesky", compute, [(matrices, 2)], [(n, n)], status, positive=True)
+    return result if status else result[0]
 
 
 _LOOPED, _UNROLLED = 16, 12  # rows: of more than the first, all steps but the last so many are loops
@@ -157,15 +157,15 @@ def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
     large matrix are loops over rows.
     """
     n = len(rows)
-    found = [list(row) for row in rows]
+    result = [list(row) for row in rows]
     exchanges: list[Any] = []
     looped = n - _UNROLLED if n > _LOOPED and all(x.__class__ is Symbol for row in rows for x in row) else 0
     if looped:
-        exchanges += eliminated(found, pivots, looped)
+        exchanges += eliminated(result, pivots, looped)
     for k in range(looped, n):
-        top = found[k]
+        top = result[k]
         for i in range(k + 1, n):
-            row = found[i]
+            row = result[i]
             swap = larger(row[k], top[k])
             exchanges.append(swap)
             if swap is not False:
@@ -173,12 +173,12 @@ def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
                     top[j], row[j] = exchanged(swap, top[j], row[j])
         top[k] = pivots.inverse(top[k], k)
         for i in range(k + 1, n):
-            row = found[i]
+            row = result[i]
             row[k] = factor = row[k] * top[k]
             if not is_zero(factor):
                 for j in range(k + 1, n):
                     row[j] = less(row[j], (factor,), (top[j],))
-    return found, exchanges
+    return result, exchanges
 
 
 def exchanged(swap: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -193,14 +193,14 @@ def larger(candidate: Any, best: Any) -> Any:
     return True if is_zero(best) else lt(fabs(best), fabs(candidate))
 
 
-def eliminated(found: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]:
+def eliminated(result: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]:
     """Do the first steps of LU with partial pivoting on symbols, in place; which rows changed places."""
-    n = len(found)
-    rest: Any = filled((n, n), [x for row in found for x in row])
+    n = len(result)
+    rest: Any = filled((n, n), [x for row in result for x in row])
     top, rest, exchanges = _searched(rest[0], rest[1:])
     for k in range(steps):
         inverse = pivots.inverse(top[0], k)
-        found[k][k:] = [inverse, *top[1:].tolist()]
+        result[k][k:] = [inverse, *top[1:].tolist()]
         factors = [row[0] * inverse for row in rest]
         below = top[1:]
         if k < steps - 1:
@@ -209,9 +209,9 @@ def eliminated(found: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]:
             exchanges += _conditions(swaps)
         else:
             _, rest = scan(_less_multiples(below), 0.0, (rest, filled((n - k - 1,), factors)))
-        for row, factor in zip(found[k + 1 :], factors, strict=True):
+        for row, factor in zip(result[k + 1 :], factors, strict=True):
             row[k] = factor
-    for row, left in zip(found[steps:], rest, strict=True):
+    for row, left in zip(result[steps:], rest, strict=True):
         row[steps:] = left.tolist()
     return exchanges
 
@@ -290,10 +290,10 @@ class Pivots:
     @property
     def status(self) -> Any:
         """0 where all pivots are fine, otherwise one more than the place of the first that failed."""
-        found: Any = 0.0
+        result: Any = 0.0
         for place, fine in reversed(self._fine):
-            found = where(fine, found, place + 1.0)
-        return found
+            result = where(fine, result, place + 1.0)
+        return result
 
 
 class SymmetricFactors:

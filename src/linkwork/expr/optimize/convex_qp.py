@@ -122,8 +122,8 @@ def solved(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOpt
         return _solved(n, m, dict(zip(names, elements, strict=True)), options)
 
     shapes = [(n,), (m,), (n,), (), (), (m + n,)]
-    found = over_samples(one, list(arrays.values()), [RANKS[name] for name in names], shapes)
-    return QuadraticSolution(*(floats(x) if isinstance(x, np.ndarray) else x for x in found))
+    result = over_samples(one, list(arrays.values()), [RANKS[name] for name in names], shapes)
+    return QuadraticSolution(*(floats(x) if isinstance(x, np.ndarray) else x for x in result))
 
 
 def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: ProgramOptions) -> list[list[Any]]:
@@ -146,12 +146,12 @@ def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: Program
         options.tolerance,
         12 * (m + 2 * n) + 60 if options.max_iterations is None else options.max_iterations,
     )
-    found = Minimum.of(program)
+    result = Minimum.of(program)
     k = len(kept)
     multipliers, active = [0.0] * (m + n), [0.0] * (m + n)
     for place, i in enumerate(kept):
-        multipliers[i], active[i] = found[n + place], found[n + k + place]
-    return [list(found[:n]), multipliers[:m], multipliers[m:], [found[-2]], [found[-1]], active]
+        multipliers[i], active[i] = result[n + place], result[n + k + place]
+    return [list(result[:n]), multipliers[:m], multipliers[m:], [result[-2]], [result[-1]], active]
 
 
 def _is(x: Any, value: float) -> bool:

@@ -119,14 +119,14 @@ def walked(walk: Walk, bounds: ScaledBounds, max_iterations: int) -> tuple[Walk,
     walk = walk._replace(choice=_looking(bounds, (walk.targets, walk.multipliers, walk.sides, walk.marks)))
     many = len(bounds.lower) > _UNROLLED
     together = next(k for k in (_TOGETHER, 2, 1) if max_iterations % k == 0) if many else 1
-    found = watching_while_loop(
+    result = watching_while_loop(
         lambda s: lt(0.5, s.going),
         lambda s: _pivoted(s, bounds, together),
         walk,
         max_iterations // together,
         unwatched=len(walk.tableau),
     )
-    return found.state, found.status
+    return result.state, result.status
 
 
 def _entry(table: Sequence[Any], index: Any) -> Any:
@@ -150,11 +150,11 @@ def _looking(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
     given = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.slack, bounds.weight]
     places = [float(i) for i in range(len(bounds.lower))]
 
-    def look(found: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
-        return _looked(found, bounds.wishes, *row), []
+    def look(result: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
+        return _looked(result, bounds.wishes, *row), []
 
-    found: NextChange = over_rows(look, NextChange(), [places, *given])[0]
-    return found
+    result: NextChange = over_rows(look, NextChange(), [places, *given])[0]
+    return result
 
 
 class _Update(NamedTuple):
@@ -196,18 +196,18 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     live = lt(0.5, s.going) if updates else True
     places = [float(i) for i in range(k)]
     starts = [float(triangle(i, 0)) for i in range(k)]
-    base, slack, found = bounds.base, bounds.slack, s.choice
+    base, slack, result = bounds.base, bounds.slack, s.choice
 
     # which row goes, or comes in
     forced = and_(live, le(0.0, s.leaving))
     pending = and_(live, and_(not_(forced), le(0.0, s.waiting)))
-    warm = and_(live, and_(not_(or_(forced, pending)), le(0.0, found.wished)))
+    warm = and_(live, and_(not_(or_(forced, pending)), le(0.0, result.wished)))
     free = and_(live, not_(or_(or_(forced, pending), warm)))
-    drop = and_(free, lt(0.0, found.change))
-    add = and_(free, and_(not_(drop), lt(0.0, found.worst)))
+    drop = and_(free, lt(0.0, result.change))
+    add = and_(free, and_(not_(drop), lt(0.0, result.worst)))
     done = and_(free, not_(or_(drop, add)))
-    p = where(drop, found.blocking, found.violated)
-    p = where(forced, s.leaving, where(pending, s.waiting, where(warm, found.wished, p)))
+    p = where(drop, result.blocking, result.violated)
+    p = where(forced, s.leaving, where(pending, s.waiting, where(warm, result.wished, p)))
     goes, arrived = or_(forced, drop), or_(add, done)
     comes = and_(live, not_(or_(goes, done)))
     d, gap, start = _entry(T, p * (p + 3.0) * 0.5), _entry(h, p), _entry(base, p)
@@ -242,8 +242,8 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
 
     def along_the_ray() -> _Ray:
         given = [places, starts, column, h, now, sides, base, slack, bounds.weight]
-        found: _Ray = over_rows(lengthen, _Ray(), [*given, *before])[0]
-        return found
+        result: _Ray = over_rows(lengthen, _Ray(), [*given, *before])[0]
+        return result
 
     suspect = and_(comes, le(d, fmax(bounds.floor, bounds.least) * spread))
     ray = cond(suspect, along_the_ray, _Ray) if k > _UNROLLED else along_the_ray()
@@ -261,7 +261,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     d_inv = where(pivot, 1.0 / where(eq(d, 0.0), 1.0, d), 0.0)
     f = where(pivot, where(goes, gap + start, gap - bound) * d_inv, 0.0)
     # numbers, which a row looks at sooner than it finds truths again
-    share = where(drop, found.left / where(drop, found.change, 1.0), where(arrived, 2.0, 0.0))
+    share = where(drop, result.left / where(drop, result.change, 1.0), where(arrived, 2.0, 0.0))
     kept = where(hopeless, 0.0, 1.0)
     # rows by their numbers, of which there may be none: that of the pivot, whose multiplier ends, whose mark changes
     at = where(pivot, p, -1.0)
@@ -271,7 +271,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     target_there, side_there = where(goes, bound - f, f - start), where(goes, 0.0, side)
     u_there = d - where(goes, -1.0, 1.0)
 
-    def change(found: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
+    def change(result: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
         i, c, a, b, held_at, mark, origin, *given = row
         on, free = eq(i, at), eq(held_at, 0.0)
         x = where(free, a, where(lt(1.5, share), b, a + share * (b - a)))
@@ -281,8 +281,8 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
         held_at = where(on, side_there, held_at)
         mark = where(eq(i, marked), mark_there, mark)
         u = where(on, u_there, c)
-        found = _looked(found, bounds.wishes, i, target, x, held_at, mark, origin, *given)
-        return found, [target, x, held_at, mark, u, u * d_inv]
+        result = _looked(result, bounds.wishes, i, target, x, held_at, mark, origin, *given)
+        return result, [target, x, held_at, mark, u, u * d_inv]
 
     given = [base, bounds.lower, bounds.upper, slack, bounds.weight]
     choice, changed = over_rows(change, NextChange(), [places, column, now, h, sides, marks, *given])

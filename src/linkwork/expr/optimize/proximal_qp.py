@@ -121,17 +121,17 @@ class _Problem:
 
     def of_rows(self, x: Scalars) -> list[Any]:
         """C x, scaled."""
-        found = [*self.factors.of_rows(self.given.A, x), *(x[j] for j in self.given.bounded)]
-        return [0.0 if is_zero(v) else v * scale for v, scale in zip(found, self.factors.scales, strict=True)]
+        result = [*self.factors.of_rows(self.given.A, x), *(x[j] for j in self.given.bounded)]
+        return [0.0 if is_zero(v) else v * scale for v, scale in zip(result, self.factors.scales, strict=True)]
 
     def of_columns(self, multipliers: Scalars) -> list[Any]:
         """Cᵀλ of multipliers of scaled rows."""
         weights = [x * scale for x, scale in zip(multipliers, self.factors.scales, strict=True)]
         m = len(self.given.A)
-        found = self.factors.of_columns(self.given.A, weights[:m])
+        result = self.factors.of_columns(self.given.A, weights[:m])
         for j, weight in zip(self.given.bounded, weights[m:], strict=True):
-            found[j] = found[j] + weight
-        return found
+            result[j] = result[j] + weight
+        return result
 
     def next(self, s: _Pass) -> _Pass:
         """A proximal step."""
@@ -214,7 +214,7 @@ class _Problem:
         for now, before in zip(Hx, s.Hx, strict=True):
             curved = fmax(curved, fabs(now - before))
         slope = dot(self.given.g, way)
-        found = and_(lt(curved, _FLAT * left), lt(slope, 0.0))
+        result = and_(lt(curved, _FLAT * left), lt(slope, 0.0))
         for now, before, lower, upper, scale, most in zip(
             Cx, s.Cx, self.bounds.lower, self.bounds.upper, self.factors.scales, self.factors.sizes, strict=True
         ):
@@ -222,8 +222,8 @@ class _Problem:
             little = 1e-8 * size * scale * most
             open_above = or_(le(change, little), eq(upper, math.inf))
             open_below = or_(le(-little, change), eq(lower, -math.inf))
-            found = and_(found, and_(open_above, open_below))
-        return found
+            result = and_(result, and_(open_above, open_below))
+        return result
 
 
 def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
@@ -246,10 +246,10 @@ def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
         0.0,
         filled((k * (k + 1) // 2,), problem.gram),
     )
-    found = watching_while_loop(lambda s: lt(0.5, s.going), problem.next, start, _PASSES, unwatched=len(start.tableau))
-    end = found.state
+    result = watching_while_loop(lambda s: lt(0.5, s.going), problem.next, start, _PASSES, unwatched=len(start.tableau))
+    end = result.state
     x, multipliers, sides, changes = list(end.x), list(end.multipliers), list(end.sides), end.changes
-    status = where(eq(found.status, 0.0), end.status, found.status)
+    status = where(eq(result.status, 0.0), end.status, result.status)
     status = where(problem.factors.convex, status, NOT_CONVEX)
     crossing: Any = False
     for lower, upper, slack in zip(problem.bounds.lower, problem.bounds.upper, problem.bounds.slack, strict=True):
@@ -279,18 +279,18 @@ def _side(wish: Any, lower: Any, upper: Any) -> Any:
 
 
 def _largest(numbers: Scalars) -> Any:
-    found: Any = 0.0
+    result: Any = 0.0
     for x in numbers:
-        found = fmax(found, fabs(x))
-    return found
+        result = fmax(result, fabs(x))
+    return result
 
 
-def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
+def _prepared(value: ConvexProgram) -> tuple[_Problem, Any]:
     """The program without units, and whether its bounds are numbers."""
-    numbers = [*given.g, *(x for row in given.H for x in row), *(x for row in given.A for x in row), *given.upper]
+    numbers = [*value.g, *(x for row in value.H for x in row), *(x for row in value.A for x in row), *value.upper]
     unit = rounding(next((x for x in numbers if hasattr(x, "_precedence")), 1.0))
-    tolerance = fmax(given.tolerance, 16.0 * unit)
-    factors = factored(given.H, given.g, given.A, given.bounded, unit)
+    tolerance = fmax(value.tolerance, 16.0 * unit)
+    factors = factored(value.H, value.g, value.A, value.bounded, unit)
     gram = [x for row in factors.gram() for x in row]
 
     def scaled(row: Scalars) -> list[Any]:
@@ -300,13 +300,13 @@ def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
         return [low, high, slack, where(eq(a, b), FIRST, 1.0)]
 
     # of a loop's results, which stand side by side, a pivot needs no copies
-    rows = list(zip(given.lower, given.upper, factors.scales, factors.sizes, strict=True))
-    found = each(scaled, rows, in_loops=factors.in_loops, alike=True)
-    lower, upper, slack, weight = ([row[j] for row in found] for j in range(4))
+    rows = list(zip(value.lower, value.upper, factors.scales, factors.sizes, strict=True))
+    result = each(scaled, rows, in_loops=factors.in_loops, alike=True)
+    lower, upper, slack, weight = ([row[j] for row in result] for j in range(4))
     valid: Any = True
-    for a, b in zip(given.lower, given.upper, strict=True):
+    for a, b in zip(value.lower, value.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
     least = exp(0.75 * log(unit))
-    wishes = not all(map(is_zero, given.warm))
+    wishes = not all(map(is_zero, value.warm))
     bounds = ScaledBounds(lower, upper, slack, weight, least, 64.0 * unit, 100.0 * unit, wishes)
-    return _Problem(given, factors, bounds, tolerance, gram), valid
+    return _Problem(value, factors, bounds, tolerance, gram), valid

@@ -66,10 +66,10 @@ class _Shape:
     def of_columns(self, A: Sequence[Scalars], weights: Scalars) -> list[Any]:
         """Cᵀ w."""
         columns = transposed(A) if A else [[]] * self.n
-        found = [dot(column, weights[: self.m]) for column in columns]
+        result = [dot(column, weights[: self.m]) for column in columns]
         for j, weight in zip(self.bounded, weights[self.m :], strict=True):
-            found[j] = found[j] + weight
-        return found
+            result[j] = result[j] + weight
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ class Minimum(ImplicitDerivative):
         program = ConvexProgram(
             H, [*g], A, [*self.shape.bounded], [*lower], [*upper], [*warm], self.tolerance, self.max_iterations
         )
-        found, tableau, factors = solution(program)
-        results = [*found.x, *found.multipliers, *found.sides, found.status, found.iterations]
+        result, tableau, factors = solution(program)
+        results = [*result.x, *result.multipliers, *result.sides, result.status, result.iterations]
         return results, [*tableau, *_flat(factors)]
 
     @property

@@ -62,8 +62,8 @@ class Factored:
     def backward(self, b: Scalars) -> list[Any]:
         """L⁻ᵀ b."""
         if self.columns:
-            found = self.of_rows(self.columns, b)
-            return [x * size for x, size in zip(found, self.lengths, strict=True)]
+            result = self.of_rows(self.columns, b)
+            return [x * size for x, size in zip(result, self.lengths, strict=True)]
         x = list(b)
         for i in range(self.n - 1, -1, -1):
             x[i] = less(x[i], [self.L[j][i] for j in range(i + 1, self.n)], x[i + 1 :]) * self.D_inv[i]
@@ -71,16 +71,16 @@ class Factored:
 
     def of_rows(self, rows: Rows, x: Scalars) -> list[Any]:
         """The product of a matrix's rows with a column."""
-        found = each(lambda row: [dot(row, x)], rows, in_loops=self.in_loops)
-        return [value for (value,) in found]
+        result = each(lambda row: [dot(row, x)], rows, in_loops=self.in_loops)
+        return [value for (value,) in result]
 
     def of_columns(self, rows: Rows, weights: Scalars) -> list[Any]:
         """The sum of rows with weights."""
         if not self.in_loops or len(rows) < 2:
             return [dot([row[j] for row in rows], weights) for j in range(self.n)]
 
-        def step(total: Any, given: Any) -> tuple[Any, None]:
-            row, weight = given[:-1], given[-1]
+        def step(total: Any, value: Any) -> tuple[Any, None]:
+            row, weight = value[:-1], value[-1]
             return filled((self.n,), [t + weight * x for t, x in zip(total, row, strict=True)]), None
 
         table = np.array([[*row, weight] for row, weight in zip(rows, weights, strict=True)], dtype=object)
@@ -91,7 +91,7 @@ class Factored:
         k = len(self.Y)
         if not self.in_loops:
             return [[dot(one, other) for other in self.Y[: i + 1]] for i, one in enumerate(self.Y)]
-        found: list[list[Any]] = []
+        result: list[list[Any]] = []
         part = max(_AT_ONCE, -(-k // _PARTS // _AT_ONCE) * _AT_ONCE)
         for start in range(0, k, part):
             stop = min(start + part, k)
@@ -105,9 +105,9 @@ class Factored:
                 return [x for row in transposed(columns) for x in row]
 
             for values in each(products, blocks, in_loops=True, alike=True):
-                found += rows_of(values, stop, len(values) // stop)
-            del found[stop:]
-        return [row[: i + 1] for i, row in enumerate(found)]
+                result += rows_of(values, stop, len(values) // stop)
+            del result[stop:]
+        return [row[: i + 1] for i, row in enumerate(result)]
 
 
 def are_loops_better(n: int, k: int) -> bool:
@@ -132,15 +132,15 @@ def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any)
             size = size if is_zero(x) else fmax(size, fabs(x))
         return [*(x if is_zero(x) else x * scale for x in y), scale, size, length]
 
-    found = each(scaled, rows, in_loops=in_loops)
+    result = each(scaled, rows, in_loops=in_loops)
     of_units: list[list[Any]] = []
     if in_loops and n * n > _STRAIGHT:
         _, table = scan(lambda none, row: (none, filled((n + 3,), scaled(list(row)))), (), np.eye(n))
         of_units = [list(row) for row in table]
-        found += [of_units[j] for j in bounded]
+        result += [of_units[j] for j in bounded]
     else:
         units = [np.eye(n)[j].tolist() for j in bounded]
-        found += each(scaled, units, in_loops=in_loops, alike=True)
+        result += each(scaled, units, in_loops=in_loops, alike=True)
     return Factored(
         n,
         L,
@@ -149,9 +149,9 @@ def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any)
         convex,
         [row[:n] for row in of_units],
         [row[n + 2] for row in of_units],
-        [row[:n] for row in found],
-        [row[n] for row in found],
-        [row[n + 1] for row in found],
+        [row[:n] for row in result],
+        [row[n] for row in result],
+        [row[n + 1] for row in result],
         in_loops,
     )
 

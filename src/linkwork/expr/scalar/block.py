@@ -131,20 +131,20 @@ class Region(InstructionList):
         return replace(self, takes=takes, instructions=tuple(moved))
 
     def __hash__(self) -> int:
-        found: int | None = self.__dict__.get("_hashed")
-        if found is None:
-            found = hash((self.takes, self.instructions, self.results, self.first))
-            object.__setattr__(self, "_hashed", found)
-        return found
+        result: int | None = self.__dict__.get("_hashed")
+        if result is None:
+            result = hash((self.takes, self.instructions, self.results, self.first))
+            object.__setattr__(self, "_hashed", result)
+        return result
 
 
 def bodies_of(bundle: MultiResult) -> list[Region]:
     """The bodies that a bundle runs, in order."""
-    found: list[Region] = []
+    result: list[Region] = []
 
     def look(body: Region) -> Region:
-        found.append(body)
+        result.append(body)
         return body
 
     bundle.with_bodies(look)
-    return found
+    return result

@@ -70,7 +70,7 @@ def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...], nea
 
 def _shapes(reader: Reader, link: Element, tag: str, materials: Materials) -> tuple[Geometry, ...]:
     """The `<visual>` or `<collision>` elements of a link that have a shape."""
-    found = []
+    result = []
     for element in link.all(tag):
         origin = reader.pose(element.first("origin"))
         geometry = reader.required(element, "geometry")
@@ -78,8 +78,8 @@ def _shapes(reader: Reader, link: Element, tag: str, materials: Materials) -> tu
         appearance = None if material is None else _material(reader, material, materials)
         shape = None if geometry is None else _shape(reader, geometry)
         if shape is not None:
-            found.append(Geometry(shape, origin, element.attributes.get("name", ""), appearance))
-    return tuple(found)
+            result.append(Geometry(shape, origin, element.attributes.get("name", ""), appearance))
+    return tuple(result)
 
 
 def _shape(reader: Reader, geometry: Element) -> Shape | None:

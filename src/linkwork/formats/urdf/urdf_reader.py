@@ -213,7 +213,7 @@ def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any
                 )
                 reader.warn(given, "UNSUPPORTED", message)
         return {}
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for attribute, name, none in _BOUNDS if limit is not None else ():
         assert limit is not None
         if attribute in ("lower", "upper") and element.attributes.get("type") == "continuous":
@@ -222,19 +222,19 @@ def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any
         if value < 0.0 and attribute in ("velocity", "effort"):
             reader.error(limit, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
         elif value != none:
-            found[name] = (value,)
-    if found.get("lower", (-math.inf,)) > found.get("upper", (math.inf,)):
+            result[name] = (value,)
+    if result.get("lower", (-math.inf,)) > result.get("upper", (math.inf,)):
         assert limit is not None
-        message = f"lower limit {found.pop('lower')[0]!r} is above upper limit {found.pop('upper')[0]!r}"
+        message = f"lower limit {result.pop('lower')[0]!r} is above upper limit {result.pop('upper')[0]!r}"
         reader.error(limit, "LIMIT_ORDER", message)
     for attribute, name in _RESISTING if dynamics is not None else ():
         assert dynamics is not None
         if attribute in dynamics.attributes:
             read = reader.number if name == "rest" else reader.at_least_zero
-            found[name] = (read(dynamics, attribute, 0.0),)
+            result[name] = (read(dynamics, attribute, 0.0),)
     if dynamics is not None and "armature" in dynamics.attributes:
         reader.warn(dynamics, "UNSUPPORTED", "armature of a loop is ignored: nothing turns with it alone")
-    return found
+    return result
 
 
 def _ends(reader: Reader, element: Element) -> Sequence[Element]:
@@ -243,12 +243,12 @@ def _ends(reader: Reader, element: Element) -> Sequence[Element]:
     ones, others = [*element.all(first)], [*element.all(second)]
     if first == "link1" and len(ones) == 2 and not others:  # as Isaac Sim's documentation writes it
         return ones
-    for tag, found in ((first, ones), (second, others)):
-        if not found:
+    for tag, result in ((first, ones), (second, others)):
+        if not result:
             reader.error(element, "ELEMENT_MISSING", f"<{element.tag}> needs a <{tag}>, and has none")
-        elif len(found) > 1:
-            message = f"a second <{tag}> in <{element.tag}>, which may have one; the first is on line {found[0].line}"
-            reader.error(found[1], "DUPLICATE_ELEMENT", message)
+        elif len(result) > 1:
+            message = f"a second <{tag}> in <{element.tag}>, which may have one; the first is on line {result[0].line}"
+            reader.error(result[1], "DUPLICATE_ELEMENT", message)
     return [*ones[:1], *others[:1]]
 
 

@@ -81,10 +81,10 @@ class Drives:
             else:
                 self.reader.warn(where, "UNSUPPORTED", message)
             return Drive()
-        found = {what: self._one(joint, what, values) for what, values in stated.values.items()}
-        ratio, rotor = found.get("gear ratio"), found.get("rotor inertia")
-        armature, stiffness, rest = found.get("armature"), found.get("stiffness"), found.get("rest")
-        if rotor is not None and "gear ratio" in found and ratio is None:
+        result = {what: self._one(joint, what, values) for what, values in stated.values.items()}
+        ratio, rotor = result.get("gear ratio"), result.get("rotor inertia")
+        armature, stiffness, rest = result.get("armature"), result.get("stiffness"), result.get("rest")
+        if rotor is not None and "gear ratio" in result and ratio is None:
             message = "the rotor's inertia is ignored too: how fast the rotor turns is not known"
             self.reader.warn(stated.values["rotor inertia"][0][1], "DRIVE_CONFLICT", message)
         elif rotor is not None:

@@ -56,10 +56,10 @@ class Touching:
         )
 
 
-def one_point(found: SignedDistance, within: Any) -> Touching:
+def one_point(result: SignedDistance, within: Any) -> Touching:
     """What the signed distance knows."""
-    there = le(found.distance, within)
-    return Touching(found.normal, (Contact(found.on_a, found.on_b, -found.distance, there),))
+    there = le(result.distance, within)
+    return Touching(result.normal, (Contact(result.on_a, result.on_b, -result.distance, there),))
 
 
 def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:

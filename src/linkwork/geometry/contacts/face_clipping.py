@@ -63,16 +63,16 @@ class _Face:
         return self.n.dot(r.cross(self.v)) * scale, self.n.dot(self.u.cross(r)) * scale
 
     def point(self, s: Any, t: Any) -> Vec3:
-        found: Vec3 = self.center + self.u * s + self.v * t
-        return found
+        result: Vec3 = self.center + self.u * s + self.v * t
+        return result
 
 
-def box_box(a: BoxCore, b: BoxCore, found: SignedDistance, within: Any) -> Touching:
+def box_box(a: BoxCore, b: BoxCore, result: SignedDistance, within: Any) -> Touching:
     """The corners of what their faces share, eight at most; the nearest points where faces share nothing.
 
     There are twelve places: where each edge of B's face begins to be over A's and where it ends, and A's corners.
     """
-    n = found.normal
+    n = result.normal
     on_a, on_b = face_along(a, n, 1.0), face_along(b, n, -1.0)
     both = and_(on_a.seen, on_b.seen)
     begun, ended, inside = [], [], []
@@ -88,19 +88,19 @@ def box_box(a: BoxCore, b: BoxCore, found: SignedDistance, within: Any) -> Touch
         at = on_b.places(p - on_b.center)
         over = and_(*(lt(fabs(x), 1.0 - _BESIDE) for x in at))  # what is on an edge is an end of it
         inside.append(contact_along(n, p, on_b.point(*at), and_(both, over), within))
-    (nearest,) = or_nearest([*begun, *ended, *inside], found, within)
+    (nearest,) = or_nearest([*begun, *ended, *inside], result, within)
     return Touching(n, (chosen(nearest.there, nearest, begun[0]), *begun[1:], *ended, *inside))
 
 
-def segment_box(a: SegmentCore, b: BoxCore, found: SignedDistance, within: Any) -> Touching:
+def segment_box(a: SegmentCore, b: BoxCore, result: SignedDistance, within: Any) -> Touching:
     """Both ends of what lies over a face; the nearest points where nothing does."""
-    n = found.normal
+    n = result.normal
     face = face_along(b, n, -1.0)
     ends = [
         contact_along(n, end.point, face.point(*end.at), and_(face.seen, end.there), within)
         for end in clipped(face, a.center - a.half, a.half * 2.0)
     ]
-    (nearest,) = or_nearest(ends, found, within)
+    (nearest,) = or_nearest(ends, result, within)
     return Touching(n, (chosen(nearest.there, nearest, ends[0]), ends[1]))
 
 
@@ -163,12 +163,12 @@ def contact_along(n: Vec3, on_a: Vec3, on_b: Vec3, there: Any, within: Any) -> C
     return Contact(on_a, on_b, depth, and_(there, le(-depth, within)))
 
 
-def or_nearest(candidates: Sequence[Contact], found: SignedDistance, within: Any) -> list[Contact]:
+def or_nearest(candidates: Sequence[Contact], result: SignedDistance, within: Any) -> list[Contact]:
     """The nearest points, there where no candidate is."""
     some: Any = 0.0
     for candidate in candidates:
         some = fmax(some, where(candidate.there, 1.0, 0.0))
-    return [Contact(found.on_a, found.on_b, -found.distance, and_(lt(some, 0.5), le(found.distance, within)))]
+    return [Contact(result.on_a, result.on_b, -result.distance, and_(lt(some, 0.5), le(result.distance, within)))]
 
 
 _FLAT = 1e-6  # cosines of the normal and a cap's axis below which the cap is seen as a line
@@ -176,10 +176,10 @@ _BESIDE_CAPS = 1e-12  # of an edge
 _SHORT = 1e-24  # squares of edges that are seen as points [m²]
 
 
-def box_cylinder(a: BoxCore, b: CylinderCore, found: SignedDistance, within: Any) -> Touching:
+def box_cylinder(a: BoxCore, b: CylinderCore, result: SignedDistance, within: Any) -> Touching:
     """Both ends of the lowest line of the side that is over the face, five more points of the rim, and both ends of
     each of the face's edges over the cap; the nearest points where there are none of these: in fifteen places."""
-    n = found.normal
+    n = result.normal
     face = face_along(a, n, 1.0)
     (first, *others), low, x, y = lowest_of_rim(HalfSpaceCore(face.center, n), b)
     other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
@@ -193,7 +193,7 @@ def box_cylinder(a: BoxCore, b: CylinderCore, found: SignedDistance, within: Any
     corners = [face.point(s, t) for s, t in CORNERS_ROUND]
     for k, corner in enumerate(corners):
         candidates += _over_cap(b, n, low, corner, corners[(k + 1) % 4] - corner, face.seen, within)
-    (nearest,) = or_nearest(candidates, found, within)
+    (nearest,) = or_nearest(candidates, result, within)
     return Touching(n, (chosen(nearest.there, nearest, candidates[0]), *candidates[1:]))
 
 
@@ -208,8 +208,8 @@ def _over_cap(
 
     def down(v: Vec3, height: Any) -> Vec3:
         """Along n to a height over the cylinder's middle, or of a direction, across the axis."""
-        found: Vec3 = v + m * ((height - v.z) * scale)
-        return found
+        result: Vec3 = v + m * ((height - v.z) * scale)
+        return result
 
     p, d = down(R.inv_act(start - b.pose.translation), low), down(R.inv_act(way), 0.0)
     square = d.x * d.x + d.y * d.y
@@ -264,8 +264,8 @@ class _Outline:
 
     def under(self, p: Vec3) -> Vec3:
         """The point of its plane that is seen at p."""
-        found: Vec3 = p + self.n * ((self.center - p).dot(self.plane) / self.n.dot(self.plane))
-        return found
+        result: Vec3 = p + self.n * ((self.center - p).dot(self.plane) / self.n.dot(self.plane))
+        return result
 
     def clipped(self, start: Vec3, end: Vec3) -> tuple[Any, Any, Any]:
         """Between which parts of a way it is over the outline, and whether it is at all."""
@@ -285,9 +285,9 @@ class _Outline:
         return first, last, and_(there, le(first, last + _BESIDE_EDGE))
 
 
-def outlines(a: Core, b: Core, found: SignedDistance, within: Any) -> Touching:
+def outlines(a: Core, b: Core, result: SignedDistance, within: Any) -> Touching:
     """Corners of what both share, seen along the normal; the nearest points where they share nothing."""
-    n = found.normal
+    n = result.normal
     on_a, on_b = _Outline.of(a, n, 1.0), _Outline.of(b, n, -1.0)
     candidates: list[Contact] = []
     for own, other, flipped in ((on_b, on_a, False), (on_a, on_b, True)):
@@ -299,5 +299,5 @@ def outlines(a: Core, b: Core, found: SignedDistance, within: Any) -> Touching:
                 there_a, there_b = (p, other.under(p)) if flipped else (other.under(p), p)
                 candidates.append(contact_along(n, there_a, there_b, there, within))
     some = some_of(n, candidates)
-    (nearest,) = or_nearest(candidates, found, within)
+    (nearest,) = or_nearest(candidates, result, within)
     return Touching(n, (chosen(nearest.there, nearest, some.points[0]), *some.points[1:]))

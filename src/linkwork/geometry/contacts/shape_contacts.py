@@ -59,10 +59,10 @@ def touching_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose, within: Any) -> li
     if type(a) is HeightField and type(b) not in FIELDS:
         ground = Ground(**ground_arrays(a))
         placed = Solid(core_in(X_a.inv(), solid(b, X_b).core), solid(b, X_b).radius)
-        found = _on_ground(ground, placed)
+        result = _on_ground(ground, placed)
         if not isinstance(placed.core, PointCore):
-            found += peaks_below(ground, placed, points_below(b, a.spacing), within)
-        return [_placed(X_a, one) for one in found]
+            result += peaks_below(ground, placed, points_below(b, a.spacing), within)
+        return [_placed(X_a, one) for one in result]
     if type(b) is HeightField and type(a) not in FIELDS:
         return [one.flipped() for one in touching_shapes(b, X_b, a, X_a, within)]
     if type(a) in FIELDS or type(b) in FIELDS:
@@ -71,13 +71,13 @@ def touching_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose, within: Any) -> li
 
 
 def _on_ground(ground: Ground, b: Solid) -> list[Touching]:
-    found = []
+    result = []
     for p in _lowest(ground, b.core):
         inside, under, n = surface_under(ground, p)
         height = n.dot(p - under)
         one = Touching(n, (Contact(p - n * height, p, -height, inside),))
-        found.append(one.rounded(0.0, b.radius))
-    return found
+        result.append(one.rounded(0.0, b.radius))
+    return result
 
 
 def _lowest(ground: Ground, core: Core) -> Sequence[Vec3]:
@@ -122,7 +122,7 @@ def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) 
     x0, y0, dx, dy = ground.grid[:4]
     middle = [floor((around.center.x - x0) / dx + 0.5), floor((around.center.y - y0) / dy + 0.5)]
     i0, j0 = still(middle)
-    found = []
+    result = []
     for side_x, side_y in _QUARTERS:
         # the first quarter to each side has what stands in the middle
         ways = [(i, j) for i in range(side_x > 0.0, counts[0] + 1) for j in range(side_y > 0.0, counts[1] + 1)]
@@ -149,8 +149,8 @@ def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) 
             there = and_(there, le(rises * fabs(rises), least))
             falls = fmax(falls, where(lt(rises * fabs(rises), -least), 1.0, 0.0))
         there = and_(there, lt(0.5, falls))
-        found.append(Touching(near.normal, (Contact(near.on_a, near.on_b, -near.distance, there),)))
-    return found
+        result.append(Touching(near.normal, (Contact(near.on_a, near.on_b, -near.distance, there),)))
+    return result
 
 
 def _on(ground: Ground, i: Any, j: Any) -> Any:
@@ -194,11 +194,11 @@ def contacts(a: Solid, b: Solid, within: Any = 0.0) -> Touching:
     kinds = type(a.core), type(b.core)
     grown = within + a.radius + b.radius
     if isinstance(a.core, HalfSpaceCore) and kinds[1] in ON_HALF_SPACES:
-        found = ON_HALF_SPACES[kinds[1]](a.core, b.core, grown)
+        result = ON_HALF_SPACES[kinds[1]](a.core, b.core, grown)
     elif kinds in CONTACTS:
-        found = CONTACTS[kinds](a.core, b.core, signed_distance(Solid(a.core), Solid(b.core)), grown)
+        result = CONTACTS[kinds](a.core, b.core, signed_distance(Solid(a.core), Solid(b.core)), grown)
     elif (isinstance(b.core, HalfSpaceCore) and kinds[0] in ON_HALF_SPACES) or kinds[::-1] in CONTACTS:
         return contacts(b, a, within).flipped()
     else:
         return one_point(signed_distance(a, b), within)
-    return found.rounded(a.radius, b.radius)
+    return result.rounded(a.radius, b.radius)

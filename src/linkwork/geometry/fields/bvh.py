@@ -74,9 +74,9 @@ def nearest(
         def step(s: _Sought) -> _Sought:
             skip, number = take(table, s.node)
             near = le(bound(s.node), best.distance)
-            found = and_(near, le(0.0, number))
+            result = and_(near, le(0.0, number))
             on = where(near, s.node + 1.0, skip)
-            return _Sought(where(found, s.node, on), where(found, 1.0, 0.0))
+            return _Sought(where(result, s.node, on), where(result, 1.0, 0.0))
 
         going = lambda s: and_(lt(s.node, count), lt(s.found, 0.5))  # noqa: E731
         return while_loop(going, step, _Sought(node, 0.0), max_iterations=len(table) + 1).state
@@ -91,8 +91,8 @@ def nearest(
         return following, 0.0, _nearest([where(there, new, old) for new, old in pairs])
 
     begin = (_dive(depth, bound), 1.0, start)
-    found: NearestPlace = while_loop(lambda s: lt(s[0], count), step, begin, max_iterations=2**depth + 2).state[2]
-    return found
+    result: NearestPlace = while_loop(lambda s: lt(s[0], count), step, begin, max_iterations=2**depth + 2).state[2]
+    return result
 
 
 def _dive(depth: int, bound: Callable[[Any], Any]) -> Any:

@@ -81,9 +81,9 @@ def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[Signed
     One of them at least is convex or a compound of what is.  Raises TypeError for a pair that nothing measures.
     """
     if isinstance(a, Compound):
-        found = [distance_of_shapes(part.shape, X_a @ part.origin, b, X_b) for part in a.parts]
-        least, which = least_of([one[0] for one in found])
-        return least, which, _entry(which, [one[2] for one in found])
+        result = [distance_of_shapes(part.shape, X_a @ part.origin, b, X_b) for part in a.parts]
+        least, which = least_of([one[0] for one in result])
+        return least, which, _entry(which, [one[2] for one in result])
     if isinstance(b, Compound):
         least, part_b, part_a = distance_of_shapes(b, X_b, a, X_a)
         return least.flipped(), part_a, part_b
@@ -121,10 +121,10 @@ def is_measured(a: Shape, b: Shape) -> bool:
     return a.origin_radius is not None or b.origin_radius is not None
 
 
-def least_of(found: list[SignedDistance]) -> tuple[SignedDistance, Any]:
+def least_of(result: list[SignedDistance]) -> tuple[SignedDistance, Any]:
     """The least of some distances, and which it is; another that is as near, elsewhere, makes it not unique."""
-    best, which = found[0], 0.0
-    for k, other in enumerate(found[1:], 1):
+    best, which = result[0], 0.0
+    for k, other in enumerate(result[1:], 1):
         gap = other.on_a - best.on_a
         tie = and_(le(fabs(other.distance - best.distance), _TIE), lt(1e-18, gap.dot(gap)))
         better = lt(other.distance, best.distance)
@@ -140,10 +140,10 @@ def _field(shape: Shape, X: Pose, b: Solid) -> SignedDistance:
 
 
 def _entry(which: Any, entries: list[Any]) -> Any:
-    found = entries[0]
+    result = entries[0]
     for k, entry in enumerate(entries[1:], 1):
-        found = where(le(float(k), which), entry, found)
-    return found
+        result = where(le(float(k), which), entry, result)
+    return result
 
 
 def _named(shape: Shape) -> str:
@@ -266,8 +266,8 @@ def _least(parts: Any, points: np.ndarray) -> np.ndarray:
         kind = type(part.shape)
         if kind in FIELDS:
             field = FIELDS[kind]
-            found = field_distance(kind, field.arrays(part.shape), part.origin, at, field.radius(part.shape))
+            result = field_distance(kind, field.arrays(part.shape), part.origin, at, field.radius(part.shape))
         else:
-            found = signed_distance(solid(part.shape, part.origin), at)
-        least = np.minimum(least, found.distance)
+            result = signed_distance(solid(part.shape, part.origin), at)
+        least = np.minimum(least, result.distance)
     return least

@@ -98,17 +98,17 @@ def ground_distance(ground: Ground, b: Solid) -> SignedDistance:
     whole = _core_distance(ground, b.core)
 
     def deep() -> tuple[Any, ...]:
-        found = _point_distance(ground, point)
-        less = lt(found.distance, fmin(whole.distance, 0.0))
-        return _numbers(chosen(less, found, whole))
+        result = _point_distance(ground, point)
+        less = lt(result.distance, fmin(whole.distance, 0.0))
+        return _numbers(chosen(less, result, whole))
 
     distance, *rest, unique = cond(lt(_gap(ground, point), 0.0), deep, lambda: _numbers(whole))
     normal, on_a, on_b = (Vec3.of(rest[k : k + 3]) for k in (0, 3, 6))
     return SignedDistance(distance, normal, on_a, on_b, unique).rounded(0.0, b.radius)
 
 
-def _numbers(found: SignedDistance) -> tuple[Any, ...]:
-    return (found.distance, *found.normal, *found.on_a, *found.on_b, found.unique)
+def _numbers(result: SignedDistance) -> tuple[Any, ...]:
+    return (result.distance, *result.normal, *result.on_a, *result.on_b, result.unique)
 
 
 def _point_distance(ground: Ground, p: Vec3) -> SignedDistance:
@@ -131,9 +131,9 @@ def _point_distance(ground: Ground, p: Vec3) -> SignedDistance:
 def _core_distance(ground: Ground, core: Core) -> SignedDistance:
     """The least over all triangles."""
     best = _search(ground, core)
-    found = triangle_distance(_corners(ground, best.which), core)
+    result = triangle_distance(_corners(ground, best.which), core)
     return SignedDistance(
-        found.distance, found.normal, found.on_a, found.on_b, where(best.tie > 0.5, 0.0, found.unique)
+        result.distance, result.normal, result.on_a, result.on_b, where(best.tie > 0.5, 0.0, result.unique)
     )
 
 
@@ -161,8 +161,8 @@ def _search(ground: Ground, core: Core) -> NearestPlace:
             return nearer(best, where(there, least, NOWHERE), place, which)
 
         def measured() -> tuple[Any, ...]:
-            found = triangle_distance(corners, core)
-            return (found.distance, *found.on_a)
+            result = triangle_distance(corners, core)
+            return (result.distance, *result.on_a)
 
         distance, *on = cond(and_(there, le(least, best.distance)), measured, lambda: (NOWHERE, *place))
         return nearer(best, distance, Vec3(*on), which)
@@ -181,8 +181,8 @@ def _search(ground: Ground, core: Core) -> NearestPlace:
             corners = _triangle(ground, i0, j0, row[1])
             return look(best, corners, i0 + row[1][0], j0 + row[1][1], first + row[0]), None
 
-        found: NearestPlace = scan(step, best, (np.arange(float(len(_TRIANGLES))), _TRIANGLES))[0]
-        return found
+        result: NearestPlace = scan(step, best, (np.arange(float(len(_TRIANGLES))), _TRIANGLES))[0]
+        return result
 
     _, under = _under(ground, c)
     gap = c - under
@@ -332,17 +332,19 @@ def triangle_distance(corners: Corners, core: Core) -> SignedDistance:
 def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
     """The least over edges and ends, unless they cross."""
     start, end = core.center - core.half, core.center + core.half
-    found = towards(nearest_on_triangle(corners, start), start, 0.0, _normal(corners))
+    result = towards(nearest_on_triangle(corners, start), start, 0.0, _normal(corners))
     for other in (
         towards(nearest_on_triangle(corners, end), end, 0.0, _normal(corners)),
         *(segment_segment(SegmentCore((a + b) * 0.5, (b - a) * 0.5), core)
           for a, b in zip(corners, (*corners[1:], corners[0]), strict=True)),
     ):  # fmt: skip
-        tie = and_(le(other.distance, found.distance), le(found.distance, other.distance))
-        better = chosen(lt(other.distance, found.distance), other, found)
-        gap = other.on_a - found.on_a
+        tie = and_(le(other.distance, result.distance), le(result.distance, other.distance))
+        better = chosen(lt(other.distance, result.distance), other, result)
+        gap = other.on_a - result.on_a
         two = and_(tie, lt(1e-18, gap.dot(gap)))
-        found = SignedDistance(better.distance, better.normal, better.on_a, better.on_b, where(two, 0.0, better.unique))
+        result = SignedDistance(
+            better.distance, better.normal, better.on_a, better.on_b, where(two, 0.0, better.unique)
+        )
     normal = _normal(corners)
     square = normal.dot(normal)
     up, down = normal.dot(start - corners[0]), normal.dot(end - corners[0])
@@ -355,7 +357,7 @@ def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
         inside = and_(inside, le(0.0, (b - a).cross(here - a).dot(normal)))
     length = sqrt(where(lt(NOTHING, square), square, 1.0))
     unit = normal * (1.0 / length)
-    return chosen(inside, SignedDistance(0.0 * t, unit, here, here, 1.0 + 0.0 * t), found)
+    return chosen(inside, SignedDistance(0.0 * t, unit, here, here, 1.0 + 0.0 * t), result)
 
 
 def _normal(corners: Corners) -> Vec3:

@@ -43,15 +43,15 @@ def ground_ray(ground: Ground, origin: Vec3, direction: Vec3, most: Any) -> Any:
     over = _over(ground, origin, direction, most)
     begin = where(over.ahead, over.begin, 0.0)
     known = still([*origin, *direction, begin, where(over.ahead, over.end, 0.0)])
-    first, found = _met(ground, Vec3.of(known[:3]), Vec3.of(known[3:6]), known[6], known[7])
-    low, high = still([found.begin, found.end])
+    first, result = _met(ground, Vec3.of(known[:3]), Vec3.of(known[3:6]), known[6], known[7])
+    low, high = still([result.begin, result.end])
     _, under, normal = surface_under(ground, origin + direction * (0.5 * (low + high)))
     sinks = normal.dot(direction)
     falls = lt(sinks, -ALONG)
     t = normal.dot(under - origin) / where(falls, sinks, -1.0)
     t = where(falls, fmin(fmax(t, low), high), high)
     t = where(le(first, 0.0), begin, t)
-    return where(and_(over.ahead, le(found.height, 0.0)), t, most)
+    return where(and_(over.ahead, le(result.height, 0.0)), t, most)
 
 
 def _over(ground: Ground, o: Vec3, d: Vec3, most: Any) -> LinePart:
@@ -90,5 +90,5 @@ def _met(ground: Ground, o: Vec3, d: Vec3, begin: Any, end: Any) -> tuple[Any, _
     numbers = [where(lt(0.0, step), floor(x) + 1.0, -floor(-x) - 1.0) for x, step in zip(there, steps, strict=True)]
     start = _Piece(begin, begin, height(begin), (numbers[0], numbers[1], numbers[2]))
     rows, columns = ground.heights.shape
-    found: _Piece = while_loop(above, further, start, max_iterations=2 * (rows + columns) + 4).state
-    return start.height, found
+    result: _Piece = while_loop(above, further, start, max_iterations=2 * (rows + columns) + 4).state
+    return start.height, result

@@ -95,8 +95,8 @@ def cloud_distance(cloud: Cloud, b: Solid) -> SignedDistance:
     best = nearest(depth_of(len(cloud.boxes)), bound, leaf, start)
     # which point it is has no derivative, so that there is one in reverse
     place = Vec3.of(take(cloud.points.reshape(-1, 3), best.which))
-    found = signed_distance(Solid(PointCore(place), cloud.radius), b)
-    return replace(found, unique=where(best.tie > 0.5, 0.0, found.unique))
+    result = signed_distance(Solid(PointCore(place), cloud.radius), b)
+    return replace(result, unique=where(best.tie > 0.5, 0.0, result.unique))
 
 
 def least_of_points(
@@ -110,12 +110,12 @@ def least_of_points(
     def look(best: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
         there = lt(row[0], 0.5 * NOWHERE)
         place = Vec3(*(where(there, x, 0.0) for x in row))
-        found = measure(PointCore(X.point(place)))
-        distance = where(there, found.distance, FAR)
-        gap = found.on_b - Vec3.of(best[7:10])
+        result = measure(PointCore(X.point(place)))
+        distance = where(there, result.distance, FAR)
+        gap = result.on_b - Vec3.of(best[7:10])
         tie = and_(le(fabs(distance - best[0]), _TIE), lt(_TIE, gap.dot(gap)))
-        unique = where(tie, 0.0, where(lt(distance, best[0]), found.unique, best[10]))
-        numbers = (distance, *found.normal, *found.on_a, *found.on_b)
+        unique = where(tie, 0.0, where(lt(distance, best[0]), result.unique, best[10]))
+        numbers = (distance, *result.normal, *result.on_a, *result.on_b)
         better = lt(distance, best[0])
         return (*(where(better, x, y) for x, y in zip(numbers, best, strict=False)), unique), None
 

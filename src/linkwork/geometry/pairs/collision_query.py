@@ -120,11 +120,11 @@ def _boxes(a: BoxCore, b: BoxCore, most: Any) -> Any:
 def _convex(a: Core, b: Core, most: Any) -> Any:
     """Unless a plane across the way between the nearest points that were found keeps them farther apart."""
     difference = Difference.of(a, b)
-    found = nearest(difference, gap=_NEAR)
-    v = found.v
+    result = nearest(difference, gap=_NEAR)
+    v = result.v
     kept = v.dot(difference.support(-v)[0])  # ‖v‖ times what planes across v keep
     apart = and_(lt(0.0, kept), lt(most * most * v.dot(v), kept * kept))
-    return not_(and_(apart, not_(found.inside)))
+    return not_(and_(apart, not_(result.inside)))
 
 
 def _out(point: Vec3, half: Vec3) -> Vec3:
@@ -152,8 +152,8 @@ WITHIN: Mapping[tuple[type, type], Callable[[Any, Any, Any], Any]] = {
 
 def signed_distance_once(a: Solid, b: Solid) -> SignedDistance:
     """The same as `signed_distance`."""
-    found, turned = _called(signed_distance, a, b)
-    return found.flipped() if turned else found  # type: ignore[no-any-return]
+    result, turned = _called(signed_distance, a, b)
+    return result.flipped() if turned else result  # type: ignore[no-any-return]
 
 
 def distance_once(a: Solid, b: Solid) -> Any:

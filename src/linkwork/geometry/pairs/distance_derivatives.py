@@ -93,7 +93,7 @@ class Response:
         return along * x + other * y, (along * z + other * w) * self._size
 
 
-def motion_response(a: Solid, b: Solid, found: SignedDistance) -> tuple[list[list[Any]], Any]:
+def motion_response(a: Solid, b: Solid, result: SignedDistance) -> tuple[list[list[Any]], Any]:
     """∂(p × n; n)/∂(ω; v), 6 × 6, of B's motion while A stands, and whether it exists: 1 or 0, and then it is zero.
 
     (p × n; n) is the wrench of the normal at the nearest points, (ω; v) a twist, both about the origin.  Of fields
@@ -101,10 +101,10 @@ def motion_response(a: Solid, b: Solid, found: SignedDistance) -> tuple[list[lis
     """
     if any(type(one.core) not in SURFACES for one in (a, b)):  # fields
         return [[0.0] * 6 for _ in range(6)], 0.0
-    core = found.rounded(-a.radius, -b.radius)
+    core = result.rounded(-a.radius, -b.radius)
     n, p, q = core.normal, core.on_a, core.on_b
     response = Response(surface(a.core, p, n), surface(b.core, q, -n), n, core.distance)
-    exists = where(lt(0.5, found.unique), response.exists, 0.0)
+    exists = where(lt(0.5, result.unique), response.exists, 0.0)
     columns = []
     for k in range(6):
         V = Motion.of([1.0 if i == k else 0.0 for i in range(6)])
@@ -146,16 +146,16 @@ class _Measured(Transposed):
         return SolidKind(KINDS[self.a[0]], self.a[1]), SolidKind(KINDS[self.b[0]], self.b[1])
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        found = MEASURES[self.measure](*self._cores(inputs))
-        return [found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], []
+        result = MEASURES[self.measure](*self._cores(inputs))
+        return [result.distance, *result.normal, *result.on_a, *result.on_b, result.unique], []
 
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
-        (a, b), (a_dot, b_dot), found = self._cores(inputs), self._cores(direction), _found(results)
-        n, d = found.normal, found.distance
-        of_a, of_b = _carried(a, a_dot, found.on_a, n), _carried(b, b_dot, found.on_b, -n)
-        response = Response(surface(a, found.on_a, n), surface(b, found.on_b, -n), n, d)
+        (a, b), (a_dot, b_dot), result = self._cores(inputs), self._cores(direction), _found(results)
+        n, d = result.normal, result.distance
+        of_a, of_b = _carried(a, a_dot, result.on_a, n), _carried(b, b_dot, result.on_b, -n)
+        response = Response(surface(a, result.on_a, n), surface(b, result.on_b, -n), n, d)
         turned, moved = response(of_a, of_b)
         on_a = moved + n * n.dot(of_a[0])
         closer = n.dot(of_b[0] - of_a[0])
@@ -190,9 +190,9 @@ def _carried(core: Any, change: Any, p: Vec3, n: Vec3) -> tuple[Vec3, Vec3]:
 def _sizes(core: Any) -> tuple[Any, Any, Any]:
     """The lengths that a core is proportional to along its axes; zeros for one that has none."""
     for name in ("half", "radii"):
-        found = getattr(core, name, None)
-        if isinstance(found, Vec3):
-            return (found.x, found.y, found.z)
+        result = getattr(core, name, None)
+        if isinstance(result, Vec3):
+            return (result.x, result.y, result.z)
     return (core.radius, core.radius, core.half) if hasattr(core, "radius") else (0.0, 0.0, 0.0)
 
 

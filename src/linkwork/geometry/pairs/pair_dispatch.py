@@ -79,18 +79,18 @@ def signed_distance(a: Solid, b: Solid) -> SignedDistance:
     kinds = type(a.core), type(b.core)
     measure, turned = _own(*kinds)
     if measure is not None:
-        found = measure(b.core, a.core).flipped() if turned else measure(a.core, b.core)
+        result = measure(b.core, a.core).flipped() if turned else measure(a.core, b.core)
     elif isinstance(a.core, FieldCore) and kinds[1] in SUPPORTS:
-        found = a.core.measure(b.core)
+        result = a.core.measure(b.core)
     elif isinstance(b.core, FieldCore) and kinds[0] in SUPPORTS:
-        found = b.core.measure(a.core).flipped()
+        result = b.core.measure(a.core).flipped()
     elif isinstance(a.core, FieldCore) and a.core.points is not None:
-        found = a.core.points(lambda point: signed_distance(Solid(point), Solid(b.core)))
+        result = a.core.points(lambda point: signed_distance(Solid(point), Solid(b.core)))
     elif isinstance(b.core, FieldCore) and b.core.points is not None:
-        found = b.core.points(lambda point: signed_distance(Solid(point), Solid(a.core))).flipped()
+        result = b.core.points(lambda point: signed_distance(Solid(point), Solid(a.core))).flipped()
     elif all(kind in SUPPORTS for kind in kinds):
-        found = varied("convex", a.core, b.core)
+        result = varied("convex", a.core, b.core)
     else:
         names = " and ".join(kind.__name__.removesuffix("Core").lower() for kind in kinds)
         raise TypeError(f"signed_distance: nothing measures a {names}")
-    return found.rounded(a.radius, b.radius)
+    return result.rounded(a.radius, b.radius)

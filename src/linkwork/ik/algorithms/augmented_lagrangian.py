@@ -85,11 +85,11 @@ class RowRequest:
 
     def fine(self, beyond: Scalars) -> Any:
         """Whether hard rows are within tolerance."""
-        found: Any = True
+        result: Any = True
         for x, tolerance, hard in zip(beyond, self.tolerances, self.hard, strict=True):
             if hard:
-                found = and_(found, le(fabs(x), tolerance))
-        return found
+                result = and_(result, le(fabs(x), tolerance))
+        return result
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,8 @@ def descend(
             wanting = wanting if is_hard else wanting + (x * w) * (x * w)
         begin = _stiffness(asked, beyond, at.rows)
         rho = where(lt(state.stiffness, 1e-200), begin, state.stiffness)
-        found = _Squares.of(asked, at.errors, at.rows, state.forces, rho)
-        cost = dot(found.residuals, found.residuals)
+        result = _Squares.of(asked, at.errors, at.rows, state.forces, rho)
+        cost = dot(result.residuals, result.residuals)
         gained = where(fresh, _FAR, state.cost - cost)
         better = le(1e-4 * promised - _noise(state.cost, state.curvature), gained)
         ratio = fmin(fmax(gained / fmax(promised, 1e-300), -1.0), 1.0)
@@ -225,10 +225,10 @@ def descend(
         # new multipliers
         update = and_(and_(better, le(length, state.short)), not_(fresh))
         away: Any = 0.0
-        for x in found.away:
+        for x in result.away:
             away = fmax(away, fabs(x))
         root = sqrt(rho)
-        told = [root * found.residuals[k] for k in hard]
+        told = [root * result.residuals[k] for k in hard]
         forces = [where(update, a, b) for a, b in zip(told, state.forces, strict=True)]
         stiffer = and_(update, lt(0.3 * state.away, away))
         # back to where hard rows were done
@@ -246,10 +246,10 @@ def descend(
 
         # a step that failed across the end of a range: such rows resist the next one
         near = [
-            where(and_(le(0.0, room), lt(room, _NEAR * fabs(found.residuals[k]) / root)), 1.0, 0.0)
+            where(and_(le(0.0, room), lt(room, _NEAR * fabs(result.residuals[k]) / root)), 1.0, 0.0)
             for k, room in zip(ranged, state.rooms, strict=True)
         ]
-        crossed = transposed([[x * a for x in found.rows[k]] for k, a in zip(ranged, near, strict=True)])
+        crossed = transposed([[x * a for x in result.rows[k]] for k, a in zip(ranged, near, strict=True)])
         rooms = [
             where(better, now.inside[k], where(lt(0.5, a), -1.0, room))
             for k, a, room in zip(ranged, near, state.rooms, strict=True)
@@ -324,8 +324,8 @@ def descend(
     return MinimumFound(list(last.best), last.done, last.taken, by_row)
 
 
-def _is_minimum(found: MinimumFound) -> Any:
-    return where(and_(lt(0.5, found.done), lt(found.done, 1.5)), 1.0, 0.0)
+def _is_minimum(result: MinimumFound) -> Any:
+    return where(and_(lt(0.5, result.done), lt(result.done, 1.5)), 1.0, 0.0)
 
 
 def _noise(cost: Any, curvature: Any) -> Any:

@@ -103,13 +103,13 @@ def boxed_least_squares(
         return Boxed(solve({}, {})[0], [0.0] * n, 1.0, 1.0)
     sides = (0.0,) * len(bounded) if guess is None else tuple(guess[k] for k in bounded)
     start = _State((0.0,) * n, sides, 1.0, n + 1.0, _PATIENCE)
-    found = while_loop(lambda state: lt(0.5, state.going), round_of, start, max_iterations=MOST)
-    last: _State = found.state
+    result = while_loop(lambda state: lt(0.5, state.going), round_of, start, max_iterations=MOST)
+    last: _State = result.state
     x, found_sides = list(last.x), [0.0] * n
     for k, side in zip(bounded, last.sides, strict=True):
         x[k] = fmin(fmax(x[k], lower[k]), upper[k])
         found_sides[k] = side
-    return Boxed(x, found_sides, where(eq(found.status, 0.0), 1.0, 0.0), found.iterations)
+    return Boxed(x, found_sides, where(eq(result.status, 0.0), 1.0, 0.0), result.iterations)
 
 
 def _none(x: Any, bound: float) -> bool:
@@ -133,13 +133,13 @@ def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded
             S.append([x if is_zero(x) else -x for x in columns[k]] + [0.0] * place + [-D[k]])
         size = len(S)
         given = [a + dot(row, b) - dot(weighed, c) for a, row, weighed in zip(r, A, scaled, strict=True)]
-        found = Semidefinite.of([row + [0.0] * (size - len(row)) for row in S], more=0.0).once(
+        result = Semidefinite.of([row + [0.0] * (size - len(row)) for row in S], more=0.0).once(
             [*given, *(c[k] for k in beside)]
         )
-        y = found[:m]
+        y = result[:m]
         pull = [a + dot(column, y) for a, column in zip(c, columns, strict=True)]
         x = [place if is_zero(e) else place - e * p for place, e, p in zip(b, E, pull, strict=True)]
-        for k, value in zip(beside, found[m:], strict=True):
+        for k, value in zip(beside, result[m:], strict=True):
             x[k] = value
         return x, [p + d * a for p, d, a in zip(pull, D, b, strict=True)]
 
@@ -171,14 +171,14 @@ def _joined(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = ()) -> d
 
 def _products(near: dict[int, set[int]]) -> int:
     """About how many products factors take, in the order of least degree."""
-    near, found = {i: set(others) for i, others in near.items()}, 0
+    near, result = {i: set(others) for i, others in near.items()}, 0
     while near:
         i = min(near, key=lambda row: (len(near[row]), row))
         others = near.pop(i)
-        found += (len(others) + 1) * (len(others) + 6) // 2
+        result += (len(others) + 1) * (len(others) + 6) // 2
         for j in others:
             near[j] = (near[j] | others) - {i, j}
-    return found
+    return result
 
 
 def _by_columns(columns: Rows, r: Scalars, D: Scalars, c: Scalars) -> Any:

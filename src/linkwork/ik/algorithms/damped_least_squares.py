@@ -49,8 +49,8 @@ def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
         return [-dot(column, forces) for column in transposed(rows)]
     columns = [[row[k] for row in rows] for k in used]
     A = [[dot(a, b) if j <= i else 0.0 for j, b in enumerate(columns)] for i, a in enumerate(columns)]
-    found = dict(zip(used, _solved(A, [dot(a, errors) for a in columns], damping), strict=True))
-    return [-found[k] if k in found else 0.0 for k in range(count)]
+    result = dict(zip(used, _solved(A, [dot(a, errors) for a in columns], damping), strict=True))
+    return [-result[k] if k in result else 0.0 for k in range(count)]
 
 
 def _of_limbs(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) -> list[Any]:
@@ -59,9 +59,9 @@ def _of_limbs(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) ->
     K: list[list[Any]] = [[1.0 if i == j else 0.0 for j in range(count)] for i in range(count)]
     for j, row in enumerate(rows):
         K.append([row[k] for k in used] + [0.0] * j + [-(damping + _LEAST * dot(row, row))])
-    found = Semidefinite.of(K, more=0.0).once([0.0] * count + [-e for e in errors])
+    result = Semidefinite.of(K, more=0.0).once([0.0] * count + [-e for e in errors])
     step: list[Any] = [0.0] * len(rows[0])
-    for k, x in zip(used, found, strict=False):
+    for k, x in zip(used, result, strict=False):
         step[k] = x
     return step
 
@@ -105,18 +105,18 @@ def _within_bounds(
     free = box.free(q, downhill)
     step: list[Any] = [0.0] * len(free)
     for turn in range(rounds):
-        found = solve(free, step)
+        result = solve(free, step)
         if turn == rounds - 1:
             break
         for k in box.numbers:
-            if is_zero(found[k]):
+            if is_zero(result[k]):
                 continue
-            room = box.room(q, k, found[k])
+            room = box.room(q, k, result[k])
             room = room / scale[k] if k in scale else room
-            out = lt(room, fabs(found[k]))
-            step[k] = where(out, copysign(room, found[k]), 0.0)
+            out = lt(room, fabs(result[k]))
+            step[k] = where(out, copysign(room, result[k]), 0.0)
             free[k] = where(out, 0.0, free[k])
-    step = [a if is_zero(b) else a + b for a, b in zip(step, found, strict=True)]
+    step = [a if is_zero(b) else a + b for a, b in zip(step, result, strict=True)]
     return multiplied(step, scale) if scale else step
 
 

@@ -113,17 +113,19 @@ def velocity_step(
         low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
         guess = [where(le(b, x), 1.0, where(le(x, a), -1.0, 0.0)) for x, a, b in zip(v_last, low, high, strict=True)]
         shortest, longest = ([scaled_bound(x, dt) for x in bounds] for bounds in (low, high))
-        found = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, shortest, longest, guess)
-        v = [fmin(fmax(x * rate, a), b) for x, a, b in zip(found.x, low, high, strict=True)]
-        return v, found
+        result = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, shortest, longest, guess)
+        v = [fmin(fmax(x * rate, a), b) for x, a, b in zip(result.x, low, high, strict=True)]
+        return v, result
 
-    v, found = solved(limits)
+    v, result = solved(limits)
     if norms:
-        v, found = solved(in_balls(limits, v, norms))
-    return told(stack, at, [x * dt for x in v], gains, StepFound(v, found.sides, found.least, found.rounds, [], [], []))
+        v, result = solved(in_balls(limits, v, norms))
+    return told(
+        stack, at, [x * dt for x in v], gains, StepFound(v, result.sides, result.least, result.rounds, [], [], [])
+    )
 
 
-def told(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, found: StepFound) -> StepFound:
+def told(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, result: StepFound) -> StepFound:
     """With the errors of a step δ."""
     changes = [dot(row, delta) for row in at.rows]
     after = stack.beyond([e + x for e, x in zip(at.errors, changes, strict=True)])
@@ -131,7 +133,7 @@ def told(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, found: StepF
     for e, x, gain, (low, high) in zip(at.errors, changes, gains, stack.ranges, strict=True):
         value = gain * e + x
         short.append(value - nearest(value, scaled_bound(low, gain), scaled_bound(high, gain)))
-    return found._replace(errors=stack.beyond(at.errors), after=after, short=short)
+    return result._replace(errors=stack.beyond(at.errors), after=after, short=short)
 
 
 def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[int], Any]]) -> MotionLimits:

@@ -63,11 +63,11 @@ class _Cascade:
 
     def obey(self, rows: list[list[Any]], wanted: Scalars, floor: Scalars) -> None:
         """Equations G δ = wanted of the robot itself, as far as the box allows: what they reach is kept."""
-        found = boxed_least_squares(
+        result = boxed_least_squares(
             rows, [-x for x in wanted], [_LITTLE * x for x in floor], [0.0] * self.n, self.lower, self.upper
         )
-        self.step, self.sides = found.x, found.sides
-        self.solved, self.rounds = self.solved * found.least, self.rounds + found.rounds
+        self.step, self.sides = result.x, result.sides
+        self.solved, self.rounds = self.solved * result.least, self.rounds + result.rounds
         self._keep(rows)
 
     def _keep(self, rows: list[list[Any]]) -> None:
@@ -112,9 +112,9 @@ class _Cascade:
     def go_down(self, cost: Cost, last: bool) -> None:
         """A level of soft tasks, or hard errors: what it reaches is kept."""
         if not self.rows:
-            found = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, self.lower, self.upper)
-            self.step, self.sides = found.x, found.sides
-            self.solved, self.rounds = self.solved * found.least, self.rounds + found.rounds
+            result = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, self.lower, self.upper)
+            self.step, self.sides = result.x, result.sides
+            self.solved, self.rounds = self.solved * result.least, self.rounds + result.rounds
         else:
             columns = transposed(cost.A) if cost.A else [[] for _ in range(self.n)]
             H = [
@@ -131,13 +131,13 @@ class _Cascade:
         self, H: Any, g: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, tolerance: float = _KEPT
     ) -> None:
         H, g, A, low, high, lower, upper = (array(x) for x in (H, g, A, low, high, lower, upper))
-        found = quadratic_program(H, g, A, low, high, x_lower=lower, x_upper=upper, tolerance=tolerance)
-        fine = eq(found.status, 0.0)
-        x = [where(fine, a, b) for a, b in zip(list(found.x)[: self.n], self.step, strict=True)]
+        result = quadratic_program(H, g, A, low, high, x_lower=lower, x_upper=upper, tolerance=tolerance)
+        fine = eq(result.status, 0.0)
+        x = [where(fine, a, b) for a, b in zip(list(result.x)[: self.n], self.step, strict=True)]
         self.step = [nearest(a, b, c) for a, b, c in zip(x, self.lower, self.upper, strict=True)]
-        self.sides = list(found.active)[len(list(low)) :][: self.n]
+        self.sides = list(result.active)[len(list(low)) :][: self.n]
         self.solved = self.solved * where(fine, 1.0, 0.0)
-        self.rounds = self.rounds + found.iterations
+        self.rounds = self.rounds + result.iterations
 
 
 def cascade_step(
@@ -184,8 +184,8 @@ def cascade_step(
         cascade.refine(obeyed, wanted, floor)
     v = [nearest(x / dt, a, b) for x, a, b in zip(cascade.step, low, high, strict=True)]
     least = where(le(0.5, cascade.solved), 1.0, 0.0)
-    found = StepFound(v, cascade.sides, least, cascade.rounds, [], [], [])
-    return told(stack, at, [x * dt for x in v], gains, found)
+    result = StepFound(v, cascade.sides, least, cascade.rounds, [], [], [])
+    return told(stack, at, [x * dt for x in v], gains, result)
 
 
 def _stages(stack: Stack) -> list[list[int]]:

@@ -48,7 +48,7 @@ def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[
     places = [where(outward, _outward(_outward(x)), x) for x in places]
     reach = unit_steps(tree, math.pi, 2.0)
     moved = [0.0 if k in still else r * (2.0 * x - 1.0) for k, (r, x) in enumerate(zip(reach, places, strict=True))]
-    found = integrate(tree, q, moved)
+    result = integrate(tree, q, moved)
     for k, n in numbered(tree).items():
         if k in still or k not in box.numbers:
             continue
@@ -57,5 +57,5 @@ def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[
             where(lt(low, -_FAR), where(lt(_FAR, high), -reach[k], high - 2.0 * reach[k]), low),
             where(lt(_FAR, high), where(lt(low, -_FAR), reach[k], low + 2.0 * reach[k]), high),
         )
-        found[n] = low + (high - low) * places[k]
-    return found
+        result[n] = low + (high - low) * places[k]
+    return result

@@ -80,8 +80,8 @@ def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = 
     M = [_still(row) for row in M]
     b = [*slopes, *errors]
     squares = Semidefinite.of([_still(row) for row in product(transposed(M), M)])
-    found = squares.solved([-dot(column, b) for column in transposed(M)], steps=_STEPS)
-    return [times(x, a) for x, a in zip(found[:n], free, strict=True)]
+    result = squares.solved([-dot(column, b) for column in transposed(M)], steps=_STEPS)
+    return [times(x, a) for x, a in zip(result[:n], free, strict=True)]
 
 
 def _free(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:

@@ -141,7 +141,7 @@ class _Search:
 
     def turned(self, q: Scalars) -> list[Any]:
         """Angles by whole turns nearer to where they are to be near, as far as limits let them."""
-        found, turn = list(q), 2.0 * math.pi
+        result, turn = list(q), 2.0 * math.pi
         for k, n in numbered(self.stack.tree).items():
             if self.units[k] != "rad" or k in self.stack.still:
                 continue
@@ -150,8 +150,8 @@ class _Search:
                 low, high = self.box.lower[n], self.box.upper[n]
                 x = where(lt(high, x), x - turn, where(lt(x, low), x + turn, x))
                 x = where(and_(lt(x, high), lt(low, x)), x, q[n])
-            found[n] = x
-        return found
+            result[n] = x
+        return result
 
     def begun(self, number: Any, least: Any) -> list[Any]:
         """The start of a number, no farther than what is known."""
@@ -163,15 +163,15 @@ class _Search:
             0.0 if k in self.stack.still else fmin(math.pi if unit.startswith("rad") else 2.0 * r, most)
             for k, (unit, r) in enumerate(zip(self.units, self.reach, strict=True))
         ]
-        found = integrate(tree, self.centre, [r * (2.0 * x - 1.0) for r, x in zip(reach, places, strict=True)])
+        result = integrate(tree, self.centre, [r * (2.0 * x - 1.0) for r, x in zip(reach, places, strict=True)])
         for k, n in self.box.numbers.items():
             low, high = self._window(n, reach[k], most)
-            found[n] = low + (high - low) * places[k]
-        way = difference(tree, self.centre, found)
+            result[n] = low + (high - low) * places[k]
+        way = difference(tree, self.centre, result)
         part = fmin(1.0, _INSIDE * most / fmax(sqrt(dot(way, way)), 1e-9))
-        found = integrate(tree, self.centre, [x * part for x in way])
-        found = [where(lt(number, 0.5), a, b) for a, b in zip(self.seed, found, strict=True)]
-        return self.box.within(found)
+        result = integrate(tree, self.centre, [x * part for x in way])
+        result = [where(lt(number, 0.5), a, b) for a, b in zip(self.seed, result, strict=True)]
+        return self.box.within(result)
 
     def _window(self, n: int, reach: Any, most: Any) -> tuple[Any, Any]:
         """What starts are drawn from, of a number within limits: a turn, on the other side what limits cut off here."""
@@ -289,15 +289,15 @@ class _Search:
         best = tuple(where(least, a, b) for a, b in zip(q, state.best, strict=True))
         least_far = where(least, merit, state.least)
         least_open = where(least, cost, state.least_open)
-        found = where(done, 1.0, state.found)
+        result = where(done, 1.0, state.found)
         gains = -(dot(pull, next_.step)) - dot(forces, errors)  # by the step, to first order: twice what it saves
         slow = where(and_(lt(_SLOW * state.open, cost), not_(now)), state.slow + 1.0, 0.0)
         tried = state.tried + 1.0
         no_nearer = and_(
-            and_(and_(now, taken), lt(0.5, found)),
+            and_(and_(now, taken), lt(0.5, result)),
             lt(least_far * (1.0 - _NO_NEARER), far - where(lt(0.0, gains), 1.5, 0.25) * gains),
         )
-        no_nearer = or_(no_nearer, and_(lt(0.5, found), lt(_AWAY * least_far, far)))
+        no_nearer = or_(no_nearer, and_(lt(0.5, result), lt(_AWAY * least_far, far)))
         leads = where(least, 1.0, state.leads)
         no_nearer = and_(no_nearer, lt(leads, 0.5))
         ended = or_(
@@ -310,9 +310,9 @@ class _Search:
         nearer = 0.5 * dot(d, d)
         turn = and_(and_(ended, lt(tried, _FROM_A_START)), lt(nearer, fmin(far, least_far)))
         number = where(and_(ended, not_(turn)), state.starts + 1.0, state.starts)
-        fresh = self.turned(self.begun(number, where(lt(0.5, found), least_far, _FAR)))
+        fresh = self.turned(self.begun(number, where(lt(0.5, result), least_far, _FAR)))
         fresh = [where(turn, a, b) for a, b in zip(other, fresh, strict=True)]
-        finished = and_(ended, and_(lt(last - 0.5, number), lt(0.5, found)))
+        finished = and_(ended, and_(lt(last - 0.5, number), lt(0.5, result)))
         unit = [x for i, row in enumerate(identity(n)) for x in row[: i + 1]]
 
         def chosen(new: Scalars, mine: Scalars, before: Scalars) -> tuple[Any, ...]:
@@ -339,7 +339,7 @@ class _Search:
             best,
             least_far,
             least_open,
-            found,
+            result,
             where(and_(ended, not_(turn)), 0.0, leads),
             state.taken + 1.0,
             where(finished, 1.0, 0.0),

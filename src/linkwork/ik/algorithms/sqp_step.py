@@ -125,8 +125,8 @@ class Quadratics:
         outer = Semidefinite.of(S, [damping] * len(Y), _LEAST)
         forces = outer.once([e - dot(row, y) for e, row in zip(open_, Z, strict=True)])
         down = [a + dot(column, forces) for a, column in zip(y, zip(*Y, strict=True), strict=True)] if Y else y
-        found = inner.rest(down)
-        step = [times(-x, a) + h if rooms else -x for x, a, h in zip(found, free, held, strict=True)]
+        result = inner.rest(down)
+        step = [times(-x, a) + h if rooms else -x for x, a, h in zip(result, free, held, strict=True)]
         return step, forces
 
     def _slopes(

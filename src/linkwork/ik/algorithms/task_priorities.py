@@ -41,8 +41,8 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         kept = [k for k, task in enumerate(stack.tasks) if _stage(task) <= stage]
         some = stack.some(kept)
         if stage == stages[0] and all(some.hard):
-            found = search_hard(some, q, box, budget, first)
-            q, taken, starts, settled = found.q, found.iterations, found.starts, found.done
+            result = search_hard(some, q, box, budget, first)
+            q, taken, starts, settled = result.q, result.iterations, result.starts, result.done
             continue
         places = [row for row, k in enumerate(stack.owners) if k in kept]
         held = [_stage(stack.tasks[stack.owners[row]]) < stage for row in places]

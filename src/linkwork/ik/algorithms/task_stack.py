@@ -96,13 +96,13 @@ class Stack:
         rows: list[list[Any]] = []
         for task, target in zip(self.tasks, self.targets, strict=True):
             asked = task.curved_rows if curved else task.exact_jacobian if exact else task.rows
-            found = asked(k, target)
+            result = asked(k, target)
             drift = None if self.dt is None else task.drift(k, target)
             moved = (
-                found.errors if drift is None else [e + self.dt * d for e, d in zip(found.errors, drift, strict=True)]
+                result.errors if drift is None else [e + self.dt * d for e, d in zip(result.errors, drift, strict=True)]
             )
             errors += moved
-            rows += [[0.0 if j in self.still else x for j, x in enumerate(row)] for row in found.rows]
+            rows += [[0.0 if j in self.still else x for j, x in enumerate(row)] for row in result.rows]
         return Stacked(errors, rows)
 
     def bent(self, q: Scalars, pulls: Scalars) -> list[Any]:
@@ -155,12 +155,12 @@ class Stack:
 
     def done(self, beyond: Scalars) -> Any:
         """Whether all hard errors are within tolerance."""
-        found: Any = True
+        result: Any = True
         for x, tolerance, hard in zip(beyond, self.tolerances, self.hard, strict=True):
             if hard and not is_zero(x):
                 fine = le(fabs(x), tolerance)
-                found = fine if found is True else and_(found, fine)
-        return found
+                result = fine if result is True else and_(result, fine)
+        return result
 
     def counted(self) -> list[Any]:
         """The weights of a problem in which all has to be done: none of what is free."""
@@ -208,8 +208,8 @@ class TaskState(KinematicState):
 
     def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
         pairs = shape_pairs(self.tree, collision_pairs(self.tree))
-        found = link_clearances(self.tree, self._q, pairs, moving_shapes(self.tree), scene)
-        return {link: TaskRows([d], [rates]) for link, (d, rates) in found.items()}
+        result = link_clearances(self.tree, self._q, pairs, moving_shapes(self.tree), scene)
+        return {link: TaskRows([d], [rates]) for link, (d, rates) in result.items()}
 
     def meant_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
         shapes, own, meeting = meant_pairs(self.tree, caller, scene, pairs)

@@ -63,8 +63,8 @@ class CenterOfMassTask(AimedTask):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * 3
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        place, rates = k.moving_center_of_mass(self.relative_to)
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        place, rates = state.moving_center_of_mass(self.relative_to)
         return TaskRows(
             [x - wanted for x, wanted in zip(place, target, strict=True)],
             [[getattr(rate, axis) for rate in rates] for axis in _XYZ],
@@ -139,17 +139,17 @@ class SupportPolygonTask(WeighedTask):
     def checked(self, robot: Any) -> Iterable[str]:
         return without_mass(robot, "SupportPolygonTask")
 
-    def _points(self, k: TaskKinematics) -> list[tuple[Any, Any]]:
-        places = [k.point(vertex, self.relative_to) for vertex in self.vertices]
+    def _points(self, state: TaskKinematics) -> list[tuple[Any, Any]]:
+        places = [state.point(vertex, self.relative_to) for vertex in self.vertices]
         return [(p.x, p.y) for p in places]
 
     def _inside(self, c: Vec3, vertices: Sequence[tuple[Any, Any]]) -> list[Any]:
         """How far a place is inside each edge of a polygon whose vertices are in counterclockwise order."""
-        found = []
+        result = []
         for a, b in _edges(vertices):
             x, y = _inward(a, b)
-            found.append(x * (c.x - a[0]) + y * (c.y - a[1]))
-        return found
+            result.append(x * (c.x - a[0]) + y * (c.y - a[1]))
+        return result
 
 
 def _about_mean(vertices: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -190,13 +190,13 @@ def _places(given: Sequence[Any]) -> tuple[tuple[float, float], ...]:
     """Vertices of a convex polygon, counterclockwise.  Raises ValueError."""
     expected = "SupportPolygonTask: vertices: expected places (n, 2) [m], or names"
     try:
-        found = [tuple(map(float, vertex)) for vertex in given]
+        result = [tuple(map(float, vertex)) for vertex in given]
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {list(given)!r}") from None
-    if any(len(vertex) != 2 or not all(map(math.isfinite, vertex)) for vertex in found):
-        raise ValueError(f"{expected}, got {found}")
-    area = 0.5 * sum(a[0] * b[1] - a[1] * b[0] for a, b in _edges(found))
-    vertices = found if area > 0.0 else found[::-1]
+    if any(len(vertex) != 2 or not all(map(math.isfinite, vertex)) for vertex in result):
+        raise ValueError(f"{expected}, got {result}")
+    area = 0.5 * sum(a[0] * b[1] - a[1] * b[0] for a, b in _edges(result))
+    vertices = result if area > 0.0 else result[::-1]
     edges = [(b[0] - a[0], b[1] - a[1]) for a, b in _edges(vertices)]
     size = max(math.hypot(*edge) for edge in edges)
     turned = 0.0
@@ -206,9 +206,9 @@ def _places(given: Sequence[Any]) -> tuple[tuple[float, float], ...]:
         if cross < -1e-12 * size * size:
             turned = math.nan
     if abs(area) <= 1e-12 * size * size or min(math.hypot(*edge) for edge in edges) <= 1e-12 * size:
-        raise ValueError(f"SupportPolygonTask: vertices: they enclose no area, or two are the same: {found}")
+        raise ValueError(f"SupportPolygonTask: vertices: they enclose no area, or two are the same: {result}")
     if not abs(turned - 2.0 * math.pi) < 1e-6:
         raise ValueError(
-            f"SupportPolygonTask: vertices: expected those of a convex polygon in order along it, got {found}"
+            f"SupportPolygonTask: vertices: expected those of a convex polygon in order along it, got {result}"
         )
     return tuple((x, y) for x, y in vertices)

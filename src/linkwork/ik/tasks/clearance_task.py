@@ -74,9 +74,9 @@ class ClearanceTask(AimedTask):
     def ranges(self) -> tuple[tuple[float, float], ...]:
         return ((self.at_least, math.inf),) * len(self.links)
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        found = k.clearances(scene_rows(target, self.capacities))
-        return TaskRows([found[link].errors[0] for link in self.links], [found[link].rows[0] for link in self.links])
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        result = state.clearances(scene_rows(target, self.capacities))
+        return TaskRows([result[link].errors[0] for link in self.links], [result[link].rows[0] for link in self.links])
 
     def checked(self, robot: Any) -> Iterable[str]:
         shapes = [(frame.name, geometry.shape) for frame in robot.frames for geometry in frame.collisions]
@@ -87,8 +87,8 @@ class ClearanceTask(AimedTask):
                 if type(part) not in SOLIDS and type(part) not in FIELDS:
                     yield f"the collision shape of {name!r} is {part!r}, which has no distances"
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
-        links = k.clearance_links(bool(self.capacities))
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
+        links = state.clearance_links(bool(self.capacities))
         if not links:
             raise ValueError(f"task {self.name!r}: there is no scene, and no pair of links that is looked at")
         return replace(self, links=links)
@@ -107,12 +107,12 @@ def scene_numbers(caller: str, scene: Scene, capacities: tuple[tuple[SolidKind, 
 
 def scene_rows(numbers: Scalars, capacities: tuple[tuple[SolidKind, int], ...]) -> Mapping[SolidKind, Any]:
     """By kind, over any scalar: the rows of a scene of these numbers."""
-    found, start = {}, 0
+    result, start = {}, 0
     for kind, capacity in capacities:
         end = start + capacity * kind.size
-        found[kind] = np.array(numbers[start:end], dtype=object).reshape(capacity, kind.size)
+        result[kind] = np.array(numbers[start:end], dtype=object).reshape(capacity, kind.size)
         start = end
-    return found
+    return result
 
 
 def _said(capacities: tuple[tuple[SolidKind, int], ...]) -> str:

@@ -99,32 +99,32 @@ class _FrameTask(AimedTask):
     def freed(self) -> Self:
         return self if self._far else replace(self, free=True)
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self._at(k, target, "yes" if self.exact else "no")
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return self._at(state, target, "yes" if self.exact else "no")
 
-    def exact_jacobian(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self._at(k, target, "yes")
+    def exact_jacobian(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return self._at(state, target, "yes")
 
-    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Of a small angle second derivatives along velocities are those of its rate."""
-        return self._at(k, target, "yes" if self._far else "way")
+        return self._at(state, target, "yes" if self._far else "way")
 
-    def _told(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def _told(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Exact rows; in the frame's own axes with those of its turning, which `_led` asks for."""
-        found = self.exact_jacobian(k, target)
+        result = self.exact_jacobian(state, target)
         if self.axes != "frame":
-            return found
-        columns = k.between(k.place_of(self.frame)[0], self.relative_to).columns
-        return TaskRows(found.errors, [*found.rows, *_rows([C.angular for C in columns])])
+            return result
+        columns = state.between(state.place_of(self.frame)[0], self.relative_to).columns
+        return TaskRows(result.errors, [*result.rows, *_rows([C.angular for C in columns])])
 
-    def _led(self, found: list[Any], moved: Scalars, led: Scalars) -> list[Any]:
+    def _led(self, result: list[Any], moved: Scalars, led: Scalars) -> list[Any]:
         """What a way's rates are to be, where axes turn with the frame and what the way leads to moves."""
         if self.axes != "frame" or all(x.__class__ is float and x == 0.0 for x in led):
-            return found
-        return [x - y for x, y in zip(found, Vec3.of(moved[-3:]).cross(Vec3.of(led)), strict=True)]
+            return result
+        return [x - y for x, y in zip(result, Vec3.of(moved[-3:]).cross(Vec3.of(led)), strict=True)]
 
     @abstractmethod
-    def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows: ...
+    def _at(self, state: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows: ...
 
     @property
     def moved(self) -> Task | None:
@@ -132,11 +132,11 @@ class _FrameTask(AimedTask):
 
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         """Of what B does relative to A, whatever it aims at: in A's axes, unless others are named than B's own."""
-        R, found = self._axes_of(states[0], target), []
+        R, result = self._axes_of(states[0], target), []
         for vectors in self._moving(states, steps):
             rate = Vec3(*time_differences(vectors, steps))
-            found += [*(rate if R is None else R @ rate)]
-        return found
+            result += [*(rate if R is None else R @ rate)]
+        return result
 
     def _moving(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[list[Vec3]]:
         """By part of the errors: what its rates are the differences of, one less where it is a velocity already."""
@@ -153,32 +153,34 @@ class _FrameTask(AimedTask):
         frame, r = states[0].place_of(self.frame)
         return [k.between(frame, self.relative_to).pose.point(r) for k in states]
 
-    def _axes_of(self, k: TaskKinematics, target: Scalars) -> Rotation | None:
+    def _axes_of(self, state: TaskKinematics, target: Scalars) -> Rotation | None:
         """What turns a vector in A's axes into those that rates are to be in; nothing where they are A's."""
         if self.axes in ("frame", "reference", self.relative_to):
             return None
         if self.axes == "target":
             return self._target_axes(target).T
-        return k.between(self.relative_to, self.axes).pose.rotation
+        return state.between(self.relative_to, self.axes).pose.rotation
 
     def _target_axes(self, target: Scalars) -> Rotation:
         raise NotImplementedError
 
-    def _turn(self, k: TaskKinematics, R_T: Rotation, exact: Exact) -> tuple[list[Any], list[Vec3]]:
+    def _turn(self, state: TaskKinematics, R_T: Rotation, exact: Exact) -> tuple[list[Any], list[Vec3]]:
         """The rotation vector from T to B, and its rate by velocity."""
-        between = k.between(self.frame, self.relative_to)
+        between = state.between(self.frame, self.relative_to)
         phi = Quaternion.of(R_T.T @ between.pose.rotation).log()  # the same in T's axes and in B's
         rates = [C.angular for C in between.columns]
         if exact == "yes":
             rates = _each(between.columns, lambda C: twist_of_translation(-phi, C.angular))
         if self.axes in ("frame", "target"):
             return [*phi], rates
-        return self._seen(k, R_T @ phi, [R_T @ w for w in rates])
+        return self._seen(state, R_T @ phi, [R_T @ w for w in rates])
 
-    def _way(self, k: TaskKinematics, p_T: Vec3, R_T: Rotation | None, exact: Exact) -> tuple[list[Any], list[Vec3]]:
+    def _way(
+        self, state: TaskKinematics, p_T: Vec3, R_T: Rotation | None, exact: Exact
+    ) -> tuple[list[Any], list[Vec3]]:
         """The way from T's origin to B's, or to a point, and its rate by velocity."""
-        frame, r = k.place_of(self.frame)
-        between = k.between(frame, self.relative_to)
+        frame, r = state.place_of(self.frame)
+        between = state.between(frame, self.relative_to)
         R, columns, at_origin = between.pose.rotation, between.columns, _is_zero(r)
         way = between.pose.translation - p_T if at_origin else between.pose.point(r) - p_T
         rates = [C.linear for C in columns] if at_origin else _each(columns, lambda C: C.linear + C.angular.cross(r))
@@ -190,13 +192,13 @@ class _FrameTask(AimedTask):
         rates = [R @ v if moves(C) else v for C, v in zip(columns, rates, strict=True)]
         if self.axes == "target" and R_T is not None:
             return [*R_T.inv_act(way)], [R_T.inv_act(v) if moves(C) else v for C, v in zip(columns, rates, strict=True)]
-        return self._seen(k, way, rates)
+        return self._seen(state, way, rates)
 
-    def _seen(self, k: TaskKinematics, e: Vec3, rates: list[Vec3]) -> tuple[list[Any], list[Vec3]]:
+    def _seen(self, state: TaskKinematics, e: Vec3, rates: list[Vec3]) -> tuple[list[Any], list[Vec3]]:
         """An error in A's axes, and its rates, in those that it is to be in."""
         if self.axes in ("reference", self.relative_to):
             return [*e], rates
-        between = k.between(self.relative_to, self.axes)
+        between = state.between(self.relative_to, self.axes)
         R = between.pose.rotation
         return [*(R @ e)], [
             R @ (rate + C.angular.cross(e)) if moves(C) else R @ rate
@@ -287,22 +289,22 @@ class PoseTask(_FrameTask):
     def _target_axes(self, target: Scalars) -> Rotation:
         return Pose.of_elements(target).rotation
 
-    def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
+    def _at(self, state: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
         X_T = Pose.of_elements(target)
-        turn, turning = self._turn(k, X_T.rotation, exact)
-        way, moving = self._way(k, X_T.translation, X_T.rotation, exact)
+        turn, turning = self._turn(state, X_T.rotation, exact)
+        way, moving = self._way(state, X_T.translation, X_T.rotation, exact)
         return TaskRows(turn + way, _rows(turning, moving))
 
-    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """In the frame's own axes its twist, which takes less, unless some rows are free."""
-        return self._told(k, target) if self.exact else self.rows(k, target)
+        return self._told(state, target) if self.exact else self.rows(state, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:
         if self.exact:
-            found = super().settling(errors, moved, led, ahead, gains)
-            return [*found[:3], *self._led(found[3:], moved, led[3:])]
+            result = super().settling(errors, moved, led, ahead, gains)
+            return [*result[:3], *self._led(result[3:], moved, led[3:])]
         (phi, e), (w, v), (turned, gone) = _halves(errors), _halves(moved), _halves(led)
         ahead_turned, ahead_gone = _halves(ahead)
         turning = _turning(phi, w - turned, ahead_turned, gains)
@@ -349,12 +351,12 @@ class PositionTask(_FrameTask):
     def _moving(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[list[Vec3]]:
         return [self._places(states)]
 
-    def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
-        way, moving = self._way(k, Vec3(*target), None, exact)
+    def _at(self, state: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
+        way, moving = self._way(state, Vec3(*target), None, exact)
         return TaskRows(way, _rows(moving))
 
-    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self._told(k, target)
+    def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return self._told(state, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
@@ -385,14 +387,14 @@ class OrientationTask(_FrameTask):
     def _target_axes(self, target: Scalars) -> Rotation:
         return Rotation(*(Vec3(*target[3 * i : 3 * i + 3]) for i in range(3)))
 
-    def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
+    def _at(self, state: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
         R_T = self._target_axes(target)
-        turn, turning = self._turn(k, R_T, exact)
+        turn, turning = self._turn(state, R_T, exact)
         return TaskRows(turn, _rows(turning))
 
-    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """In the frame's own axes its angular velocity, unless some rows are free."""
-        return self.rows(k, target)
+        return self.rows(state, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]

@@ -79,8 +79,8 @@ class AskingAll(StateQuery):
         """The configuration of a joint, a number or an array (nq of it,); without a name that of the robot (nq,)."""
         if joint is not None:
             return super().q(joint)
-        found = self._whole.configuration
-        return self._answer(("q",), lambda: found, (len(found),))
+        result = self._whole.configuration
+        return self._answer(("q",), lambda: result, (len(result),))
 
     def given(self, target: Scalars, shape: tuple[int, ...]) -> Any:
         """What the task aims at: an array, or a number."""
@@ -134,25 +134,27 @@ class FunctionTask(FunctionRows, Task):
     def references(self) -> References:
         return References()
 
-    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
-        found = self._asked(k, target)[0]
-        if self.count and len(found) != self.count:
-            raise ValueError(f"task {self.name!r}: its function gave {self.count} numbers before, now {len(found)}")
-        return found
+    def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
+        result = self._asked(state, target)[0]
+        if self.count and len(result) != self.count:
+            raise ValueError(f"task {self.name!r}: its function gave {self.count} numbers before, now {len(result)}")
+        return result
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
         size = 1 if self.shape is None else int(np.prod(self.shape))
-        found, asked = self._asked(k, [0.5] * size)
-        if not any(isinstance(x, Symbol) for x in found):
+        result, asked = self._asked(state, [0.5] * size)
+        if not any(isinstance(x, Symbol) for x in result):
             raise ValueError(
-                f"task {self.name!r}: its function ({place_of(self.function)}) gives {found}, whatever the robot does"
+                f"task {self.name!r}: its function ({place_of(self.function)}) gives {result}, whatever the robot does"
             )
-        if not isinstance(self.units, str) and len(self.units) != len(found):
-            raise ValueError(f"task {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}")
-        self.rows(k, [0.5] * size)
-        return replace(self, count=len(found), asked=asked)
+        if not isinstance(self.units, str) and len(self.units) != len(result):
+            raise ValueError(
+                f"task {self.name!r}: units: expected one for each of {len(result)} rows, got {self.units}"
+            )
+        self.rows(state, [0.5] * size)
+        return replace(self, count=len(result), asked=asked)
 
-    def _asked(self, k: TaskKinematics, target: Scalars) -> tuple[list[Any], tuple[tuple[str, ...], ...]]:
-        asking = AskingAll(k, f"task {self.name!r}")
+    def _asked(self, state: TaskKinematics, target: Scalars) -> tuple[list[Any], tuple[tuple[str, ...], ...]]:
+        asking = AskingAll(state, f"task {self.name!r}")
         more = () if self.shape is None else (asking.given(target, self.shape),)
         return asking.run(self.function, *more), asking.asked

@@ -70,17 +70,17 @@ class PostureTask(AimedTask):
                 joints = (joints,)
             pairs = joints.items() if isinstance(joints, Mapping) else joints
             try:
-                found = tuple((x, 1.0) if isinstance(x, str) else (x[0], float(x[1])) for x in pairs)
+                result = tuple((x, 1.0) if isinstance(x, str) else (x[0], float(x[1])) for x in pairs)
             except (TypeError, ValueError, IndexError):
                 raise TypeError(
                     f"PostureTask: joints: expected names, or a dict of how much each counts, got {self.joints!r}"
                 ) from None
-            for joint, share in found:
+            for joint, share in result:
                 if not isinstance(joint, str) or not 0.0 < share < math.inf:
                     raise ValueError(f"PostureTask: joints: expected a number above 0 of {joint!r}, got {share!r}")
-            if not found or len({joint for joint, _ in found}) < len(found):
+            if not result or len({joint for joint, _ in result}) < len(result):
                 raise ValueError(f"PostureTask: joints: expected one joint at least, each once, got {self.joints!r}")
-            object.__setattr__(self, "joints", found)
+            object.__setattr__(self, "joints", result)
         self.settle("posture")
 
     @property
@@ -109,11 +109,13 @@ class PostureTask(AimedTask):
         own = [shares.get(place.joint, 1.0) for place in self.places for _ in place.units]
         return tuple(w * share for w, share in zip(super().weights, own, strict=True))
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        found = [k.difference(place.joint, target[place.start : place.start + place.size]) for place in self.places]
-        return TaskRows([x for part in found for x in part.errors], [row for part in found for row in part.rows])
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        result = [
+            state.difference(place.joint, target[place.start : place.start + place.size]) for place in self.places
+        ]
+        return TaskRows([x for part in result for x in part.errors], [row for part in result for row in part.rows])
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
         tree, named = robot.tree, dict(self.joints or ())
         for joint in named:
             body = tree.bodies[tree.joint_index(joint)]
@@ -122,7 +124,7 @@ class PostureTask(AimedTask):
                     f"task {self.name!r}: joints: joint {joint!r} follows joint {body.coupling.joint!r}: name that one"
                 )
         places = tuple(
-            _place(tree, i, k)
+            _place(tree, i, state)
             for i, body in tree.stacked()
             if body.joint.nv and body.joint_name in (named or (body.joint_name,))
         )
@@ -167,17 +169,17 @@ class JointTask(AimedTask):
     def row_units(self) -> tuple[str, ...]:
         return () if self.place is None else self.place.units
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return k.difference(self.joint, k.joint(self.joint).normalize(target))
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return state.difference(self.joint, state.joint(self.joint).normalize(target))
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
         tree = robot.tree
-        place = _place(tree, tree.joint_index(self.joint), k)
+        place = _place(tree, tree.joint_index(self.joint), state)
         if not place.units:
             raise ValueError(f"task {self.name!r}: joint {self.joint!r} does not move")
         return replace(self, place=place)
 
 
-def _place(tree: Any, i: int, k: TaskKinematics) -> _Place:
+def _place(tree: Any, i: int, state: TaskKinematics) -> _Place:
     body, numbers = tree.bodies[i], tree.q_slices[i]
-    return _Place(body.joint_name, numbers.start, numbers.stop - numbers.start, k.units(body.joint_name))
+    return _Place(body.joint_name, numbers.start, numbers.stop - numbers.start, state.units(body.joint_name))

@@ -63,16 +63,16 @@ class ManipulabilityTask(AimedTask):
     def ranges(self) -> tuple[tuple[float, float], ...]:
         return ((0.0, math.inf),)
 
-    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
-        columns = [list(C.elements()[_PARTS[self.part]]) for C in k.between(self.frame, self.relative_to).columns]
+    def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
+        columns = [list(C.elements()[_PARTS[self.part]]) for C in state.between(self.frame, self.relative_to).columns]
         columns = [column for column in columns if not all(map(is_zero, column))]
         if not columns:
             raise ValueError(f"task {self.name!r}: part: no joint gives {self.frame!r} a motion that is {self.part!r}")
         short = columns if len(columns) < len(columns[0]) else transposed(columns)
         return [0.5 * _log_determinant(short) - log(target[0])]
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
-        self.errors(k, [1.0])
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
+        self.errors(state, [1.0])
         return self
 
 

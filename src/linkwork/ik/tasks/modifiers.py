@@ -74,10 +74,10 @@ class ConstraintTask(AimedTask):
     def of_velocity(self) -> bool:  # type: ignore[override]
         return not self.constraint.holonomic
 
-    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+    def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
         if self.of_velocity:
             return [0.0] * len(self.component_names)
-        return list(self.constraint.error(self._timed(k, target)))
+        return list(self.constraint.error(self._timed(state, target)))
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         k = self._timed(k, target)
@@ -85,23 +85,23 @@ class ConstraintTask(AimedTask):
             return TaskRows([0.0] * len(self.component_names), k.velocity_rows(self.constraint).rows)
         return k.held(self.constraint)
 
-    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
+    def drift(self, state: TaskKinematics, target: Scalars) -> list[Any] | None:
         if not (self.of_velocity or self.constraint.time_dependent):
             return None
-        return self._timed(k, target).velocity_rows(self.constraint).errors
+        return self._timed(state, target).velocity_rows(self.constraint).errors
 
     def freed(self) -> Task:
         return self if self.of_velocity else Within(self, 0.0, 0.0)
 
-    def _timed(self, k: TaskKinematics, target: Scalars) -> TaskKinematics:
-        return k.at(*target) if self.constraint.time_dependent else k
+    def _timed(self, state: TaskKinematics, target: Scalars) -> TaskKinematics:
+        return state.at(*target) if self.constraint.time_dependent else state
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
         if self.own:
             return self
         alone = robot.without_constraints() if robot.constraints else robot
-        found = {c.name: c for c in alone.with_constraints(self.constraint).tree.constraints}
-        return replace(self, constraint=found[self.constraint.name])
+        result = {c.name: c for c in alone.with_constraints(self.constraint).tree.constraints}
+        return replace(self, constraint=result[self.constraint.name])
 
 
 @dataclass(frozen=True)
@@ -138,22 +138,22 @@ class LoopRange(WeighedTask):
     def exact(self) -> bool:
         return False
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        joint, between = self.loop.joint, k.between(self.loop.frame, self.loop.relative_to)
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        joint, between = self.loop.joint, state.between(self.loop.frame, self.loop.relative_to)
         q = joint.configuration_from_pose(between.pose)
         rates = [joint.q_dot(q, joint.velocity_from_twist(q, column)) for column in between.columns]
         return TaskRows(list(q), [list(row) for row in zip(*rates, strict=True)])
 
 
-def as_task(given: Any, caller: str) -> Task:
+def as_task(value: Any, caller: str) -> Task:
     """A task, or a constraint as one.  Raises TypeError."""
-    if isinstance(given, Constraint):
-        return ConstraintTask(given)
-    if not isinstance(given, Task):
+    if isinstance(value, Constraint):
+        return ConstraintTask(value)
+    if not isinstance(value, Task):
         raise TypeError(
-            f"{caller}: tasks: expected a task, as linkwork.ik.PoseTask, or a constraint, got {shown(given)}"
+            f"{caller}: tasks: expected a task, as linkwork.ik.PoseTask, or a constraint, got {shown(value)}"
         )
-    return given
+    return value
 
 
 @dataclass(frozen=True)
@@ -207,20 +207,20 @@ class _Around(Task):
     def exact(self) -> bool:
         return self.task.exact
 
-    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
-        return self.task.errors(k, target)
+    def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
+        return self.task.errors(state, target)
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self.task.rows(k, target)
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.rows(state, target)
 
-    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
-        return self.task.drift(k, target)
+    def drift(self, state: TaskKinematics, target: Scalars) -> list[Any] | None:
+        return self.task.drift(state, target)
 
-    def exact_jacobian(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self.task.exact_jacobian(k, target)
+    def exact_jacobian(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.exact_jacobian(state, target)
 
-    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self.task.curved_rows(k, target)
+    def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.curved_rows(state, target)
 
     @property
     def moved(self) -> Task | None:
@@ -229,8 +229,8 @@ class _Around(Task):
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         return self.task.rates(states, steps, target)
 
-    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self.task.moving_rows(k, target)
+    def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.moving_rows(state, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
@@ -240,8 +240,8 @@ class _Around(Task):
     def freed(self) -> Self:
         return replace(self, task=self.task.freed())
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
-        return replace(self, task=self.task.settled(robot, k))
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
+        return replace(self, task=self.task.settled(robot, state))
 
     def checked(self, robot: Any) -> Iterable[str]:
         return self.task.checked(robot)
@@ -311,9 +311,9 @@ class Within(_Around):
     def exact(self) -> bool:
         return True
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Errors need not vanish, so rows that are exact where they do would be none."""
-        return self.task.exact_jacobian(k, target)
+        return self.task.exact_jacobian(state, target)
 
-    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self.task.exact_jacobian(k, target)
+    def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.exact_jacobian(state, target)

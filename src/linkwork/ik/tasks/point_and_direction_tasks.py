@@ -123,10 +123,10 @@ class AlignTask(_DirectionTask):
             return None
         return TaskTarget((3,), "direction", f"along which {self.direction!r} is to be in {self.relative_to!r}")
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        B, d = k.axis_of(self.direction)
-        A, u = (self.relative_to, _unit(Vec3(*target))) if self.to is None else k.axis_of(self.to)
-        between = k.between(B, A)
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        B, d = state.axis_of(self.direction)
+        A, u = (self.relative_to, _unit(Vec3(*target))) if self.to is None else state.axis_of(self.to)
+        between = state.between(B, A)
         turning = [-C.angular if moves(C) else None for C in between.columns]
         return self._turned(d, between.pose.rotation.inv_act(u), turning)
 
@@ -165,10 +165,10 @@ class LookAtTask(_DirectionTask):
             return None
         return TaskTarget((3,), "place", f"what {self.direction!r} is to point at, in {self.relative_to!r}")
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        B, d = k.axis_of(self.direction)
-        A, place = (self.relative_to, Vec3(*target)) if self.point is None else k.place_of(self.point)
-        between = k.between(B, A)
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        B, d = state.axis_of(self.direction)
+        A, place = (self.relative_to, Vec3(*target)) if self.point is None else state.place_of(self.point)
+        between = state.between(B, A)
         r = between.pose.rotation.inv_act(place - between.pose.translation)  # in B, where ṙ = −(v + ω × r)
         square = r.dot(r)
         nowhere = lt(square, _NEAR)
@@ -193,8 +193,8 @@ def _unit(d: Vec3) -> Vec3:
     """A direction of length one; none where it has no length."""
     square = d.dot(d)
     none = eq(square, 0.0)
-    found: Vec3 = d * where(none, 0.0, 1.0 / sqrt(where(none, 1.0, square)))
-    return found
+    result: Vec3 = d * where(none, 0.0, 1.0 / sqrt(where(none, 1.0, square)))
+    return result
 
 
 _XYZ = ("x", "y", "z")
@@ -242,8 +242,8 @@ class BoxTask(WeighedTask):
     def ranges(self) -> tuple[tuple[float, float], ...]:
         return tuple(zip(self._by_row(self.lower, "lower"), self._by_row(self.upper, "upper"), strict=True))
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        seen = seen_point(k, self.point, self.relative_to)
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        seen = seen_point(state, self.point, self.relative_to)
         R, r = seen.between.pose.rotation, seen.position
         rates = [R @ (C.linear + C.angular.cross(r)) if moves(C) else C.linear for C in seen.between.columns]
         return TaskRows([*seen.place], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])
@@ -281,9 +281,9 @@ class DistanceTask(AimedTask):
     def row_units(self) -> tuple[str, ...]:
         return ("m",)
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        (wanted,), (A, a), (B, b) = target, k.place_of(self.a), k.place_of(self.b)
-        between = k.between(B, A)
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        (wanted,), (A, a), (B, b) = target, state.place_of(self.a), state.place_of(self.b)
+        between = state.between(B, A)
         p = b + between.pose.rotation.inv_act(between.pose.translation - a)  # from a to b, in B's axes
         square = p.dot(p)
         met = lt(square, _MET)

@@ -170,11 +170,11 @@ class Task(ABC):
         """Between which numbers each error may be: (0, 0) where it is to vanish."""
         return ((0.0, 0.0),) * len(self.component_names)
 
-    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+    def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
         """e(q) in a state; ``target`` are the numbers of what it aims at, none where there is none."""
-        return self.rows(k, target).errors
+        return self.rows(state, target).errors
 
-    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
+    def drift(self, state: TaskKinematics, target: Scalars) -> list[Any] | None:
         """Rates of the errors of a robot at rest [m/s, rad/s]: ė = J v + drift.  None where time does not change them.
 
         A task of velocities, which asks for J v = w, has the drift −w.
@@ -206,7 +206,7 @@ class Task(ABC):
         """The same where errors may stay that do not vanish: some of its rows are free."""
         return self
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
         """The task as it is of a robot, here also on symbols: what only a robot can tell is known from then on.
 
         Raises ValueError for functions of the user's that cannot be such.
@@ -217,9 +217,9 @@ class Task(ABC):
         """The same with rows that are the derivative of errors everywhere."""
         return self.rows(k, target) if self.exact else k.derived(lambda state: self.errors(state, target))
 
-    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Rows to differentiate again, for second derivatives: as good near the target, where they are not exact."""
-        return self.rows(k, target)
+        return self.rows(state, target)
 
     @property
     def moved(self) -> Task | None:
@@ -232,9 +232,9 @@ class Task(ABC):
         the next: the k-th difference by time of its errors, or of what these are of where axes turn."""
         return time_differences([self.errors(k, target) for k in states], steps)
 
-    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Errors, and rows by which controllers move them; rows after these only tell of motion, for `settling`."""
-        return self.exact_jacobian(k, target)
+        return self.exact_jacobian(state, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
@@ -265,24 +265,24 @@ class Task(ABC):
         """By row."""
         return self.tolerances_of(self.tolerance)
 
-    def tolerances_of(self, given: Any) -> tuple[float, ...]:
+    def tolerances_of(self, value: Any) -> tuple[float, ...]:
         """By row: one number bounds the length of what is left in each unit, whichever axes it is in."""
-        if isinstance(given, tuple):
-            return self._by_row(given, "tolerance")
+        if isinstance(value, tuple):
+            return self._by_row(value, "tolerance")
         units = self.row_units
         count = Counter(units)
-        return tuple(given / math.sqrt(count[unit]) if unit in ("m", "rad") else given for unit in units)
+        return tuple(value / math.sqrt(count[unit]) if unit in ("m", "rad") else value for unit in units)
 
-    def _by_row(self, given: Any, what: str) -> tuple[float, ...]:
+    def _by_row(self, value: Any, what: str) -> tuple[float, ...]:
         count = len(self.component_names)
-        if isinstance(given, tuple):
-            if len(given) != count:
+        if isinstance(value, tuple):
+            if len(value) != count:
                 raise ValueError(
                     f"task {self.name!r}: {what}: expected a number, or one for each of its {count} rows "
-                    f"({', '.join(self.component_names)}), got {len(given)}"
+                    f"({', '.join(self.component_names)}), got {len(value)}"
                 )
-            return given
-        return (given,) * count
+            return value
+        return (value,) * count
 
     def settle(self, default: str) -> None:
         """What every kind's ``__post_init__`` ends with: its name and numbers as they are meant.
@@ -323,13 +323,13 @@ class AimedTask(WeighedTask):
 
 def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> list[Any]:
     """The difference by time of as high an order as there are rows besides the first, the newest first."""
-    found = [list(row) for row in rows]
-    while len(found) > 1:
-        found = [
+    result = [list(row) for row in rows]
+    while len(result) > 1:
+        result = [
             [(x - y) / step for x, y in zip(now, before, strict=True)]
-            for now, before, step in zip(found, found[1:], steps, strict=False)
+            for now, before, step in zip(result, result[1:], steps, strict=False)
         ]
-    return found[0]
+    return result[0]
 
 
 def named(task: Task, *fields: str, of: str = "frame") -> None:
@@ -345,29 +345,29 @@ def _frozen(name: str, target: Any) -> Any:
     if target is None:
         return None
     try:
-        found = np.array(target, dtype=float)
+        result = np.array(target, dtype=float)
     except (TypeError, ValueError):
-        found = np.array(math.nan)
-    if not np.isfinite(found).all():
+        result = np.array(math.nan)
+    if not np.isfinite(result).all():
         raise ValueError(f"task {name!r}: target: expected finite numbers, got {target!r}")
 
     def nested(x: Any) -> Any:
         return tuple(map(nested, x)) if isinstance(x, list) else x
 
-    return nested(found.tolist())
+    return nested(result.tolist())
 
 
 def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
     """Bounds of ranges, each a number or one a row.  Raises ValueError where one leaves nothing, and for NaN."""
 
-    def read(what: str, given: Any) -> Any:
+    def read(what: str, value: Any) -> Any:
         try:
-            found = np.array(given, dtype=float)
+            result = np.array(value, dtype=float)
         except (TypeError, ValueError):
-            found = np.array(math.nan)
-        if found.ndim > 1 or np.isnan(found).any():
-            raise ValueError(f"{caller}: {what}: expected a number, or one a row, got {given!r}")
-        return tuple(found.tolist()) if found.ndim else float(found)
+            result = np.array(math.nan)
+        if result.ndim > 1 or np.isnan(result).any():
+            raise ValueError(f"{caller}: {what}: expected a number, or one a row, got {value!r}")
+        return tuple(result.tolist()) if result.ndim else float(result)
 
     low, high = read("lower", lower), read("upper", upper)
     try:
@@ -379,19 +379,19 @@ def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def _numbers(name: str, what: str, unit: str, given: Any, below: float | None) -> float | tuple[float, ...]:
+def _numbers(name: str, what: str, unit: str, value: Any, below: float | None) -> float | tuple[float, ...]:
     """A number that is not negative, or several.  A tolerance is above zero, and may be infinite."""
     least = "above 0" if below is None else "from 0"
 
     def one(x: Any) -> float:
         try:
-            found = float(x)
+            result = float(x)
         except (TypeError, ValueError):
-            found = math.nan
-        if not (found > 0.0 if below is None else 0.0 <= found < below) or isinstance(x, str):
-            raise ValueError(f"task {name!r}: {what}: expected a number {least} [{unit}], or one a row, got {given!r}")
-        return found
+            result = math.nan
+        if not (result > 0.0 if below is None else 0.0 <= result < below) or isinstance(x, str):
+            raise ValueError(f"task {name!r}: {what}: expected a number {least} [{unit}], or one a row, got {value!r}")
+        return result
 
-    if isinstance(given, (int, float, str)) or not hasattr(given, "__len__") or getattr(given, "ndim", 1) == 0:
-        return one(given)
-    return tuple(one(x) for x in given)
+    if isinstance(value, (int, float, str)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0:
+        return one(value)
+    return tuple(one(x) for x in value)

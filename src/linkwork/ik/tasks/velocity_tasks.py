@@ -65,14 +65,14 @@ class JointVelocityTask(AimedTask):
     def row_units(self) -> tuple[str, ...]:
         return self.units
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return TaskRows([0.0] * len(self.units), k.moving(self.joint))
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return TaskRows([0.0] * len(self.units), state.moving(self.joint))
 
-    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+    def drift(self, state: TaskKinematics, target: Scalars) -> list[Any]:
         return [-x for x in target]
 
-    def settled(self, robot: Any, k: TaskKinematics) -> Self:
-        units = k.units(self.joint)
+    def settled(self, robot: Any, state: TaskKinematics) -> Self:
+        units = state.units(self.joint)
         if not units:
             raise ValueError(f"task {self.name!r}: joint {self.joint!r} does not move")
         return replace(self, units=units)
@@ -104,10 +104,10 @@ class MomentumTask(AimedTask):
     def row_units(self) -> tuple[str, ...]:
         return ("1",) * 6
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return TaskRows([0.0] * 6, k.momentum_rows())
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        return TaskRows([0.0] * 6, state.momentum_rows())
 
-    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+    def drift(self, state: TaskKinematics, target: Scalars) -> list[Any]:
         return [-x for x in target]
 
     def checked(self, robot: Any) -> Iterable[str]:

@@ -41,11 +41,11 @@ def independent_motions(joint: JointType, name: str = "") -> None:
         raise refused(of, "nv", "at most 6 degrees of freedom", str(joint.nv))
     _check_transform(of, joint)
     try:
-        found = rank(joint)
+        result = rank(joint)
     except Exception:  # what is wrong with its methods is told where they are used; and parameters may be symbols
         return
-    if found < joint.nv:
-        got = f"{joint.nv} of which {found} {'is' if found == 1 else 'are'} independent, in every configuration tried"
+    if result < joint.nv:
+        got = f"{joint.nv} of which {result} {'is' if result == 1 else 'are'} independent, in every configuration tried"
         raise refused(of, "motions", f"{joint.nv} columns of S that are independent", got, "leave out the others")
 
 
@@ -106,5 +106,5 @@ def _subspaces(joint: JointType) -> list[np.ndarray]:
     """S (6, nv) at random configurations."""
     free = np.full(joint.nq, np.inf).tolist()
     drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
-    found = [[[float(x) for x in column.elements()] for column in joint.S(q).columns] for q in drawn]
-    return [np.array(columns, dtype=float).reshape(-1, 6).T for columns in found]
+    result = [[[float(x) for x in column.elements()] for column in joint.S(q).columns] for q in drawn]
+    return [np.array(columns, dtype=float).reshape(-1, 6).T for columns in result]

@@ -194,12 +194,12 @@ class JointType(ABC):
 
         Default: numbers that together have length 1 are divided by their length; others are as they are.
         """
-        found = list(q)
+        result = list(q)
         for places in self.unit_length:
             length = sqrt(square([q[k] for k in places]))
             for k in places:
-                found[k] = q[k] / length
-        return found
+                result[k] = q[k] / length
+        return result
 
     def distance(self, q: Scalars) -> Any:
         """How far q is from the manifold, near it: 0 on it, and the Python float 0.0 where every q is a configuration.

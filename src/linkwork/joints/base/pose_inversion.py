@@ -97,16 +97,16 @@ def _searched(joint: JointType, X: Pose) -> list[Any]:
     count = float(len(starts) + (0 if turning is None else 4))
 
     def start(k: Any, best: Scalars) -> tuple[Any, ...]:
-        found = list(starts[-1])
+        result = list(starts[-1])
         for number in range(len(starts) - 2, -1, -1):
             here = lt(k, number + 0.5)
-            found = [where(here, a, b) for a, b in zip(starts[number], found, strict=True)]
+            result = [where(here, a, b) for a, b in zip(starts[number], result, strict=True)]
         if turning is None:
-            return tuple(found)
+            return tuple(result)
         k = k - float(len(starts))
         turns = where(lt(k, 1.5), where(lt(k, 0.5), 1.0, -1.0), where(lt(k, 2.5), 2.0, -2.0)) * (2.0 * math.pi)
         turned = [x + turns if i == turning else x for i, x in enumerate(best)]
-        return _chosen(lt(-0.5, k), turned, found)
+        return _chosen(lt(-0.5, k), turned, result)
 
     def more(state: Any) -> Any:
         *_, k, _ = state
@@ -132,8 +132,8 @@ def _searched(joint: JointType, X: Pose) -> list[Any]:
 
     first = tuple(starts[0])
     state = first, (0.0,) * joint.nv, 1.0, _FAR, first, _FAR, 0.0, 0.0
-    found = while_loop(more, step, state, max_iterations=_STEPS * int(count))
-    return list(found.state[4])
+    result = while_loop(more, step, state, max_iterations=_STEPS * int(count))
+    return list(result.state[4])
 
 
 _FAR = 1e300

@@ -31,12 +31,12 @@ def unit_steps(tree: Tree, angle: float = 1.0, lengths: float = 1.0) -> list[flo
 
 def numbered(tree: Tree) -> dict[int, int]:
     """By velocity: the number of q that moves by it alone, where there is one."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for i, body in tree.stacked():
         joint = body.joint
         if joint.nq == joint.nv and type(joint).integrate is JointType.integrate:
-            found |= dict(zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], strict=True))
-    return found
+            result |= dict(zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], strict=True))
+    return result
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,20 @@ class LimitBox:
 
     def within(self, q: Scalars) -> list[Any]:
         """The nearest configuration in the box."""
-        found = list(q)
+        result = list(q)
         for n in self.numbers.values():
-            found[n] = fmin(fmax(found[n], self.lower[n]), self.upper[n])
-        return found
+            result[n] = fmin(fmax(result[n], self.lower[n]), self.upper[n])
+        return result
 
     def free(self, q: Scalars, towards: Scalars) -> list[Any]:
         """By velocity: 0 where the number is at a bound and a direction leads beyond, else 1."""
-        found: list[Any] = [1.0] * len(towards)
+        result: list[Any] = [1.0] * len(towards)
         for k, n in self.numbers.items():
             beyond = or_(
                 and_(le(self.upper[n], q[n]), lt(0.0, towards[k])), and_(le(q[n], self.lower[n]), lt(towards[k], 0.0))
             )
-            found[k] = where(beyond, 0.0, 1.0)
-        return found
+            result[k] = where(beyond, 0.0, 1.0)
+        return result
 
     def room(self, q: Scalars, k: int, towards: Any) -> Any:
         """How far a number may go in the direction of a sign; infinite where nothing bounds it."""

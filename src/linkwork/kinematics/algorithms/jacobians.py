@@ -93,12 +93,12 @@ def configuration_jacobian(
     """J (6 × nq): the twist of B relative to A, expressed in E, at P, is J q̇ for every rate that q can have."""
     q = tree.split_q(q)
     rows = by_rows(columns_of(tree, way(tree, q, frame, relative_to, expressed_in, point)))
-    found: list[list[Any]] = [[] for _ in rows]
+    result: list[list[Any]] = [[] for _ in rows]
     for i, body in tree.stacked():
         block = product([row[tree.v_slices[i]] for row in rows], body.asked("velocity_from_rate_jacobian", q[i]))
-        for row, part in zip(found, block, strict=True):
+        for row, part in zip(result, block, strict=True):
             row += part
-    return found
+    return result
 
 
 def jacobians(
@@ -109,7 +109,7 @@ def jacobians(
     A, E, P = tree.frame(relative_to), tree.frame(expressed_in), None if point is None else tree.frame(point)
     X = poses_in(tree, q, E, range(len(tree.bodies)))
     C: dict[int, Subspace] = {i: X[i] @ body.S(q[i]) for i, _, body in tree.outward()}
-    found = []
+    result = []
     for b, _, _ in tree.outward():
         r = X[b].translation if P is None else X[P.body].point(P.placement.translation)
         _, to_b, to_A = fork(tree, b, A.body)
@@ -118,8 +118,8 @@ def jacobians(
             for i in chain:
                 for k, column in enumerate(C[i].columns, start=tree.v_slices[i].start):
                     columns[k] += moved(column, r) * sign
-        found.append(by_rows(columns))
-    return found
+        result.append(by_rows(columns))
+    return result
 
 
 def jacobian_derivative(
@@ -176,8 +176,8 @@ def jacobian_hessian(
 ) -> list[list[list[Any]]]:
     """H (6 × nv × nv): H[:, j, k] is what J̇[:, j] is at the unit velocity k."""
     q = tree.split_q(q)
-    found = changes(tree, q, way(tree, q, frame, relative_to, expressed_in, point))
-    elements = [[H.elements() for H in column] for column in found]
+    result = changes(tree, q, way(tree, q, frame, relative_to, expressed_in, point))
+    elements = [[H.elements() for H in column] for column in result]
     return [[[H[row] for H in column] for column in elements] for row in range(6)]
 
 

@@ -169,11 +169,11 @@ class BetweenFrames:
 
         A column that is fixed in the body i, seen from B, changes by −V_Bi × C, V_Bi the twist of B relative to i.
         """
-        state, found, before = self._state, Motion.zero(), Motion.zero()
+        state, result, before = self._state, Motion.zero(), Motion.zero()
         for step, V in zip(self._steps, self._moving, strict=True):
             body = state.tree.bodies[step.body]
             own = body.bias(state.split_q[step.body], state.split_v[step.body])
             (seen,) = step.seen(Subspace((own,)))
-            found = found + cross(before, V) + seen
+            result = result + cross(before, V) + seen
             before = before + V
-        return found
+        return result

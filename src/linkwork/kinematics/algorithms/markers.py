@@ -74,10 +74,10 @@ def field_at(R: Rotation, a: Vec3, M: Matrix3, vectors: Sequence[Vec3]) -> list[
 
 def in_order(results: Iterable[tuple[Markers, Sequence[Any]]]) -> list[list[Any]]:
     """What was found for markers, body by body, in the order in which they were asked about."""
-    found: dict[int, Any] = {}
+    result: dict[int, Any] = {}
     for some, parts in results:
-        found.update(zip(some.places, parts, strict=True))
-    return [list(found[place]) for place in sorted(found)]
+        result.update(zip(some.places, parts, strict=True))
+    return [list(result[place]) for place in sorted(result)]
 
 
 def _listed(names: Names) -> Sequence[str]:
@@ -96,17 +96,17 @@ def _given(tree: Tree, names: Names, numbers: Scalars, placed: Callable[[Pose, V
 
 
 def _by_body(
-    given: Iterable[tuple[Frame, Vec3]], placed: Callable[[Pose, Vec3], Vec3], kept: Sequence[str] = ()
+    value: Iterable[tuple[Frame, Vec3]], placed: Callable[[Pose, Vec3], Vec3], kept: Sequence[str] = ()
 ) -> list[Markers]:
     """Sorted by body, and apart from these in which frames they stay; all others are put in their bodies' axes."""
-    found: dict[tuple[int, str], Markers] = {}
-    for place, (frame, vector) in enumerate(given):
+    result: dict[tuple[int, str], Markers] = {}
+    for place, (frame, vector) in enumerate(value):
         apart = frame.name in kept and not frame.placement.is_identity
         key = frame.body, frame.name if apart else ""
-        markers = found.setdefault(key, Markers(frame.body, frame.placement if apart else Pose.identity()))
+        markers = result.setdefault(key, Markers(frame.body, frame.placement if apart else Pose.identity()))
         markers.vectors.append(vector if apart else placed(frame.placement, vector))
         markers.places.append(place)
-    return list(found.values())
+    return list(result.values())
 
 
 T = TypeVar("T")
@@ -206,15 +206,15 @@ def _walked(
     outward: Callable[[T, int, Body], T],
 ) -> dict[int, T]:
     """What the steps from one body to others make of what is known of it."""
-    found = {start: own}
+    result = {start: own}
     to_ancestors, to_bodies = _ways(tree, start, bodies)
     for i in to_ancestors:
         body = tree.bodies[i]
-        found[body.parent] = inward(found[i], i, body)
+        result[body.parent] = inward(result[i], i, body)
     for i in to_bodies:
         body = tree.bodies[i]
-        found[i] = outward(found[body.parent], i, body)
-    return found
+        result[i] = outward(result[body.parent], i, body)
+    return result
 
 
 def _ways(tree: Tree, start: int, bodies: Iterable[int]) -> tuple[list[int], list[int]]:

@@ -52,14 +52,14 @@ def implied(tree: Tree, q: Scalars, told: Scalars, reference: Scalars, linear: L
     rates, _ = closed(other, _blocks(tree, "velocity_from_rate_jacobian", other))
     places = tuple((tree.q_slices[i].start, tree.v_slices[i].start, b.joint.nq, b.joint.nv) for i, b in tree.stacked())
     rule = _Implied(body, rates, places, len(error), len(told))
-    found = ruled(rule, [*q, *told, *reference, *outside])
-    return found[: len(q)], found[len(q) :]
+    result = ruled(rule, [*q, *told, *reference, *outside])
+    return result[: len(q)], result[len(q) :]
 
 
 def _blocks(tree: Tree, method: str, q: Scalars) -> list[Any]:
     """A matrix of each joint's, row by row."""
-    found = [body.asked(method, q[tree.q_slices[i]]) for i, body in tree.stacked()]
-    return [x for rows in found for row in rows for x in row]
+    result = [body.asked(method, q[tree.q_slices[i]]) for i, body in tree.stacked()]
+    return [x for rows in result for row in rows for x in row]
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class _Implied(CustomDerivative):
         open_ = [dot(row, along) for row in rows]
         if not all(map(is_zero, changed)):
             open_ = [a + b for a, b in zip(open_, self._residual.pushed.run([*q, *outside, *changed]), strict=True)]
-        found = [a - dot([step[k] for step in steps], open_) for k, a in enumerate(along)]
-        return [*self._times(blocks, found, of_v=True), *[0.0] * self.told]
+        result = [a - dot([step[k] for step in steps], open_) for k, a in enumerate(along)]
+        return [*self._times(blocks, result, of_v=True), *[0.0] * self.told]
 
     def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
         _, reference, outside = self._apart(inputs)
@@ -120,13 +120,13 @@ class _Implied(CustomDerivative):
 
     def _linear(self, at: Scalars) -> tuple[list[Any], list[Any], Scalars]:
         """The rows of G, the columns of A, and the joints' blocks."""
-        found, nv = self.body.run(at)[self.errors :], self.nv
-        parts = [found[k * nv : (k + 1) * nv] for k in range(2 * self.errors)]
-        return parts[: self.errors], parts[self.errors :], found[2 * self.errors * nv :]
+        result, nv = self.body.run(at)[self.errors :], self.nv
+        parts = [result[k * nv : (k + 1) * nv] for k in range(2 * self.errors)]
+        return parts[: self.errors], parts[self.errors :], result[2 * self.errors * nv :]
 
     def _times(self, blocks: Scalars, x: Scalars, *, of_v: bool, across: bool = False) -> list[Any]:
         """The product of joints' matrices, nq × nv ``of_v`` and else nv × nq, or of what they are across, with x."""
-        found: list[Any] = [0.0] * (self.nq if of_v != across else self.nv)
+        result: list[Any] = [0.0] * (self.nq if of_v != across else self.nv)
         start = 0
         for q, v, nq, nv in self.places:
             high, wide = (nq, nv) if of_v else (nv, nq)
@@ -134,5 +134,5 @@ class _Implied(CustomDerivative):
             start += high * wide
             from_, to = ((v, nv), (q, nq)) if of_v != across else ((q, nq), (v, nv))
             lines = transposed(rows) if across else rows
-            found[to[0] : to[0] + to[1]] = [dot(line, x[from_[0] : from_[0] + from_[1]]) for line in lines]
-        return found
+            result[to[0] : to[0] + to[1]] = [dot(line, x[from_[0] : from_[0] + from_[1]]) for line in lines]
+        return result

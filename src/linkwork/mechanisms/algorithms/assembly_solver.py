@@ -96,12 +96,12 @@ def assemble_configuration(
     start = problem.box.within(q)
     nothing = (0.0,) * tree.nv
     first = _State(tuple(start), nothing, math.inf, math.inf, 0.0, 0.0, nothing, _DAMPING, 0.0, 0.0)
-    found = while_loop(more, problem.stepped, first, max_iterations=MOST)
-    last: _State = found.state
+    result = while_loop(more, problem.stepped, first, max_iterations=MOST)
+    last: _State = result.state
     done = lt(last.size, 2.0 * _DONE)
     at = problem.moved(last.q, [where(done, x, 0.0) for x in last.delta])
     reference = _held_in(tree, q, q1, held)
-    at, told = implied(tree, at, [found.iterations, found.status, last.slope], reference, problem.linear)
+    at, told = implied(tree, at, [result.iterations, result.status, last.slope], reference, problem.linear)
     return at, problem.error(at), *told
 
 
@@ -190,10 +190,10 @@ class _Problem:
         nearest = Weighed(rates, self.inverse, more)
         slopes = list(nearest.pulled(error))
         if self.box.numbers:
-            found = self._within_limits(q, error, d, nearest, heeded, state)
-            for k, stopped in zip(self.box.numbers, found.stopped, strict=True):
+            result = self._within_limits(q, error, d, nearest, heeded, state)
+            for k, stopped in zip(self.box.numbers, result.stopped, strict=True):
                 slopes[k] = where(lt(0.0, stopped), 0.0, slopes[k])
-            step, pull, price = list(found.step), list(found.pull), found.price
+            step, pull, price = list(result.step), list(result.pull), result.price
         else:
             closing, pull, price = self._parts(nearest, error, d)
             step = self._joined(closing, pull, self._stretch(state, pull))
@@ -222,14 +222,14 @@ class _Problem:
 
         nothing, none = (0.0,) * len(self.inverse), (0.0,) * len(self.box.numbers)
         first = _Stopped(none, nothing, nothing, 0.0, 1.0)
-        found: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, max_iterations=1 + _ROUNDS).state
+        result: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, max_iterations=1 + _ROUNDS).state
         part: Any = 1.0
         for k in self.box.numbers:
-            x = found.step[k]
+            x = result.step[k]
             room = self.box.room(q, k, x)
             part = fmin(part, where(lt(room, fabs(x)), room / fmax(fabs(x), 1e-300), 1.0))
         part = where(heeded, fmax(part, 0.0), 1.0)
-        return found._replace(step=tuple(x * part for x in found.step))
+        return result._replace(step=tuple(x * part for x in result.step))
 
     def _parts(self, nearest: Weighed, error: Scalars, d: Scalars) -> tuple[list[Any], list[Any], Any]:
         """The step that closes, that to the wish along what stays closed, and ρ: twice its multipliers."""
@@ -286,23 +286,23 @@ def assembly_derivatives(
 
 def held_velocities(tree: Tree, held: str | Sequence[str]) -> list[int]:
     """Where in v joints are that are held.  Raises ValueError for a joint that follows another."""
-    found: list[int] = []
+    result: list[int] = []
     for name in (held,) if isinstance(held, str) else held:
         index = tree.joint_index(name)
         coupling = tree.bodies[index].coupling
         if coupling is not None:
             raise ValueError(f"held: joint {name!r} follows joint {coupling.joint!r}: hold that one")
-        found += range(tree.nv)[tree.v_slices[index]]
-    return found
+        result += range(tree.nv)[tree.v_slices[index]]
+    return result
 
 
 def _held_in(tree: Tree, q: Scalars, other: Scalars, held: str | Sequence[str]) -> list[Any]:
     """Another configuration, with those joints of q that are held."""
-    found = list(other)
+    result = list(other)
     for name in (held,) if isinstance(held, str) else held:
         place = tree.q_slices[tree.joint_index(name)]
-        found[place] = q[place]
-    return found
+        result[place] = q[place]
+    return result
 
 
 HELD = Option("held", (), names="joint", counted="nh")

@@ -178,10 +178,10 @@ def _fading(
     errors = iter(constraint_error(tree, q, time))
     rate, stiffness = 2.0 / T, 1.0 / (T * T)
     holonomic = [constraint.holonomic for constraint in tree.constraints for _ in constraint.component_names]
-    found = []
+    result = []
     for x, row, drift, has_error in zip(wanted, rates.rows, rates.drift, holonomic, strict=True):
-        found.append(x - (dot(row, v) + drift) * rate - (next(errors) * stiffness if has_error else 0.0))
-    return found
+        result.append(x - (dot(row, v) + drift) * rate - (next(errors) * stiffness if has_error else 0.0))
+    return result
 
 
 def constrained_accelerations(
@@ -275,9 +275,9 @@ def _derivatives(
         still = [[0.0] * 6 for _ in forces]
         varied += [[*joint_force_of_wrench(tree, split[0], at, name, axes), *still] for name, axes, _ in wrenches]
     answers = iter(answered(held, [column for matrix in varied for column in transposed(matrix)]))
-    found = [transposed([next(answers) for _ in matrix[0]]) for matrix in varied] if n else [[] for _ in varied]
-    found.insert(2, by_forces(held))
-    return a, [matrix[:n] for matrix in found], [matrix[n:] for matrix in found]
+    result = [transposed([next(answers) for _ in matrix[0]]) for matrix in varied] if n else [[] for _ in varied]
+    result.insert(2, by_forces(held))
+    return a, [matrix[:n] for matrix in result], [matrix[n:] for matrix in result]
 
 
 def answered(held: Held, columns: Sequence[Scalars]) -> Matrix:
@@ -308,8 +308,8 @@ def by_forces(held: Held) -> Matrix:
         forces = row[: len(moved)]
         return [x + dot([of[k] for of in moved], forces) for k, x in enumerate(row[len(moved) :])]
 
-    found = each(less_moved, [[*x, *y] for x, y in zip(exerted, M_inv, strict=True)], in_loops=long)
-    M_inv = mirrored(found)
+    result = each(less_moved, [[*x, *y] for x, y in zip(exerted, M_inv, strict=True)], in_loops=long)
+    M_inv = mirrored(result)
     return [*M_inv, *([forces[i] for forces in exerted] for i in range(len(moved)))]
 
 

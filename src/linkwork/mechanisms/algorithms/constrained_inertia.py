@@ -102,9 +102,9 @@ def constrained_impact(
     pushed = bias_force(tree.under(Vec3.zero()), q, still, impulses)
     y = held.inverse.inward([-x for x in pushed])
     closing = [dot(row, v) + drift for row, drift in zip(rates.rows, rates.drift, strict=True)]
-    found = held.forces(y, [-(x + x * e) for x in closing])
-    steps = held.moved(y, found)
-    return [x + step for x, step in zip(v, steps, strict=True)], held.factors.least(found)
+    result = held.forces(y, [-(x + x * e) for x in closing])
+    steps = held.moved(y, result)
+    return [x + step for x, step in zip(v, steps, strict=True)], held.factors.least(result)
 
 
 def impact_of_constrained(

@@ -127,11 +127,11 @@ def constrained_inverse_dynamics_derivatives(
         tau_k, forces_k, _ = acting.split(varied)
         by_tau.append([x + y for x, y in zip(tau_k, moved, strict=True)])
         by_forces.append(forces_k)
-    found = [(transposed(by_tau), transposed(by_forces) or [[] for _ in forces])]
+    result = [(transposed(by_tau), transposed(by_forces) or [[] for _ in forces])]
     for matrix in by_state[1:]:
         splits = [acting.split(column) for column in transposed(matrix)]
-        found.append((transposed([s[0] for s in splits]), transposed([s[1] for s in splits]) or [[] for _ in forces]))
-    return (*(of_tau for of_tau, _ in found), *(of_forces for _, of_forces in found))
+        result.append((transposed([s[0] for s in splits]), transposed([s[1] for s in splits]) or [[] for _ in forces]))
+    return (*(of_tau for of_tau, _ in result), *(of_forces for _, of_forces in result))
 
 
 Names = str | Sequence[str] | None
@@ -260,14 +260,14 @@ class Actuation:
 
     def multipliers(self, tau: Scalars) -> list[Any]:
         """y: w τ on actuators, and elsewhere what makes it obey the constraints."""
-        found: list[Any] = [0.0] * len(self.inertia)
+        result: list[Any] = [0.0] * len(self.inertia)
         for k, w in zip(self.places, self.weights, strict=True):
-            found[k] = tau[k] * w
+            result[k] = tau[k] * w
         if self.rows and self.others:
-            needed = [-dot(row, found) * s for row, s in zip(self.rows, self._scales, strict=True)]
+            needed = [-dot(row, result) * s for row, s in zip(self.rows, self._scales, strict=True)]
             for k, x in zip(self.others, self._normal.solved(self._on(self.others, needed), _STEPS), strict=True):
-                found[k] = x
-        return found
+                result[k] = x
+        return result
 
     def obeying(self, wanted: Scalars) -> list[Any]:
         """y of least Σ M_kk y_k² with G y = wanted."""

@@ -80,11 +80,11 @@ Scalars = Sequence[Any]
 def constraint_force_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
     """How much of each row's force is left open (nc): 0 where there is one force, up to 1 where it does nothing."""
     held = at_rest(tree, q, time)
-    found: list[Any] = [1.0] * len(held.rates.rows)
+    result: list[Any] = [1.0] * len(held.rates.rows)
     for k in held.factors.order:
-        told = held.factors.least([1.0 if i == k else 0.0 for i in range(len(found))])
-        found[k] = 1.0 - told[k]
-    return found
+        told = held.factors.least([1.0 if i == k else 0.0 for i in range(len(result))])
+        result[k] = 1.0 - told[k]
+    return result
 
 
 def constraint_power(
@@ -141,8 +141,8 @@ def constrained_joint_wrenches(
 ) -> list[Any]:
     """w (nb, 6) as `joint_wrenches` has it, with what constraints exert on the bodies behind each joint."""
     given = constraint_forces, loop_forces, time, actuators, passive
-    found = [[w] for w in _across(tree, q, v, a, wrenches, *given)]
-    return [w.elements() for (w,) in wrenches_in(tree, q, found, on, expressed_in)]
+    result = [[w] for w in _across(tree, q, v, a, wrenches, *given)]
+    return [w.elements() for (w,) in wrenches_in(tree, q, result, on, expressed_in)]
 
 
 def constrained_joint_wrench_split(
@@ -216,7 +216,7 @@ def joint_wrench_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = No
     unit = [0.0 if is_zero(x) else reciprocal_or_zero(x, eq(x, 0.0)) for x in held.sizes]  # squares of the measure
     names = [body.joint_name for body in tree.bodies]
     rows = _opened_rows(tree, names, q, [0.0] * tree.nv, 0.0 if time is None else time[0])[0]
-    found = []
+    result = []
     for i in range(len(names)):
         columns = [[row[6 * i + c] for row in rows] for c in range(6)]
         lengths = [_square(g, unit) for g in columns]
@@ -227,8 +227,8 @@ def joint_wrench_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = No
             whole = lengths[first] + lengths[first + 1] + lengths[first + 2]
             share = 0.0 if is_zero(whole) else _square(left, unit) * reciprocal_or_zero(whole, eq(whole, 0.0))
             shares.append(0.0 if is_zero(share) else sqrt(share))
-        found.append(shares)
-    return found
+        result.append(shares)
+    return result
 
 
 def _square(g: Scalars, unit: Scalars) -> Any:

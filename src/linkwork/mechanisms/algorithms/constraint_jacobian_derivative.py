@@ -48,17 +48,17 @@ class VariedRows:
 def varied_rows(tree: Tree, q: Scalars, v: Scalars, a: Scalars, forces: Scalars, time: Any = 0.0) -> VariedRows:
     """At accelerations a and forces λ, which stay."""
     n, start = tree.nv, 0
-    found = VariedRows([[0.0] * n for _ in range(n)], [], [])
+    result = VariedRows([[0.0] * n for _ in range(n)], [], [])
     for constraint in tree.constraints:
         end = start + len(constraint.component_names)
         vary = _by_directions if constraint.fixed_wrenches is None else _of_fixed_wrenches
-        vary(found, tree, constraint, q, v, a, forces[start:end], time)
+        vary(result, tree, constraint, q, v, a, forces[start:end], time)
         start = end
-    return found
+    return result
 
 
 def _by_directions(
-    found: VariedRows,
+    result: VariedRows,
     tree: Tree,
     constraint: Constraint,
     q: Scalars,
@@ -72,17 +72,17 @@ def _by_directions(
         [*q, *v], [*map(SparseTangent, tangent_rates(tree, q)), *(SparseTangent({n + k: 1.0}) for k in range(n))]
     )
     if not moving:
-        found.by_q.extend([] for _ in forces)
-        found.by_v.extend([] for _ in forces)
+        result.by_q.extend([] for _ in forces)
+        result.by_v.extend([] for _ in forces)
         return
     rates, level = rates_of_some(tree, [constraint], moving[: len(q)], moving[len(q) :], time), moving[0].level
-    for row, column in zip(found.pulled_by_q, zip(*rates.rows, strict=True), strict=True):
+    for row, column in zip(result.pulled_by_q, zip(*rates.rows, strict=True), strict=True):
         for k, x in enumerate(_changes(dot(column, forces), level, n)):
             row[k] = row[k] + x
     for row, bias in zip(rates.rows, rates.bias, strict=True):
         changes = _changes(dot(row, a) + bias, level, 2 * n)
-        found.by_q.append(changes[:n])
-        found.by_v.append(changes[n:])
+        result.by_q.append(changes[:n])
+        result.by_v.append(changes[n:])
 
 
 def _changes(x: Any, level: int, count: int) -> list[Any]:
@@ -102,7 +102,7 @@ class _Step:
 
 
 def _of_fixed_wrenches(
-    found: VariedRows,
+    result: VariedRows,
     tree: Tree,
     constraint: Constraint,
     q: Scalars,
@@ -143,9 +143,9 @@ def _of_fixed_wrenches(
             push = cross_star(c, total)
             for before in steps[: place + (not step.way.outward)]:
                 for m, C in enumerate(before.way.columns, start=tree.v_slices[before.way.body].start):
-                    found.pulled_by_q[m][k] = found.pulled_by_q[m][k] + C.dot(push)
+                    result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(push)
             for m, C in enumerate(own.columns, start=first):
-                found.pulled_by_q[m][k] = found.pulled_by_q[m][k] + C.dot(total)
+                result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(total)
     for W in wrenches:
-        found.by_q.append([change.dot(W) for change in by_q])
-        found.by_v.append([change.dot(W) for change in by_v])
+        result.by_q.append([change.dot(W) for change in by_q])
+        result.by_v.append([change.dot(W) for change in by_v])

@@ -72,13 +72,13 @@ def project_configuration(
         delta = nearest.short_step([-x for x in error], size)
         return tuple(integrate(tree, at, delta)), largest(delta), before
 
-    found = while_loop(more, step, (tuple(q), math.inf, math.inf), max_iterations=STEPS)
+    result = while_loop(more, step, (tuple(q), math.inf, math.inf), max_iterations=STEPS)
 
     def linear(at: Scalars) -> tuple[Scalars, list[list[Any]], Nearest]:
         rates = of_errors(tree, rates_of(tree, at, [0.0] * tree.nv, now))
         return constraint_error(tree, at, [now]), rates.rows, _nearest(tree, at, rates, metric)
 
-    at, told = implied(tree, list(found.state[0]), [found.iterations, found.status], q, linear)
+    at, told = implied(tree, list(result.state[0]), [result.iterations, result.status], q, linear)
     return at, constraint_error(tree, at, [now]), *told
 
 

@@ -73,14 +73,14 @@ def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
 def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
     """The rows of some constraints."""
     state = KinematicState(tree, q, v, time)
-    found = AllRates([], [], [], [])
+    result = AllRates([], [], [], [])
     for constraint in constraints:
         rates = constraint.rates(state) or derived(tree, constraint, q, v, time)
-        found.rows.extend(rates.rows)
-        found.bias.extend(rates.bias)
-        found.drift.extend(rates.drift or [0.0] * len(rates.rows))
-        found.sizes.extend(rates.sizes or [[x * x for x in row] for row in rates.rows])
-    return found
+        result.rows.extend(rates.rows)
+        result.bias.extend(rates.bias)
+        result.drift.extend(rates.drift or [0.0] * len(rates.rows))
+        result.sizes.extend(rates.sizes or [[x * x for x in row] for row in rates.rows])
+    return result
 
 
 def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: Any) -> Rates:
@@ -98,8 +98,8 @@ def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: An
         drift = _drift(tree, constraint, q, time)
     else:
         moving = seeded(v, [SparseTangent({k: 1.0}) for k in range(tree.nv)])
-        found = [parts(x, moving[0].level) if moving else (x, 0.0) for x in velocity(q, moving, time)]
-        rows = [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for _, t in found]
+        result = [parts(x, moving[0].level) if moving else (x, 0.0) for x in velocity(q, moving, time)]
+        rows = [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for _, t in result]
         drift = velocity(q, [0.0] * tree.nv, time)
     going = seeded([*q, time], [*rate_of(tree, q, v), 1.0])
     bias = [parts(x, going[0].level)[1] for x in velocity(going[:-1], v, going[-1])]
@@ -108,8 +108,8 @@ def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: An
 
 def _rows_of_error(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[list[Any]]:
     moving = seeded(q, [SparseTangent(row) for row in tangent_rates(tree, q)])
-    found = [parts(x, moving[0].level)[1] for x in constraint.error(KinematicState(tree, moving, None, time))]
-    return [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for t in found]
+    result = [parts(x, moving[0].level)[1] for x in constraint.error(KinematicState(tree, moving, None, time))]
+    return [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for t in result]
 
 
 def _drift(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[Any]:
@@ -161,14 +161,14 @@ def allowed(rows: Matrix, pivots: Sequence[tuple[int, int]], free: Sequence[int]
             if other != i and not is_zero(factor):
                 rows[other] = [a if is_zero(b) else a - factor * b for a, b in zip(rows[other], rows[i], strict=True)]
                 rows[other][j] = 0.0
-    found = []
+    result = []
     for column in free:
         u: list[Any] = [0.0] * len(rows[0])
         u[column] = 1.0
         for i, j in pivots:
             u[j] = 0.0 if is_zero(rows[i][column]) else -rows[i][column]
-        found.append(u)
-    return found
+        result.append(u)
+    return result
 
 
 class KinematicState:
@@ -212,16 +212,16 @@ class KinematicState:
 
     def direction(self, name: str, relative_to: str = "world") -> Vec3:
         direction = self.tree.direction(name)
-        found: Vec3 = self.pose(direction.frame, relative_to).rotation @ direction.vector
-        return found
+        result: Vec3 = self.pose(direction.frame, relative_to).rotation @ direction.vector
+        return result
 
     def place_of(self, point: str) -> tuple[str, Vec3]:
-        found = self.tree.point(point)
-        return found.frame, found.position
+        result = self.tree.point(point)
+        return result.frame, result.position
 
     def axis_of(self, direction: str) -> tuple[str, Vec3]:
-        found = self.tree.direction(direction)
-        return found.frame, found.vector
+        result = self.tree.direction(direction)
+        return result.frame, result.vector
 
     def center_of_mass(self, relative_to: str = "world") -> Vec3:
         return Vec3.of(center_of_mass(self.tree, self._q, None, relative_to, relative_to))
@@ -256,12 +256,12 @@ def bind_constraints(tree: Tree, constraint: Constraint) -> Constraint:
         return constraint  # told by whoever puts it on
     graph = Graph(f"constraint {constraint.name!r}")
     q, v, (time,) = graph.inputs("q", (tree.nq,)), graph.inputs("v", (tree.nv,)), graph.inputs("time", (1,))
-    found = constraint.bind(KinematicState(tree, q, v, time))
-    if found.functions and not any(found.checked(tree)):
-        derived(tree, found, q, v, time)
-        if not found.holonomic:
-            _check_linear(tree, found)
-    return found
+    result = constraint.bind(KinematicState(tree, q, v, time))
+    if result.functions and not any(result.checked(tree)):
+        derived(tree, result, q, v, time)
+        if not result.holonomic:
+            _check_linear(tree, result)
+    return result
 
 
 def _check_linear(tree: Tree, constraint: Constraint) -> None:
@@ -274,8 +274,8 @@ def _check_linear(tree: Tree, constraint: Constraint) -> None:
     time, a, b = np.ones(_STATES), 2.0, -3.0
 
     def value(v: np.ndarray) -> np.ndarray:
-        found = constraint.velocity(KinematicState(tree, q, list(v), time))
-        return np.array([np.broadcast_to(np.asarray(x, dtype=float), _STATES) for x in found])
+        result = constraint.velocity(KinematicState(tree, q, list(v), time))
+        return np.array([np.broadcast_to(np.asarray(x, dtype=float), _STATES) for x in result])
 
     with np.errstate(all="ignore"):
         drift = value(0.0 * v)

@@ -109,12 +109,12 @@ class _Problem:
         kept = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
         error = [x for c in self.tree.constraints if c.holonomic for x in c.error(state)]
         rows = rates_of(self.tree, q, [0.0] * self.tree.nv, self.time).rows
-        found = [[row[k] for k in self.open] for row, is_kept in zip(rows, kept, strict=True) if is_kept]
+        result = [[row[k] for k in self.open] for row, is_kept in zip(rows, kept, strict=True) if is_kept]
         for i, known, at, by in self.charts:
             values, derivatives = self._chart(i, q, at)
             error += [values[k] - by[k] for k in known]
-            found += [[derivatives[k].get(place) for place in self.open] for k in known]
-        return error, found
+            result += [[derivatives[k].get(place) for place in self.open] for k in known]
+        return error, result
 
     def _chart(self, i: int, q: Scalars, at: Scalars) -> tuple[list[Any], list[SparseTangent]]:
         """The local coordinates of one joint's configuration around another, and how they vary with v."""
@@ -122,18 +122,18 @@ class _Problem:
         own = [q[k] for k in range(self.tree.nq)[self.tree.q_slices[i]]]
         rates = [SparseTangent({start + k: x for k, x in enumerate(row)}) for row in body.asked("q_dot_jacobian", own)]
         moving = seeded(own, rates)
-        found = [parts(x, moving[0].level) for x in body.asked("difference", at, moving)]
-        return [x for x, _ in found], [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in found]
+        result = [parts(x, moving[0].level) for x in body.asked("difference", at, moving)]
+        return [x for x, _ in result], [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in result]
 
     def step(self, q: Scalars) -> list[Any]:
         """δ (nv), not too long."""
         error, rows = self.at(q)
         change = Solved(rows).once([-x for x in error])
         share = LONG / fmax(LONG, sqrt(dot(change, change)))
-        found: list[Any] = [0.0] * self.tree.nv
+        result: list[Any] = [0.0] * self.tree.nv
         for k, x in zip(self.open, change, strict=True):
-            found[k] = x * share
-        return found
+            result[k] = x * share
+        return result
 
 
 def adds_up(joint: JointType) -> bool:

@@ -95,13 +95,13 @@ def loop_velocity(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
 def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
     """What a unit of each row of the constraints exerts on M, in M's coordinates; zero where it is of no loop."""
     state = KinematicState(tree, q)
-    found: list[Force] = []
+    result: list[Force] = []
     for constraint in tree.constraints:
         if isinstance(constraint, LoopJoint):
-            found.extend(constraint.wrenches(state))
+            result.extend(constraint.wrenches(state))
         else:
-            found.extend(Force.zero() for _ in constraint.component_names)
-    return found
+            result.extend(Force.zero() for _ in constraint.component_names)
+    return result
 
 
 def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
@@ -127,7 +127,7 @@ def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: 
 
     Joint forces are the given ones (nl), and with ``passive`` those of springs, damping and friction.
     """
-    found: list[Force | None] = []
+    result: list[Force | None] = []
     place = 0
     for loop in loops_of(state.tree):
         joint = loop.joint
@@ -135,7 +135,7 @@ def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: 
         place += joint.nv
         acts = passive and loop.resists
         if joint.nv == 0 or not (acts or forces is not None):
-            found.append(None)
+            result.append(None)
             continue
         between = state.between(loop.frame, loop.relative_to)
         q_J = joint.configuration_from_pose(between.pose)
@@ -143,8 +143,8 @@ def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: 
             v_J = joint.velocity_from_twist(q_J, between.twist)
             own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, DEFAULT), strict=True)]
         ways = [joint.velocity_from_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
-        found.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
-    return found
+        result.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
+    return result
 
 
 def loop_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[list[Any]], list[list[Any]]]:

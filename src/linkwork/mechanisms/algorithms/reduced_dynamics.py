@@ -183,8 +183,8 @@ def reduced_linearize(
 
 def _varied(values: Scalars, rates: Sequence[SparseTangent]) -> tuple[list[Any], int]:
     """Numbers with how they vary, and the level at which they do."""
-    found = seeded(values, rates)
-    return list(found), found[0].level if found else 1
+    result = seeded(values, rates)
+    return list(result), result[0].level if result else 1
 
 
 def _combined(rates: dict[Any, Any], moved: Matrix) -> SparseTangent:

@@ -41,8 +41,8 @@ INDEPENDENT = Option("independent", required=True, names="velocity", counted="ni
 
 def places_of(tree: Tree, names: Names) -> list[int]:
     """Where named numbers are in v."""
-    found: list[int] = index_of(tree, "v", (names,) if isinstance(names, str) else tuple(names)).tolist()
-    return found
+    result: list[int] = index_of(tree, "v", (names,) if isinstance(names, str) else tuple(names)).tolist()
+    return result
 
 
 @dataclass(frozen=True)
@@ -118,15 +118,15 @@ class Explicit:
 
     def whole(self, independent: Scalars, rest: Scalars) -> list[Any]:
         """x (nv) with G x + rest = 0, where those of the independent velocities are given."""
-        found: list[Any] = [0.0] * self.nv
+        result: list[Any] = [0.0] * self.nv
         for k, x in zip(self.independent, independent, strict=True):
-            found[k] = x
+            result[k] = x
         if self.rows:
             known = [dot([row[k] for k in self.independent], independent) for row in self.rows]
             b = [-x if is_zero(r) else -(x + r) for x, r in zip(known, rest, strict=True)]
             for k, x in zip(self.dependent, self._solved.of(b), strict=True):
-                found[k] = x
-        return found
+                result[k] = x
+        return result
 
     @cached_property
     def K(self) -> Matrix:

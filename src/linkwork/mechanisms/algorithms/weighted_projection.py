@@ -99,8 +99,8 @@ def of_errors(tree: Tree, rates: AllRates) -> AllRates:
 
 def largest(numbers: Scalars) -> Any:
     """max |x|."""
-    found: Any = 0.0
+    result: Any = 0.0
     for x in numbers:
         if not is_zero(x):
-            found = fabs(x) if is_zero(found) else fmax(found, fabs(x))
-    return found
+            result = fabs(x) if is_zero(result) else fmax(result, fabs(x))
+    return result

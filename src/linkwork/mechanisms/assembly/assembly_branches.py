@@ -97,12 +97,12 @@ def found_branches(
         place = robot.tree.q_slices[robot.tree.joint_index(name)]
         tried[..., place] = base[:, np.newaxis, place]
     during = None if when is None else np.repeat(when[:, np.newaxis], len(places), axis=1)
-    found = solved(mechanism, tried, tried, np.ones(robot.nv), held, bool(position_limits), during)
-    fine = np.abs(found.error).max(axis=-1, initial=0.0) <= tolerance
-    _refuse_loose(mechanism, found.q[fine], held, during if during is None else during[fine])
+    result = solved(mechanism, tried, tried, np.ones(robot.nv), held, bool(position_limits), during)
+    fine = np.abs(result.error).max(axis=-1, initial=0.0) <= tolerance
+    _refuse_loose(mechanism, result.q[fine], held, during if during is None else during[fine])
     each = [
         _distinct(mechanism, q[ok], base[k], held, bool(position_limits))
-        for k, (q, ok) in enumerate(zip(found.q, fine, strict=True))
+        for k, (q, ok) in enumerate(zip(result.q, fine, strict=True))
     ]
     most = max((len(q) for q, _ in each), default=0)
     if max_solutions is not None:

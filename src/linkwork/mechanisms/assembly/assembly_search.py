@@ -106,17 +106,17 @@ def _tried(
     """From each start, and where that fails from others around it: the best that was found of each state."""
     robot = mechanism.robot
     first = solved(mechanism, start, wish, weights, held, position_limits, time)
-    found = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
-    found["iterations"] = np.array(first.iterations).astype(int)
-    found["starts"] = np.ones(len(start), dtype=int)
+    result = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
+    result["iterations"] = np.array(first.iterations).astype(int)
+    result["starts"] = np.ones(len(start), dtype=int)
 
     def open_by(q: np.ndarray, error: np.ndarray) -> np.ndarray:
         size = np.abs(error).max(axis=-1, initial=0.0)
         return np.where(position_limits & mechanism.loops_beyond(q).any(axis=-1), np.inf, size)
 
     for k in range(1, max_starts):
-        size = open_by(found["q"], found["error"])
-        left = np.flatnonzero(~(size <= tolerance) & (found["status"] != 2.0))
+        size = open_by(result["q"], result["error"])
+        left = np.flatnonzero(~(size <= tolerance) & (result["status"] != 2.0))
         if not len(left):
             break
         moved = around(robot, start[left], k)
@@ -128,26 +128,26 @@ def _tried(
         )
         better = open_by(again.q, again.error) < size[left]
         for key in ("q", "error", "status", "slope"):
-            found[key][left[better]] = getattr(again, key)[better]
-        found["iterations"][left] += again.iterations.astype(int)
-        found["starts"][left] += 1
+            result[key][left[better]] = getattr(again, key)[better]
+        result["iterations"][left] += again.iterations.astype(int)
+        result["starts"][left] += 1
     for _ in range(_AGAIN):
         left = np.flatnonzero(
-            ~(np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance) & (found["status"] != 2.0)
+            ~(np.abs(result["error"]).max(axis=-1, initial=0.0) <= tolerance) & (result["status"] != 2.0)
         )
         if not len(left):
             break
-        here = found["q"][left]  # without a wish, which may be what keeps it open
+        here = result["q"][left]  # without a wish, which may be what keeps it open
         again = solved(mechanism, here, here, weights, held, position_limits, None if time is None else time[left])
         for key in ("q", "error", "status", "slope"):
-            found[key][left] = getattr(again, key)
-        found["iterations"][left] += again.iterations.astype(int)
-    return found
+            result[key][left] = getattr(again, key)
+        result["iterations"][left] += again.iterations.astype(int)
+    return result
 
 
 def _told(
     mechanism: ClosedMechanism,
-    found: dict[str, np.ndarray],
+    result: dict[str, np.ndarray],
     start: np.ndarray,
     wish: np.ndarray,
     weights: np.ndarray,
@@ -158,16 +158,16 @@ def _told(
     time: Any,
 ) -> Assembly:
     """Return the result, with a status for each state."""
-    q = mechanism.nearest_turns(found["q"], wish, held.names, position_limits)
-    fine = np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance
+    q = mechanism.nearest_turns(result["q"], wish, held.names, position_limits)
+    fine = np.abs(result["error"]).max(axis=-1, initial=0.0) <= tolerance
     beyond = np.zeros(len(q), dtype=bool)
     if position_limits:
         lower, upper = mechanism.limits
         beyond = np.asarray(((q < lower - 1e-9) | (q > upper + 1e-9)).any(axis=-1))
         out_of_loops = mechanism.loops_beyond(q).any(axis=-1)
         beyond |= out_of_loops
-    status = np.where(found["slope"] < _FLAT, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
-    status[found["status"] == 2.0] = Status.NOT_FINITE
+    status = np.where(result["slope"] < _FLAT, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
+    status[result["status"] == 2.0] = Status.NOT_FINITE
     left = np.flatnonzero(~fine | beyond)
     dependent: tuple[str, ...] = ()
     over = np.zeros(q.shape, dtype=bool)
@@ -186,12 +186,12 @@ def _told(
     if position_limits:
         status[fine & out_of_loops] = Status.LOOP_AT_LIMITS
     status[fine & ~beyond] = Status.SOLVED
-    success, iterations, starts = fine & ~beyond, found["iterations"], found["starts"]
+    success, iterations, starts = fine & ~beyond, result["iterations"], result["starts"]
     return Assembly._make(
         q=q.reshape(*shape, q.shape[-1]),
         success=success.reshape(shape) if shape else bool(success[0]),
         status=status_of(status.reshape(shape)),
-        residual=found["error"].reshape(*shape, found["error"].shape[-1]),
+        residual=result["error"].reshape(*shape, result["error"].shape[-1]),
         iterations=iterations.reshape(shape) if shape else int(iterations[0]),
         starts=starts.reshape(shape) if shape else int(starts[0]),
         tolerance=tolerance,
@@ -218,10 +218,10 @@ def _dependent(
     tied: set[str] | None = None
     for k in range(1, 7):
         start = around(mechanism.robot, q, k)
-        found = solved(mechanism, start, start, np.ones(tree.nv), nobody, False, time)
-        if np.abs(found.error).max(initial=0.0) > tolerance:
+        result = solved(mechanism, start, start, np.ones(tree.nv), nobody, False, time)
+        if np.abs(result.error).max(initial=0.0) > tolerance:
             continue
-        G = mechanism.jacobian(found.q, time)
+        G = mechanism.jacobian(result.q, time)
         u, s, _ = np.linalg.svd(G[:, free])
         rest = u[:, int((s > 1e-7 * max(1.0, s.max(initial=0.0))).sum()) :].T
         here = {
@@ -238,28 +238,28 @@ def projected(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: 
     if weights not in ("mass", "plain"):
         raise ValueError(f'project: weights: expected "mass" or "plain", got {weights!r}')
     tolerance = check_tolerance("project", tolerance)
-    found = robot.project_configuration(q, metric=weights, **timed(time))
-    if check and not isinstance(found.q, np.ndarray):
+    result = robot.project_configuration(q, metric=weights, **timed(time))
+    if check and not isinstance(result.q, np.ndarray):
         check = False
-    if check and found.q.dtype != object:
-        wrong = ~(np.abs(found.error).max(axis=-1, initial=0.0) <= tolerance)
+    if check and result.q.dtype != object:
+        wrong = ~(np.abs(result.error).max(axis=-1, initial=0.0) <= tolerance)
         if wrong.any():
             mechanism = ClosedMechanism(robot, "project")
             place = tuple(int(k) for k in np.argwhere(wrong)[0])
-            errors = np.nan_to_num(np.abs(found.error[place]), nan=np.inf)
+            errors = np.nan_to_num(np.abs(result.error[place]), nan=np.inf)
             name, unit = mechanism.error_names[int(np.argmax(errors))]
             which = f"state {list(place)} of {wrong.size}, and {wrong.sum() - 1} more" if place else "the configuration"
             raise AssemblyError(
                 f"project: {which} is too far from where constraints hold: {errors.max():.3g} {unit} of {name!r} is "
                 f"left; `assemble` searches, and check=False gives what was found",
-                found,
+                result,
             )
     if v is None:
-        return found.q
-    velocity = robot.project_velocity(found.q, v, metric=weights, **timed(time))
+        return result.q
+    velocity = robot.project_velocity(result.q, v, metric=weights, **timed(time))
     if check and velocity.dtype != object:
-        _refuse_contradictions(robot, found.q, velocity, time)
-    return found.q, velocity
+        _refuse_contradictions(robot, result.q, velocity, time)
+    return result.q, velocity
 
 
 def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) -> None:
@@ -282,19 +282,19 @@ def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) 
 def check_tolerance(caller: str, tolerance: Any) -> float:
     """The largest error that counts as none.  Raises ValueError for what is no positive number."""
     try:
-        found = number(tolerance)
+        result = number(tolerance)
     except (TypeError, ValueError):
-        found = float("nan")
-    if not 0.0 < found < float("inf"):
+        result = float("nan")
+    if not 0.0 < result < float("inf"):
         raise ValueError(f"{caller}: tolerance: expected a positive number [m, rad], got {tolerance!r}")
-    return found
+    return result
 
 
 def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
     """Points in the cube from −1 to 1, (count, dimensions)."""
     steps = np.array(rates(dimensions))
-    found: np.ndarray = 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
-    return found
+    result: np.ndarray = 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
+    return result
 
 
 def around(robot: Any, q: np.ndarray, k: int) -> np.ndarray:
@@ -311,7 +311,7 @@ def everywhere(robot: Any, count: int, position_limits: tuple[np.ndarray, np.nda
     """Configurations that fill all there is, (count, nq); coordinates within their limits, where they have any."""
     tree = robot.tree
     points = _points(count, tree.nv)
-    found: np.ndarray = robot.integrate(robot.neutral(), np.array(unit_steps(tree, math.pi, 2.0)) * points)
+    result: np.ndarray = robot.integrate(robot.neutral(), np.array(unit_steps(tree, math.pi, 2.0)) * points)
     lower, upper = position_limits
     for i, body in tree.stacked():
         if body.joint.nq == body.joint.nv:
@@ -319,5 +319,5 @@ def everywhere(robot: Any, count: int, position_limits: tuple[np.ndarray, np.nda
             for number, k in numbers:
                 low, high = lower[number], upper[number]
                 if math.isfinite(low) and math.isfinite(high):
-                    found[:, number] = low + (high - low) * 0.5 * (points[:, k] + 1.0)
-    return found
+                    result[:, number] = low + (high - low) * 0.5 * (points[:, k] + 1.0)
+    return result

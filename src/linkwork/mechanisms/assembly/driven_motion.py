@@ -138,7 +138,7 @@ def _read_rates(robot: Any, what: str, given: Any, driven: HeldJoints, n: int) -
 
     Raises TypeError and ValueError for what are none, UnknownNameError, and ValueError for a joint that is no driver.
     """
-    found = np.zeros((n, robot.nv))
+    result = np.zeros((n, robot.nv))
     if given is not None and not isinstance(given, Mapping):
         raise TypeError(f'drive_mechanism: {what}: expected a dict by joint, as in {{"crank": 2.0}}, got {given!r}')
     for name, value in (given or {}).items():
@@ -150,21 +150,21 @@ def _read_rates(robot: Any, what: str, given: Any, driven: HeldJoints, n: int) -
         count = place.stop - place.start
         shapes = ((), (n,), (n, 1)) if count == 1 else ((count,), (n, count))
         expected = f"drive_mechanism: {what}: joint {name!r}: expected numbers of one of the shapes {shapes}"
-        found[:, place] = given_numbers(value, expected, *shapes).reshape((-1, count))
-    return found
+        result[:, place] = given_numbers(value, expected, *shapes).reshape((-1, count))
+    return result
 
 
 def _motions(
     robot: Any, driven: HeldJoints, q: np.ndarray, told: np.ndarray, v: np.ndarray, a: np.ndarray, time: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return velocities and accelerations of all joints (n, nv), NaN in states where drivers do not determine them."""
-    found = np.full((2, len(q), robot.nv), np.nan)
+    result = np.full((2, len(q), robot.nv), np.nan)
     if told.any():
         places = [robot.tree.v_slices[robot.tree.joint_index(name)] for name in driven.names]
         names = [robot.v_names[k] for place in places for k in range(place.start, place.stop)]
-        found[0][told] = robot.explicit_velocity(q[told], v[told], names, **timed(time))
-        found[1][told] = robot.explicit_acceleration(q[told], found[0][told], a[told], names, **timed(time))
-    return found[0], found[1]
+        result[0][told] = robot.explicit_velocity(q[told], v[told], names, **timed(time))
+        result[1][told] = robot.explicit_acceleration(q[told], result[0][told], a[told], names, **timed(time))
+    return result[0], result[1]
 
 
 class _Way:
@@ -221,26 +221,26 @@ class _Way:
             return blocked
         predicted = robot.integrate(self.q, delta)
         predicted[self.numbers] = target
-        found = solved(self.mechanism, predicted, predicted, self.weights, self.still, False, self.time)
-        if not np.abs(found.error).max(initial=0.0) <= self.tolerance:
+        result = solved(self.mechanism, predicted, predicted, self.weights, self.still, False, self.time)
+        if not np.abs(result.error).max(initial=0.0) <= self.tolerance:
             return blocked
-        back = float(np.abs(robot.difference(predicted, found.q)).max(initial=0.0))
+        back = float(np.abs(robot.difference(predicted, result.q)).max(initial=0.0))
         if back > _BACK * size + 1e-12:
             return blocked
         if self.limits:
             lower, upper = self.mechanism.limits
-            if ((found.q < lower - 1e-9) | (found.q > upper + 1e-9)).any():
+            if ((result.q < lower - 1e-9) | (result.q > upper + 1e-9)).any():
                 return Status.AT_LIMITS
-        slack, sign = self._regular(found.q)
+        slack, sign = self._regular(result.q)
         if self.sign * sign < 0:  # past a singular position: only straight on
             rate = (
-                robot.assembly_derivatives(found.q, held=self.driven.names, **timed(self.time))[:, self.places] @ moved
+                robot.assembly_derivatives(result.q, held=self.driven.names, **timed(self.time))[:, self.places] @ moved
             )
             if np.abs(rate - delta).max() > 0.3 * size:
                 return Status.SINGULAR
             self.passed = True
-        self.rate = robot.difference(self.q, found.q) / length
-        self.q, self.slack, self.sign = found.q, slack, sign
+        self.rate = robot.difference(self.q, result.q) / length
+        self.q, self.slack, self.sign = result.q, slack, sign
         return None
 
 

@@ -77,9 +77,9 @@ class Assembly(Result):
     def _sentence(self, i: tuple[int, ...]) -> str:
         name, starts = self._mechanism.robot.name, int(np.asarray(self.starts)[i])
         if np.asarray(self.success)[i]:
-            found = f"{name!r} is assembled"
+            result = f"{name!r} is assembled"
             what = f", with {self._holding(i)}" if self._held.names else ""
-            return f"{found}{what}: the largest error is {self.error[i]:.2g} ({self._worst(i)})"
+            return f"{result}{what}: the largest error is {self.error[i]:.2g} ({self._worst(i)})"
         status = Status(np.asarray(self.status)[i])
         what = f" with {self._holding(i)}" if self._held.names else ""
         tried = f"{starts} start{'s' if starts != 1 else ''}"

@@ -50,10 +50,10 @@ class HeldJoints:
     def put_into(self, tree: Tree, q: np.ndarray) -> np.ndarray:
         """Configurations with these numbers: of the shape that both broadcast to."""
         shape = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in self.values.values()))
-        found = np.broadcast_to(q, (*shape, tree.nq)).copy()
+        result = np.broadcast_to(q, (*shape, tree.nq)).copy()
         for name, value in self.values.items():
-            found[..., tree.q_slices[tree.joint_index(name)]] = value
-        return found
+            result[..., tree.q_slices[tree.joint_index(name)]] = value
+        return result
 
 
 class ClosedMechanism:
@@ -84,11 +84,11 @@ class ClosedMechanism:
         if not self.bounded_loops:
             return np.zeros((*q.shape[:-1], 0), dtype=bool)
         at = np.asarray(self.robot.loop_configuration(q))
-        found = []
+        result = []
         for loop in self.bounded_loops:
             own, (lower, upper) = at[..., loop.q_slice], loop.position_bounds
-            found.append(((own < lower - 1e-9) | (own > upper + 1e-9)).any(axis=-1))
-        return np.stack(found, axis=-1)
+            result.append(((own < lower - 1e-9) | (own > upper + 1e-9)).any(axis=-1))
+        return np.stack(result, axis=-1)
 
     def free(self, held: Sequence[str]) -> list[int]:
         """The velocities of joints that are not held."""
@@ -97,8 +97,8 @@ class ClosedMechanism:
 
     def jacobian(self, q: np.ndarray, time: Any) -> np.ndarray:
         """G of the constraints that have an error, (..., rows, nv)."""
-        found: np.ndarray = self.robot.constraint_jacobian(q, **timed(time))[..., self.rows, :]
-        return found
+        result: np.ndarray = self.robot.constraint_jacobian(q, **timed(time))[..., self.rows, :]
+        return result
 
     def dependent_block(self, q: np.ndarray, held: Sequence[str], time: Any) -> np.ndarray:
         """The free columns of G, without rows that are zero throughout: (..., rows, free)."""
@@ -114,7 +114,7 @@ class ClosedMechanism:
         """Angles of which a whole turn makes no difference: where they stand in v and in q."""
         tree, rng = self.tree, np.random.default_rng(0)
         named = {name for c in tree.constraints for name in c.references.joints}
-        found = []
+        result = []
         for i, body in tree.stacked():
             joint = body.joint
             followed = any(b.coupling is not None and b.coupling.joint == body.joint_name for b in tree.bodies)
@@ -130,41 +130,41 @@ class ClosedMechanism:
                 turned = q + 2.0 * math.pi * (np.arange(joint.nq) == k)
                 pairs = zip(joint.X([*q]).elements(), joint.X([*turned]).elements(), strict=True)
                 if unit == "rad" and all(abs(a - b) < 1e-12 for a, b in pairs):
-                    found.append((tree.v_slices[i].start + k, tree.q_slices[i].start + k))
-        return found
+                    result.append((tree.v_slices[i].start + k, tree.q_slices[i].start + k))
+        return result
 
     def nearest_turns(self, q: np.ndarray, to: np.ndarray, held: Sequence[str], position_limits: bool) -> np.ndarray:
         """The same configurations with those of their angles that are nearest to others, within limits."""
         if not (np.abs(to - q) > math.pi).any():
             return q
-        free, found = set(self.free(held)), np.array(q)
+        free, result = set(self.free(held)), np.array(q)
         lower, upper = (
             self.limits if position_limits else (np.full(self.tree.nq, -np.inf), np.full(self.tree.nq, np.inf))
         )
         for k, number in self.turning:
             if k in free:
-                turns = np.round((to[..., number] - found[..., number]) / (2.0 * math.pi))
-                moved = found[..., number] + 2.0 * math.pi * turns
+                turns = np.round((to[..., number] - result[..., number]) / (2.0 * math.pi))
+                moved = result[..., number] + 2.0 * math.pi * turns
                 inside = (moved >= lower[number]) & (moved <= upper[number]) & (turns != 0.0)
-                found[..., number] = np.where(inside, moved, found[..., number])
-        return found
+                result[..., number] = np.where(inside, moved, result[..., number])
+        return result
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
         """The lower and upper limits of configurations."""
-        found = bounds(self.tree)
-        low, high = ([x for i, _ in self.tree.stacked() for x in found[i][side]] for side in (0, 1))
+        result = bounds(self.tree)
+        low, high = ([x for i, _ in self.tree.stacked() for x in result[i][side]] for side in (0, 1))
         return np.array(low, dtype=float), np.array(high, dtype=float)
 
     @cached_property
     def error_slices(self) -> dict[str, slice]:
         """By constraint: where its errors stand."""
-        found, start = {}, 0
+        result, start = {}, 0
         for constraint in self.tree.constraints:
             if constraint.holonomic:
-                found[constraint.name] = slice(start, start + len(constraint.component_names))
-                start = found[constraint.name].stop
-        return found
+                result[constraint.name] = slice(start, start + len(constraint.component_names))
+                start = result[constraint.name].stop
+        return result
 
     @cached_property
     def error_names(self) -> tuple[tuple[str, str], ...]:
@@ -204,9 +204,9 @@ def read_joints(robot: Any, caller: str, name: str, given: Given | None) -> Held
         if not np.isfinite(array).all():
             raise ValueError(f"{expected}, got {array[~np.isfinite(array)].flat[0]} among them")
         values[joint] = body.joint.checked(array, joint)
-    found = HeldJoints(tuple(values), values)
-    _check_batch(caller, name, found)
-    return found
+    result = HeldJoints(tuple(values), values)
+    _check_batch(caller, name, result)
+    return result
 
 
 def _check_batch(caller: str, name: str, held: HeldJoints) -> None:
@@ -238,10 +238,10 @@ def read_weights(robot: Any, caller: str, weights: Any, preferred: HeldJoints) -
     Raises ValueError for what is not positive, and for shapes; UnknownNameError for a joint that is not there.
     """
     tree = robot.tree
-    found = np.full(tree.nv, _OTHERS if preferred.names else 1.0)
+    result = np.full(tree.nv, _OTHERS if preferred.names else 1.0)
     for name in preferred.names:
-        found[tree.v_slices[tree.joint_index(name)]] = 1.0
-    return found if weights is None else by_joint(caller, "weights", tree, weights, default=found, above=0.0)
+        result[tree.v_slices[tree.joint_index(name)]] = 1.0
+    return result if weights is None else by_joint(caller, "weights", tree, weights, default=result, above=0.0)
 
 
 def read_time(caller: str, time: Any) -> np.ndarray | None:

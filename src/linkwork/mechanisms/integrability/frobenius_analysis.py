@@ -131,9 +131,9 @@ def _combination(
     differentials = np.array([d for _, d in stay])
     parts = np.linalg.lstsq(differentials.T, covector, rcond=None)[0]
     sizes = np.abs(parts) * np.linalg.norm(differentials, axis=1)
-    found = np.linalg.norm(differentials.T @ parts - covector) < _ZERO * np.linalg.norm(covector)
+    result = np.linalg.norm(differentials.T @ parts - covector) < _ZERO * np.linalg.norm(covector)
     known = tuple(name for (name, _), size in zip(stay, sizes, strict=True) if size > _ZERO * sizes.max())
-    return Combination(rows, own, known if found else ())
+    return Combination(rows, own, known if result else ())
 
 
 class _Surface:
@@ -149,19 +149,19 @@ class _Surface:
     def around(self, here: np.ndarray, timed: bool) -> np.ndarray:
         """The state, and some beside it (n, nq + 1).  Raises ValueError where it is none."""
         self._check(here)
-        rng, found, step = np.random.default_rng(0), [here], _STEP
+        rng, result, step = np.random.default_rng(0), [here], _STEP
         J = self._jacobian(here)
         for _ in range(4 * _BESIDE):
             wanted = rng.normal(size=self.tree.nv) * step * self.scales
             beside = self._gone(here, wanted - np.linalg.pinv(J, rcond=_FLAT) @ (J @ wanted))
             beside[-1] += timed * rng.uniform(0.1, 1.0)
             closed = self.closed(beside[None])
-            found += [*closed]
-            if len(found) > _BESIDE:
+            result += [*closed]
+            if len(result) > _BESIDE:
                 break
             if not len(closed):
                 step *= 0.5
-        return np.array(found)
+        return np.array(result)
 
     def closed(self, states: np.ndarray) -> np.ndarray:
         """The states with holonomic constraints closed by Newton's steps, those for which that works."""

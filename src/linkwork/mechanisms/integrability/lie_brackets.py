@@ -76,12 +76,12 @@ class Symbols:
         region = Region.of([flat[k] for k in moving], self.all) if moving else None
 
         def values(states: np.ndarray) -> np.ndarray:
-            found = np.tile(constant, (len(states), 1))
+            result = np.tile(constant, (len(states), 1))
             if region is not None:
                 with np.errstate(all="ignore"):
                     for k, x in zip(moving, region.run([*states.T]), strict=True):
-                        found[:, k] = x
-            return found.reshape(len(states), len(rows), columns)
+                        result[:, k] = x
+            return result.reshape(len(states), len(rows), columns)
 
         return values
 
@@ -114,15 +114,15 @@ def grown(symbols: Symbols, base: list[Field], scales: np.ndarray, states: np.nd
         brackets = _brackets(symbols, kept[: len(base)], layer, first)
         if not brackets:
             break
-        found = symbols.values([_velocity(symbols, bracket) for bracket in brackets], states) / scales
-        chosen, gap = _adding(values[seen], found[seen], most - len(kept))
+        result = symbols.values([_velocity(symbols, bracket) for bracket in brackets], states) / scales
+        chosen, gap = _adding(values[seen], result[seen], most - len(kept))
         margin, first = min(margin, gap), False
         layer = [brackets[k] for k in chosen]
         kept += layer
         if not chosen:
             rest = range(seen + 1, len(states))
-            more = any(_adding(values[k], found[k], 1)[0] for k in rest)
-        values = np.concatenate([values, found[:, chosen]], axis=1)
+            more = any(_adding(values[k], result[k], 1)[0] for k in rest)
+        values = np.concatenate([values, result[:, chosen]], axis=1)
         if chosen:
             dimensions.append(len(kept))
     return Growth(tuple(dimensions), of_base, values, margin, more)
@@ -143,8 +143,8 @@ def followed(symbols: Symbols, base: list[Field], start: np.ndarray, count: int)
         b = rate(states + a / 2)
         c = rate(states + b / 2)
         states = states + (a + 2 * b + 2 * c + rate(states + c)) / 6
-    found: np.ndarray = states[np.isfinite(states).all(axis=1)]
-    return found
+    result: np.ndarray = states[np.isfinite(states).all(axis=1)]
+    return result
 
 
 def moved(symbols: Symbols, u: Field) -> Field:
@@ -159,13 +159,13 @@ def _velocity(symbols: Symbols, field: Field) -> Field:
 def _brackets(symbols: Symbols, base: list[Field], layer: list[Field], first: bool) -> list[Field]:
     """[X, Y] of the base's fields with the layer's, those that are structurally zero left out."""
     of_layer, of_base = _along(symbols, layer, base), _along(symbols, base, layer)
-    found = []
+    result = []
     for i in range(len(base)):
         for j in range(i + 1 if first else 0, len(layer)):
             bracket = [_minus(a, b) for a, b in zip(of_layer[j][i], of_base[i][j], strict=True)]
             if not all(map(is_zero, bracket)):
-                found.append(bracket)
-    return found
+                result.append(bracket)
+    return result
 
 
 def _along(symbols: Symbols, fields: list[Field], directions: list[Field]) -> list[list[Field]]:

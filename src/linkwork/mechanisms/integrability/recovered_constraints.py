@@ -45,22 +45,22 @@ def candidates(symbols: Symbols, constraints: Iterable[Constraint], timed: bool,
     """The functions to try: the numbers of q, then time, places and directions."""
     tree = symbols.tree
     state = KinematicState(tree, symbols.q, None, symbols.time)
-    found: list[tuple[str, Any]] = list(zip(names_of(tree, "q"), symbols.q, strict=True))
+    result: list[tuple[str, Any]] = list(zip(names_of(tree, "q"), symbols.q, strict=True))
     if timed:
-        found.append(("t", symbols.time))
+        result.append(("t", symbols.time))
     for point, frame in _places(tree, constraints):
-        found += [
+        result += [
             (f"{axis} of {point} in {frame}", x) for axis, x in zip("xyz", state.point(point, frame), strict=True)
         ]
     for axis, frame in _axes(tree, constraints):
         e = state.direction(axis, frame)
-        found.append((f"heading of {axis} in {frame}", atan2(e.y, e.x)))
-        found.append((f"{axis} · {frame}.z", e.z))
+        result.append((f"heading of {axis} in {frame}", atan2(e.y, e.x)))
+        result.append((f"{axis} · {frame}.z", e.z))
     seeds = [*tangent_rates(tree, symbols.q), {tree.nv: 1.0}]
-    rows = forward([x for _, x in found], symbols.all, seeds)
+    rows = forward([x for _, x in result], symbols.all, seeds)
     differentials = symbols.values([[row.get(k, 0.0) for k in range(tree.nv + 1)] for row in rows], states)
-    sound = [k for k in range(len(found)) if np.isfinite(differentials[:, k]).all()]
-    return [Position.of(found[k][0], differentials[:, k]) for k in sound]
+    sound = [k for k in range(len(result)) if np.isfinite(differentials[:, k]).all()]
+    return [Position.of(result[k][0], differentials[:, k]) for k in sound]
 
 
 def positions_that_stay(
@@ -105,14 +105,14 @@ def _sums(tried: Sequence[Position], closures: np.ndarray) -> list[Position]:
     if len(equations) < len(moving) + 1:  # too few states to tell
         return []
     weights = reduced(complement(equations, 1.0).T)
-    found = []
+    result = []
     for row in sorted(weights, key=np.count_nonzero):
         row = row / sizes
         row = row / row[np.flatnonzero(row)[0]]
         terms = [(w, p) for w, p in zip(row, moving, strict=True) if w != 0.0]
         size = float(max(abs(w) * p.size for w, p in terms))
-        found.append(Position(_sum_of(terms), np.einsum("j,jsv->sv", row, D), size))
-    return found
+        result.append(Position(_sum_of(terms), np.einsum("j,jsv->sv", row, D), size))
+    return result
 
 
 def _sum_of(terms: Sequence[tuple[float, Position]]) -> str:
@@ -126,22 +126,22 @@ def _sum_of(terms: Sequence[tuple[float, Position]]) -> str:
 
 def _places(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[str, str]]:
     """Points of the constraints, each as seen by the world and by the frames that they name."""
-    found: dict[tuple[str, str], None] = {}
+    result: dict[tuple[str, str], None] = {}
     for said in (constraint.references for constraint in constraints):
         frames = dict.fromkeys(["world", *said.frames])
         for point in dict.fromkeys(name for name in (*said.points, *said.frames) if name != "world"):
             own = tree.frame(tree.point(point).frame).body
-            found |= dict.fromkeys((point, frame) for frame in frames if tree.frame(frame).body != own)
-    return list(found)
+            result |= dict.fromkeys((point, frame) for frame in frames if tree.frame(frame).body != own)
+    return list(result)
 
 
 def _axes(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[str, str]]:
     """Axes of the constraints' frames, and their directions, as seen by the world and by the frames that they name."""
-    found: dict[tuple[str, str], None] = {}
+    result: dict[tuple[str, str], None] = {}
     for said in (constraint.references for constraint in constraints):
         frames = dict.fromkeys(["world", *said.frames])
         own = [f"{frame}.{axis}" for frame in said.frames for axis in "xyz" if frame != "world"]
         for direction in dict.fromkeys([*said.directions, *own]):
             body = tree.frame(tree.direction(direction).frame).body
-            found |= dict.fromkeys((direction, frame) for frame in frames if tree.frame(frame).body != body)
-    return list(found)
+            result |= dict.fromkeys((direction, frame) for frame in frames if tree.frame(frame).body != body)
+    return list(result)

@@ -42,13 +42,13 @@ class Mechanism:
 
     def drift(self, q: np.ndarray) -> np.ndarray:
         """σ, as lengths per second."""
-        found: np.ndarray = self.robot.constraint_drift(q, **self._time) * self.scales.rows
-        return found
+        result: np.ndarray = self.robot.constraint_drift(q, **self._time) * self.scales.rows
+        return result
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """q ⊕ a step, which is given in lengths."""
-        found: np.ndarray = self.robot.integrate(q, step / self.scales.velocities)
-        return found
+        result: np.ndarray = self.robot.integrate(q, step / self.scales.velocities)
+        return result
 
     @property
     def closed(self) -> float:
@@ -81,13 +81,13 @@ class Mechanism:
                 long = float(np.linalg.norm(step)) / self.scales.length
                 there = self.moved(q, step / max(1.0, long))
                 left = self.error(there)
-                found = float(np.linalg.norm(left))
-                if found < size or (size <= self.closed):
+                result = float(np.linalg.norm(left))
+                if result < size or (size <= self.closed):
                     break
                 damping = max(10.0 * damping, 1e-4 * float(s.max(initial=0.0)) ** 2)
-            if found >= size:
+            if result >= size:
                 break
-            q, error, size, damping = there, left, found, 0.1 * damping if damping > 1e-9 else 0.0
+            q, error, size, damping = there, left, result, 0.1 * damping if damping > 1e-9 else 0.0
         stationary = bool(np.linalg.norm(self.rows(q)[self.scales.errors].T @ error) <= 1e-6 * size)
         return Assembled(q, error, size <= self.closed, stationary and size > self.closed)
 
@@ -106,9 +106,9 @@ class Mechanism:
         best, tried = None, 0
         for q in starts:
             tried += 1
-            found = self.projected(q)
-            if best is None or found.closed or not _size(found) >= _size(best):
-                best = found
+            result = self.projected(q)
+            if best is None or result.closed or not _size(result) >= _size(best):
+                best = result
             if best.closed:
                 break
         assert best is not None
@@ -131,10 +131,10 @@ class Mechanism:
                 heading = heading / max(float(np.linalg.norm(heading)), 1e-12)
                 before = heading
                 step = share * self.scales.length * np.sqrt(len(heading)) * heading
-                found = self.projected(self.moved(at, step))
-                if not (found.closed and np.isfinite(self.rows(found.q)).all()):
+                result = self.projected(self.moved(at, step))
+                if not (result.closed and np.isfinite(self.rows(result.q)).all()):
                     break
-                at, share = found.q, min(0.15, 2.0 * share)
+                at, share = result.q, min(0.15, 2.0 * share)
                 yield at
 
     def _free(self, q: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ class Mechanism:
         return self.ranked(q).right
 
 
-def _size(found: Assembled) -> float:
+def _size(result: Assembled) -> float:
     """How open it is; infinitely where that is no number."""
-    size = float(np.linalg.norm(found.error))
+    size = float(np.linalg.norm(result.error))
     return size if np.isfinite(size) else np.inf

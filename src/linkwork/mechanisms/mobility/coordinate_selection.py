@@ -52,21 +52,21 @@ class _Chooser:
         self.tree = mechanism.robot.tree
         self.names = names_of(self.tree, "v")
 
-    def chosen(self, found: Ranked, order: Sequence[int]) -> list[int]:
+    def chosen(self, result: Ranked, order: Sequence[int]) -> list[int]:
         """As many as there are motions, of which each moves nearly as much by itself as any."""
-        return chosen_rows(found.right, found.right.shape[1], order)
+        return chosen_rows(result.right, result.right.shape[1], order)
 
-    def named(self, what: str, names: Sequence[str], G: np.ndarray, found: Ranked) -> list[int]:
+    def named(self, what: str, names: Sequence[str], G: np.ndarray, result: Ranked) -> list[int]:
         """The places of named numbers, where they are independent and tell all others."""
         asked = (names,) if isinstance(names, str) else tuple(names)
         places: list[int] = self.mechanism.robot.v_index(asked).tolist()
-        count = found.right.shape[1]
+        count = result.right.shape[1]
         said = ", ".join(map(repr, asked)) or "none"
-        moving = ranked(found.right[places]) if places else None
+        moving = ranked(result.right[places]) if places else None
         within = 0 if moving is None else int(np.sum(moving.values > self.least))
         problems = []
         if within < len(places):
-            problems += self._too_many(places, found)
+            problems += self._too_many(places, result)
         if within < count:
             rest = [k for k in range(self.tree.nv) if k not in places]
             free = ranked(G[:, rest])
@@ -82,14 +82,14 @@ class _Chooser:
             )
         return places
 
-    def _too_many(self, places: Sequence[int], found: Ranked) -> list[str]:
+    def _too_many(self, places: Sequence[int], result: Ranked) -> list[str]:
         """What of named numbers depends on those before it, and how."""
         kept: list[int] = []
         problems = []
         scales = self.mechanism.scales.velocities
         for k in places:
-            row = found.right[k] / scales[k]
-            basis = found.right[kept] / scales[kept][:, None]
+            row = result.right[k] / scales[k]
+            basis = result.right[kept] / scales[kept][:, None]
             factors = np.linalg.lstsq(basis.T, row, rcond=1e-9)[0] if kept else np.zeros(0)
             left = row - factors @ basis if kept else row
             if np.linalg.norm(left) * scales[k] > self.least:
@@ -122,11 +122,11 @@ def _many(count: int) -> str:
     return f"{count} motion{'' if count == 1 else 's'}"
 
 
-def assembled_at(mechanism: Mechanism, q: Any, given: np.ndarray | None) -> np.ndarray:
+def assembled_at(mechanism: Mechanism, q: Any, value: np.ndarray | None) -> np.ndarray:
     """An assembled configuration: the one given, made exact.  Raises ValueError where it is none, or none was found."""
     found = q
-    if given is not None:
-        error = mechanism.error(given)
+    if value is not None:
+        error = mechanism.error(value)
         if not np.abs(error).max(initial=0.0) <= 1e-6 * mechanism.scales.length:
             rows = [name for c in mechanism.robot.tree.constraints if c.holonomic for name in c.component_names]
             worst = int(np.argmax(np.abs(error)))
@@ -136,7 +136,7 @@ def assembled_at(mechanism: Mechanism, q: Any, given: np.ndarray | None) -> np.n
                 "configuration that "
                 f"obeys the constraints"
             )
-        found = mechanism.projected(given)
+        found = mechanism.projected(value)
     if not found.closed:
         raise ValueError(
             "minimal_coordinates: no configuration that obeys the constraints was found: robot.mobility() explains"

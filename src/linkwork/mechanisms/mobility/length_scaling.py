@@ -26,12 +26,12 @@ def characteristic_length(tree: Tree) -> float:
         named = constraint.references
         points = [tree.point(name) for name in named.points]
         for frame in {*named.frames, *(tree.direction(name).frame for name in named.directions)}:
-            found = tree.frame(frame)
-            there.setdefault(found.body, []).append(np.array([*found.placement.translation], dtype=float))
+            result = tree.frame(frame)
+            there.setdefault(result.body, []).append(np.array([*result.placement.translation], dtype=float))
         for point in points:
-            found = tree.frame(point.frame)
-            place = found.placement.point(point.position)
-            there.setdefault(found.body, []).append(np.array([*place], dtype=float))
+            result = tree.frame(point.frame)
+            place = result.placement.point(point.position)
+            there.setdefault(result.body, []).append(np.array([*place], dtype=float))
     spreads = [2.0 * float(np.mean(np.linalg.norm(at - np.mean(at, axis=0), axis=1))) for at in there.values()]
     apart = [x for x in spreads if x > 1e-9]
     return float(np.mean(apart)) if apart else 1.0
@@ -104,18 +104,18 @@ def ranked(A: np.ndarray) -> Ranked:
 def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0.9) -> list[int]:
     """So many rows of A that are independent of each other: QR with pivots, of those that leave nearly the most the
     first in an order."""
-    rest, found = np.array(A, dtype=float), list[int]()
+    rest, result = np.array(A, dtype=float), list[int]()
     for _ in range(count):
         sizes = np.linalg.norm(rest, axis=1)
-        sizes[found] = 0.0
+        sizes[result] = 0.0
         if not sizes.max(initial=0.0) > 0.0:
             break
         pick = next(k for k in order if sizes[k] >= like * sizes.max())
         direction = rest[pick] / sizes[pick]
         for _ in range(2):
             rest = rest - np.outer(rest @ direction, direction)
-        found.append(pick)
-    return sorted(found)
+        result.append(pick)
+    return sorted(result)
 
 
 def motions_of(

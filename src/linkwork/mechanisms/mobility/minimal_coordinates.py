@@ -95,16 +95,16 @@ class MinimalCoordinates(Made):
     def coordinates_of(self, q: ArrayLike) -> np.ndarray:
         """y of a configuration: q (..., nq) -> (..., ny) [rad, m]."""
         q = np.asarray(q, dtype=float)
-        found = np.empty((*q.shape[:-1], len(self._y)))
-        found[..., ~self._charted] = q[..., self._own[~self._charted]]
+        result = np.empty((*q.shape[:-1], len(self._y)))
+        result[..., ~self._charted] = q[..., self._own[~self._charted]]
         if self._charted.any():
-            found[..., self._charted] = self._robot.difference(self._at, q)[..., self._y[self._charted]]
-        return found
+            result[..., self._charted] = self._robot.difference(self._at, q)[..., self._y[self._charted]]
+        return result
 
     def speeds_of(self, v: ArrayLike) -> np.ndarray:
         """u of a velocity: v (..., nv) -> (..., nu) [rad/s, m/s]."""
-        found: np.ndarray = np.asarray(v, dtype=float)[..., self._speeds]
-        return found
+        result: np.ndarray = np.asarray(v, dtype=float)[..., self._speeds]
+        return result
 
     def expand(
         self,
@@ -136,8 +136,8 @@ class MinimalCoordinates(Made):
         """K: v = K u + k.  y (..., ny) -> (..., nv, nu) [1, m, 1/m]."""
         time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
-        found: np.ndarray = self._robot.explicit_jacobian(self._configuration(y, near, timed), self.speeds, **timed)
-        return found
+        result: np.ndarray = self._robot.explicit_jacobian(self._configuration(y, near, timed), self.speeds, **timed)
+        return result
 
     def jacobian_derivative(
         self, y: ArrayLike, y_dot: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None
@@ -146,8 +146,8 @@ class MinimalCoordinates(Made):
         time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
         q, v = self.expand(y, y_dot, near=near, time=time)
-        found: np.ndarray = self._robot.explicit_jacobian_derivative(q, v, self.speeds, **timed)
-        return found
+        result: np.ndarray = self._robot.explicit_jacobian_derivative(q, v, self.speeds, **timed)
+        return result
 
     # -- dynamics
 
@@ -162,8 +162,8 @@ class MinimalCoordinates(Made):
         """H = Kᵀ M K.  y (..., ny) -> (..., nu, nu) [kg·m², kg·m, kg]."""
         time = self._time if time is None else time
         q = self.expand(y, near=near, time=time)
-        found: np.ndarray = self._robot.reduced_mass_matrix(q, self.speeds, time=time, passive=passive)
-        return found
+        result: np.ndarray = self._robot.reduced_mass_matrix(q, self.speeds, time=time, passive=passive)
+        return result
 
     def bias_force(
         self,
@@ -180,8 +180,8 @@ class MinimalCoordinates(Made):
         """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
-        found: np.ndarray = self._robot.reduced_bias_force(q, v, self.speeds, time=time, **more)
-        return found
+        result: np.ndarray = self._robot.reduced_bias_force(q, v, self.speeds, time=time, **more)
+        return result
 
     def inverse_dynamics(
         self,
@@ -197,8 +197,8 @@ class MinimalCoordinates(Made):
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
         a = self._spread("y_ddot", y_ddot)
-        found: np.ndarray = self._robot.reduced_inverse_dynamics(q, v, a, self.speeds, time=time, **more)
-        return found
+        result: np.ndarray = self._robot.reduced_inverse_dynamics(q, v, a, self.speeds, time=time, **more)
+        return result
 
     def forward_dynamics(
         self,
@@ -214,8 +214,8 @@ class MinimalCoordinates(Made):
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
         tau = np.zeros(self._robot.nv) if tau is None else tau
-        found: np.ndarray = self._robot.reduced_forward_dynamics(q, v, tau, self.speeds, time=time, **more)
-        return found
+        result: np.ndarray = self._robot.reduced_forward_dynamics(q, v, tau, self.speeds, time=time, **more)
+        return result
 
     def forces(
         self, y: ArrayLike, tau: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None
@@ -223,8 +223,8 @@ class MinimalCoordinates(Made):
         """Kᵀ τ: what joint forces are to u.  y (..., ny), tau (..., nv) -> (..., nu) [N·m, N]."""
         time = self._time if time is None else time
         K = self.jacobian(y, near=near, time=time)
-        found: np.ndarray = np.einsum("...ij,...i->...j", K, self._all("tau", tau))
-        return found
+        result: np.ndarray = np.einsum("...ij,...i->...j", K, self._all("tau", tau))
+        return result
 
     def linearize(
         self,
@@ -270,9 +270,9 @@ class MinimalCoordinates(Made):
     def _spread(self, what: str, u: ArrayLike) -> np.ndarray:
         """Independent velocities in their places of v, the others zero."""
         array = self._given(what, u, self.speeds)
-        found = np.zeros((*array.shape[:-1], self._robot.nv))
-        found[..., self._speeds] = array
-        return found
+        result = np.zeros((*array.shape[:-1], self._robot.nv))
+        result[..., self._speeds] = array
+        return result
 
     def _configuration(self, y: ArrayLike, near: ArrayLike | None, timed: Mapping[str, ArrayLike]) -> np.ndarray:
         wanted = self._given("y", y, self.independent)
@@ -297,8 +297,8 @@ class MinimalCoordinates(Made):
         bad = ~(error <= CLOSED) | ~(margin >= SINGULAR) | ~np.isfinite(q).all(axis=-1)
         if bad.any():
             self._refuse(np.asarray(bad), y, np.asarray(q), np.asarray(error), timed, y if to is None else to)
-        found: np.ndarray = q
-        return found
+        result: np.ndarray = q
+        return result
 
     def _said(self, y: np.ndarray) -> str:
         return ", ".join(f"{name} {x:.6g}" for name, x in zip(self.independent, y, strict=True))

@@ -47,10 +47,10 @@ def mobility_of(
     tree: Tree = robot.tree
     mechanism = Mechanism(robot, scales, time)
     rows = tuple(name for constraint in tree.constraints for name in constraint.component_names)
-    found = assembled_near(mechanism, q)
-    here = mechanism.ranked(found.q)
-    G = mechanism.rows(found.q)
-    inconsistent = _contradicting(rows, scales, found) or _contradicting_velocities(rows, mechanism, found.q, here)
+    result = assembled_near(mechanism, q)
+    here = mechanism.ranked(result.q)
+    G = mechanism.rows(result.q)
+    inconsistent = _contradicting(rows, scales, result) or _contradicting_velocities(rows, mechanism, result.q, here)
 
     large = tree.nv > 30
     rng = np.random.default_rng(seed)
@@ -58,7 +58,7 @@ def mobility_of(
     if not inconsistent and here.rank < tree.nv and rows:
         walks, steps = (2, 4) if large else (4, 8)
         with Reporter("mobility", progress, "mobility: configurations", walks * steps) as report:
-            for place in mechanism.wandered(found.q, walks, steps, rng):
+            for place in mechanism.wandered(result.q, walks, steps, rng):
                 G_there = mechanism.rows(place)
                 there = ranked(G_there)
                 others.append((G_there, there))
@@ -75,10 +75,10 @@ def mobility_of(
     independent, motions = motions_of(tree, here.right, scales)
     still_here = np.abs(here.right).max(axis=1, initial=0.0) <= STILL
     still = moving <= STILL
-    given = None if q is None else float(np.linalg.norm(robot.difference(q, found.q) * scales.velocities))
+    given = None if q is None else float(np.linalg.norm(robot.difference(q, result.q) * scales.velocities))
     return Mobility._make(
         name=robot.name,
-        q=found.q,
+        q=result.q,
         moved=given,
         length=scales.length,
         rows=rows,
@@ -99,15 +99,15 @@ def mobility_of(
     )
 
 
-def _contradicting(rows: tuple[str, ...], scales: Scales, found: Any) -> dict[str, float]:
+def _contradicting(rows: tuple[str, ...], scales: Scales, result: Any) -> dict[str, float]:
     """What is left of the rows' errors where they cannot all be zero."""
-    if found.closed:
+    if result.closed:
         return {}
     places = np.flatnonzero(scales.errors)
-    worst = float(np.abs(found.error).max())
-    left = {rows[k]: float(x / scales.rows[k]) for k, x in zip(places, found.error, strict=True)}
+    worst = float(np.abs(result.error).max())
+    left = {rows[k]: float(x / scales.rows[k]) for k, x in zip(places, result.error, strict=True)}
     return {
-        name: x for (name, x), size in zip(left.items(), np.abs(found.error), strict=True) if not size <= 1e-6 * worst
+        name: x for (name, x), size in zip(left.items(), np.abs(result.error), strict=True) if not size <= 1e-6 * worst
     }
 
 
@@ -194,10 +194,10 @@ class Mobility(Made):
     @property
     def table(self) -> str:
         """A line for each row of the constraints: its name, and what it is besides independent."""
-        found = {**dict.fromkeys(self.redundant, "redundant"), **dict.fromkeys(self.singular, "singular")}
-        found |= {name: f"inconsistent, {x:.3g} left" for name, x in self.inconsistent.items()}
+        result = {**dict.fromkeys(self.redundant, "redundant"), **dict.fromkeys(self.singular, "singular")}
+        result |= {name: f"inconsistent, {x:.3g} left" for name, x in self.inconsistent.items()}
         wide = max(map(len, self.rows), default=0)
-        return "\n".join(f"{name:<{wide}}  {found.get(name, 'independent')}" for name in self.rows)
+        return "\n".join(f"{name:<{wide}}  {result.get(name, 'independent')}" for name in self.rows)
 
     def as_dict(self) -> dict[str, object]:
         """All of it in plain lists, numbers and texts."""

@@ -97,8 +97,8 @@ def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[
         m = len(h)
         lower = [2.0 / h[k - 1] for k in range(m)]
         upper = [2.0 / h[k] for k in range(m)]
-        found = solve_cyclic(lower, [2.0 * (a + b) for a, b in zip(lower, upper, strict=True)], upper, jumps[:m])
-        return [*found, found[0]]
+        result = solve_cyclic(lower, [2.0 * (a + b) for a, b in zip(lower, upper, strict=True)], upper, jumps[:m])
+        return [*result, result[0]]
     rows: list[dict[int, float]] = []
     right = list(jumps)
     for k in range(count):

@@ -67,8 +67,8 @@ def moving(way: Callable[[Any], Pose], u: Any) -> tuple[Pose, Motion]:
 
 
 def _between(a: Vec3, b: Vec3, u: Any) -> Vec3:
-    found: Vec3 = a + (b - a) * u
-    return found
+    result: Vec3 = a + (b - a) * u
+    return result
 
 
 def _towards(R: Rotation, other: Rotation, u: Any) -> Rotation:

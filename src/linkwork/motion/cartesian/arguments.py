@@ -91,13 +91,13 @@ class PathRequest:
     def solved(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """From neighbours (n, nq) to poses (n, 4, 4): configurations, and whether they are answers."""
         p = self.problem if limits else self.unlimited
-        found = p.kernel(q, p.tolerances, p.weights, *p.ends, _FEW, np.array(0.0), X)
-        return np.array(found.q), np.asarray(found.told[..., 0] == 1.0)
+        result = p.kernel(q, p.tolerances, p.weights, *p.ends, _FEW, np.array(0.0), X)
+        return np.array(result.q), np.asarray(result.told[..., 0] == 1.0)
 
     def others(self, q: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Other answers (n, nq) for one pose, wherever searches lead, the nearest to q first."""
         p, many = self.problem, len(_STARTS)
-        found = p.kernel(
+        result = p.kernel(
             np.repeat(q[None], many, axis=0),
             p.tolerances,
             p.weights,
@@ -106,7 +106,7 @@ class PathRequest:
             _STARTS,
             np.repeat(X[None], many, 0),
         )
-        answers = np.array(found.q)[np.asarray(found.told[..., 0] == 1.0)]
+        answers = np.array(result.q)[np.asarray(result.told[..., 0] == 1.0)]
         nearest: np.ndarray = answers[np.argsort(self.far(q[None], answers), kind="stable")]
         return nearest
 
@@ -121,8 +121,8 @@ class PathRequest:
         away = np.nan_to_num(low - high) * min(2.0 * way, 0.1)
         inward = (self.problem.middle - q) * min(2.0 * way, 0.1)
         habits = habits[:, None]
-        found: np.ndarray = q + np.where(habits == 0, away, np.where(habits == 2, inward, 0.0))
-        return found
+        result: np.ndarray = q + np.where(habits == 0, away, np.where(habits == 2, inward, 0.0))
+        return result
 
     def difference(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
         """other ⊖ q (..., nv)."""
@@ -130,8 +130,8 @@ class PathRequest:
 
     def far(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The most that any joint moves (...)."""
-        found: np.ndarray = np.abs(self.difference(q, other)).max(axis=-1)
-        return found
+        result: np.ndarray = np.abs(self.difference(q, other)).max(axis=-1)
+        return result
 
     # -- on the way
 
@@ -147,10 +147,10 @@ class PathRequest:
         turned = np.concatenate([(R @ V[:, :3, None])[..., 0], (R @ V[:, 3:, None])[..., 0]], axis=-1)[:, self.kept]
         left = turned - (J @ rough[..., None])[..., 0]
         square = J @ np.swapaxes(J, -1, -2) + _DAMPED * np.eye(J.shape[-2])
-        found: np.ndarray = rough + (np.swapaxes(J, -1, -2) @ np.linalg.solve(square, left[..., None]))[..., 0]
+        result: np.ndarray = rough + (np.swapaxes(J, -1, -2) @ np.linalg.solve(square, left[..., None]))[..., 0]
         if self.problem.still:
-            found[:, list(self.problem.still)] = 0.0
-        return found
+            result[:, list(self.problem.still)] = 0.0
+        return result
 
     def off(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
         """How far the frame is from the path at s: (n, 2), metres and radians of what counts."""

@@ -69,8 +69,8 @@ class CartesianPath:
         before = np.array([self._pieces[k].at(np.ones(1))[1][0] / self._pieces[k].size for k in range(len(inner))])
         after = np.array([p.at(np.zeros(1))[1][0] / p.size for p in self._pieces[1:]])
         apart = np.abs(before - after).max(axis=-1)
-        found: np.ndarray = inner[apart > _CORNER * np.maximum(np.abs(before).max(axis=-1), 1.0)]
-        return found
+        result: np.ndarray = inner[apart > _CORNER * np.maximum(np.abs(before).max(axis=-1), 1.0)]
+        return result
 
     def __call__(self, s: ArrayLike) -> np.ndarray:
         """X(s): s (...) -> poses (..., 4, 4).  Raises ValueError for s outside of [0, length]."""
@@ -170,9 +170,9 @@ def _off(X: np.ndarray, caller: str, distance: Any, axis: Any) -> np.ndarray:
         if way.shape != (3,) or not np.isfinite(way).all() or not np.linalg.norm(way) > 0.0:
             raise ValueError(f"{caller}: axis: expected three numbers, not all zero, got {axis!r}")
         way = way / np.linalg.norm(way)
-    found: np.ndarray = X.copy()
-    found[:3, 3] -= number(far) * (X[:3, :3] @ way)
-    return found
+    result: np.ndarray = X.copy()
+    result[:3, 3] -= number(far) * (X[:3, :3] @ way)
+    return result
 
 
 @dataclass(frozen=True)
@@ -195,5 +195,5 @@ class Steps:
 
 def grid(knots: np.ndarray, step: float) -> np.ndarray:
     """Places to begin with: all knots, and equal steps between them, two at least and about ``step``."""
-    found = [np.linspace(a, b, max(int(np.ceil((b - a) / step)), 2) + 1)[:-1] for a, b in pairwise(knots)]
-    return np.append(np.concatenate(found), knots[-1])
+    result = [np.linspace(a, b, max(int(np.ceil((b - a) / step)), 2) + 1)[:-1] for a, b in pairwise(knots)]
+    return np.append(np.concatenate(result), knots[-1])

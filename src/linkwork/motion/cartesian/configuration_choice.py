@@ -61,7 +61,7 @@ def advanced(
     near = (np.abs(step) <= largest).all(-1) & ((to >= low) & (to <= high)).all(-1)
     whole = bool(near.any(axis=1).all())
     a, b = np.nonzero(near)
-    found = [(to[a, b], a, np.zeros(len(a), dtype=bool))]
+    result = [(to[a, b], a, np.zeros(len(a), dtype=bool))]
     if reconfigure and len(nodes):
         with np.errstate(invalid="ignore"):
             least = np.where(turning, np.ceil((low - nodes - 1e-12) / _TURN), 0.0)
@@ -70,8 +70,8 @@ def advanced(
         there = nodes[None] + _TURN * np.clip(wanted, least, np.maximum(least, most))
         fine = ((there >= low - 1e-12) & (there <= high + 1e-12)).all(-1)
         c, d = np.nonzero(fine & ~near)
-        found.append((there[c, d], c, np.ones(len(c), dtype=bool)))
-    q, before, changed = (np.concatenate(part) for part in zip(*found, strict=True))
+        result.append((there[c, d], c, np.ones(len(c), dtype=bool)))
+    q, before, changed = (np.concatenate(part) for part in zip(*result, strict=True))
     count = labels.count[before] + changed
     motion = labels.motion[before] + np.linalg.norm(q - labels.q[before], axis=-1)
     order = np.lexsort((motion, count))
@@ -164,9 +164,9 @@ def tracked(
         before = np.array([track.q[-1] for track in going])
         own = np.concatenate([track.habit for track in going])
         seeds = asked.pushed(before, float(places[k + 1] - places[k]), own)
-        found, done = asked.solved(seeds, np.repeat(X[k + 1][None], len(going), axis=0))
-        near = done & (np.abs(asked.difference(before, found)) <= largest).all(axis=-1)
-        for track, q, fine in zip(going, found, near, strict=True):
+        result, done = asked.solved(seeds, np.repeat(X[k + 1][None], len(going), axis=0))
+        near = done & (np.abs(asked.difference(before, result)) <= largest).all(axis=-1)
+        for track, q, fine in zip(going, result, near, strict=True):
             if fine:
                 track.add(float(places[k + 1]), q)
             else:
@@ -184,9 +184,9 @@ def _divided(
         begin, end = waiting.pop()
         q = track.q[-1]
         X = asked.path(end)
-        found, done = asked.solved(asked.pushed(q[None], end - begin, track.habit), X[None])
-        if done[0] and (np.abs(asked.difference(q, found[0])) <= largest).all():
-            track.add(end, found[0])
+        result, done = asked.solved(asked.pushed(q[None], end - begin, track.habit), X[None])
+        if done[0] and (np.abs(asked.difference(q, result[0])) <= largest).all():
+            track.add(end, result[0])
         elif end - begin > least:
             middle = 0.5 * (begin + end)
             waiting += [(middle, end), (begin, middle)]

@@ -169,18 +169,18 @@ def polyline(
     ends, radii = [Pose.of(x.tolist()) for x in X[kept]], given[kept]
     legs = [leg_of(a, b, orientation) for a, b in pairwise(ends)]
     sizes = [piece.size for piece in legs]
-    found: list[PathSegment] = []
+    result: list[PathSegment] = []
     begin = 0.0  # of each leg, the part that the blend before it has taken
     for k, (piece, size) in enumerate(zip(legs, sizes, strict=True)):
         last = k == len(legs) - 1
         room = 0.0 if last else min(radii[k + 1], 0.5 * size, 0.5 * sizes[k + 1])
         first, final = begin / size, 1.0 - room / size
         if final - first > _SAME:
-            found.append(piece if first == 0.0 and final == 1.0 else _part(piece, first, final))
+            result.append(piece if first == 0.0 and final == 1.0 else _part(piece, first, final))
         begin = room
         if room > 0.0:
-            found.append(BlendPiece(_at(piece, final), ends[k + 1], _at(legs[k + 1], room / sizes[k + 1])))
-    return CartesianPath(found)
+            result.append(BlendPiece(_at(piece, final), ends[k + 1], _at(legs[k + 1], room / sizes[k + 1])))
+    return CartesianPath(result)
 
 
 def _at(piece: ArcPiece | ScrewPiece, u: float) -> Pose:
@@ -193,23 +193,23 @@ def _part(piece: ArcPiece | ScrewPiece, first: float, final: float) -> ArcPiece 
     return leg_of(_at(piece, first), _at(piece, final), "screw" if isinstance(piece, ScrewPiece) else "decoupled")
 
 
-def _pose(caller: str, name: str, given: Any) -> tuple[Pose, np.ndarray]:
+def _pose(caller: str, name: str, value: Any) -> tuple[Pose, np.ndarray]:
     """A pose, and its place."""
-    X = given_pose(given, f"{caller}: {name}")
+    X = given_pose(value, f"{caller}: {name}")
     return X, np.array([*X.translation], dtype=float)
 
 
-def _place(caller: str, name: str, given: Any) -> np.ndarray:
-    found = np.asarray(real_array(f"{caller}: {name}: expected three numbers", given), dtype=float)
-    if found.shape != (3,) or not np.isfinite(found).all():
-        raise ValueError(f"{caller}: {name}: expected three finite numbers, got {given!r}")
-    return found
+def _place(caller: str, name: str, value: Any) -> np.ndarray:
+    result = np.asarray(real_array(f"{caller}: {name}: expected three numbers", value), dtype=float)
+    if result.shape != (3,) or not np.isfinite(result).all():
+        raise ValueError(f"{caller}: {name}: expected three finite numbers, got {value!r}")
+    return result
 
 
-def _poses(caller: str, given: Any) -> np.ndarray:
+def _poses(caller: str, value: Any) -> np.ndarray:
     """Two poses at least."""
     expected = f"{caller}: expected poses (n, 4, 4), two at least"
-    X = np.asarray(real_array(expected, given), dtype=float)
+    X = np.asarray(real_array(expected, value), dtype=float)
     if X.ndim != 3 or X.shape[1:] != (4, 4) or len(X) < 2:
         raise ValueError(f"{expected}, got shape {X.shape}")
     return np.array([matrix_of(given_pose(x, f"{caller}: pose {k}")) for k, x in enumerate(X)])
@@ -218,11 +218,11 @@ def _poses(caller: str, given: Any) -> np.ndarray:
 def _steps(caller: str, X: np.ndarray, *, repeated: bool = False) -> np.ndarray:
     """How far each pose is from the one before.  Raises ValueError for those that are the same."""
     ends = [Pose.of(x.tolist()) for x in X]
-    found = np.array([leg_of(a, b, "decoupled").size for a, b in pairwise(ends)])
-    if not repeated and (found <= _SAME).any():
-        k = int(np.flatnonzero(found <= _SAME)[0])
+    result = np.array([leg_of(a, b, "decoupled").size for a, b in pairwise(ends)])
+    if not repeated and (result <= _SAME).any():
+        k = int(np.flatnonzero(result <= _SAME)[0])
         raise ValueError(f"{caller}: poses {k} and {k + 1} are the same: leave one of them out")
-    return found
+    return result
 
 
 def _circle(caller: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -240,6 +240,6 @@ def _circle(caller: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[n
     return n * angle, a + off
 
 
-def _one_of(caller: str, given: Any, known: tuple[str, ...] = _ORIENTATIONS) -> None:
-    if given not in known:
-        raise ValueError(f"{caller}: orientation: got {given!r}: {nearest(str(given), known)}")
+def _one_of(caller: str, value: Any, known: tuple[str, ...] = _ORIENTATIONS) -> None:
+    if value not in known:
+        raise ValueError(f"{caller}: orientation: got {value!r}: {nearest(str(value), known)}")

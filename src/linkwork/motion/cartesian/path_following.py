@@ -82,14 +82,14 @@ def followed_path(
     around = None if scene is None else SceneAsked(scene, collision_check, margin, resolution)
     ways = _ways(asked, places, begin, largest, bool(reconfigure), int(num_starts), around)
     if not ways:
-        found = asked.problem.solve(X_path=path(0.0))
+        result = asked.problem.solve(X_path=path(0.0))
         told = Ended(Status.COLLIDING, "at 0 % of the path every answer found collides")
-        if found.success and around is None:
+        if result.success and around is None:
             message = "at 0 % of the path no configuration was found to begin at: give one, q_init="
             told = Ended(Status.OUT_OF_REACH, message)
-        elif not found.success:
-            status = Status.AT_LIMITS if found.status is Status.AT_LIMITS else Status.OUT_OF_REACH
-            told = Ended(status, f"at 0 % of the path the first pose has no configuration: {found.message}")
+        elif not result.success:
+            status = Status.AT_LIMITS if result.status is Status.AT_LIMITS else Status.OUT_OF_REACH
+            told = Ended(status, f"at 0 % of the path the first pose has no configuration: {result.message}")
         return TrackedPath._make(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
     came = farthest(asked, ways, allowed, largest, around)
     fraction = 1.0 if came.told.status is Status.SOLVED else min(came.end / path.length, 1.0)
@@ -114,8 +114,8 @@ def _ways(
         turning = np.isin(np.arange(asked.robot.nq), _turning(asked.robot, form.joints))
 
         def nodes(at: np.ndarray) -> list[np.ndarray]:
-            found = form.branches(asked.path(at), position_limits=False, q_init=base)
-            q = [own[valid] for own, valid in zip(found.q, found.valid, strict=True)]
+            result = form.branches(asked.path(at), position_limits=False, q_init=base)
+            q = [own[valid] for own, valid in zip(result.q, result.valid, strict=True)]
             return q if free is None else [x[free(x)] if len(x) else x for x in q]
 
         first = begin[None] if begin is not None else _within(asked, nodes(places[:1])[0], turning)
@@ -129,8 +129,8 @@ def _ways(
         habits = range(HABITS) if asked.spare and asked.plain else range(1)
         ways = tracked(asked, places, np.repeat(begin[None], len(habits), axis=0), habits, largest, reconfigure)
         return _in_order(asked, ways)
-    found = asked.problem.solve(X_path=asked.path(0.0), num_solutions=starts)
-    first = np.asarray(found.q)[np.asarray(found.success)]
+    result = asked.problem.solve(X_path=asked.path(0.0), num_solutions=starts)
+    first = np.asarray(result.q)[np.asarray(result.success)]
     if free is not None and len(first):
         first = first[free(first)]
     if not len(first):
@@ -169,27 +169,27 @@ def _within(asked: PathRequest, q: np.ndarray, turning: np.ndarray) -> np.ndarra
     with np.errstate(invalid="ignore"):
         least, most = np.ceil((p.lower - q) / turn), np.floor((p.upper - q) / turn)
     wanted = np.clip(np.round((p.middle - q) / turn), least, np.maximum(least, most))
-    found = np.where(turning, q + turn * wanted, q)
-    return found[((found >= p.lower) & (found <= p.upper)).all(axis=-1)]
+    result = np.where(turning, q + turn * wanted, q)
+    return result[((result >= p.lower) & (result <= p.upper)).all(axis=-1)]
 
 
 def _pair(given: Any) -> tuple[float, float]:
     """What may be left of the path [m, rad].  Raises ValueError."""
-    found = []
+    result = []
     for name, unit, value in zip(("position_tolerance", "orientation_tolerance"), ("m", "rad"), given, strict=True):
         number = finite_number(f"{WHO}: {name}", value)
         if not number >= 1e-6:
             raise ValueError(f"{WHO}: {name}: expected at least 1e-6 [{unit}], got {value!r}")
-        found.append(float(number))
-    return found[0], found[1]
+        result.append(float(number))
+    return result[0], result[1]
 
 
-def _largest(robot: Any, given: Any) -> np.ndarray:
+def _largest(robot: Any, value: Any) -> np.ndarray:
     expected = f"{WHO}: max_joint_step: expected a positive number, or {robot.nv} [rad, m]"
-    found = np.asarray(real_array(expected, given), dtype=float)
-    if found.shape not in ((), (robot.nv,)) or not (found > 0.0).all():
-        raise ValueError(f"{expected}, got {given!r}")
-    return np.broadcast_to(found, (robot.nv,))
+    result = np.asarray(real_array(expected, value), dtype=float)
+    if result.shape not in ((), (robot.nv,)) or not (result > 0.0).all():
+        raise ValueError(f"{expected}, got {value!r}")
+    return np.broadcast_to(result, (robot.nv,))
 
 
 def _one(robot: Any, start: Any) -> np.ndarray:
@@ -209,11 +209,11 @@ def _on_path(asked: PathRequest, q: np.ndarray) -> np.ndarray:
             f"{asked.upper[k]:.6g}"
         )
     way, turn = asked.off(q[None], np.zeros(1))[0]
-    found, done = asked.solved(q[None], asked.path(0.0)[None])
+    result, done = asked.solved(q[None], asked.path(0.0)[None])
     if way > _NEAR or turn > _NEAR or not done[0]:
         raise ValueError(
             f"{WHO}: q_init: {asked.frame!r} is {way:.3g} m and {turn:.3g} rad away from where the path begins: "
             f"begin it at robot.pose(start, {asked.frame!r}), or leave start out"
         )
-    onto: np.ndarray = found[0]
+    onto: np.ndarray = result[0]
     return onto

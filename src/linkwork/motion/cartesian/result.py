@@ -93,14 +93,14 @@ class TrackedPath(Result):
         """
         if not self._curves:
             raise ValueError(f"TrackedPath: nothing of the path is followed: {self._message}")
-        found: list[Trajectory] = []
+        result: list[Trajectory] = []
         for k, curve in enumerate(self._curves):
             own = curve.trajectory(self.robot)
             if k and k not in self._begins:
-                found[-1] = found[-1].concatenate(own, allow_jump=True)
+                result[-1] = result[-1].concatenate(own, allow_jump=True)
             else:
-                found.append(own)
-        return tuple(found)
+                result.append(own)
+        return tuple(result)
 
     def trajectory(self, speed: float = 1.0) -> Trajectory:
         """Joints by time, s growing by ``speed`` each second [m/s]; of what is followed, if it is not all.
@@ -116,8 +116,8 @@ class TrackedPath(Result):
                 f"trajectory: the robot is reconfigured at {at} of the path: parts() are the ways between, and plan() "
                 f"leads from one to the next"
             )
-        (found,) = self.parts()
-        return found.shifted(0.0) if speed == 1.0 else found.shifted(0.0).retimed(1.0 / speed)
+        (result,) = self.parts()
+        return result.shifted(0.0) if speed == 1.0 else result.shifted(0.0).retimed(1.0 / speed)
 
     def timed(
         self,
@@ -134,8 +134,8 @@ class TrackedPath(Result):
         more = dict(limits)
         if speed is not None:
             more["speed"] = {**(more.get("speed") or {}), self.frame: speed}
-        found: TimedPath = time_optimal(self.trajectory(), velocity=velocity, acceleration=acceleration, **more)
-        return found
+        result: TimedPath = time_optimal(self.trajectory(), velocity=velocity, acceleration=acceleration, **more)
+        return result
 
     def plot(
         self, frame: str | Sequence[str] | None = None, axes: Any = None, *, scene: Scene | None = None, shapes: int = 4

@@ -92,10 +92,10 @@ def _missed(asked: PathRequest, way: Steps, largest: np.ndarray, around: SceneAs
     assert way.missed is not None
     q = way.q[-1]
     if around is not None:
-        found, done = asked.solved(q[None], asked.path(way.missed)[None])
-        near = done[0] and (np.abs(asked.difference(q, found[0])) <= largest).all()
-        if near and not around.free(asked.robot, found)[0]:
-            one = asked.robot.nearest_pair(found[0], scene=around.scene)
+        result, done = asked.solved(q[None], asked.path(way.missed)[None])
+        near = done[0] and (np.abs(asked.difference(q, result[0])) <= largest).all()
+        if near and not around.free(asked.robot, result)[0]:
+            one = asked.robot.nearest_pair(result[0], scene=around.scene)
             return meets(way.end / asked.path.length, one.pairs[0], float(one.distance[0]), Status.COLLIDING)
     return ended(asked, q, way.end, way.missed, largest)
 
@@ -136,17 +136,17 @@ def ended(asked: PathRequest, q: np.ndarray, s: float, missed: float, largest: n
         told = _beyond(asked, q, free[0])
         if told is not None:
             return Ended(Status.AT_LIMITS, f"{at} {told}")
-    found = asked.problem.solve(q, X_path=X)
-    if not found.success:
-        if found.status is Status.OUT_OF_REACH:
-            return Ended(Status.OUT_OF_REACH, f"{at} the next pose is out of reach: {found.message}")
+    result = asked.problem.solve(q, X_path=X)
+    if not result.success:
+        if result.status is Status.OUT_OF_REACH:
+            return Ended(Status.OUT_OF_REACH, f"{at} the next pose is out of reach: {result.message}")
         wanted = asked.unlimited.solve(q, X_path=X)
         told = _beyond(asked, q, wanted.q) if wanted.success else None
         if told is not None:
             return Ended(Status.AT_LIMITS, f"{at} {told}")
-        return Ended(Status.OUT_OF_REACH, f"{at} the next pose has no configuration: {found.message}")
+        return Ended(Status.OUT_OF_REACH, f"{at} the next pose has no configuration: {result.message}")
     least = asked.singular(q)
-    move = asked.difference(q, np.asarray(found.q))
+    move = asked.difference(q, np.asarray(result.q))
     k = int(np.abs(move).argmax())
     jump = f"the nearest answer found there moves joint {asked.joint(k)!r} by {move[k]:.3g} at once"
     if least < _SINGULAR:
@@ -222,9 +222,9 @@ def first_met(
         if edges == "certified":
             raise
         reaches = np.ones(robot.nv)  # samples prove nothing, so no bound is asked for
-    found = [_chords(robot, curve, reaches) for curve in curves]
-    s, ends = (np.concatenate(part) for part in zip(*[(s, ends) for s, ends, _ in found], strict=True))
-    room = max(room for _, _, room in found) if edges == "certified" else 0.0
+    result = [_chords(robot, curve, reaches) for curve in curves]
+    s, ends = (np.concatenate(part) for part in zip(*[(s, ends) for s, ends, _ in result], strict=True))
+    room = max(room for _, _, room in result) if edges == "certified" else 0.0
     free = robot.is_motion_free(
         ends[:, 0], ends[:, 1], scene, collision_check=edges, margin=margin + room, resolution=resolution
     )

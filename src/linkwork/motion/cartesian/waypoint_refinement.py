@@ -40,8 +40,8 @@ class Curve:
 
     def trajectory(self, robot: Any) -> Trajectory:
         """Joints by time, which is s."""
-        found = robot.spline(self.s, self.q, "quintic", velocity=self.v, acceleration=self.a, floating="decoupled")
-        return cast(Trajectory, found)
+        result = robot.spline(self.s, self.q, "quintic", velocity=self.v, acceleration=self.a, floating="decoupled")
+        return cast(Trajectory, result)
 
 
 class RefinedCurve(NamedTuple):
@@ -82,13 +82,13 @@ def filled(asked: PathRequest, steps: Steps, tolerance: tuple[float, float]) -> 
         chosen = np.flatnonzero(bad)
         at = 0.5 * (ends[chosen, 0] + ends[chosen, 1])
         X, V = asked.path.twist(at)
-        found, done = asked.solved(middle[chosen], X)
+        result, done = asked.solved(middle[chosen], X)
         lost = ~done | (ends[chosen, 1] - ends[chosen, 0] <= asked.finest * _LEAST) | (left <= 1)
         if lost.any():
             wrong = float(ends[chosen[lost]][0, 0])
             parts = _cut(parts, wrong)
             continue
-        _insert(parts, chosen, at, found, V)
+        _insert(parts, chosen, at, result, V)
     most = off[~bad].max(axis=0, initial=0.0)
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
     rates = np.split(v, rows), np.split(a, rows)
@@ -109,17 +109,17 @@ def _looked_at(
 
 def _cut(parts: list[_Part], s: float) -> list[_Part]:
     """What is before a place."""
-    found = []
+    result = []
     for part in parts:
         kept = part.s <= s
         if kept.sum() > 1:
-            found.append(_Part(part.s[kept], part.q[kept], part.V[kept]))
-    return found
+            result.append(_Part(part.s[kept], part.q[kept], part.V[kept]))
+    return result
 
 
 def _parts(asked: PathRequest, steps: Steps) -> tuple[list[_Part], list[int]]:
     """Between reconfigurations and corners.  After a reconfiguration a part begins where the one before it ends."""
-    found: list[_Part] = []
+    result: list[_Part] = []
     begins: list[int] = []
     knots, corners = asked.path.knots, asked.path.corners
     first = 0
@@ -129,7 +129,7 @@ def _parts(asked: PathRequest, steps: Steps) -> tuple[list[_Part], list[int]]:
             last += 1
         s, q = steps.s[first:last], steps.q[first:last]
         if first:
-            begins.append(len(found))
+            begins.append(len(result))
             back, done = asked.solved(q[:1], asked.path(steps.s[first - 1])[None])
             if done[0] and asked.far(back[0], q[0]) < 0.5:
                 s, q = np.append(steps.s[first - 1], s), np.concatenate([back, q])
@@ -140,9 +140,9 @@ def _parts(asked: PathRequest, steps: Steps) -> tuple[list[_Part], list[int]]:
                 V = asked.path.twist(own)[1]
                 if np.any(own[-1] == corners):
                     V[-1] = asked.path.truncated(int(np.flatnonzero(knots == own[-1])[0]) - 1)[1]
-                found.append(_Part(own, q[a : b + 1], V))
+                result.append(_Part(own, q[a : b + 1], V))
         first = last
-    return found, begins
+    return result, begins
 
 
 def _velocities(asked: PathRequest, parts: list[_Part]) -> np.ndarray:
@@ -165,12 +165,12 @@ def _rough(asked: PathRequest, part: _Part) -> np.ndarray:
 def _accelerations(asked: PathRequest, parts: list[_Part], v: np.ndarray) -> np.ndarray:
     """By way point (n, nv), of all parts one after the other: those of polynomials of degree five through neighbours
     with their velocities; at a part's ends, and where configurations are no plain numbers, those of cubics."""
-    found, at = [], 0
+    result, at = [], 0
     for part in parts:
         own = v[at : at + len(part.s)]
         at += len(part.s)
-        found.append(_plain(part, own) if asked.plain else _curved(asked, part, own))
-    return np.concatenate(found)
+        result.append(_plain(part, own) if asked.plain else _curved(asked, part, own))
+    return np.concatenate(result)
 
 
 def _plain(part: _Part, v: np.ndarray) -> np.ndarray:
@@ -208,11 +208,11 @@ def _between(asked: PathRequest, parts: list[_Part], v: np.ndarray, a: np.ndarra
     rates, bends = np.split(v, rows), np.split(a, rows)
     places = np.concatenate([p.s[:-1, None] + np.diff(p.s)[:, None] * _PLACES for p in parts])
     if not asked.plain:
-        found = [
+        result = [
             Curve(p.s, p.q, w, b).trajectory(asked.robot)((p.s[:-1, None] + np.diff(p.s)[:, None] * _PLACES).ravel()).q
             for p, w, b in zip(parts, rates, bends, strict=True)
         ]
-        return np.concatenate(found), places
+        return np.concatenate(result), places
     h = np.concatenate([np.diff(p.s) for p in parts])[:, None, None]
     cuts = slice(0, -1), slice(1, None)
     q0, q1 = (np.concatenate([p.q[cut] for p in parts])[:, None] for cut in cuts)

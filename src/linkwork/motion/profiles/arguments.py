@@ -41,25 +41,25 @@ def read_options(
     caller: str, kind: Any, synchronize: Any, duration: Any
 ) -> tuple[ProfileKind, str | None, float | None]:
     """Raises UnknownNameError and ValueError for what is none."""
-    found = kind_of(kind)
+    result = kind_of(kind)
     if synchronize is not None and synchronize not in SYNCHRONIZE:
         raise UnknownNameError("way to synchronise", synchronize, SYNCHRONIZE)
     if duration is None:
-        return found, synchronize, None
+        return result, synchronize, None
     try:
         seconds = number(duration)
     except (TypeError, ValueError):
         raise ValueError(f"{caller}: duration: expected seconds above 0, got {duration!r}") from None
     if not 0.0 < seconds < np.inf:
         raise ValueError(f"{caller}: duration: expected seconds above 0, got {duration!r}")
-    return found, synchronize, seconds
+    return result, synchronize, seconds
 
 
 def read_limits(
     caller: str, kind: ProfileKind, names: Sequence[str], given: dict[str, Any], places: Places | None
 ) -> ProfileLimits:
     """Limits of velocity, acceleration and jerk; those left out are none, unless the kind needs them."""
-    found: list[np.ndarray] = []
+    result: list[np.ndarray] = []
     for order, (what, limit) in enumerate(given.items(), start=1):
         if limit is None and 2 <= order <= kind.order:
             raise ValueError(
@@ -72,8 +72,8 @@ def read_limits(
             k = int(np.argmin(np.isfinite(up) & np.isfinite(down)))
             other = '; kind="trapezoid" has no limit of jerk' if what == "jerk" else ""
             raise ValueError(f'{caller}: {what} of {names[k]}: kind="{kind.name}" needs a limit, got none{other}')
-        found += [up, down]
-    return ProfileLimits(*found)
+        result += [up, down]
+    return ProfileLimits(*result)
 
 
 def solved(asked: AskedProfile) -> ProfileNumbers:
@@ -95,35 +95,35 @@ def solved(asked: AskedProfile) -> ProfileNumbers:
     status = int(numbers.status)
     if status:
         raise ValueError(why_not(caller, kind, names, states, limits, status, duration))
-    found = ProfileNumbers(*(np.asarray(x) for x in numbers))
-    if duration is not None and found.durations.max() > duration * (1.0 + 1e-9):
+    result = ProfileNumbers(*(np.asarray(x) for x in numbers))
+    if duration is not None and result.durations.max() > duration * (1.0 + 1e-9):
         raise ValueError(
             f"{caller}: no profile within the limits takes {duration:.9g} s; of those that take longer the first takes "
-            f"{found.durations.max():.9g} s"
+            f"{result.durations.max():.9g} s"
         )
     if not together:
-        _refuse_moving_ends(asked, found)
+        _refuse_moving_ends(asked, result)
     if kind.polynomial:
-        return found
+        return result
 
     def alone(k: int, state: tuple[float, ...]) -> ProfileNumbers:
         own = [np.array([x]) for x in state], [x[k : k + 1] for x in limits]
-        found: ProfileNumbers = profile_kernel(kind, 1, True, False)(*own[0], *own[1], np.zeros(1))
-        return found
+        result: ProfileNumbers = profile_kernel(kind, 1, True, False)(*own[0], *own[1], np.zeros(1))
+        return result
 
     try:
-        return slowed(found, states, alone, names)
+        return slowed(result, states, alone, names)
     except ValueError as error:
         raise ValueError(f"{caller}: {error}") from None
 
 
-def _refuse_moving_ends(asked: AskedProfile, found: ProfileNumbers) -> None:
-    last = found.durations.max()
+def _refuse_moving_ends(asked: AskedProfile, result: ProfileNumbers) -> None:
+    last = result.durations.max()
     for k, name in enumerate(asked.names):
         moves = asked.states[3][k] != 0.0 or asked.states[5][k] != 0.0
-        if moves and found.durations[k] < last * (1.0 - 1e-12):
+        if moves and result.durations[k] < last * (1.0 - 1e-12):
             raise ValueError(
-                f"{asked.caller}: synchronize=None: {name} comes to its goal {last - found.durations[k]:.6g} s before "
+                f"{asked.caller}: synchronize=None: {name} comes to its goal {last - result.durations[k]:.6g} s before "
                 f'others, and is to move there (v1, a1); synchronize="time" lets all end together'
             )
 
@@ -149,16 +149,16 @@ def in_lines(asked: AskedProfile, groups: Sequence[np.ndarray], remedy: str) -> 
         states=tuple(x[leads] for x in states),
         limits=ProfileLimits(*map(np.array, reduced)),
     )
-    found = solved(smaller)
-    n, (_, m, terms) = len(asked.names), found.coefficients.shape
+    result = solved(smaller)
+    n, (_, m, terms) = len(asked.names), result.coefficients.shape
     durations, times, coefficients = np.zeros(n), np.zeros((n, m + 1)), np.zeros((n, m, terms))
     for k, (group, share, lead) in enumerate(zip(groups, shares, leads, strict=True)):
-        durations[group], times[group] = found.durations[k], found.times[k]
-        own = found.coefficients[k].copy()
+        durations[group], times[group] = result.durations[k], result.times[k]
+        own = result.coefficients[k].copy()
         own[:, 0] -= states[0][lead]
         coefficients[group] = share[:, None, None] * own
         coefficients[group, :, 0] += states[0][group][:, None]
-    return ProfileNumbers(durations, times, coefficients, found.status)
+    return ProfileNumbers(durations, times, coefficients, result.status)
 
 
 def _line(asked: AskedProfile, group: np.ndarray, remedy: str) -> tuple[int, np.ndarray]:
@@ -233,13 +233,13 @@ def why_not(
     for k, name in enumerate(names):
         for end, v, a, sense in ends:
             place = 0 if end == "start" else 1
-            found = _outside(f"v{place}: v of {name} at the {end}", v[k], V[k], V_down[k], "velocity")
-            if not found and kind.accelerations:
-                found = _outside(f"a{place}: a of {name} at the {end}", a[k], A[k], B[k], "acceleration")
-            if not found and kind.order == 3:
-                found = _beyond(name, end, v[k], sense * a[k], (V[k], V_down[k]), (up[k], down[k]))
-            if found:
-                return f"{caller}: {found}"
+            result = _outside(f"v{place}: v of {name} at the {end}", v[k], V[k], V_down[k], "velocity")
+            if not result and kind.accelerations:
+                result = _outside(f"a{place}: a of {name} at the {end}", a[k], A[k], B[k], "acceleration")
+            if not result and kind.order == 3:
+                result = _beyond(name, end, v[k], sense * a[k], (V[k], V_down[k]), (up[k], down[k]))
+            if result:
+                return f"{caller}: {result}"
     for k, name in enumerate(names):
         way = q1[k] - q0[k]
         if (way > 0.0 and V[k] <= 0.0) or (way < 0.0 and V_down[k] <= 0.0):
@@ -255,12 +255,12 @@ def why_not(
             f'ends it would leave them; kind="jerk" keeps them'
         )
     for k, name in enumerate(names):
-        found = _too_near(name, kind, [float(x[k]) for x in states], [float(x[k]) for x in limits])
-        if found:
-            return f"{caller}: {found}"
+        result = _too_near(name, kind, [float(x[k]) for x in states], [float(x[k]) for x in limits])
+        if result:
+            return f"{caller}: {result}"
     whom = "all coordinates" if len(names) > 1 else names[0]
-    found = f"no duration that fits {whom} was found: numbers are too far apart; status {status}"
-    return f"{caller}: q0, q1 and duration: {found}"
+    result = f"no duration that fits {whom} was found: numbers are too far apart; status {status}"
+    return f"{caller}: q0, q1 and duration: {result}"
 
 
 def _too_near(name: str, kind: ProfileKind, state: Sequence[float], limits: Sequence[float]) -> str:

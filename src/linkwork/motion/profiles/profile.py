@@ -67,39 +67,41 @@ def profile(
     Raises ValueError, with the reason, where there is no such motion; UnknownNameError for another kind.
     """
     caller = "profile"
-    found, order, seconds = read_options(caller, kind, synchronize, duration)
+    result, order, seconds = read_options(caller, kind, synchronize, duration)
     states = read_states(caller, (q0, q1, v0, v1, a0, a1))
     names = [f"coordinate {k}" for k in range(len(states[0]))]
     given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-    limits = read_limits(caller, found, names, given, None)
-    if not found.accelerations:
+    limits = read_limits(caller, result, names, given, None)
+    if not result.accelerations:
         states = (*states[:4], np.zeros(len(names)), np.zeros(len(names)))
-    return trajectory_of(solved(AskedProfile(caller, names, found, states, limits, order, seconds)))
+    return trajectory_of(solved(AskedProfile(caller, names, result, states, limits, order, seconds)))
 
 
-def read_states(caller: str, given: Any) -> tuple[np.ndarray, ...]:
+def read_states(caller: str, value: Any) -> tuple[np.ndarray, ...]:
     """q0, q1, v0, v1, a0, a1 as arrays (n,).  Raises ValueError for what is none, or not finite."""
     arrays = []
-    for name, x in zip(STATES, given, strict=True):
+    for name, x in zip(STATES, value, strict=True):
         refuse_symbols(caller, name, x)
-        found = np.asarray(real_array(f"{caller}: {name}: expected a number or an array of shape (n,)", x), dtype=float)
-        if found.ndim > 1:
+        result = np.asarray(
+            real_array(f"{caller}: {name}: expected a number or an array of shape (n,)", x), dtype=float
+        )
+        if result.ndim > 1:
             raise ValueError(
-                f"{caller}: {name}: expected a number or an array of shape (n,), got shape {found.shape}; "
+                f"{caller}: {name}: expected a number or an array of shape (n,), got shape {result.shape}; "
                 f"linkwork.motion.ProfileFunction takes many at once"
             )
-        if not np.isfinite(found).all():
-            at = "" if not found.ndim else f" at {int(np.argmin(np.isfinite(found)))}"
-            raise ValueError(f"{caller}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}{at}")
-        arrays.append(np.atleast_1d(found))
+        if not np.isfinite(result).all():
+            at = "" if not result.ndim else f" at {int(np.argmin(np.isfinite(result)))}"
+            raise ValueError(f"{caller}: {name}: expected finite numbers, got {result[~np.isfinite(result)][0]}{at}")
+        arrays.append(np.atleast_1d(result))
     n = max(len(arrays[0]), len(arrays[1]))
     if not n:
         raise ValueError(f"{caller}: q0: expected a number or an array of shape (n,) with n >= 1, got an empty array")
-    for name, found in zip(STATES, arrays, strict=True):
-        if len(found) not in (1, n):
+    for name, result in zip(STATES, arrays, strict=True):
+        if len(result) not in (1, n):
             expected = f"{caller}: {name}: expected a number or an array of shape ({n},), the longest of q0 and q1"
-            raise ValueError(f"{expected}, got shape {found.shape}")
-    return tuple(np.broadcast_to(found, (n,)).copy() for found in arrays)
+            raise ValueError(f"{expected}, got shape {result.shape}")
+    return tuple(np.broadcast_to(result, (n,)).copy() for result in arrays)
 
 
 def refuse_symbols(caller: str, name: str, x: Any) -> None:
@@ -160,24 +162,24 @@ class ProfileFunction:
         jerk: Any = None,
     ) -> None:
         caller = "ProfileFunction"
-        found, order, _ = read_options(caller, kind, synchronize, None)
+        result, order, _ = read_options(caller, kind, synchronize, None)
         if order == "phase":
             raise ValueError(f'{caller}: synchronize: expected "time" or None, got "phase": profile() takes that')
         n = integer(caller, "n", n, least=1, what="how many coordinates there are, a whole number")
         names = [f"coordinate {k}" for k in range(n)]
         given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        limits = read_limits(caller, found, names, given, None)
+        limits = read_limits(caller, result, names, given, None)
         zeros = np.zeros(n)
         still = still_joints(caller, names, [zeros] * 6, limits)
         if still.any():
             at = names[int(np.argmax(still))]
             raise ValueError(f"{caller}: velocity, acceleration and jerk: {at}: expected limits above 0, got 0")
-        self.kind: str = found.name
+        self.kind: str = result.name
         self.synchronize: str | None = order
         self.n = n
         self._zeros = zeros
         self._limits = (*limits.finite(), zeros)
-        self._kernel = profile_kernel(found, n, order is not None, False)
+        self._kernel = profile_kernel(result, n, order is not None, False)
 
     @quick
     def __call__(
@@ -196,7 +198,7 @@ class ProfileFunction:
         zeros = self._zeros
         given = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
         try:
-            found: ProfileNumbers = self._kernel(*given, *self._limits)
+            result: ProfileNumbers = self._kernel(*given, *self._limits)
         except (TypeError, ValueError, OverflowError):
             for name, x in zip(STATES, given, strict=True):
                 finite_array("ProfileFunction", name, x, infinite=True)
@@ -204,8 +206,8 @@ class ProfileFunction:
                     raise ValueError(
                         f"ProfileFunction: {name}: expected an array of shape (..., {self.n}), got shape {np.shape(x)}"
                     ) from None
-            found = self._kernel(*map(np.asarray, given), *self._limits)
-        return found
+            result = self._kernel(*map(np.asarray, given), *self._limits)
+        return result
 
     def __repr__(self) -> str:
         return f"<ProfileFunction of {self.n} numbers: {self.kind}, synchronize={self.synchronize!r}>"
@@ -262,23 +264,23 @@ def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
     if isinstance(x, dict):
         x = stacked(robot._subject, quantity_of("q"), x, real_array)
     expected = f"{_WHO}: {name}: expected a configuration of shape ({robot.nq},)"
-    found = np.asarray(real_array(expected, x), dtype=float)
-    if found.shape != (robot.nq,):
-        raise ValueError(f"{expected}, got shape {found.shape}")
-    if not np.isfinite(found).all():
-        k = int(np.argmin(np.isfinite(found)))
-        raise ValueError(f"{expected} of finite numbers, got {found[k]} for {robot.q_names[k]}")
-    found = np.asarray(robot.normalize(found))
+    result = np.asarray(real_array(expected, x), dtype=float)
+    if result.shape != (robot.nq,):
+        raise ValueError(f"{expected}, got shape {result.shape}")
+    if not np.isfinite(result).all():
+        k = int(np.argmin(np.isfinite(result)))
+        raise ValueError(f"{expected} of finite numbers, got {result[k]} for {robot.q_names[k]}")
+    result = np.asarray(robot.normalize(result))
     lower, upper = robot.lower, robot.upper
-    room = _ROUNDING * (1.0 + np.abs(found))
-    bad = (found < lower - room) | (found > upper + room)
+    room = _ROUNDING * (1.0 + np.abs(result))
+    bad = (result < lower - room) | (result > upper + room)
     if bad.any():
         k = int(np.argmax(bad))
         raise ValueError(
-            f"{_WHO}: {name}: {robot.q_names[k]} is {found[k]:.6g}, outside of its limits [{lower[k]:.6g}, "
+            f"{_WHO}: {name}: {robot.q_names[k]} is {result[k]:.6g}, outside of its limits [{lower[k]:.6g}, "
             f"{upper[k]:.6g}]"
         )
-    return found
+    return result
 
 
 def _rates(robot: Any, name: str, x: Any) -> np.ndarray:
@@ -288,9 +290,9 @@ def _rates(robot: Any, name: str, x: Any) -> np.ndarray:
     if isinstance(x, dict):
         x = stacked(robot._subject, quantity_of("v"), x, real_array)
     expected = f"{_WHO}: {name}: expected an array of shape ({robot.nv},)"
-    found = np.asarray(real_array(expected, x), dtype=float)
-    if found.shape not in ((robot.nv,), ()):
-        raise ValueError(f"{expected}, got shape {found.shape}")
-    if not np.isfinite(found).all():
+    result = np.asarray(real_array(expected, x), dtype=float)
+    if result.shape not in ((robot.nv,), ()):
+        raise ValueError(f"{expected}, got shape {result.shape}")
+    if not np.isfinite(result).all():
         raise ValueError(f"{expected} of finite numbers, got one that is not finite")
-    return np.broadcast_to(found, (robot.nv,)).copy()
+    return np.broadcast_to(result, (robot.nv,)).copy()

@@ -83,13 +83,13 @@ class ProfileNumbers(NamedTuple):
         return short_repr(self)
 
 
-def profile_kernel(kind: ProfileKind, n: int, together: bool, given: bool) -> Kernel:
-    """Of the states, the limits and the least durations (n,), which are taken as they are where they are ``given``."""
-    return _KERNELS.get((kind.name, n, together, given), lambda: _compiled(kind, n, together, given))
+def profile_kernel(kind: ProfileKind, n: int, together: bool, value: bool) -> Kernel:
+    """Of the states, the limits and the least durations (n,), which are taken as they are where they are ``value``."""
+    return _KERNELS.get((kind.name, n, together, value), lambda: _compiled(kind, n, together, value))
 
 
-def _compiled(kind: ProfileKind, n: int, together: bool, given: bool) -> Kernel:
-    more = {"given": given} if kind.polynomial else {}
+def _compiled(kind: ProfileKind, n: int, together: bool, value: bool) -> Kernel:
+    more = {"given": value} if kind.polynomial else {}
 
     def function(**arrays: Any) -> Any:
         return profiles_of(
@@ -106,8 +106,8 @@ def profiles_of(kind: ProfileKind, arrays: list[Any], least: Any, together: bool
     for q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, down in zip(*arrays, strict=True):
         limits = JointBounds(V, A, B, 1.0 / up, 1.0 / down)
         joints.append(JointRequest(q0, q1, Ends(v0, a0, v1, a1), limits, V_down))
-    found = kind.compute(joints, together=together, shortest=list(least), **more)
-    return ProfileNumbers(array(found.durations), array(found.times), array(found.coefficients), found.status)
+    result = kind.compute(joints, together=together, shortest=list(least), **more)
+    return ProfileNumbers(array(result.durations), array(result.times), array(result.coefficients), result.status)
 
 
 _ENDLESS = 1e60  # in the place of infinity

@@ -44,10 +44,10 @@ def slowed(
     if not len(bad):
         return numbers
     for k in bad.tolist():
-        found = _slow(float(durations[k]), tuple(float(x[k]) for x in states), partial(alone, k))
-        left = np.inf if found is None else float(_off([found], states[1][k : k + 1])[0])
-        if found is not None and left < off[k]:
-            parts[k], off[k] = found, left
+        result = _slow(float(durations[k]), tuple(float(x[k]) for x in states), partial(alone, k))
+        left = np.inf if result is None else float(_off([result], states[1][k : k + 1])[0])
+        if result is not None and left < off[k]:
+            parts[k], off[k] = result, left
         way = abs(states[1][k] - states[0][k]) + durations[k] * (abs(states[2][k]) + abs(states[3][k]))
         if off[k] > _OFF * (1.0 + way):
             raise ValueError(
@@ -62,11 +62,11 @@ def slowed(
 
 
 def _off(parts: list[_Part], goals: np.ndarray) -> np.ndarray:
-    found = []
+    result = []
     for part in parts:
         u = part.times[-1] - part.times[-2]
-        found.append(np.polynomial.polynomial.polyval(u, part.coefficients[-1]))
-    off: np.ndarray = np.abs(np.array(found) - goals)
+        result.append(np.polynomial.polynomial.polyval(u, part.coefficients[-1]))
+    off: np.ndarray = np.abs(np.array(result) - goals)
     return off
 
 

@@ -61,8 +61,8 @@ def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows |
     """Of degree five with given velocities and accelerations, or those of parabolas through neighbours."""
     q = one_sign(space, q)
     if v is None or a is None:
-        found = estimated(space, t, q)
-        v, a = found[0] if v is None else v, found[1] if a is None else a
+        result = estimated(space, t, q)
+        v, a = result[0] if v is None else v, result[1] if a is None else a
     return through_states(space, t, q, v, a)
 
 
@@ -134,8 +134,8 @@ def estimated(space: CurveSpace, t: np.ndarray, q: Rows) -> tuple[Rows, Rows]:
         w, _ = space.local_rates(at, on, v, [0.0] * space.nv)
         return [1.5 * x / h - 0.5 * y for x, y in zip(space.difference(at, on), w, strict=True)]
 
-    found = each(inside, h[:-1], h[1:], q[:-2], q[1:-1], q[2:])
-    v, a = found[..., 0], found[..., 1]
+    result = each(inside, h[:-1], h[1:], q[:-2], q[1:-1], q[2:])
+    v, a = result[..., 0], result[..., 1]
     begin = each(first, h[:1], q[:1], q[1:2], v[:1])
     end = each(first, -h[-1:], q[-1:], q[-2:-1], v[-1:])
     return _joined(begin, v, end), _joined(0.0 * a[:1], a, 0.0 * a[:1])
@@ -153,10 +153,10 @@ def _jumps(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, boundary: str) ->
         ).swapaxes(0, 1)
     else:
         out, into = _KERNELS.get(space, lambda: _kernel(space))(np.diff(t), q[:-1], q[1:], v[:-1], v[1:])
-    found = [a - b for a, b in zip(out[1:], into[:-1], strict=True)]
+    result = [a - b for a, b in zip(out[1:], into[:-1], strict=True)]
     if boundary == "periodic":
-        return [out[0] - into[-1], *found]
-    return [out[0], *found, -into[-1]]
+        return [out[0] - into[-1], *result]
+    return [out[0], *result, -into[-1]]
 
 
 def _accelerations(space: CurveSpace, h: Any, q0: Any, q1: Any, v0: Any, v1: Any) -> list[list[Any]]:
@@ -271,17 +271,17 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
     on_each = first[:, None] + np.arange(degree)
 
     def controls(x: Rows) -> Rows:
-        found = [space.integrate([*q[0]], [*x[0]])]
+        result = [space.integrate([*q[0]], [*x[0]])]
         for step in x[1:]:
-            found.append(space.integrate(found[-1], [*step]))
-        return array(found) if traced else np.array(found, dtype=float)
+            result.append(space.integrate(result[-1], [*step]))
+        return array(result) if traced else np.array(result, dtype=float)
 
     def there(base: Any, steps: Any, shares: Any) -> list[Any]:
         """The configuration at a point's time."""
-        found = [*base]
+        result = [*base]
         for step, share in zip(steps, shares, strict=True):
-            found = space.integrate(found, [share * x for x in step])
-        return found
+            result = space.integrate(result, [share * x for x in step])
+        return result
 
     def correction(x: Rows) -> Rows:
         """Of the first control point, and of the steps to all others: what moves the points to where they are not."""
@@ -334,19 +334,19 @@ def basis_polynomials(knots: np.ndarray, degree: int, places: np.ndarray) -> np.
 
     By powers of the time since the span's beginning, lowest first; by Cox's and de Boor's recursion.
     """
-    found = np.zeros((degree + 1, degree + 1, len(places)), dtype=knots.dtype)  # by function and power
-    found[0, 0] = 1.0
+    result = np.zeros((degree + 1, degree + 1, len(places)), dtype=knots.dtype)  # by function and power
+    result[0, 0] = 1.0
     start = knots[places]
     for d in range(1, degree + 1):
-        before, found = found, np.zeros_like(found)
+        before, result = result, np.zeros_like(result)
         i = places + np.arange(1 - d, 1)[:, None]  # function i of degree d − 1 gives to two of degree d
         left, right = knots[i], knots[i + d]
         part = before[:d, :d] / (right - left)[:, None]
-        found[1 : d + 1, 1 : d + 1] = part  # times u
-        found[:d, 1 : d + 1] -= part
-        found[1 : d + 1, :d] += part * (start - left)[:, None]
-        found[:d, :d] += part * (right - start)[:, None]
-    return found.transpose(2, 0, 1)
+        result[1 : d + 1, 1 : d + 1] = part  # times u
+        result[:d, 1 : d + 1] -= part
+        result[1 : d + 1, :d] += part * (start - left)[:, None]
+        result[:d, :d] += part * (right - start)[:, None]
+    return result.transpose(2, 0, 1)
 
 
 def values_at(

@@ -119,35 +119,35 @@ def _times(caller: str, times: Any) -> Any:
     """Times (n,) that increase, or symbols, of which that is taken on trust."""
     if not is_traced(times):
         return increasing(caller, times)
-    found = array(times)
-    if found.ndim != 1 or len(found) < 2:
-        raise ValueError(f"{caller}: times: expected two times at least, increasing [s]; got shape {found.shape}")
-    return found
+    result = array(times)
+    if result.ndim != 1 or len(result) < 2:
+        raise ValueError(f"{caller}: times: expected two times at least, increasing [s]; got shape {result.shape}")
+    return result
 
 
 def _points(caller: str, robot: Any, q: Any, count: int) -> Any:
     """q (n, nq): on the manifold of a robot's configurations."""
     traced = is_traced(q)
-    found = array(q) if traced else np.asarray(real_array(f"{caller}: q: expected an array (n, nq)", q), dtype=float)
+    result = array(q) if traced else np.asarray(real_array(f"{caller}: q: expected an array (n, nq)", q), dtype=float)
     nq = "nq" if robot is None else robot.nq
     expected = f"{caller}: q: expected an array of shape ({count}, {nq}), a point for each of the times"
-    if found.ndim != 2 or len(found) != count or (robot is not None and found.shape[1] != robot.nq):
-        hint = "; one number each stands in brackets: q[:, np.newaxis]" if found.shape == (count,) else ""
-        raise ValueError(f"{expected}; got shape {found.shape}{hint}")
+    if result.ndim != 2 or len(result) != count or (robot is not None and result.shape[1] != robot.nq):
+        hint = "; one number each stands in brackets: q[:, np.newaxis]" if result.shape == (count,) else ""
+        raise ValueError(f"{expected}; got shape {result.shape}{hint}")
     if traced:
-        return found
-    if not np.isfinite(found).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
-        raise ValueError(f"{expected}; got {found[place]} at {place}")
-    return found if robot is None else robot.normalize(found)
+        return result
+    if not np.isfinite(result).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{expected}; got {result[place]} at {place}")
+    return result if robot is None else robot.normalize(result)
 
 
 def _short_way(robot: Any, points: Any) -> Any:
     """The points, each without more than half a turn from the one before in angles that turn without end."""
-    found, places = [points[0]], free_angles(robot)
+    result, places = [points[0]], free_angles(robot)
     for q in points[1:]:
-        found.append(nearer_turns(robot, found[-1], q, places))
-    return array([[*q] for q in found]) if points.dtype == object else np.array(found)
+        result.append(nearer_turns(robot, result[-1], q, places))
+    return array([[*q] for q in result]) if points.dtype == object else np.array(result)
 
 
 def _space(caller: str, robot: Any, kind: str, floating: str | None, points: Any) -> CurveSpace:
@@ -176,13 +176,13 @@ def _rows(caller: str, name: str, x: Any, shape: tuple[int, ...]) -> Any:
         return None
     traced = is_traced(x)
     expected = f"{caller}: {name}: expected an array of shape {shape}"
-    found = array(x) if traced else np.asarray(real_array(expected, x), dtype=float)
-    if found.shape != shape:
-        raise ValueError(f"{expected}; got shape {found.shape}")
-    if not traced and not np.isfinite(found).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
-        raise ValueError(f"{expected}; got {found[place]} at {place}")
-    return found
+    result = array(x) if traced else np.asarray(real_array(expected, x), dtype=float)
+    if result.shape != shape:
+        raise ValueError(f"{expected}; got shape {result.shape}")
+    if not traced and not np.isfinite(result).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{expected}; got {result[place]} at {place}")
+    return result
 
 
 def _refuse_open(caller: str, robot: Any, space: CurveSpace, points: Any) -> None:
@@ -198,9 +198,9 @@ def _refuse_open(caller: str, robot: Any, space: CurveSpace, points: Any) -> Non
         )
 
 
-def _one_of(caller: str, what: str, given: Any, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise ValueError(f"{caller}: {what}: got {given!r}: {nearest(str(given), known)}")
+def _one_of(caller: str, what: str, value: Any, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{caller}: {what}: got {value!r}: {nearest(str(value), known)}")
 
 
 def free_angles(robot: Any) -> list[int]:
@@ -208,18 +208,18 @@ def free_angles(robot: Any) -> list[int]:
     a screw it does not."""
     tree, lower, upper = robot.tree, robot.lower, robot.upper
     followed = {place.start for body, place in zip(tree.bodies, tree.v_slices, strict=True) if body.coupling}
-    found = []
+    result = []
     for body, in_q, in_v in zip(tree.bodies, tree.q_slices, tree.v_slices, strict=True):
         joint: JointType = body.joint
         if joint.nq == joint.nv and in_v.start not in followed:
-            found += [
+            result += [
                 in_q.start + k
                 for k, unit in enumerate(joint.q_units)
                 if unit == "rad"
                 and np.isinf([lower[in_q.start + k], upper[in_q.start + k]]).all()
                 and _leads_back(joint, k)
             ]
-    return found
+    return result
 
 
 def nearer_turns(robot: Any, before: Any, q: Any, places: Sequence[int] | None = None) -> Any:
@@ -228,10 +228,10 @@ def nearer_turns(robot: Any, before: Any, q: Any, places: Sequence[int] | None =
     ``places`` are those of `free_angles`, where they are known.
     """
     places = free_angles(robot) if places is None else places
-    found = array(q.copy()) if q.dtype == object else np.array(q)
+    result = array(q.copy()) if q.dtype == object else np.array(q)
     for k in places:
-        found[k] = found[k] - 2.0 * np.pi * floor((found[k] - before[k]) / (2.0 * np.pi) + 0.5)
-    return found
+        result[k] = result[k] - 2.0 * np.pi * floor((result[k] - before[k]) / (2.0 * np.pi) + 0.5)
+    return result
 
 
 def _leads_back(joint: JointType, place: int) -> bool:

@@ -67,8 +67,8 @@ def _periodic(inverse: np.ndarray, rate: np.ndarray) -> np.ndarray:
     border[0] += before[0]
     border[-1] += after[last - 1]
     band[0, 0] = band[-1, 2] = 0.0
-    found = solved_band(band, np.concatenate([right[:last], border], axis=1))
-    x, y = found[:, :-1], found[:, -1]
+    result = solved_band(band, np.concatenate([right[:last], border], axis=1))
+    x, y = result[:, :-1], result[:, -1]
     pivot = 2.0 * (before[last] + after[last]) - after[last] * y[0] - before[last] * y[-1]
     end = (right[last] - after[last] * x[0] - before[last] * x[-1]) / pivot
     v = np.concatenate([x - y[:, None] * end, end[None]])
@@ -93,8 +93,8 @@ def solved_band(band: np.ndarray, right: np.ndarray) -> np.ndarray:
     padded, sides = np.zeros((size, width)), np.zeros((right.shape[1], size))
     padded[:, width // 2] = 1.0
     padded[:n], sides[:, :n] = band, right.T
-    found: np.ndarray = kernel(padded, sides)[:, :n].T
-    return found
+    result: np.ndarray = kernel(padded, sides)[:, :n].T
+    return result
 
 
 def solved_rows(first: np.ndarray, values: np.ndarray, right: Any) -> Any:
@@ -191,8 +191,8 @@ def settled_on_symbols(
     begun = tuple(corrections(start))
     first = tuple(a + b for a, b in zip(start, begun, strict=True))
     state = (first, tuple(corrections(first)), start, begun)
-    found = while_loop(lambda state: lt(_NEARLY, _largest(state[1])), turn, state, max_iterations=_AT_MOST)
-    near, left = still(found.state[0]), _largest(found.state[1])
+    result = while_loop(lambda state: lt(_NEARLY, _largest(state[1])), turn, state, max_iterations=_AT_MOST)
+    near, left = still(result.state[0]), _largest(result.state[1])
     last = fixed_point(lambda x: [a + b for a, b in zip(x, corrections(x), strict=True)], near, tolerance=1e-13)
     fine = and_(lt(left, 1e-9), le(last.status, 0.0))
     x_found: np.ndarray = array([where(fine, y, float("nan")) for y in last.value]).reshape(shape)
@@ -200,7 +200,7 @@ def settled_on_symbols(
 
 
 def _largest(x: Sequence[Any]) -> Any:
-    found = fabs(x[0])
+    result = fabs(x[0])
     for y in x[1:]:
-        found = fmax(found, fabs(y))
-    return found
+        result = fmax(result, fabs(y))
+    return result

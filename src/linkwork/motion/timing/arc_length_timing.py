@@ -76,7 +76,7 @@ def lengthwise(path: Trajectory, begin: float, end: float, inner: np.ndarray, as
     uneven = _jumps_along(path, cuts, float(np.abs(state.v).max()), float(np.abs(state.a).max()))
     if not any(rests) and not uneven:
         return []
-    found: list[Lengthwise] = []
+    result: list[Lengthwise] = []
     lowest = min(0.5 * _first_top(x) for x in (size, size[::-1]))
     for least in (_RESTS * top, _RESTS * float(np.median(size)), min(lowest, _RESTS * top)):
         ends = [begin, end]
@@ -86,9 +86,9 @@ def lengthwise(path: Trajectory, begin: float, end: float, inner: np.ndarray, as
             if rests[side]:
                 ends[side] = float(places[k if side == 0 else len(places) - 1 - k])
                 grows &= bool((np.diff(x[: k + 1]) > 0.0).all())  # behind it |q'| may be small again
-        if grows and ends[0] < ends[1] and all(least != one.least for one in found):
-            found.append(Lengthwise(path, cuts, weights, least, (ends[0], ends[1]), uneven))
-    return found
+        if grows and ends[0] < ends[1] and all(least != one.least for one in result):
+            result.append(Lengthwise(path, cuts, weights, least, (ends[0], ends[1]), uneven))
+    return result
 
 
 def _first_top(size: np.ndarray) -> float:
@@ -105,8 +105,8 @@ def _weights(asked: MotionAsked) -> np.ndarray:
     moves = most > 1e-9
     least = float(most[moves].min()) if moves.any() else 1.0
     least = least if np.isfinite(least) else 1.0
-    found: np.ndarray = np.where(moves, least / np.clip(most, least, _WIDE * least), 1.0) ** 2
-    return found
+    result: np.ndarray = np.where(moves, least / np.clip(most, least, _WIDE * least), 1.0) ** 2
+    return result
 
 
 def _jumps_along(path: Trajectory, cuts: np.ndarray, speed: float, rate: float) -> bool:
@@ -150,11 +150,11 @@ class Lengthwise:
     def _sized(self, s: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """g of y = |q'|², and its derivatives by y."""
         root = np.sqrt(np.maximum(y, 1e-180))
-        found, once, twice = root, 0.5 / root, -0.25 / root**3
+        result, once, twice = root, 0.5 / root, -0.25 / root**3
         inside = (s >= self.moves[0]) & (s <= self.moves[1]) & (y < self.least**2)
         z = y / self.least**2 - 1.0
         return (
-            np.where(inside, self.least * (1.0 + z * (0.5 - 0.125 * z)), found),
+            np.where(inside, self.least * (1.0 + z * (0.5 - 0.125 * z)), result),
             np.where(inside, (0.5 - 0.25 * z) / self.least, once),
             np.where(inside, -0.25 / self.least**3, twice),
         )
@@ -176,8 +176,8 @@ class Lengthwise:
     def lengths(self, s: np.ndarray) -> np.ndarray:
         """σ at its own places (n,)."""
         k = np.clip(np.searchsorted(self.cells, s, side="right") - 1, 0, len(self.cells) - 2)
-        found: np.ndarray = self.sums[k] + self._between(self.cells[k], s)
-        return found
+        result: np.ndarray = self.sums[k] + self._between(self.cells[k], s)
+        return result
 
     def run_by(
         self, s: np.ndarray, x: np.ndarray, resting: tuple[bool, bool]
@@ -210,28 +210,28 @@ class Lengthwise:
         begin, end = self.cells[k], self.cells[k + 1]
         start = np.where(later, end, begin)
         low, high = begin - start, end - start
-        found = (high - low) * np.clip(wanted / np.maximum(self.sizes[k], 1e-300), -1.0, 1.0)
+        result = (high - low) * np.clip(wanted / np.maximum(self.sizes[k], 1e-300), -1.0, 1.0)
         left = np.flatnonzero(wanted)
         for _ in range(_NEWTON):
-            x, a = found[left], start[left]
+            x, a = result[left], start[left]
             off = self._between(a, a + x) - wanted[left]
             rate = np.maximum(self._rate(a + x), 1e-300)
             b, e = np.where(off < 0.0, x, low[left]), np.where(off < 0.0, high[left], x)
             low[left], high[left] = b, e
             following = x - off / rate
             following = np.where((following >= b) & (following <= e), following, 0.5 * (b + e))
-            found[left] = following
+            result[left] = following
             left = left[np.abs(following - x) > 4e-16 * np.abs(x) + 0.5 * np.spacing(np.abs(a))]
             if not len(left):
                 break
-        places: np.ndarray = start + found
+        places: np.ndarray = start + result
         return places
 
     def _between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         half = 0.5 * (b - a)
         at = (0.5 * (a + b))[:, None] + half[:, None] * _NODES
-        found: np.ndarray = half * (self._rate(at) @ _WEIGHTS)
-        return found
+        result: np.ndarray = half * (self._rate(at) @ _WEIGHTS)
+        return result
 
     def _looked_at(self, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Its own places, not so near to an end that q' vanishes or that it is another piece's; and where q' does."""
@@ -253,8 +253,8 @@ class Lengthwise:
         r = self.rates(s)
         g, g1, g2 = r.g[..., None], r.once[..., None], r.twice[..., None]
         v, a = r.path.first, r.path.second
-        found = r.third / g**3 - 3.0 * a * g1 / g**4 + v * (3.0 * g1 * g1 / g**5 - g2 / g**4)
-        return np.where(near[..., None], 0.0, found)
+        result = r.third / g**3 - 3.0 * a * g1 / g**4 + v * (3.0 * g1 * g1 / g**5 - g2 / g**4)
+        return np.where(near[..., None], 0.0, result)
 
     # -- s by time
 
@@ -375,13 +375,13 @@ class Lengthwise:
 
 def _divided(cells: np.ndarray, rests: tuple[bool, bool]) -> np.ndarray:
     """Cells in parts, so that a few of Newton's steps find places in them: smaller and smaller where q' vanishes."""
-    found = [(cells[:-1, None] + np.diff(cells)[:, None] * np.arange(_PARTS) / _PARTS).ravel(), cells[-1:]]
+    result = [(cells[:-1, None] + np.diff(cells)[:, None] * np.arange(_PARTS) / _PARTS).ravel(), cells[-1:]]
     shares = 0.5 ** np.arange(_CELLS, 0.0, -1.0) / _PARTS
     if rests[0]:
-        found.append(cells[0] + (cells[1] - cells[0]) * shares)
+        result.append(cells[0] + (cells[1] - cells[0]) * shares)
     if rests[1]:
-        found.append(cells[-1] - (cells[-1] - cells[-2]) * shares)
-    return np.unique(np.concatenate(found))
+        result.append(cells[-1] - (cells[-1] - cells[-2]) * shares)
+    return np.unique(np.concatenate(result))
 
 
 def _through(h: np.ndarray, places: _Pair, speeds: _Pair, rates: _Pair) -> np.ndarray:
@@ -396,33 +396,33 @@ def _ramped(t: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     """σ and its first two derivatives at times of [0, 1], from rest to where σ = t³/6 leads: first σ grows with a power
     of t, then σ⃛ is the same on each of three parts.
     """
-    found = np.array([_by_jerk(t, k, power) for k in range(len(_PHASES) - 1)])
+    result = np.array([_by_jerk(t, k, power) for k in range(len(_PHASES) - 1)])
     last = np.array([_by_jerk(np.array([1.0]), k, power)[:, 0] for k in range(len(_PHASES) - 1)])
     sizes = np.linalg.solve(last.T, [1.0 / 6.0, 0.5, 1.0])
-    sigma, speed, rate = np.tensordot(sizes, found, 1)
+    sigma, speed, rate = np.tensordot(sizes, result, 1)
     return sigma, speed, rate
 
 
 def _by_jerk(t: np.ndarray, k: int, power: int) -> np.ndarray:
     """σ and its derivatives (3, n) of a jerk of 1 in one of the parts, of the first after it has grown."""
     begin, end = _PHASES[k], _PHASES[k + 1]
-    found = np.zeros((3, len(t)))
+    result = np.zeros((3, len(t)))
     state = np.zeros(3)
     if k == 0:
         begin = _RAMP
         u = np.minimum(t, begin) / begin
         n = float(power)
         shares = begin**3 / (n * (n - 1.0) * (n - 2.0)), begin**2 / ((n - 1.0) * (n - 2.0)), begin / (n - 2.0)
-        found = np.array([share * u ** (n - m) for m, share in enumerate(shares)])
+        result = np.array([share * u ** (n - m) for m, share in enumerate(shares)])
         state = np.array(shares)
     for low, high, jerk in ((begin, end, 1.0), (end, np.inf, 0.0)):
         u = np.clip(t - low, 0.0, high - low)
         here = t > low
         moved = _moved(state, u, jerk)
-        found = np.where(here, moved, found)
+        result = np.where(here, moved, result)
         if np.isfinite(high):
             state = _moved(state, np.array([high - low]), jerk)[:, 0]
-    return found
+    return result
 
 
 def _moved(state: np.ndarray, u: np.ndarray, jerk: float) -> np.ndarray:

@@ -58,7 +58,7 @@ def with_jerk(
     query = query._replace(asked=asked, tolerance=_TOLERANCE if query.tolerance is None else query.tolerance)
     cuts = np.concatenate([[0], np.flatnonzero(np.isin(s[1:-1], query.stops)) + 1, [len(s) - 1]])
     shares = np.diff(cuts) / (len(s) - 1)
-    found: list[SmoothMotion] = []
+    result: list[SmoothMotion] = []
     for (b, e), share in zip(pairwise(cuts), shares, strict=True):
         resting = (bool(b > 0 or ends[0] == 0.0), bool(e < len(s) - 1 or ends[1] == 0.0))
         pieces = 1 + int(((knots > s[b]) & (knots < s[e])).sum())
@@ -79,8 +79,8 @@ def with_jerk(
             )
         part.s[:], part.pieces[:, 0] = part.s + s[b], part.pieces[:, 0] + s[b]
         part.s[-1] = s[e]
-        found.append(part)
-    return _joined(found)
+        result.append(part)
+    return _joined(result)
 
 
 def _segments_of_part(share: float, points: int | None, pieces: int) -> int:
@@ -109,8 +109,8 @@ class _Limits(NamedTuple):
         lengths = np.diff(motion.t)
         return rooms(self.query.asked, self.numbers, self.third, Polynomials(motion.pieces, lengths), all_of_it=True)
 
-    def are_kept(self, found: Sequence[Room]) -> bool:
-        return all(room.worst() <= self.tolerance for room in found)
+    def are_kept(self, result: Sequence[Room]) -> bool:
+        return all(room.worst() <= self.tolerance for room in result)
 
     def slowed(self, motion: SmoothMotion) -> SmoothMotion | None:
         """In a little more time, so that all limits are kept."""
@@ -161,14 +161,14 @@ def _part(
         motion, slower = _found(law, along, (s, x, u), count, follows, resting, inner)
         if motion is not None and along is not None:
             with np.errstate(all="ignore"):  # where g is next to nothing inside: then that is no way
-                found = _by_own_parameter(along, motion, query.asked, _FIT if all(resting) else 0.25 * law.tolerance)
-                if not (np.isfinite(found.pieces).all() and np.isfinite(found.t).all()):
+                result = _by_own_parameter(along, motion, query.asked, _FIT if all(resting) else 0.25 * law.tolerance)
+                if not (np.isfinite(result.pieces).all() and np.isfinite(result.t).all()):
                     motion = None
                 elif all(resting):
-                    motion = law.slowed(found)
+                    motion = law.slowed(result)
                 else:
-                    motion = found if law.are_kept(law.rooms(found)) else None
-            slower *= motion.t[-1] / found.t[-1] if motion is not None else 1.0
+                    motion = result if law.are_kept(law.rooms(result)) else None
+            slower *= motion.t[-1] / result.t[-1] if motion is not None else 1.0
         if motion is not None and (best[0] is None or motion.t[-1] < best[0].t[-1]):
             best = motion, slower
         if motion is not None and slower <= _SLOWER:
@@ -230,7 +230,7 @@ def _found(
                 break
             points *= 2
     best: tuple[float, SmoothMotion] | None = None  # of those that more time makes keep all limits
-    motion, found, most = None, list[Room](), _FINER * max(points, _COUNTS[-1])
+    motion, result, most = None, list[Room](), _FINER * max(points, _COUNTS[-1])
     rounds = 0
     while rounds < _ROUNDS:
         following, ready = ready if ready is not None else smoothed(laws, made, resting), None
@@ -238,8 +238,8 @@ def _found(
         if following is None or exact is None or not np.isfinite(exact.pieces).all():
             break
         made, motion = following, exact
-        found = law.rooms(motion)
-        by = longer(found, 0.5 * tolerance)
+        result = law.rooms(motion)
+        by = longer(result, 0.5 * tolerance)
         if by <= 1.0:
             best = min(best, (motion.t[-1], motion), key=_duration) if best else (motion.t[-1], motion)
             break
@@ -247,20 +247,20 @@ def _found(
             break
         if np.isfinite(by) and (best is None or by * motion.t[-1] < best[0]):
             best = by * motion.t[-1], motion
-        laws = laws.narrower(found, tolerance)
-        coarse = np.max([room.shares() for room in found], axis=0) > _COARSE
+        laws = laws.narrower(result, tolerance)
+        coarse = np.max([room.shares() for room in result], axis=0) > _COARSE
         halves = halved(path, laws, motion, coarse) if coarse.any() and len(coarse) < most else None
         if halves is None:
             rounds += 1
         else:
             laws, made = halves
     if best is None or not all(resting):
-        return motion if motion is not None and law.are_kept(found) else None, 1.0
+        return motion if motion is not None and law.are_kept(result) else None, 1.0
     return law.slowed(best[1]), best[0] / best[1].t[-1]
 
 
-def _duration(found: tuple[float, SmoothMotion]) -> float:
-    return found[0]
+def _duration(result: tuple[float, SmoothMotion]) -> float:
+    return result[0]
 
 
 def _exact(part: SmoothPart, knots: np.ndarray) -> SmoothMotion:

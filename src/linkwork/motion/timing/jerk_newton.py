@@ -176,7 +176,7 @@ def _beside(x: np.ndarray) -> np.ndarray:
 
 def _made(m: int, r: int, *, rest: bool) -> _Kernels:
     at_end = (5 if rest else 4) * m
-    given = _NUMBERS + at_end + 8 * r
+    value = _NUMBERS + at_end + 8 * r
 
     def along_of(x: Any, jerks: Any) -> tuple[SmoothValues, SmoothLimits]:
         """What ``x`` and ``jerks`` are."""
@@ -187,25 +187,25 @@ def _made(m: int, r: int, *, rest: bool) -> _Kernels:
         values = SmoothValues(first, second, rates, bends, thirds, more[0] if more else None)
         return values, SmoothLimits(lower, upper, jerks[6 * r : 7 * r], jerks[7 * r :])
 
-    def stages(motion: Any, given: Any, mu: Any) -> Any:
-        along, limits = along_of(given[_NUMBERS : _NUMBERS + at_end], given[_NUMBERS + at_end :])
-        return stage_of([*motion], along, limits, [*given[:_NUMBERS]], mu)
+    def stages(motion: Any, value: Any, mu: Any) -> Any:
+        along, limits = along_of(value[_NUMBERS : _NUMBERS + at_end], value[_NUMBERS + at_end :])
+        return stage_of([*motion], along, limits, [*value[:_NUMBERS]], mu)
 
-    def end(motion: Any, given: Any, mu: Any) -> Any:
-        along, limits = along_of(given, given[:0])
+    def end(motion: Any, value: Any, mu: Any) -> Any:
+        along, limits = along_of(value, value[:0])
         return last_stage(motion[0], motion[1], along, limits, mu)
 
-    def rooms(motion: Any, change: Any, part: Any, given: Any) -> Any:
-        along, limits = along_of(given[_NUMBERS : _NUMBERS + at_end], given[_NUMBERS + at_end :])
-        return rooms_left([*motion], [*change], part, along, limits, [*given[:_NUMBERS]])
+    def rooms(motion: Any, change: Any, part: Any, value: Any) -> Any:
+        along, limits = along_of(value[_NUMBERS : _NUMBERS + at_end], value[_NUMBERS + at_end :])
+        return rooms_left([*motion], [*change], part, along, limits, [*value[:_NUMBERS]])
 
-    def end_rooms(ends: Any, given: Any) -> Any:
-        return rooms_left_at_end([*ends], *along_of(given, given[:0]))
+    def end_rooms(ends: Any, value: Any) -> Any:
+        return rooms_left_at_end([*ends], *along_of(value, value[:0]))
 
     return _Kernels(
-        compile(stages, name="smooth_stages", motion=4, given=given, mu=()),
+        compile(stages, name="smooth_stages", motion=4, given=value, mu=()),
         compile(end, name="smooth_end", motion=2, given=at_end, mu=()),
-        compile(rooms, name="smooth_rooms", motion=4, change=4, part=(), given=given),
+        compile(rooms, name="smooth_rooms", motion=4, change=4, part=(), given=value),
         compile(end_rooms, name="smooth_end_rooms", ends=4, given=at_end),
     )
 

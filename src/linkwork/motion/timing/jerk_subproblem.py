@@ -98,28 +98,28 @@ class Laws(NamedTuple):
     def strain(self, x: np.ndarray, u: np.ndarray) -> float:
         """In how many times the time a motion would be at a limit, at the ends of segments."""
         a, inner = self.along, slice(1, -1)
-        found = [float(np.sqrt((x[inner] / self.caps[inner]).max(initial=0.0)))]
+        result = [float(np.sqrt((x[inner] / self.caps[inner]).max(initial=0.0)))]
         moved = a.first * u[:, None] + a.second * x[:, None]
         rest = np.zeros_like(moved) if a.rest is None else a.rest
         for value, limit in ((moved, self.limits.upper - rest), (-moved, rest - self.limits.lower)):
-            found.append(float(np.sqrt(np.maximum(value / np.maximum(limit, 1e-300), 0.0).max(initial=0.0))))
+            result.append(float(np.sqrt(np.maximum(value / np.maximum(limit, 1e-300), 0.0).max(initial=0.0))))
         w, mean = np.sqrt(x), _means(x, u, self.steps)
-        found.append(float((mean / np.sqrt(np.minimum(self.caps[1:], self.caps[:-1]))).max(initial=0.0)))
+        result.append(float((mean / np.sqrt(np.minimum(self.caps[1:], self.caps[:-1]))).max(initial=0.0)))
         j = np.diff(u) * mean / self.steps
         ends = ((w[:-1], u[:-1], 0), (w[1:], u[1:], 1))
         for speed, own, k in ends:
             jerk = a.rates[:, k] * j[:, None] + 3.0 * a.bends[:, k] * (speed * own)[:, None]
             jerk = jerk + a.thirds[:, k] * (speed**3)[:, None]
             ratio = np.maximum(jerk / self.limits.most_jerk, jerk / self.limits.least_jerk)
-            found.append(float(np.cbrt(ratio.max(initial=0.0))))
-        return max(found)
+            result.append(float(np.cbrt(ratio.max(initial=0.0))))
+        return max(result)
 
-    def narrower(self, found: Sequence[Room], tolerance: float) -> Laws:
+    def narrower(self, result: Sequence[Room], tolerance: float) -> Laws:
         """Where a motion passes limits between the ends of segments, these by so much."""
         lower, upper = self.limits.lower.copy(), self.limits.upper.copy()
         least, most, caps = self.limits.least_jerk, self.limits.most_jerk, self.caps
         at = 0
-        for room in found:
+        for room in result:
             margin = 0.25 * tolerance * np.maximum(room.size, 1e-9)
             below, above = (np.where(by > 0.0, _MORE * by + margin, 0.0) for by in room.passed())
             if room.power == 3:
@@ -140,8 +140,8 @@ class Laws(NamedTuple):
 def _at_ends(of_segments: np.ndarray) -> np.ndarray:
     """At the ends of segments (n + 1, m) what is the greater on the two beside (n, m)."""
     none = np.zeros((1, of_segments.shape[1]))
-    found: np.ndarray = np.maximum(np.concatenate([none, of_segments]), np.concatenate([of_segments, none]))
-    return found
+    result: np.ndarray = np.maximum(np.concatenate([none, of_segments]), np.concatenate([of_segments, none]))
+    return result
 
 
 def beginning(
@@ -162,8 +162,8 @@ def beginning(
 
     def duration(k: int) -> float:
         t, place, speed, acceleration = clock.at(_WIDTHS[k] * clock.duration, max(_LOOKED_AT, points), knots[:0])
-        found = _laws(path, place).strain(speed * speed, acceleration) * (t[-1] - t[0])
-        return float(found) if np.isfinite(found) else np.inf
+        result = _laws(path, place).strain(speed * speed, acceleration) * (t[-1] - t[0])
+        return float(result) if np.isfinite(result) else np.inf
 
     tried = {k: duration(k) for k in range(0, len(_WIDTHS), 3)}
     middle = min(tried, key=tried.__getitem__)
@@ -195,8 +195,8 @@ def anew(path: PathAsked, motion: SmoothPart, points: int, knots: np.ndarray) ->
     place = s[k] + d * (w[k] + d * (u[k] / 2.0 + d * j[k] / 6.0))
     speed, acceleration = w[k] + d * (u[k] + d * j[k] / 2.0), u[k] + d * j[k]
     place[np.cumsum(counts)[:-1]] = knots
-    for found, given in ((place, s), (speed, w), (acceleration, u)):
-        found[0], found[-1] = given[0], given[-1]
+    for result, given in ((place, s), (speed, w), (acceleration, u)):
+        result[0], result[-1] = given[0], given[-1]
     return _laws(path, place), SmoothPart(place, times, np.maximum(speed, 0.0), acceleration)
 
 
@@ -215,21 +215,21 @@ def halved(path: PathAsked, laws: Laws, motion: SmoothMotion, chosen: np.ndarray
     inside = place, motion.t[:-1] + h, np.maximum(speed, 0.0), acceleration
     given = motion.s, motion.t, motion.speed, motion.acceleration
     made = SmoothPart(*(np.insert(x, k + 1, y[k]) for x, y in zip(given, inside, strict=True)))
-    found = _laws(path, made.s)
+    result = _laws(path, made.s)
     whole = np.ones(len(h), dtype=bool)
     whole[k] = False
     segments = np.flatnonzero(whole)
     ends = np.flatnonzero(np.append(whole, True) & np.insert(whole, 0, True))
     later = np.insert(np.cumsum(~whole), 0, 0)  # how many more are before
     for to, own, which in (
-        (found.limits.lower, laws.limits.lower, ends),
-        (found.limits.upper, laws.limits.upper, ends),
-        (found.limits.least_jerk, laws.limits.least_jerk, segments),
-        (found.limits.most_jerk, laws.limits.most_jerk, segments),
-        (found.caps, laws.caps, ends),
+        (result.limits.lower, laws.limits.lower, ends),
+        (result.limits.upper, laws.limits.upper, ends),
+        (result.limits.least_jerk, laws.limits.least_jerk, segments),
+        (result.limits.most_jerk, laws.limits.most_jerk, segments),
+        (result.caps, laws.caps, ends),
     ):
         to[which + later[which]] = own[which]
-    return found, made
+    return result, made
 
 
 def smoothed(laws: Laws, motion: SmoothPart, resting: tuple[bool, bool]) -> SmoothPart | None:
@@ -271,8 +271,10 @@ def _means(x: np.ndarray, u: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """The mean speeds of segments on which u is linear in time."""
     w = np.sqrt(x)
     half = 0.5 * (w[1:] + w[:-1])
-    found: np.ndarray = 0.5 * (half + np.sqrt(np.maximum(half * half - np.diff(u) * steps / 3.0, 0.0625 * half * half)))
-    return np.maximum(np.where((w[1:] == 0.0) | (w[:-1] == 0.0), (2.0 / 3.0) * half, found), 1e-300)
+    result: np.ndarray = 0.5 * (
+        half + np.sqrt(np.maximum(half * half - np.diff(u) * steps / 3.0, 0.0625 * half * half))
+    )
+    return np.maximum(np.where((w[1:] == 0.0) | (w[:-1] == 0.0), (2.0 / 3.0) * half, result), 1e-300)
 
 
 class _Averaged(NamedTuple):
@@ -320,14 +322,14 @@ class _Averaged(NamedTuple):
         times = np.linspace(begin, end, _LOOKED_AT + 1)
         after = np.clip(np.searchsorted(self._averaged(times, width)[0], knots), 1, _LOOKED_AT)
         low, high = times[after - 1], times[after]
-        found = 0.5 * (low + high)
+        result = 0.5 * (low + high)
         for _ in range(_NEWTON):
-            s, w, _ = self._averaged(found, width)
+            s, w, _ = self._averaged(result, width)
             before = s < knots
-            low, high = np.where(before, found, low), np.where(before, high, found)
-            following = found + (knots - s) / np.maximum(w, 1e-300)
-            found = np.where((following > low) & (following < high), following, 0.5 * (low + high))
-        return found
+            low, high = np.where(before, result, low), np.where(before, high, result)
+            following = result + (knots - s) / np.maximum(w, 1e-300)
+            result = np.where((following > low) & (following < high), following, 0.5 * (low + high))
+        return result
 
     def _gain(self, at: int) -> float:
         """s̈ at an end."""

@@ -34,14 +34,14 @@ class Polynomials(NamedTuple):
 
     def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """s and its derivatives at the places that are looked at, (n, places)."""
-        t, c, found = self.lengths[:, None] * _NODES, self.coefficients, []
+        t, c, result = self.lengths[:, None] * _NODES, self.coefficients, []
         for _ in range(4):
             x = np.zeros_like(t)
             for k in range(c.shape[1] - 1, -1, -1):
                 x = x * t + c[:, k, None]
-            found.append(x)
+            result.append(x)
             c = c[:, 1:] * np.arange(1.0, c.shape[1])
-        return found[0], found[1], found[2], found[3]
+        return result[0], result[1], result[2], result[3]
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Room:
     def shares(self) -> np.ndarray:
         """Return by how much of a limit one is passed at most on each segment (n,)."""
         low, high = self.passed()
-        found: np.ndarray = (np.maximum(low, high) / np.maximum(self.size, 1e-9)).max(axis=1, initial=0.0)
-        return found
+        result: np.ndarray = (np.maximum(low, high) / np.maximum(self.size, 1e-9)).max(axis=1, initial=0.0)
+        return result
 
     def worst(self) -> float:
         """By how much of a limit it is passed at most."""
@@ -83,20 +83,20 @@ class Room:
 
     def longer(self) -> float:
         """In how many times the time it would be kept."""
-        found = 1.0
+        result = 1.0
         for value, limit in ((self.most, self.upper), (-self.least, -self.lower)):
             sign = 1.0 if limit is self.upper else -1.0
             room = limit - sign * self.still
             over = value > limit
             if over.any():
                 ratio = ((value - sign * self.still) / np.maximum(room, 1e-300))[over].max()
-                found = max(found, float(ratio ** (1.0 / self.power)))
-        return found
+                result = max(result, float(ratio ** (1.0 / self.power)))
+        return result
 
 
-def longer(found: Sequence[Room], tolerance: float) -> float:
+def longer(result: Sequence[Room], tolerance: float) -> float:
     """In how many times the time all limits are kept; 1 where they are."""
-    return max((room.longer() for room in found if not room.worst() <= tolerance), default=1.0)
+    return max((room.longer() for room in result if not room.worst() <= tolerance), default=1.0)
 
 
 def rooms(
@@ -107,7 +107,7 @@ def rooms(
     path = numbers(s)
     v = path.first * w[..., None]
     a = path.first * u[..., None] + path.second * (w * w)[..., None]
-    found = []
+    result = []
 
     def add(
         what: str,
@@ -119,7 +119,7 @@ def rooms(
         is_own: bool = False,
     ) -> None:
         least, most = _bounds(x)
-        found.append(Room(what, power, *limits, least, most, still, is_own))
+        result.append(Room(what, power, *limits, least, most, still, is_own))
 
     none = np.zeros((1, 1))
     if all_of_it:
@@ -141,7 +141,7 @@ def rooms(
         x = frame_speeds(asked, path.q, v)
         most = np.array([*asked.speed.values()], dtype=float)
         add("speed", 1, (np.full(len(most), -np.inf), most), x, none)
-    return found
+    return result
 
 
 def frame_speeds(asked: MotionAsked, q: np.ndarray, v: np.ndarray) -> np.ndarray:

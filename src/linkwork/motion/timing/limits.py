@@ -162,12 +162,12 @@ class MotionAsked:
             first.append(a)
             second.append(b)
             rest.append(c)
-            for found, given in ((lower, limit.lower), (upper, limit.upper)):
+            for result, given in ((lower, limit.lower), (upper, limit.upper)):
                 expected = f"{caller}: {limit.name}: expected limits ({a.shape[-1]},)"
                 x = np.asarray(real_array(expected, given), dtype=float)
                 if x.shape not in ((), (a.shape[-1],)):
                     raise ValueError(f"{expected}, got shape {x.shape}")
-                found.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_ENDLESS, _ENDLESS))
+                result.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_ENDLESS, _ENDLESS))
             if not (lower[-1] <= upper[-1]).all():
                 raise ValueError(f"{caller}: {limit.name}: expected lower limits below upper ones")
         speeds = None
@@ -227,33 +227,33 @@ def never_zero(limits: Sides) -> Sides:
     return np.where(low == 0.0, -_SMALLEST, low), np.where(high == 0.0, _SMALLEST, high)
 
 
-def speed_of_end(caller: str, name: str, given: Any) -> float:
+def speed_of_end(caller: str, name: str, value: Any) -> float:
     """ṡ at an end of a path.  Raises ValueError."""
-    return _number(f"{caller}: {name}: expected a number from 0 on", given, 0.0)
+    return _number(f"{caller}: {name}: expected a number from 0 on", value, 0.0)
 
 
-def part_of(caller: str, name: str, given: Any) -> float | None:
+def part_of(caller: str, name: str, value: Any) -> float | None:
     """A number above 0, or None.  Raises ValueError."""
     least = float(np.nextafter(0.0, 1.0))
-    return None if given is None else _number(f"{caller}: {name}: expected a number above 0, or None", given, least)
+    return None if value is None else _number(f"{caller}: {name}: expected a number above 0, or None", value, least)
 
 
-def _number(expected: str, given: Any, least: float) -> float:
-    if given.__class__ is float and least <= given < np.inf:
-        return float(given)
-    found = real_array(expected, given)
-    if found.ndim or not (np.isfinite(found) and found >= least):
-        raise ValueError(f"{expected}, got {given!r}")
-    return float(found)
+def _number(expected: str, value: Any, least: float) -> float:
+    if value.__class__ is float and least <= value < np.inf:
+        return float(value)
+    result = real_array(expected, value)
+    if result.ndim or not (np.isfinite(result) and result >= least):
+        raise ValueError(f"{expected}, got {value!r}")
+    return float(result)
 
 
 def _sides(
-    caller: str, what: str, given: Any, names: Sequence[str], robot: RobotBase | None
+    caller: str, what: str, value: Any, names: Sequence[str], robot: RobotBase | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
-    if given.__class__ is float and given >= 0.0:
-        return _alike(len(names), min(given, _ENDLESS))
-    up, down = read_limit(caller, what, given, names, None if robot is None else places_of(robot))
+    if value.__class__ is float and value >= 0.0:
+        return _alike(len(names), min(value, _ENDLESS))
+    up, down = read_limit(caller, what, value, names, None if robot is None else places_of(robot))
     return -np.minimum(down, _ENDLESS), np.minimum(up, _ENDLESS)
 
 
@@ -271,15 +271,15 @@ def _of_second_order(caller: str, path: PathNumbers, limit: MotionLimit) -> tupl
     nothing = np.zeros_like(path.first)
 
     def f(v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        found = np.asarray(limit.function(path.q, v, a), dtype=float)
-        if found.ndim != path.q.ndim or found.shape[:-1] != path.q.shape[:-1]:
+        result = np.asarray(limit.function(path.q, v, a), dtype=float)
+        if result.ndim != path.q.ndim or result.shape[:-1] != path.q.shape[:-1]:
             raise ValueError(
                 f"{caller}: {limit.name}: expected numbers (..., m) for q of shape {path.q.shape}, got "
-                f"shape {found.shape}"
+                f"shape {result.shape}"
             )
-        if not np.isfinite(found).all():
+        if not np.isfinite(result).all():
             raise ValueError(f"{caller}: {limit.name}: its function gives a number that is not finite")
-        return found
+        return result
 
     c = f(nothing, nothing)
     a = f(nothing, path.first) - c

@@ -61,15 +61,15 @@ def beneath(path: Trajectory) -> GeometricPath:
     if any(section.is_symbolic for section in sections):
         return GeometricPath(path, _SAME)
     bare = [_bare(section, alone=len(sections) == 1) for section in sections]
-    found: list[Section] = []
+    result: list[Section] = []
     for section, _ in bare:
-        if found and _goes_on(found[-1], section):
-            before = found.pop()
+        if result and _goes_on(result[-1], section):
+            before = result.pop()
             section = Section(before.space, before.kind, before.arrays, before.start, section.end)
-        found.append(section)
-    if len(found) > 1:
-        found = chained(found, found[0].start)
-    return GeometricPath(Trajectory(found, path.robot), (bare[0][1][0], bare[-1][1][1]))
+        result.append(section)
+    if len(result) > 1:
+        result = chained(result, result[0].start)
+    return GeometricPath(Trajectory(result, path.robot), (bare[0][1][0], bare[-1][1][1]))
 
 
 def _bare(section: Section, *, alone: bool) -> tuple[Section, tuple[float, float]]:
@@ -83,8 +83,8 @@ def _bare(section: Section, *, alone: bool) -> tuple[Section, tuple[float, float
     for t, k in ((section.start, 0), (section.end, len(starts) - 1)):
         u, powers = t - starts[k], np.arange(1, c.shape[1])
         rates.append(abs(float((c[k, 1:] * powers * u ** (powers - 1)).sum())))
-    found = Section(section.space, section.kind, section.arrays, min(first, last), max(first, last))
-    return found if first < last else found.turned(0.0), (rates[0], rates[1])
+    result = Section(section.space, section.kind, section.arrays, min(first, last), max(first, last))
+    return result if first < last else result.turned(0.0), (rates[0], rates[1])
 
 
 def _goes_on(before: Section, after: Section) -> bool:
@@ -108,26 +108,26 @@ def stands_still(path: Trajectory) -> bool:
     return not any(np.abs(x).max(initial=0.0) > _NOTHING for x in path(places)[1:])
 
 
-def evened(given: GeometricPath) -> GeometricPath:
+def evened(value: GeometricPath) -> GeometricPath:
     """Where the rate jumps along the path alone, parts run through faster or slower, so that it does not."""
-    path = given.path
+    path = value.path
     knots = path.knots
     inner, before, after = beside(path, knots)
     if not len(inner):
-        return given
+        return value
     sizes = [np.sqrt((state.v**2).sum(axis=-1)) for state in (before, after)]
     moves = np.minimum(*sizes) > _MOVES
     a, b = (state.v / np.where(moves, size, 1.0)[:, None] for state, size in zip((before, after), sizes, strict=True))
     uneven = moves & jumps(before.v, after.v) & ~jumps(a, b)
     if not uneven.any():
-        return given
+        return value
     cuts = knots[[0, *inner[uneven], -1]]
     scales = np.append(1.0, np.cumprod(sizes[1][uneven] / sizes[0][uneven]))
     parts: list[Section] = []
     for (begin, end), scale in zip(pairwise(cuts), scales, strict=True):
         parts += [x.scaled(0.0, float(scale)) for x in path.slice(float(begin), float(end)).sections]
     new = cuts[0] + np.append(0.0, np.cumsum(np.diff(cuts) * scales))
-    rates = given.rates[0], given.rates[1] * float(scales[-1])
+    rates = value.rates[0], value.rates[1] * float(scales[-1])
     return GeometricPath(Trajectory(chained(parts, float(cuts[0])), path.robot), rates, new, cuts)
 
 
@@ -155,8 +155,8 @@ def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np
     """Whether rates (..., nv) beside a place differ by more than a part of them, or of a size (...)."""
     if size is None:
         size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
-    found: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
-    return found
+    result: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
+    return result
 
 
 def corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
@@ -165,21 +165,21 @@ def corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = F
     inner, before, after = beside(path, knots, bends=bends)
     if not len(inner):
         return inner
-    found = jumps(before.v, after.v)
+    result = jumps(before.v, after.v)
     if bends:
         a, b = (state.a if along else _across(state.v, state.a) for state in (before, after))
         inside = np.abs(path(0.5 * (knots[1:] + knots[:-1])).a).max(-1)  # where it may be 0 at knots alone
         size = np.max([np.abs(before.a).max(-1), np.abs(after.a).max(-1), inside[:-1], inside[1:]], axis=0)
-        found |= jumps(a, b, _BEND, size)
-    places: np.ndarray = inner[found]
+        result |= jumps(a, b, _BEND, size)
+    places: np.ndarray = inner[result]
     return places
 
 
 def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """The part of accelerations (..., nv) that is not along the velocities; all of those where nothing moves."""
     square = (v * v).sum(axis=-1, keepdims=True)
-    found: np.ndarray = a - v * (v * a).sum(axis=-1, keepdims=True) / np.where(square > _MOVES**2, square, np.inf)
-    return found
+    result: np.ndarray = a - v * (v * a).sum(axis=-1, keepdims=True) / np.where(square > _MOVES**2, square, np.inf)
+    return result
 
 
 def may_rest_inside(path: Trajectory) -> bool:
@@ -205,16 +205,16 @@ def may_rest_inside(path: Trajectory) -> bool:
     return False
 
 
-def straightened(given: GeometricPath) -> GeometricPath:
+def straightened(value: GeometricPath) -> GeometricPath:
     """With straight pieces of polynomials, on which the path rests or nearly so elsewhere than at its own ends, run at
     one rate.
 
     Places at the ends of pieces stay what they are.
     """
     sections, changed = [], False
-    rates = list(given.rates)
-    last = len(given.path.sections) - 1
-    for k, section in enumerate(given.path.sections):
+    rates = list(value.rates)
+    last = len(value.path.sections) - 1
+    for k, section in enumerate(value.path.sections):
         made = _straightened(section, first=k == 0, last=k == last)
         if made is not None:
             section, (begin, end) = made
@@ -223,8 +223,8 @@ def straightened(given: GeometricPath) -> GeometricPath:
             rates[1] *= end if k == last else 1.0
         sections.append(section)
     if not changed:
-        return given
-    return given._replace(path=Trajectory(sections, given.path.robot), rates=(rates[0], rates[1]))
+        return value
+    return value._replace(path=Trajectory(sections, value.path.robot), rates=(rates[0], rates[1]))
 
 
 def _straightened(section: Section, *, first: bool, last: bool) -> tuple[Section, tuple[float, float]] | None:
@@ -316,6 +316,6 @@ def _roots(c: np.ndarray) -> np.ndarray:
     """The real roots in [0, 1] of a polynomial, lowest coefficient first, or those that are nearly so."""
     size = np.abs(c).max(initial=0.0)
     c = np.where(np.abs(c) <= 1e-15 * size, 0.0, c)
-    found = np.roots(c[::-1])
-    near = (np.abs(found.imag) <= _NEAR) & (found.real >= -_NEAR) & (found.real <= 1.0 + _NEAR)
-    return np.sort(np.clip(found.real[near], 0.0, 1.0))
+    result = np.roots(c[::-1])
+    near = (np.abs(result.imag) <= _NEAR) & (result.real >= -_NEAR) & (result.real <= 1.0 + _NEAR)
+    return np.sort(np.clip(result.real[near], 0.0, 1.0))

@@ -16,7 +16,7 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
     many = segments_of(points, len(knots) - 1)
     shares = np.diff(knots) / (knots[-1] - knots[0])
     counts = shared(shares, many, _LEAST)
-    found = [knots[:1]]
+    result = [knots[:1]]
     for k, count in enumerate(counts):
         t = np.arange(1, count + 1) / count
         if k == 0:
@@ -25,8 +25,8 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
             t = 1.0 - (0.5 * ((1.0 - t) + (1.0 - t) ** 2))
         new = knots[k] + t * (knots[k + 1] - knots[k])
         new[-1] = knots[k + 1]
-        found.append(new)
-    made: np.ndarray = np.concatenate(found)
+        result.append(new)
+    made: np.ndarray = np.concatenate(result)
     return made
 
 

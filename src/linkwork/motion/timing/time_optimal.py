@@ -115,12 +115,12 @@ def time_optimal(
     num_passes = integer(caller, "num_passes", num_passes, least=1, what="a whole number")
     tolerance = part_of(caller, "tolerance", tolerance)
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
-    found: list[Any] = [None] * len(paths)
+    result: list[Any] = [None] * len(paths)
     together: list[tuple[int, GeometricPath]] = []
     for k, one in enumerate(paths):
         under = beneath(one)
         if not asked.own and stands_still(under.path):
-            found[k] = _still(under.path)
+            result[k] = _still(under.path)
             continue
         of_one_kernel = fits_single_kernel(under.path, asked) and _is_short(under.path, num_points)
         if of_one_kernel and may_rest_inside(under.path):
@@ -128,7 +128,7 @@ def time_optimal(
         if of_one_kernel and [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends:
             together.append((k, under))
         else:
-            found[k] = _timed(names[k], evened(straightened(under)), asked, ends, num_points, num_passes, tolerance)
+            result[k] = _timed(names[k], evened(straightened(under)), asked, ends, num_points, num_passes, tolerance)
     if together:
         many = POINTS if num_points is None else num_points
         made = motions_by_single_kernel([under.path for _, under in together], asked, ends, many, num_passes, tolerance)
@@ -138,15 +138,15 @@ def time_optimal(
             if motion.blocked >= 0 or motion.speed[1:-1].min() <= 0.0:
                 even = evened(straightened(under))
             if motion.blocked >= 0 or even is not under:
-                found[k] = _timed(names[k], even, asked, ends, num_points, num_passes, tolerance)
+                result[k] = _timed(names[k], even, asked, ends, num_points, num_passes, tolerance)
             else:
-                found[k] = _of(under.path, motion, asked, ends)
-    return found[0] if isinstance(path, Trajectory) else found
+                result[k] = _of(under.path, motion, asked, ends)
+    return result[0] if isinstance(path, Trajectory) else result
 
 
-def _several(caller: str, given: Any) -> list[Trajectory]:
+def _several(caller: str, value: Any) -> list[Trajectory]:
     """Paths of the same coordinates.  Raises TypeError and ValueError."""
-    paths = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    paths = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     for k, path in enumerate(paths):
         if not isinstance(path, Trajectory):
             where = f" {k}" if len(paths) > 1 else ""
@@ -217,7 +217,7 @@ def _timed(
             # near where the path turns back a jump along it may be harder to pass than to rest at
             query = query._replace(stops=every)
             other = with_jerk(query, swept(query, points), wanted)
-            motion = min(motion, other, key=lambda found: float(found.t[-1]))
+            motion = min(motion, other, key=lambda result: float(result.t[-1]))
         clock = Clock(motion.t[:-1], motion.pieces)
         sections = clocked(path.sections, clock, motion.t, motion.s)
         places = under.places(motion.s, motion.speed, motion.acceleration)
@@ -251,15 +251,15 @@ def _gap_of_jerk(
     """Return how much longer a motion within limits of jerk is than the least time, as that is estimated [s]: twice
     what twice the segments gain, and what the barrier leaves.  It is no more than the time by which it is longer than
     without these limits; inf where neither is known."""
-    duration, found = float(motion.t[-1]), []
+    duration, result = float(motion.t[-1]), []
     try:
         finer = _timed("optimality_gap", under, asked, ends, 2 * motion.segments, passes, tolerance)
-        found.append(2.0 * max(duration - finer.duration, 0.0) + _BARRIER * duration)
+        result.append(2.0 * max(duration - finer.duration, 0.0) + _BARRIER * duration)
     except ValueError:
         pass
     try:
         free = _timed("optimality_gap", under, replace(asked, jerk=None), ends, None, passes, tolerance)
-        found.append(max(duration - free.duration + free.optimality_gap, 0.0))
+        result.append(max(duration - free.duration + free.optimality_gap, 0.0))
     except ValueError:
         pass
-    return min(found, default=inf)
+    return min(result, default=inf)

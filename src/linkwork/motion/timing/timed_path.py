@@ -43,9 +43,9 @@ class TimedPath(_Times):
     @classmethod
     def estimated(cls, times: Sequence[Any], estimate: Callable[[], float]) -> TimedPath:
         """One whose `optimality_gap` is computed when it is first read."""
-        found = cls(*times)
-        found._estimate = estimate
-        return found
+        result = cls(*times)
+        result._estimate = estimate
+        return result
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (tuple(self), self.__dict__.get("optimality_gap", nan))

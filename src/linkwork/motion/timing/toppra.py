@@ -104,16 +104,16 @@ class Grid:
         rows, velocity = self._narrower([], narrower)
         x, u = self._solved(rows, velocity)
         for _ in range(_ROUNDS):
-            found = self._rooms(x, u)
-            if not any(room.worst() > 0.5 * tolerance for room in found):
+            result = self._rooms(x, u)
+            if not any(room.worst() > 0.5 * tolerance for room in result):
                 break
-            for k, room in enumerate(found):
+            for k, room in enumerate(result):
                 least = 0.25 * tolerance * np.maximum(room.size, 1e-9)
                 name = f"{k} {room.what}"
                 have = narrower.setdefault(name, [np.zeros_like(room.least), np.zeros_like(room.least)])
                 for side, by in enumerate(room.passed()):
                     have[side] += np.where(by > least, _MORE * by + least, 0.0)
-            rows, velocity = self._narrower(found, narrower)
+            rows, velocity = self._narrower(result, narrower)
             x, u = self._solved(rows, velocity)
         else:
             if self.asked.jerk is None:  # of which this is the beginning alone, and what it comes to is looked at
@@ -124,11 +124,11 @@ class Grid:
         """In so much more time that all limits are kept, where it rests at both ends.  Raises Blocked."""
         whole = 1.0
         while True:
-            found = self._rooms(x, u)
-            worst = max(found, key=Room.worst)
+            result = self._rooms(x, u)
+            worst = max(result, key=Room.worst)
             if worst.worst() <= tolerance:
                 return x, u
-            by = longer(found, 0.5 * tolerance)
+            by = longer(result, 0.5 * tolerance)
             whole *= by
             if any(self.ends) or not whole <= _LONGEST:
                 passed = f"{worst.what} is passed by {worst.worst():.3g} of its limit"
@@ -141,14 +141,14 @@ class Grid:
 
         return rooms(self.asked, numbers, None, pieces_of(self.s, x, u), all_of_it=not self.cubic)
 
-    def _narrower(self, found: list[Room], narrower: dict[str, list[np.ndarray]]) -> tuple[Any, Any]:
+    def _narrower(self, result: list[Room], narrower: dict[str, list[np.ndarray]]) -> tuple[Any, Any]:
         """Rows and limits of velocity, segment by segment."""
         rows, many = self.rows, len(self.steps)
         velocity = tuple(np.broadcast_to(x, (many, len(x))).copy() for x in self.velocity)
         lower, upper = (np.broadcast_to(x, (many, len(x))).copy() for x in (rows.lower, rows.upper))
         fastest = None if rows.fastest is None else np.broadcast_to(rows.fastest, (many, len(rows.fastest)))
         at = 0 if self.asked.acceleration is None else len(self.velocity[0])
-        for k, room in enumerate(found):
+        for k, room in enumerate(result):
             below, above = narrower[f"{k} {room.what}"]
             if room.is_own:
                 here = slice(at, at + below.shape[1])
@@ -179,8 +179,8 @@ class Grid:
 
 def times_of(s: np.ndarray, x: np.ndarray) -> np.ndarray:
     """When the ends of segments are passed."""
-    found: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
-    return found
+    result: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
+    return result
 
 
 def pieces_of(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Polynomials:
@@ -308,12 +308,12 @@ def solved(
     after = [np.append(np.concatenate([x[k] for x in intervals[::-1]])[1:], at_end) for k in (0, 1)]
     after = [np.where(np.arange(len(x)) < many - 1, x, at_end) for x in after]
     forward = _KERNELS.get(lines[0].shape, lambda: _forward(lines[0].shape))
-    x, found = np.array(start), [np.array([start])]
+    x, result = np.array(start), [np.array([start])]
     for k, (upper, block) in enumerate(zip(lines[::-1], blocks, strict=True)):
         ends = (y[k * _BLOCK : (k + 1) * _BLOCK] for y in after)
         reached_here, x = forward(upper, *ends, block["steps"], block["numbers"], x)
-        found.append(reached_here)
-    whole = np.concatenate(found)[: many + 1]
+        result.append(reached_here)
+    whole = np.concatenate(result)[: many + 1]
     return whole, 0.5 * np.diff(whole) / steps, int(blocked)
 
 

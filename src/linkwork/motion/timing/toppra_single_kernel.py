@@ -95,7 +95,7 @@ def motions_by_single_kernel(
     for k, (c, _, _, count) in enumerate(given):
         n = segments_of(points, count)
         alike.setdefault((n, first_of(n, count), len(c)), []).append(k)
-    found: list[Any] = [None] * len(paths)
+    result: list[Any] = [None] * len(paths)
     for (n, coarse, pieces), members in alike.items():
         alone = len(members) == 1
         c, starts, end = (
@@ -111,8 +111,8 @@ def motions_by_single_kernel(
         for k, s, w, u, t, clock, _, blocked, over in (
             [(*members, *made)] if alone else zip(members, *made, strict=True)
         ):
-            found[k] = KernelMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
-    return found
+            result[k] = KernelMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
+    return result
 
 
 def _given(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int]:
@@ -172,10 +172,10 @@ def _made(n: int, pieces: int, nv: int, law: KernelLimits, before: int | None) -
             caps = _caps(places, begins, stops)
             along = lambda one: _along(c, starts, g, law, *one)  # noqa: E731
             rows = (on.s[:-1], places, steps)
-            found, more = fastest_resting(along, rows, steps, caps, g["first"], g["last"])
-            over = _left(more, found, g, law) if law.is_curved else 0.0 * found.blocked
-            blocked = where(lt(over, 0.0), 0.0, found.blocked)
-            return _timed(steps, found), found.u, blocked, over
+            result, more = fastest_resting(along, rows, steps, caps, g["first"], g["last"])
+            over = _left(more, result, g, law) if law.is_curved else 0.0 * result.blocked
+            blocked = where(lt(over, 0.0), 0.0, result.blocked)
+            return _timed(steps, result), result.u, blocked, over
 
         fine: Any = True
         if before is None:
@@ -220,8 +220,8 @@ def _stops(c: Any, starts: Any, end: Any) -> Any:
         jump = and_(lt(stop, FAR), lt(_CORNER * most + _SMALL, apart))
         return state, where(jump, 1.0, 0.0)
 
-    found = scan(one, (), (c[:-1], c[1:], starts[:-1], starts[1:]))[1]
-    return np.concatenate([array([0.0 * end]), found])
+    result = scan(one, (), (c[:-1], c[1:], starts[:-1], starts[1:]))[1]
+    return np.concatenate([array([0.0 * end]), result])
 
 
 def _caps(pieces: Any, begins: Any, stops: Any) -> Any:
@@ -229,11 +229,11 @@ def _caps(pieces: Any, begins: Any, stops: Any) -> Any:
         piece, begins = x
         return state, where(lt(0.5, begins * take(stops, piece)), 0.0, _MOST)
 
-    found = scan(one, (), (pieces, begins))[1]
-    return np.concatenate([found, array([0.0 * stops[0] + _MOST])])
+    result = scan(one, (), (pieces, begins))[1]
+    return np.concatenate([result, array([0.0 * stops[0] + _MOST])])
 
 
-def _timed(steps: Any, found: Any) -> tuple[Any, Any]:
+def _timed(steps: Any, result: Any) -> tuple[Any, Any]:
     """ṡ at the ends of segments, and when they are passed."""
 
     def one(state: tuple[Any, Any], x: Any) -> tuple[tuple[Any, Any], Any]:
@@ -242,8 +242,8 @@ def _timed(steps: Any, found: Any) -> tuple[Any, Any]:
         t = t + 2.0 * x[0] / (w + after)
         return (t, after), (after, t)
 
-    w0 = sqrt(found.x[0])
-    _, (w, t) = scan(one, (0.0 * w0, w0), (steps, found.x[1:]))
+    w0 = sqrt(result.x[0])
+    _, (w, t) = scan(one, (0.0 * w0, w0), (steps, result.x[1:]))
     return np.concatenate([array([w0]), w]), np.concatenate([array([0.0 * w0]), t])
 
 
@@ -268,28 +268,28 @@ def _along(c: Any, starts: Any, g: Any, law: KernelLimits, s: Any, piece: Any, s
         q = array([p0 + d * (p1 + d * (p2 + d * p3)) for p0, p1, p2, p3 in own])
         rate = array([p + d * (2.0 * b + d * (3.0 * e)) for _, p, b, e in own])
         bend = array([2.0 * b + 6.0 * e * d for _, p, b, e in own])
-        still, found = np.zeros(len(own)), []
+        still, result = np.zeros(len(own)), []
         if law.torque:
             c = law.robot.inverse_dynamics(q, still, still)
             a, b = (law.robot.inverse_dynamics(q, *x) for x in ((still, rate), (rate, bend)))
-            found += [array([x - z for x, z in zip(y, c, strict=True)]) for y in (a, b)] + [c]
+            result += [array([x - z for x, z in zip(y, c, strict=True)]) for y in (a, b)] + [c]
         if law.frames:
-            found.append(array([law.robot.twist(q, rate, frame)[3:] for frame in law.frames]))
-        return state, tuple(found)
+            result.append(array([law.robot.twist(q, rate, frame)[3:] for frame in law.frames]))
+        return state, tuple(result)
 
     places = [*nodes, _AT_END]
-    found = scan(at, (), np.array(places))[1]
-    known = [x[: len(nodes)] for x in found]
+    result = scan(at, (), np.array(places))[1]
+    known = [x[: len(nodes)] for x in result]
     values: list[Any] = known[:3] if law.torque else [None] * 3
     limits = PathLimits((), (), g.get("least", ()), g.get("most", ()), g.get("speeds"))
     curved = PathValues(None, values[0], values[1], values[2], known[-1] if law.frames else None), limits
     if law.torque:  # of A u + B x, x being x_i + 2 Δ t u
         shifted = [
             [x + (2.0 * t * step) * y for x, y in zip(*row, strict=True)]
-            for t, *row in zip(places, *found[:2], strict=True)
+            for t, *row in zip(places, *result[:2], strict=True)
         ]
-        found = (shifted, *found[1:])
-    left = [_beyond(x, len(nodes)) for x in found]
+        result = (shifted, *result[1:])
+    left = [_beyond(x, len(nodes)) for x in result]
     rests = 0.0 * step + 1.0
     if law.torque:
         for j in range(len(own)):
@@ -304,7 +304,7 @@ def _beyond(x: Any, nodes: int) -> Any:
     return array([flat[nodes, k] - polynomial_at(_AT_END, [*flat[:nodes, k]]) for k in range(flat.shape[1])])
 
 
-def _left(more: Any, found: Any, g: Any, law: KernelLimits) -> Any:
+def _left(more: Any, result: Any, g: Any, law: KernelLimits) -> Any:
     """The largest part of limits by which a motion may pass them, since polynomials are not quite what they stand for;
     −1 where standing still is not within the limits."""
     *left, rests = more
@@ -326,7 +326,7 @@ def _left(more: Any, found: Any, g: Any, law: KernelLimits) -> Any:
                 worst = fmax(worst, sqrt(square * fmax(x0, x1)) / g["speeds"][k])
         return where(or_(lt(rests, 0.0), not_(lt(worst, FAR))), FAR, worst), None
 
-    worst = scan(one, 0.0 * found.blocked, (found.x[:-1], found.x[1:], found.u, tuple(left), rests))[0]
+    worst = scan(one, 0.0 * result.blocked, (result.x[:-1], result.x[1:], result.u, tuple(left), rests))[0]
     return where(lt(worst, FAR), worst, -1.0)
 
 

@@ -20,8 +20,8 @@ def each(computed: Callable[..., Any], *rows: Rows) -> Any:
     """A function of rows' numbers, over any scalar, of every row: an array (n, ...)."""
     count = len(rows[0])
     if any(x.dtype == object for x in rows):
-        found = [computed(*([*x[k]] if x.ndim > 1 else x[k] for x in rows)) for k in range(count)]
-        return array([[[*row] if isinstance(row, list) else row for row in one] for one in found])
+        result = [computed(*([*x[k]] if x.ndim > 1 else x[k] for x in rows)) for k in range(count)]
+        return array([[[*row] if isinstance(row, list) else row for row in one] for one in result])
     made = computed(*([*np.moveaxis(x, 0, -1)] if x.ndim > 1 else x for x in rows))
     return _stacked(made, count)
 
@@ -36,10 +36,10 @@ def one_sign(space: CurveSpace, q: Rows) -> Rows:
     """The points, each written with the sign that is nearer to the one before it."""
     if space.is_plain:
         return q
-    found = [[*q[0]]]
+    result = [[*q[0]]]
     for row in q[1:]:
-        found.append(space.nearer_sign(found[-1], [*row]))
-    return array(found) if q.dtype == object else np.array(found, dtype=float)
+        result.append(space.nearer_sign(result[-1], [*row]))
+    return array(result) if q.dtype == object else np.array(result, dtype=float)
 
 
 def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows) -> Section:
@@ -60,5 +60,5 @@ def of_pieces(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:
 
 def rows_of(rows: Any) -> Rows:
     """Rows as an array (n, ...)."""
-    found = [*rows]
-    return array([[*x] for x in found]) if any(x.dtype == object for x in found) else np.array(found, dtype=float)
+    result = [*rows]
+    return array([[*x] for x in result]) if any(x.dtype == object for x in result) else np.array(result, dtype=float)

@@ -48,12 +48,12 @@ def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
     first = _bisected(starts, starts[0] + np.arange(count) / scale)
     if np.diff(first).max(initial=0) >= _CROWDED:
         return np.asarray(_bisected(starts, s))
-    found: np.ndarray = first.take(((s - starts[0]) * scale).astype(np.intp), mode="clip")
-    found -= (s < starts.take(found)) & (found > 0)  # a cell's edge is rounded
+    result: np.ndarray = first.take(((s - starts[0]) * scale).astype(np.intp), mode="clip")
+    result -= (s < starts.take(result)) & (result > 0)  # a cell's edge is rounded
     following = np.append(starts[1:], np.inf)
-    while (later := s >= following.take(found)).any():
-        found += later
-    return found
+    while (later := s >= following.take(result)).any():
+        result += later
+    return result
 
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)

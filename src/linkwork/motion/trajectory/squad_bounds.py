@@ -101,14 +101,14 @@ class SquadLengths:
         along = [size.angular * x for x in u[1 : order + 2]]
         if self.apart:
             none = [0.0 * x for x in turns]
-            found = product((along, none), exponential(turns, none, order), none[0], order, apart=True)
+            result = product((along, none), exponential(turns, none, order), none[0], order, apart=True)
             origin = over([np.linalg.norm(x[:, 2:], axis=1) for x in values], half)
-            found = found[0], turned(origin[1:], found[0], order)
+            result = result[0], turned(origin[1:], result[0], order)
         else:
             own = exponential(turns, moves, order)
             before = along, [size.linear * x for x in u[1 : order + 2]]
-            found = product(before, own, moves[0], order, apart=False)
-        angular, linear = ([np.where(known, x, np.inf) for x in part] for part in found)
+            result = product(before, own, moves[0], order, apart=False)
+        angular, linear = ([np.where(known, x, np.inf) for x in part] for part in result)
         return angular, linear
 
     def _between(self, piece: np.ndarray, u: np.ndarray, reach: np.ndarray, psi: _Pair) -> tuple[_Pair, _Pair]:
@@ -122,8 +122,8 @@ class SquadLengths:
             twist = of[1] - back @ of[0]
             return [*place.difference(a, b, self.apart), *twist.elements()]
 
-        found = each(sizes, self.base[piece], self.inner[piece], self.phi[piece], self.psi[piece], u)
-        d, w = self._size(found[:, :-6]), _size(found[:, -6:-3], found[:, -3:], linear)
+        result = each(sizes, self.base[piece], self.inner[piece], self.phi[piece], self.psi[piece], u)
+        d, w = self._size(result[:, :-6]), _size(result[:, -6:-3], result[:, -3:], linear)
         w = w.plus(_Pair(0.0, w.angular * psi.linear * reach))  # Ad(exp(u ψ)) takes it along
         angle = d.angular + w.angular * reach
         g, slope = _majorant(np.minimum(angle, pi), 2)
@@ -150,16 +150,16 @@ def _size(angular: np.ndarray, linear: np.ndarray, scale: float) -> _Pair:
 
 def _logarithm(d: _Pair, w: _Pair, psi: _Pair, u: Lengths, order: int) -> _Jet:
     """Of d and its derivatives by time: d' = G(d) w u', w' = w × ψ u'."""
-    twists, found = [w], [d]
+    twists, result = [w], [d]
     rates = _majorant(d.angular, order + 2)
     taylor = [_Pair(x, y * d.linear) for x, y in pairwise(rates)]  # of g at d, with ε
     for k in range(order):
         moving = [  # w u', as far as w is known
             _sum(twists[i].scaled(comb(j, i) * u[j - i + 1]) for i in range(j + 1)) for j in range(k + 1)
         ]
-        found.append(_products(_composed(taylor, found), moving)[k])
+        result.append(_products(_composed(taylor, result), moving)[k])
         twists.append(_sum(twists[i].times(psi, comb(k, i) * u[k - i + 1]) for i in range(k + 1)))
-    return found
+    return result
 
 
 def _composed(taylor: Sequence[_Pair], inner: _Jet) -> _Jet:
@@ -167,12 +167,12 @@ def _composed(taylor: Sequence[_Pair], inner: _Jet) -> _Jet:
     zero = inner[0].scaled(0.0)
     power: _Jet = [_Pair(zero.angular + 1.0, zero.linear), *[zero] * (len(inner) - 1)]
     change = [zero, *inner[1:]]
-    found = [zero] * len(inner)
+    result = [zero] * len(inner)
     for m in range(len(inner)):
         scale = taylor[m].scaled(1.0 / factorial(m))
-        found = [x.plus(scale.times(y)) for x, y in zip(found, power, strict=True)]
+        result = [x.plus(scale.times(y)) for x, y in zip(result, power, strict=True)]
         power = _products(power, change)
-    return found
+    return result
 
 
 def _products(x: _Jet, y: _Jet) -> _Jet:
@@ -195,11 +195,11 @@ def _majorant(x: np.ndarray, count: int) -> list[np.ndarray]:
     zeta = np.sum(np.arange(1, 40)[:, None] ** -even.astype(float), axis=0)
     c[even] = 2.0 * np.where(even == 2, pi**2 / 6.0, np.where(even == 4, pi**4 / 90.0, zeta * (1.0 + 1e-8)))
     c[even] /= (2.0 * pi) ** even
-    found = []
+    result = []
     for _ in range(count):
-        found.append(np.polynomial.polynomial.polyval(x, c))
+        result.append(np.polynomial.polynomial.polyval(x, c))
         c = c[1:] * np.arange(1, len(c))
-    return found
+    return result
 
 
 Lengths = list[np.ndarray]  # (n,) each: of a vector and its derivatives, no more than that
@@ -207,14 +207,14 @@ Lengths = list[np.ndarray]  # (n,) each: of a vector and its derivatives, no mor
 
 def derivatives(c: np.ndarray, u: np.ndarray, count: int) -> list[np.ndarray]:
     """Polynomials (n, m, terms) at u (n,), and all derivatives, ``count`` at least: (n, m) each."""
-    found = []
+    result = []
     for _ in range(max(count + 1, c.shape[-1])):
         x = np.zeros(c.shape[:-1])
         for k in range(c.shape[-1] - 1, -1, -1):
             x = x * u[:, None] + c[..., k]
-        found.append(x)
+        result.append(x)
         c = c[..., 1:] * np.arange(1, c.shape[-1]) if c.shape[-1] > 1 else np.zeros_like(c)
-    return found
+    return result
 
 
 def over(sizes: Lengths, half: np.ndarray) -> Lengths:

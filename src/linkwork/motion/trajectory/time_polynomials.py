@@ -33,7 +33,7 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
     own = starts.ndim == 2
     terms = coefficients.shape[-1]
     moments = 2 if section.clock is None else section.clock.coefficients.shape[1]
-    found = np.zeros((len(knots) - 1, space.nv, (terms - 1) * (moments - 1) + 1))
+    result = np.zeros((len(knots) - 1, space.nv, (terms - 1) * (moments - 1) + 1))
     for i, (b, e) in enumerate(pairwise(knots)):
         s = section.parameter(np.array(0.5 * (b + e)))
         clock = _clock_from(section, b, 0.5 * (b + e))
@@ -43,22 +43,22 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
         else:
             k = pieces_at(starts, s)
             c, start = coefficients[k], np.full(space.nv, starts[k])
-        found[i] = _composed(shifted(c, clock[0] - start), clock)
+        result[i] = _composed(shifted(c, clock[0] - start), clock)
         for joint in space.joints:
             if joint.is_plain and "base" in section.arrays:
                 base = section.arrays["base"] if own else section.arrays["base"][k]
-                found[i, joint.in_v, 0] += base[joint.in_q]
+                result[i, joint.in_v, 0] += base[joint.in_q]
         if space.is_plain and "base" in section.arrays:
-            found[i, :, 0] += section.arrays["base"] if own else section.arrays["base"][k]
-    return knots, found, plain
+            result[i, :, 0] += section.arrays["base"] if own else section.arrays["base"][k]
+    return knots, result, plain
 
 
 def _quadrangles(section: Section) -> np.ndarray:
     """Of squads (pieces, nv, 4), whose coordinates are u φ + 2 u (1 − u) (d + u (ψ − φ)) where they are plain."""
     x = section.arrays
     d, closing = each(section.space.difference, x["base"], x["inner"]), x["inner_steps"] - x["steps"]
-    found = np.stack([0.0 * d, x["steps"] + 2.0 * d, 2.0 * (closing - d), -2.0 * closing], axis=-1)
-    coefficients: np.ndarray = found * x["rates"][:, None, None] ** np.arange(4)
+    result = np.stack([0.0 * d, x["steps"] + 2.0 * d, 2.0 * (closing - d), -2.0 * closing], axis=-1)
+    coefficients: np.ndarray = result * x["rates"][:, None, None] ** np.arange(4)
     return coefficients
 
 
@@ -68,13 +68,13 @@ def _clock_from(section: Section, begin: float, inside: float) -> np.ndarray:
         return np.array([begin, 1.0])
     starts = section.clock.starts
     k = pieces_at(starts, inside)
-    found: np.ndarray = shifted(section.clock.coefficients[k][None], np.array([begin - starts[k]]))[0]
-    return found
+    result: np.ndarray = shifted(section.clock.coefficients[k][None], np.array([begin - starts[k]]))[0]
+    return result
 
 
 def _composed(c: np.ndarray, clock: np.ndarray) -> np.ndarray:
     """p(s(t) − s(0)), row by row (n, terms)."""
     if len(clock) == 2:
-        found: np.ndarray = c * clock[1] ** np.arange(c.shape[1])
-        return found
+        result: np.ndarray = c * clock[1] ** np.arange(c.shape[1])
+        return result
     return np.array([composed(row, clock) for row in c])

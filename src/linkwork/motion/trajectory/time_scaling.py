@@ -40,24 +40,24 @@ def monotone_clock(new: np.ndarray, old: np.ndarray) -> Clock:
 
 def cubic_pieces(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """Cubics (n, ..., 4), lowest first, over lengths h (n,), with values and slopes (n + 1, ...) at their ends."""
-    found = np.empty((*slopes[1:].shape, 4))
+    result = np.empty((*slopes[1:].shape, 4))
     each = (1.0 / h).reshape(-1, *(1,) * (values.ndim - 1))
     rate, a, b = (values[1:] - values[:-1]) * each, slopes[:-1], slopes[1:]
     bend = (a + b - 2.0 * rate) * each
-    found[..., 0], found[..., 1] = values[:-1], a
-    found[..., 2], found[..., 3] = (rate - a) * each - bend, bend * each
-    return found
+    result[..., 0], result[..., 1] = values[:-1], a
+    result[..., 2], result[..., 3] = (rate - a) * each - bend, bend * each
+    return result
 
 
 def clocked(sections: Iterable[Section], clock: Clock, new: np.ndarray, old: np.ndarray) -> list[Section]:
     """Sections with a clock that gives their times by others: ``new`` ones for ``old`` ones, their ends among them."""
-    found: list[Section] = []
+    result: list[Section] = []
     for section in sections:
         first, last = (float(new[np.argmin(np.abs(old - end))]) for end in (section.start, section.end))
-        if first == last < new[-1] or (first == last and found):  # it is left out
+        if first == last < new[-1] or (first == last and result):  # it is left out
             continue
-        found.append(section.timed(clock, first, last))
-    return found
+        result.append(section.timed(clock, first, last))
+    return result
 
 
 Speed = Callable[[np.ndarray], np.ndarray]
@@ -89,8 +89,8 @@ def speed_of(caller: str, trajectory: Any, weights: Any, frame: str | None) -> S
 
     def speed(t: np.ndarray) -> np.ndarray:
         state = trajectory(t)
-        found: np.ndarray = np.linalg.norm(robot.twist(state.q, state.v, frame, expressed_in=frame)[..., 3:], axis=-1)
-        return found
+        result: np.ndarray = np.linalg.norm(robot.twist(state.q, state.v, frame, expressed_in=frame)[..., 3:], axis=-1)
+        return result
 
     return speed
 
@@ -138,8 +138,8 @@ def _rates(speed: Speed, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """dt/ds at the beginning and the end of each cell; infinite where it stands still."""
     rates = speed(t)
     with np.errstate(divide="ignore"):
-        found = np.where(rates > _STILL * rates.max(), 1.0 / rates, np.inf)
-    return found[:-1], found[1:]
+        result = np.where(rates > _STILL * rates.max(), 1.0 / rates, np.inf)
+    return result[:-1], result[1:]
 
 
 def _cells(h: np.ndarray, begin: np.ndarray, end: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
@@ -154,28 +154,28 @@ def _cells(h: np.ndarray, begin: np.ndarray, end: np.ndarray, first: np.ndarray,
 def lengths_of(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Times, those given among them, and the lengths up to them."""
     ends = np.array([*pairwise(times)])
-    found = _sums(speed, ends)
-    whole = max(float(found.sum()), 1e-300)
+    result = _sums(speed, ends)
+    whole = max(float(result.sum()), 1e-300)
     done: list[tuple[np.ndarray, np.ndarray]] = []
     for _ in range(_MOST if halved else 0):
         middle = ends.mean(axis=1)
         parts = np.stack([ends[:, 0], middle, middle, ends[:, 1]], axis=1).reshape(-1, 2)
         finer = _sums(speed, parts)
-        fine = np.abs(finer.reshape(-1, 2).sum(axis=1) - found) <= _SAME * whole
+        fine = np.abs(finer.reshape(-1, 2).sum(axis=1) - result) <= _SAME * whole
         done.append((ends[fine], finer.reshape(-1, 2).sum(axis=1)[fine]))
         again = np.repeat(~fine, 2)
-        ends, found = parts[again], finer[again]
+        ends, result = parts[again], finer[again]
         if not len(ends):
             break
-    done.append((ends, found))
-    ends, found = np.concatenate([x for x, _ in done]), np.concatenate([y for _, y in done])
+    done.append((ends, result))
+    ends, result = np.concatenate([x for x, _ in done]), np.concatenate([y for _, y in done])
     order = np.argsort(ends[:, 0])
-    return np.append(ends[order, 0], times[-1]), np.append(0.0, np.cumsum(found[order]))
+    return np.append(ends[order, 0], times[-1]), np.append(0.0, np.cumsum(result[order]))
 
 
 def _sums(speed: Speed, ends: np.ndarray) -> np.ndarray:
     """Gauss's sums between ends (n, 2)."""
     half = 0.5 * (ends[:, 1] - ends[:, 0])
     at = ends.mean(axis=1)[:, None] + half[:, None] * _NODES
-    found: np.ndarray = half * (speed(at) @ _WEIGHTS)
-    return found
+    result: np.ndarray = half * (speed(at) @ _WEIGHTS)
+    return result

@@ -140,9 +140,9 @@ class Trajectory:
     @property
     def knots(self) -> np.ndarray:
         """The times between which it is smooth, its ends among them (n,)."""
-        found = np.concatenate([section.knots()[k > 0 :] for k, section in enumerate(self._sections)])
-        found.setflags(write=False)
-        return found
+        result = np.concatenate([section.knots()[k > 0 :] for k, section in enumerate(self._sections)])
+        result.setflags(write=False)
+        return result
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -164,9 +164,9 @@ class Trajectory:
         named = isinstance(outside, str) and outside in ("raise", "hold")
         if named and isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
-            found = self._sections[at].one(float(t))
-            if found is not None:
-                return TrajectoryState(*found)
+            result = self._sections[at].one(float(t))
+            if result is not None:
+                return TrajectoryState(*result)
         return TrajectoryState(*self._at(t, 2, outside))
 
     def jerk(self, t: ArrayLike, *, outside: Outside = "raise") -> np.ndarray:
@@ -181,27 +181,27 @@ class Trajectory:
         if len(self._sections) == 1:
             return [*self._sections[0].at(times, order, held)]
         which = np.searchsorted(self._begins[1:], times, side="right")
-        found = [np.empty((*times.shape, n)) for n in (self.nq, *(self.nv,) * order)]
+        result = [np.empty((*times.shape, n)) for n in (self.nq, *(self.nv,) * order)]
         for k in np.unique(which):
             here = which == k
-            for all_of_it, part in zip(found, self._sections[k].at(times[here], order, held), strict=True):
+            for all_of_it, part in zip(result, self._sections[k].at(times[here], order, held), strict=True):
                 all_of_it[here] = part
-        return found
+        return result
 
     def _on_symbols(self, t: Any, order: int) -> list[Any]:
         if np.ndim(t):
             each = [self._on_symbols(x, order) for x in np.asarray(t, dtype=object).ravel()]
             return [array([[*x] for x in part]).reshape(*np.shape(t), -1) for part in zip(*each, strict=True)]
         t = t.item() if isinstance(t, np.ndarray) else t
-        found = self._sections[0].on_symbols(t, order)
+        result = self._sections[0].on_symbols(t, order)
         for section in self._sections[1:]:
             later = le(section.start, t)
             more = section.on_symbols(t, order)
-            found = [
+            result = [
                 [where(later, y, x) for x, y in zip(one, other, strict=True)]
-                for one, other in zip(found, more, strict=True)
+                for one, other in zip(result, more, strict=True)
             ]
-        return [array(x) for x in found]
+        return [array(x) for x in result]
 
     def extremes(self, order: int = 1) -> Extremes:
         """Bounds of every coordinate over all times: of q (order 0), v (1), a (2) or the jerk (3).
@@ -273,12 +273,12 @@ class Trajectory:
         if not times[0] < times[1]:
             raise ValueError(f"slice: start and end: expected a start before the end, got {start!r} and {end!r}")
         first, last = map(float, times)
-        found = [
+        result = [
             section.part(max(first, section.start), min(last, section.end))
             for section in self._sections
             if section.start < last and section.end > first
         ]
-        return Trajectory(found, self._robot)
+        return Trajectory(result, self._robot)
 
     @public(tolerance=non_negative)
     def concatenate(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
@@ -309,8 +309,8 @@ class Trajectory:
         Of new times (n,) the clock between is a cubic that never runs back (Fritsch and Carlson's), so v is continuous
         where it was, and a may jump at knots.
         """
-        found = at_other_times(self, times)
-        return self if found is self._sections else Trajectory(found, self._robot)
+        result = at_other_times(self, times)
+        return self if result is self._sections else Trajectory(result, self._robot)
 
     def path_length(self, *, weights: ArrayLike | None = None, frame: str | None = None) -> float:
         """How long its way is: ∫ √(Σ w_j v_j²) dt, or that of the origin of a robot's ``frame`` in the world [m].

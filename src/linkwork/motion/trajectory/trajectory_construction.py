@@ -97,10 +97,10 @@ def through_states(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, a: Rows) 
 
 def chained(sections: Iterable[Section], start: float) -> list[Section]:
     """One after the other, from a time on."""
-    found: list[Section] = []
+    result: list[Section] = []
     for section in sections:
-        found.append(section.moved(found[-1].end if found else start))
-    return found
+        result.append(section.moved(result[-1].end if result else start))
+    return result
 
 
 def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: float) -> None:

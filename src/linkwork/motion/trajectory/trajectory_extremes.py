@@ -52,7 +52,7 @@ def extremes_of(sections: Sequence[Section], order: int) -> Extremes:
     """Over all sections; infinite for coordinates of which nothing is known."""
     if order not in (0, 1, 2, 3):
         raise ValueError(f"extremes: order: expected 0 (q), 1 (v), 2 (a) or 3 (jerk), got {order!r}")
-    found = []
+    result = []
     for section in sections:
         times, c, plain = polynomials_of(section)
         for place in section.space.joints:
@@ -64,8 +64,8 @@ def extremes_of(sections: Sequence[Section], order: int) -> Extremes:
             bounds = None if plain[place.in_v].all() else twisting_extremes(section, place, order)
             if bounds is not None:
                 low[place.in_v], high[place.in_v] = bounds
-        found.append((low, high))
-    return Extremes(np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0))
+        result.append((low, high))
+    return Extremes(np.min([low for low, _ in result], axis=0), np.max([high for _, high in result], axis=0))
 
 
 def polynomial_extremes(h: np.ndarray, c: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,8 +98,8 @@ def bernstein(c: np.ndarray) -> np.ndarray:
     """
     d = c.shape[-1] - 1
     to = np.array([[comb(i, k) / comb(d, k) if k <= i else 0.0 for k in range(d + 1)] for i in range(d + 1)])
-    found: np.ndarray = c @ to.T
-    return found
+    result: np.ndarray = c @ to.T
+    return result
 
 
 _ORDER = {"velocity": 1, "acceleration": 2, "jerk": 3}
@@ -113,7 +113,7 @@ def margins_of(caller: str, trajectory: Any, given: Mapping[str, Any]) -> dict[s
     """
     robot, space = trajectory.robot, trajectory.sections[0].space
     names = [f"coordinate {k}" for k in range(space.nv)] if robot is None else list(robot.v_names)
-    found = {}
+    result = {}
     for name, value in given.items():
         if value is None and robot is not None:
             own = {"lower": "lower", "upper": "upper", "velocity": "velocity_limits"}.get(name)
@@ -129,31 +129,31 @@ def margins_of(caller: str, trajectory: Any, given: Mapping[str, Any]) -> dict[s
             none = np.full(space.nv, np.inf)
             up, down = (none, -limit) if name == "lower" else (limit, none)
         if np.isinf([up, down]).all():
-            found[name] = np.full(space.nv, np.inf)
+            result[name] = np.full(space.nv, np.inf)
             continue
         low, high = trajectory.extremes(order)
         with np.errstate(invalid="ignore"):
             rooms = [np.where(np.isinf(x), np.inf, x - y) for x, y in ((up, high), (down, -low))]
-        found[name] = np.minimum(*rooms)
-    return found
+        result[name] = np.minimum(*rooms)
+    return result
 
 
 def read_positions(caller: str, name: str, value: Any, size: int) -> np.ndarray:
     """A limit (n,) of each coordinate.  Raises ValueError."""
     expected = f"{caller}: {name}: expected a number for all, or {size}"
-    found = np.asarray(real_array(expected, value), dtype=float)
-    if found.shape not in ((), (size,)) or np.isnan(found).any():
+    result = np.asarray(real_array(expected, value), dtype=float)
+    if result.shape not in ((), (size,)) or np.isnan(result).any():
         raise ValueError(f"{expected}, got {value!r}")
-    return np.broadcast_to(found, (size,))
+    return np.broadcast_to(result, (size,))
 
 
 def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
     """Limits of q where q are plain numbers, by the places of their velocities."""
-    found = np.full(space.nv, none)
+    result = np.full(space.nv, none)
     for place in space.joints:
         if place.is_plain:
-            found[place.in_v] = limit[place.in_q]
-    return found
+            result[place.in_v] = limit[place.in_q]
+    return result
 
 
 _CLOSE = {1: 1e-6, 2: 1e-6, 3: 1e-3}  # parts of a joint's largest angular or linear number, by order
@@ -186,13 +186,13 @@ def twisting_extremes(section: Section, place: JointPlace, order: int) -> tuple[
     least, most = low.copy(), high.copy()  # certified
     looked_at = 0
     while len(half):
-        found = [x[:, place.in_v] for x in section.at(middle, order + both)[order:]]
-        low, high = np.minimum(low, found[0].min(axis=0)), np.maximum(high, found[0].max(axis=0))
+        result = [x[:, place.in_v] for x in section.at(middle, order + both)[order:]]
+        low, high = np.minimum(low, result[0].min(axis=0)), np.maximum(high, result[0].max(axis=0))
         w, u = lengths.at(piece, middle, half, order + both)
         bend = np.stack([w[-1] if angular else u[-1] for angular in columns], axis=1)
         h = half[:, None]
-        room = 0.5 * bend * h * h + np.abs(found[1]) * h if both else bend * h
-        bound_low, bound_high = found[0] - room, found[0] + room
+        room = 0.5 * bend * h * h + np.abs(result[1]) * h if both else bend * h
+        bound_low, bound_high = result[0] - room, result[0] + room
         size = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1e-9)
         tolerance = _CLOSE[order] * np.max(np.where(alike, size, 0.0), axis=1)
         again = ((bound_high > high + tolerance) | (bound_low < low - tolerance)).any(axis=1)
@@ -249,11 +249,11 @@ class _Lengths:
             )
             return decoupled(turns, moves, order) if self.apart else exponential(turns, moves, order)
         steps = self.steps[piece]
-        found: tuple[Lengths, Lengths] | None = None
+        result: tuple[Lengths, Lengths] | None = None
         for j in range(steps.shape[1]):
             weights = over([np.abs(x[:, j]) for x in values], half)
             turn, move = (np.linalg.norm(steps[:, j, chosen], axis=1) for chosen in (self.angular, ~self.angular))
             angular, linear = ([x * size for x in weights[1 : order + 2]] for size in (turn, move))
-            found = product(found, (angular, linear), weights[0] * move, order, apart=self.apart)
-        assert found is not None
-        return found
+            result = product(result, (angular, linear), weights[0] * move, order, apart=self.apart)
+        assert result is not None
+        return result

@@ -32,9 +32,9 @@ def frozen(x: Any) -> Any:
     """An array that nobody can write to; one of symbols as it is."""
     if isinstance(x, np.ndarray) and (x.dtype == object or _is_frozen(x)):
         return x
-    found = np.array(x, dtype=np.float64, order="C")  # kernels take other orders slowly
-    found.setflags(write=False)
-    return found
+    result = np.array(x, dtype=np.float64, order="C")  # kernels take other orders slowly
+    result.setflags(write=False)
+    return result
 
 
 def _is_frozen(x: np.ndarray) -> bool:
@@ -114,10 +114,10 @@ class Section:
         still at others."""
         if held:
             inside = np.clip(times, self.start, self.end)
-            found = self.at(inside, order)
-            for x in found[1:]:
+            result = self.at(inside, order)
+            for x in result[1:]:
                 x[times != inside] = 0.0
-            return found
+            return result
         arrays, clocks = self.padded()
         even, pieces = len(clocks.get("clock", ())) < 2, self._pieces
         if even and (pieces > _LONG or times.size >= _MANY) and self.arrays["starts"].ndim == 1:
@@ -135,13 +135,13 @@ class Section:
         if order not in self._walks:
             self._walks[order] = along_pieces(self.arrays, self.clock, order)
         flat = times.reshape(-1)
-        found = self._walks[order](flat, self.parameter(flat))
-        return [x.reshape(*times.shape, self.space.nv) for x in found]
+        result = self._walks[order](flat, self.parameter(flat))
+        return [x.reshape(*times.shape, self.space.nv) for x in result]
 
     def _by_pieces(self, times: np.ndarray, order: int, clocks: Any) -> list[np.ndarray]:
         """Each time with the row of its piece; where a piece has many times in their order, with the same for all."""
         flat = times.reshape(-1)
-        found = [recycled((flat.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
+        result = [recycled((flat.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
         arrays = [x.reshape(len(x), 1, *x.shape[1:]) for x in self.arrays.values()]
         shapes = tuple(x.shape[1:] for x in arrays)
         kernel = _kernel(self.space, self.kind, shapes, _clock_shapes(clocks), order)
@@ -155,9 +155,9 @@ class Section:
             parts = self._taken(arrays, pieces_at(self.arrays["starts"], s))
         call: Any = kernel
         for here, rows in parts:
-            call(flat[here], *rows, *clocks.values(), out=tuple([x[here] for x in found]))
+            call(flat[here], *rows, *clocks.values(), out=tuple([x[here] for x in result]))
             call = kernel.ufunc  # which is there once the kernel was called, and of itself looks at nothing
-        return [x.reshape(*times.shape, x.shape[1]) for x in found]
+        return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
     def _taken(self, arrays: list[np.ndarray], places: np.ndarray) -> Iterator[_Part]:
         """Rows of pieces, some times after the other, in the same memory."""
@@ -193,21 +193,21 @@ class Section:
     def _rows(self, times: np.ndarray) -> dict[str, np.ndarray]:
         """The arrays of the piece of each time: one piece a sample."""
         s = self.parameter(np.clip(times, self.start, self.end))
-        found = {}
+        result = {}
         starts = self.arrays["starts"]
         if starts.ndim == 1:
             place = pieces_at(starts, s)
             for name, shape in self.kind.arrays:
-                found[name] = self.arrays[name][place][..., None] if len(shape) == 1 else self.arrays[name][place]
+                result[name] = self.arrays[name][place][..., None] if len(shape) == 1 else self.arrays[name][place]
                 if len(shape) > 1:
-                    found[name] = found[name].reshape(*s.shape, 1, *found[name].shape[s.ndim :])
-            return found
+                    result[name] = result[name].reshape(*s.shape, 1, *result[name].shape[s.ndim :])
+            return result
         places = np.stack([pieces_at(x, s) for x in starts], axis=-1)
         which = np.arange(len(starts))
         for name, shape in self.kind.arrays:
             x = self.arrays[name]
-            found[name] = x[which, places][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
-        return found
+            result[name] = x[which, places][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
+        return result
 
     # -- its clock
 
@@ -218,20 +218,20 @@ class Section:
         starts, coefficients = self.clock.starts, self.clock.coefficients
         place = pieces_at(starts, t)
         u, c = t - starts[place], coefficients[place]
-        found = c[..., -1]
+        result = c[..., -1]
         for k in range(coefficients.shape[1] - 2, -1, -1):
-            found = found * u + c[..., k]
-        return np.asarray(found)
+            result = result * u + c[..., k]
+        return np.asarray(result)
 
     def time(self, s: np.ndarray) -> np.ndarray:
         """The times at which the curve's parameter is s, which its clock has to reach."""
         if self.clock is None:
             return np.asarray(s)
         if self.is_affine:
-            found: np.ndarray = (
+            result: np.ndarray = (
                 self.clock.starts[0] + (s - self.clock.coefficients[0, 0]) / self.clock.coefficients[0, 1]
             )
-            return found
+            return result
         low, high = np.full(s.shape, self.start), np.full(s.shape, self.end)
         up = bool(self.parameter(np.array(self.end)) >= self.parameter(np.array(self.start)))
         for _ in range(64):
@@ -319,14 +319,14 @@ class Section:
         between = [inner.time(np.array(x)) for x in own.starts[(own.starts > self.start) & (own.starts < self.end)]]
         starts = np.unique(np.concatenate([clock.starts, np.array(between)]))
         starts = starts[(starts < end) & (starts >= start)]
-        found = []
+        result = []
         for b, e in zip(starts, np.append(starts[1:], end), strict=True):
             place = pieces_at(clock.starts, b)
             c = shifted(clock.coefficients[place], b - clock.starts[place])
             middle = inner.parameter(np.array(0.5 * (b + e)))
             k = pieces_at(own.starts, middle)
-            found.append(composed(shifted(own.coefficients[k], c[0] - own.starts[k]), c))
-        return Section(self.space, self.kind, self.arrays, start, end, Clock(starts, np.array(found)))
+            result.append(composed(shifted(own.coefficients[k], c[0] - own.starts[k]), c))
+        return Section(self.space, self.kind, self.arrays, start, end, Clock(starts, np.array(result)))
 
 
 def _made(
@@ -337,21 +337,21 @@ def _made(
 
 def shifted(c: np.ndarray, by: Any) -> np.ndarray:
     """The coefficients (..., terms) of p(u + by)."""
-    found = np.array(c, dtype=float)
-    for k in range(found.shape[-1] - 1):
-        for j in range(found.shape[-1] - 2, k - 1, -1):
-            found[..., j] += by * found[..., j + 1]
-    return found
+    result = np.array(c, dtype=float)
+    for k in range(result.shape[-1] - 1):
+        for j in range(result.shape[-1] - 2, k - 1, -1):
+            result[..., j] += by * result[..., j + 1]
+    return result
 
 
 def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
     """The coefficients of p(s(t) − s(0)), of those of p and of s."""
     way = np.array([0.0, *inner[1:]])
-    found = np.array([c[-1]])
+    result = np.array([c[-1]])
     for x in c[-2::-1]:
-        found = np.convolve(found, way)
-        found[0] += x
-    return found
+        result = np.convolve(result, way)
+        result[0] += x
+    return result
 
 
 def _filled(x: Any, axis: int | None, name: str) -> Any:

@@ -187,11 +187,11 @@ class PathProgram:
         """Return the window of a step: configurations and variables, newest first; ``clock`` is one of `clocks`."""
         variables = []
         for numbers in u:
-            found, start = {}, 0
+            result, start = {}, 0
             for name, size in self.variables:
-                found[name] = numbers[start : start + size]
+                result[name] = numbers[start : start + size]
                 start += size
-            variables.append(found)
+            variables.append(result)
         parameters, start = {}, 0
         for name, size in self.parameters:
             parameters[name] = p[start : start + size]

@@ -103,9 +103,9 @@ class WindowDynamics:
             for of_v, of_a in zip(velocity.rows, rate.rows, strict=True)
         ]
         rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - self.tree.nv)] for row in by_q])
-        for name, found in by_forces.items():
+        for name, result in by_forces.items():
             places = range(self.width)[self.columns(name)]
-            for row, numbers in zip(rows[0], found, strict=True):
+            for row, numbers in zip(rows[0], result, strict=True):
                 for place, x in zip(places, numbers, strict=True):
                     row[place] = row[place] + x
         parameters = _summed(_product(by_v, velocity.parameters), _product(by_a, rate.parameters))
@@ -220,15 +220,15 @@ class JointForces:
 
     def force_curvature(self, q: Scalars, weights: Scalars) -> dict[str, Matrix]:
         """The same by each number of contacts' forces and by q, by name."""
-        found = {}
+        result = {}
         for contact in self._contacts:
 
             def along(q: Scalars, contact: PathContact = contact) -> list[Any]:
                 rows = self._wrench_columns(contact, q)
                 return [-dot([row[k] for row in rows], weights) for k in range(contact.size)]
 
-            (found[contact.name],) = derivatives(self.tree, along, q)
-        return found
+            (result[contact.name],) = derivatives(self.tree, along, q)
+        return result
 
     def _wrench_columns(self, contact: PathContact, q: Scalars) -> Matrix:
         """Jᵀ (nv × size) of a contact."""

@@ -148,17 +148,17 @@ class UnactuatedFeature(TorqueFeature):
     def bind(self, robot: Any, w: Window) -> Self:
         if self.joints is not None:
             return super().bind(robot, w)
-        found = [
+        result = [
             body.joint_name
             for _, body in w.tree.stacked()
             if body.joint.nv and (body.joint.is_floating or not any(body.limits.effort))
         ]
-        if not found:
+        if not result:
             raise ValueError(
                 f"UnactuatedFeature: every joint of {robot.name!r} has a motor: none is floating, and none has a limit "
                 f"of effort of 0: name those that have none, UnactuatedFeature([...])"
             )
-        return replace(self, joints=tuple(found)).bind(robot, w)
+        return replace(self, joints=tuple(result)).bind(robot, w)
 
 
 @public_constructor
@@ -297,10 +297,10 @@ class EnergyFeature(Feature):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         if self.energy == "potential":
-            found = w.potential_energy()
+            result = w.potential_energy()
         elif self.energy == "kinetic":
-            found = w.kinetic_energy()
+            result = w.kinetic_energy()
         else:
             T, U = w.kinetic_energy(), w.potential_energy()
-            found = T + U if self.energy == "total" else T - U
-        return [found - target[0]] if len(target) else [found]
+            result = T + U if self.energy == "total" else T - U
+        return [result - target[0]] if len(target) else [result]

@@ -110,21 +110,21 @@ class _LeastViolation:
         kept[KEPT.index("target")], kept[KEPT.index("damping")] = 1e-300, damping
         ends = np.array([*given["ends"][:2], float(iterations)])
         own = {**given, "kept": kept, "ends": ends}
-        found = self.kernel(**{port.name: own[port.name] for port in self.kernel.inputs})
-        status, _, _, _, gap, decrement, *_ = np.asarray(found.told).tolist()
+        result = self.kernel(**{port.name: own[port.name] for port in self.kernel.inputs})
+        status, _, _, _, gap, decrement, *_ = np.asarray(result.told).tolist()
         return {
-            "x": np.asarray(found.x),
-            "u": np.asarray(found.u),
-            "values": np.asarray(found.values),
-            "damping": float(np.asarray(found.kept)[KEPT.index("damping")]),
+            "x": np.asarray(result.x),
+            "u": np.asarray(result.u),
+            "values": np.asarray(result.values),
+            "damping": float(np.asarray(result.kept)[KEPT.index("damping")]),
             "status": status,
             "gap": gap,
             "decrement": decrement,
         }
 
-    def _beyond(self, found: Mapping[str, Any]) -> Array:
+    def _beyond(self, result: Mapping[str, Any]) -> Array:
         """Violations (T, rows) of what the search can change, as features measure them."""
-        values = found["values"]
+        values = result["values"]
         beyond = np.zeros_like(values)
         for k in self.searched:
             rows = self.program.rows_of[k]

@@ -77,12 +77,12 @@ def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) 
 def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
     """Names and shapes of what is the same in all steps: targets that do not move, bounds and the robot's numbers."""
     program = recipe.program
-    found: dict[str, tuple[int, ...]] = {
+    result: dict[str, tuple[int, ...]] = {
         f"target{k}": (size,) for k, size in target_sizes(program).items() if not program.terms[k].has_target_per_step
     }
     if any(term.bounded for term in program.terms):
-        found |= {"lower": (program.rows,), "upper": (program.rows,)}
-    return found | {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(recipe.parameters).items()}
+        result |= {"lower": (program.rows,), "upper": (program.rows,)}
+    return result | {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(recipe.parameters).items()}
 
 
 def wanted_rows(

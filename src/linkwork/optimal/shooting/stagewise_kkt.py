@@ -31,12 +31,12 @@ class StageRows(NamedTuple):
 
 def stages_solved(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
     """The unknowns of each stage (size, right sides).  Rows reach over three stages at most."""
-    found = _eliminated(sizes, rows)
+    result = _eliminated(sizes, rows)
     scale = 1.0 + max((np.abs(row.b).max(initial=0.0) for row in rows), default=0.0)
     square = sum(len(row.A) for row in rows) == sum(sizes)
-    if square and not _left(sizes, rows, found) <= _FINE * scale:
-        found = _least(sizes, rows)
-    return found
+    if square and not _left(sizes, rows, result) <= _FINE * scale:
+        result = _least(sizes, rows)
+    return result
 
 
 def _eliminated(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
@@ -50,27 +50,27 @@ def _eliminated(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
         R = np.vstack([R, np.zeros((max(n - len(R), 0), width + many))])
         kept.append((R[:n, :n], R[:n, n:width], R[:n, width:]))
         carried = R[n:width, n:]
-    found: list[Array] = [np.zeros((0, many))] * T
+    result: list[Array] = [np.zeros((0, many))] * T
     for k in reversed(range(T)):
         R, more, right = kept[k]
-        later = np.vstack([np.zeros((0, many)), *found[k + 1 : k + 3]])
-        found[k] = np.linalg.lstsq(R, right - more @ later, rcond=_DEPENDENT)[0]
-    return found
+        later = np.vstack([np.zeros((0, many)), *result[k + 1 : k + 3]])
+        result[k] = np.linalg.lstsq(R, right - more @ later, rcond=_DEPENDENT)[0]
+    return result
 
 
 def _wide(rows: Array, width: int, many: int) -> Array:
     """Rows with their right sides, of so many unknowns."""
     columns = rows.shape[1] - many
-    found = np.zeros((len(rows), width + many))
-    found[:, :columns], found[:, width:] = rows[:, :columns], rows[:, columns:]
-    return found
+    result = np.zeros((len(rows), width + many))
+    result[:, :columns], result[:, width:] = rows[:, :columns], rows[:, columns:]
+    return result
 
 
-def _left(sizes: Sequence[int], rows: Sequence[StageRows], found: Sequence[Array]) -> float:
+def _left(sizes: Sequence[int], rows: Sequence[StageRows], result: Sequence[Array]) -> float:
     """What is left of the equations at most; infinite where unknowns are no numbers."""
     left = 0.0
     for first, A, b in rows:
-        x = np.vstack([b[:0], *found[first : first + 3]])[: A.shape[1]]
+        x = np.vstack([b[:0], *result[first : first + 3]])[: A.shape[1]]
         left = max(left, float(np.abs(A @ x - b).max(initial=0.0)))
     return left if np.isfinite(left) else np.inf
 

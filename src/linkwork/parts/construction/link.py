@@ -129,14 +129,14 @@ class Link:
         return f"<Link {self.name!r}: {'no mass' if self.mass is None else f'{self.mass:.6g} kg'}>"
 
 
-def _placed(given: Iterable[Any], what: str) -> tuple[Geometry, ...]:
-    if isinstance(given, (Shape, Geometry, str)) or not isinstance(given, Iterable):
-        raise ValueError(f"{what}: expected a list of shapes, got {given!r}")
-    found = [shape.at(None) if isinstance(shape, Shape) else shape for shape in given]
-    for shape in found:
+def _placed(value: Iterable[Any], what: str) -> tuple[Geometry, ...]:
+    if isinstance(value, (Shape, Geometry, str)) or not isinstance(value, Iterable):
+        raise ValueError(f"{what}: expected a list of shapes, got {value!r}")
+    result = [shape.at(None) if isinstance(shape, Shape) else shape for shape in value]
+    for shape in result:
         if not isinstance(shape, Geometry):
             raise ValueError(f"{what}: expected a shape, such as linkwork.shapes.Box((1, 1, 1)), got {shape!r}")
-    return tuple(found)
+    return tuple(result)
 
 
 def _frames(frames: Any, caller: str) -> tuple[tuple[str, Pose], ...]:
@@ -230,15 +230,15 @@ def built(
     return options.tree(described, "building")
 
 
-def _stated(name: str, given: Any) -> NamedState:
+def _stated(name: str, value: Any) -> NamedState:
     """A named configuration as it is written: by joint name, or of q, v and controls by names."""
     caller = f"build: named_configurations: {name!r}"
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{caller}: expected a dict by joint name, got {shown(given)}")
-    parts = given if isinstance(given.get("q"), Mapping) else {"q": given}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{caller}: expected a dict by joint name, got {shown(value)}")
+    parts = value if isinstance(value.get("q"), Mapping) else {"q": value}
     unknown = [key for key in parts if key not in ("q", "v", "controls")]
     if unknown or not all(isinstance(x, Mapping) for x in parts.values()):
-        raise TypeError(f"{caller}: expected dicts by name for q, v and controls, got {shown(given)}")
+        raise TypeError(f"{caller}: expected dicts by name for q, v and controls, got {shown(value)}")
 
     def numbers(key: str) -> Any:
         return tuple((joint, _row(caller, joint, x)) for joint, x in parts[key].items())

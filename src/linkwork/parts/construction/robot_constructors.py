@@ -160,9 +160,9 @@ class Constructors(RobotBase):
         return type(self)(rerooted(self._tree, link))
 
 
-def _options(function: str, given: BuildOptions) -> Options:
+def _options(function: str, value: BuildOptions) -> Options:
     """How a robot is built: joints follow others where they are written to."""
-    return Options.of(function, {"mimic": "coupled", **given}, without=("continuous", "loops"))
+    return Options.of(function, {"mimic": "coupled", **value}, without=("continuous", "loops"))
 
 
 _NUMBERS = {"a": "m", "alpha": "rad", "d": "m", "theta": "rad"}

@@ -200,8 +200,8 @@ class Joint(LinkMethods, ResistanceEditing):
                 lambda numbers: [[asked(self.name, self.type, "regularity", numbers)]], given, [1], [()]
             )[0]
         numbers = self.type.checked(q, self.name)
-        found = asked(self.name, self.type, "regularity", [numbers[..., k] for k in range(self.nq)])
-        return np.broadcast_to(np.asarray(found, dtype=float), numbers.shape[:-1])
+        result = asked(self.name, self.type, "regularity", [numbers[..., k] for k in range(self.nq)])
+        return np.broadcast_to(np.asarray(result, dtype=float), numbers.shape[:-1])
 
     # -- bounds
 

@@ -186,9 +186,9 @@ class ResistanceEditing(JointEditing):
 
         Static friction is the same where it was the same before; raises ValueError where it would be less.
         """
-        found = self._changed("friction", friction, self.friction, dof, least=0.0, infinite=False)
-        static = np.where(self.static_friction == self.friction, found, self.static_friction)
-        return self._resisting(friction=found, static_friction=fixed_array(static))
+        result = self._changed("friction", friction, self.friction, dof, least=0.0, infinite=False)
+        static = np.where(self.static_friction == self.friction, result, self.static_friction)
+        return self._resisting(friction=result, static_friction=fixed_array(static))
 
     def with_static_friction(self, friction: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint whose dry friction at rest holds up to this [N·m, N]: at least the friction of motion.
@@ -238,6 +238,6 @@ class ResistanceEditing(JointEditing):
         return self._replaced(dynamics=dynamics)
 
     def _resisting(self, **changes: Any) -> Self:
-        found = self._replaced(**changes)
-        check_drive(self.name, found.friction, {key: getattr(found, key) for key in DRIVE})
-        return found
+        result = self._replaced(**changes)
+        check_drive(self.name, result.friction, {key: getattr(result, key) for key in DRIVE})
+        return result

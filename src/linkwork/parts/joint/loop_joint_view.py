@@ -115,8 +115,8 @@ class LoopJointView:
         if forces.shape[-1:] != unit.shape[-2:-1]:
             expected = f"expected an array of shape (..., {unit.shape[-2]}), what each row exerts [N, N·m]"
             raise ValueError(f"wrench_of: constraint_forces: {expected}; got shape {forces.shape}")
-        found: np.ndarray = np.einsum("...k,...ki->...i", forces[..., self.rows], unit[..., self.rows, :])
-        return found
+        result: np.ndarray = np.einsum("...k,...ki->...i", forces[..., self.rows], unit[..., self.rows, :])
+        return result
 
     def torque_of(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """What its springs, damping and dry friction exert, its force with ``passive=True``.
@@ -134,17 +134,17 @@ _WORDS = {"velocity_bound": "velocity"}
 
 def closing_joints(robot: Any) -> list[LoopJointView]:
     """The joints that close a robot's loops."""
-    found: list[LoopJointView] = []
+    result: list[LoopJointView] = []
     q = v = row = error = 0
     for constraint in robot.tree.constraints:
         count = len(constraint.component_names)
         if isinstance(constraint, LoopJoint):
             nq, nv = constraint.joint.nq, constraint.joint.nv
             places = slice(q, q + nq), slice(v, v + nv), slice(row, row + count), slice(error, error + count)
-            found.append(LoopJointView(robot, constraint, *places))
+            result.append(LoopJointView(robot, constraint, *places))
             q, v = q + nq, v + nv
         row, error = row + count, error + (count if constraint.holonomic else 0)
-    return found
+    return result
 
 
 def loop_of(joint: Joint, frame: str, relative_to: str) -> LoopJoint:

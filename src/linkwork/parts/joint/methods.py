@@ -63,14 +63,14 @@ class JointMethods:
         results: tuple[np.ndarray, ...] = call(*arguments)
         return results
 
-    def _made(self, name: str, swapped: bool, given: tuple[str, ...] = ()) -> Callable[..., Any]:
+    def _made(self, name: str, swapped: bool, value: tuple[str, ...] = ()) -> Callable[..., Any]:
         subject = self._subject(swapped)
-        request = read_request(subject, name, given)
+        request = read_request(subject, name, value)
 
         def make() -> Callable[..., Any]:
             with blaming(self.name, self.type):
                 call = checked(subject, request, joint_kernel(subject, request))
-            self._calls[name, swapped, *given] = call
+            self._calls[name, swapped, *value] = call
             return call
 
         return lazily(subject, request, make)

@@ -43,27 +43,27 @@ def given_drive(name: str, type: JointType, friction: np.ndarray, given: dict[st
     nv = type.nv
     default = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "friction_velocity": FRICTION_VELOCITY}
     numbers = {key: default[key] if given.get(key) is None else given[key] for key in default}
-    found = {
+    result = {
         key: dof_values(name, key, value, nv, least=-np.inf if key == "gear_ratio" else 0.0, infinite=False)
         for key, value in numbers.items()
     }
     static = given.get("static_friction")
     held = friction if static is None else dof_values(name, "static_friction", static, nv, least=0.0, infinite=False)
-    found |= {"rest": rest_values(name, type, given.get("rest")), "static_friction": fixed_array(held)}
-    check_drive(name, friction, found)
-    return {key: found[key] for key in DRIVE}
+    result |= {"rest": rest_values(name, type, given.get("rest")), "static_friction": fixed_array(held)}
+    check_drive(name, friction, result)
+    return {key: result[key] for key in DRIVE}
 
 
-def check_drive(name: str, friction: np.ndarray, found: dict[str, np.ndarray]) -> None:
+def check_drive(name: str, friction: np.ndarray, result: dict[str, np.ndarray]) -> None:
     """Raises ValueError for what cannot be together, and for zeros that cannot be."""
-    if not found["gear_ratio"].all():
+    if not result["gear_ratio"].all():
         raise ValueError(f"joint {name!r}: gear_ratio: expected turns of the rotor for one of the joint, got 0")
-    if not found["friction_velocity"].all():
+    if not result["friction_velocity"].all():
         raise ValueError(
             f"joint {name!r}: friction_velocity: expected a speed above 0, at which friction has tanh(1) of its size, "
             f'got 0; friction="coulomb" is the law without one'
         )
-    for static, kinetic in zip(found["static_friction"].tolist(), friction.tolist(), strict=True):
+    for static, kinetic in zip(result["static_friction"].tolist(), friction.tolist(), strict=True):
         if static < kinetic:
             raise ValueError(
                 f"joint {name!r}: static_friction: expected at least that of motion, {kinetic!r}, got {static!r}"
@@ -98,7 +98,7 @@ def stated_drive(name: str, type: JointType, friction: np.ndarray, given: dict[s
 def drive_arrays(body: Body) -> dict[str, Any]:
     """What a body's joint has, in full."""
     drive, nv = body.drive, body.joint.nv
-    found = {
+    result = {
         "armature": Drive.full(drive.armature, nv, 0.0),
         "gear_ratio": Drive.full(drive.gear_ratio, nv, 1.0),
         "stiffness": Drive.full(drive.stiffness, nv, 0.0),
@@ -106,7 +106,7 @@ def drive_arrays(body: Body) -> dict[str, Any]:
         "static_friction": drive.static_friction or body.friction,
         "friction_velocity": Drive.full(drive.friction_velocity, nv, FRICTION_VELOCITY),
     }
-    return {key: fixed_array(values) for key, values in found.items()}
+    return {key: fixed_array(values) for key, values in result.items()}
 
 
 def dof_values(

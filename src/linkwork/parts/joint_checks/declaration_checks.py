@@ -32,7 +32,7 @@ def _sizes(t: Trial) -> list[float]:
     j = t.type
     if not 0 <= j.nv <= min(6, j.nq):
         raise ValueError(f"nq, nv: expected nq ≥ nv, and nv from 0 to 6, got {j.nq} and {j.nv}")
-    found = [
+    result = [
         (len(j.q_units), j.nq, "q_units"),
         (len(j.v_units), j.nv, "v_units"),
         (len(j.zero()), j.nq, "zero"),
@@ -40,7 +40,7 @@ def _sizes(t: Trial) -> list[float]:
         (len(j.v_names), j.nv if j.v_names else 0, "v_names"),
     ]
     for q, v in t.states()[:1]:
-        found += [
+        result += [
             (len(j.X(q).elements()), 16, "X"),
             (len(j.S(q)), j.nv, "S"),
             (len(j.constraint_wrench_subspace(q)), 6 - j.nv, "constraint_wrench_subspace"),
@@ -55,7 +55,7 @@ def _sizes(t: Trial) -> list[float]:
             (len(j.normalize(q)), j.nq, "normalize"),
             (len(j.canonical(q)), j.nq, "canonical"),
         ]
-    for got, expected, what in found:
+    for got, expected, what in result:
         if got != expected:
             raise ValueError(f"{what}: expected {expected} numbers, got {got}")
     return []
@@ -95,13 +95,13 @@ def _value(t: Trial) -> list[float]:
 def _kind(t: Trial) -> list[float]:
     j, S = t.type, [_columns(t.type, q) for q, _ in t.states()]
     rank = max((int(np.linalg.matrix_rank(s, tol=1e-9)) for s in S), default=0)
-    for what, said, found in (
+    for what, said, result in (
         ("num_constraints", j.num_constraints, 6 - rank),
         ("is_floating", j.is_floating, rank == 6),
         ("nv", j.nv, rank),
     ):
-        if said != found:
-            raise ValueError(f"{what}: says {said}, but S has rank {rank}: expected {found}")
+        if said != result:
+            raise ValueError(f"{what}: says {said}, but S has rank {rank}: expected {result}")
     return []
 
 
@@ -159,8 +159,8 @@ def _downhill(joint: JointType, q: list[float]) -> list[float]:
         if least < 1e-7 or least == 1.0:
             break
         there = [float(x) for x in joint.normalize((np.array(q) + step * rng.normal(size=joint.nq)).tolist())]
-        found = float(joint.regularity(there))
-        q, least, step = (there, found, 2.0 * step) if found < least else (q, least, 0.8 * step)
+        result = float(joint.regularity(there))
+        q, least, step = (there, result, 2.0 * step) if result < least else (q, least, 0.8 * step)
     return q
 
 
@@ -285,8 +285,8 @@ def _rows_off(t: Trial, together: list[Any], states: list[tuple[list[float], lis
 def _compiled(t: Trial) -> list[float]:
     states, joint = t.states(), t.joint
     q, v = (np.array([state[k] for state in states], dtype=float) for k in range(2))
-    found = joint.transform(q), np.swapaxes(joint.motion_subspace(q), -1, -2), joint.bias_acceleration(q, v)
-    rows = np.concatenate([part.reshape(len(states), -1) for part in found], axis=1)
+    result = joint.transform(q), np.swapaxes(joint.motion_subspace(q), -1, -2), joint.bias_acceleration(q, v)
+    rows = np.concatenate([part.reshape(len(states), -1) for part in result], axis=1)
     count = rows.shape[1]
     return [relative_error(row, _everything(t.type, *state)[:count]) for row, state in zip(rows, states, strict=True)]
 

@@ -203,8 +203,8 @@ def _noise(t: Trial) -> list[list[float]]:
 
 
 def _unit_length(t: Trial) -> list[float]:
-    found = [q for q, _ in t.states()]
-    return [abs(sum(q[k] * q[k] for k in places) - 1.0) for q in found for places in t.type.unit_length]
+    result = [q for q, _ in t.states()]
+    return [abs(sum(q[k] * q[k] for k in places) - 1.0) for q in result for places in t.type.unit_length]
 
 
 def _checked(t: Trial) -> list[float]:
@@ -317,9 +317,9 @@ def _gap(t: Trial) -> list[float]:
         wrenches = t.type.constraint_wrench_subspace(t.type.configuration_from_pose(X))
         moving, level = _moving(X, V)
         gap = t.type.pose_residual(moving)
-        found = [parts(gap.dot(F), level) for F in wrenches]
-        errors.append(relative_error([x for x, _ in found], [0.0] * len(found)))
-        errors.append(relative_error([rate for _, rate in found], [V.dot(F) for F in wrenches]))
+        result = [parts(gap.dot(F), level) for F in wrenches]
+        errors.append(relative_error([x for x, _ in result], [0.0] * len(result)))
+        errors.append(relative_error([rate for _, rate in result], [V.dot(F) for F in wrenches]))
     for k, (q, _) in enumerate(states[:3]):
         axis = Vec3.of([float(i == k) for i in range(3)])
         X = t.type.X(q) @ Pose(Rotation.about(axis, math.pi), Vec3.zero())

@@ -120,13 +120,13 @@ def searched(
         drawn = sampling._replace(many=_worth(sampling.pairs, wanted.worth, now.best.length), first=now.number)
         drawn = drawn._replace(best=now.best.length)
         rounds = fmin(left, wanted.max_iterations - now.rounds)
-        found = grown(ways, touches, begun, drawn, wanted.spacing, rounds, max_iterations=max_iterations)
-        met = lt(-0.5, found.met[1])
-        way = _way(ways, touches, found.trees, found.met, path, after, wanted.fine)
+        result = grown(ways, touches, begun, drawn, wanted.spacing, rounds, max_iterations=max_iterations)
+        met = lt(-0.5, result.met[1])
+        way = _way(ways, touches, result.trees, result.met, path, after, wanted.fine)
         blocked = lt(0.5, way.blocked)
         short_enough = le(way.count, float(len(path) // 2))  # there is room for shortcuts
         again, fine = and_(met, blocked), and_(met, and_(not_(blocked), short_enough))
-        cut_off = _without_dead(found.trees._replace(links=way.tree_links), again)
+        cut_off = _without_dead(result.trees._replace(links=way.tree_links), again)
         trials = where(fine, wanted.trials, 0.0)
         hope = now.best.length, wanted.hope
         short = cut_short(
@@ -143,16 +143,16 @@ def searched(
             max_iterations=max_iterations,
         )
         better = and_(fine, lt(short.length, now.best.length))
-        left = left - found.rounds
-        full = and_(le(float(len(begun.nodes) - 2), found.trees.total), not_(met))
+        left = left - result.rounds
+        full = and_(le(float(len(begun.nodes) - 2), result.trees.total), not_(met))
         going_on = or_(again, and_(and_(not_(met), not_(full)), or_(not_(bounded), lt(0.5, left))))
         following = PathsSearched(
             _taken(now.best, short.nodes, short.links, short.length, better),
             cut_off,
-            found.number,
+            result.number,
             now.done + where(going_on, 0.0, 1.0),
-            now.rounds + found.rounds,
-            now.nodes + where(going_on, 0.0, found.trees.total),
+            now.rounds + result.rounds,
+            now.nodes + where(going_on, 0.0, result.trees.total),
             where(going_on, 1.0, 0.0),
             where(and_(full, not_(bounded)), 1.0, 0.0),
         )
@@ -167,10 +167,10 @@ def searched(
 
 def _worth(pairs: Any, worth: Any, best: Any) -> Any:
     """How many of the pairs, the shortest first, are shorter than the best path."""
-    found = while_loop(
+    result = while_loop(
         lambda k: lt(take(pairs, k)[-2] * worth, best), lambda k: k + 1.0, 0.0, max_iterations=len(pairs)
     )
-    return found.state
+    return result.state
 
 
 def _straight(
@@ -191,10 +191,10 @@ def _straight(
     )
     which = run.state[1]
     row = [*take(sampling.pairs, which)]
-    found = lt(-0.5, which)
-    table = put(best, where(found, 0.0, -1.0), array(row[:n]))
-    table = put(table, where(found, 1.0, -1.0), array([a + b for a, b in zip(row[:n], row[n : 2 * n], strict=True)]))
-    return BestPath(table, where(found, 2.0, 0.0), where(found, row[2 * n], _NONE))
+    result = lt(-0.5, which)
+    table = put(best, where(result, 0.0, -1.0), array(row[:n]))
+    table = put(table, where(result, 1.0, -1.0), array([a + b for a, b in zip(row[:n], row[n : 2 * n], strict=True)]))
+    return BestPath(table, where(result, 2.0, 0.0), where(result, row[2 * n], _NONE))
 
 
 def _begun(trees: Trees, wanted: SearchWanted, best: Any, fresh: Any) -> Trees:
@@ -219,8 +219,8 @@ def _begun(trees: Trees, wanted: SearchWanted, best: Any, fresh: Any) -> Trees:
         (where(fresh, 0.0, trees.counts[0]), where(fresh, 0.0, trees.counts[1])),
     )
     many = where(fresh, wanted.begun, 0.0)
-    found: Trees = while_loop(lambda s: lt(s[0], many), one, (0.0, kept), max_iterations=len(wanted.roots)).state[1]
-    return found
+    result: Trees = while_loop(lambda s: lt(s[0], many), one, (0.0, kept), max_iterations=len(wanted.roots)).state[1]
+    return result
 
 
 def _way(ways: Ways, touches: Touches, trees: Trees, met: tuple[Any, Any], path: Any, after: Any, spacing: Any) -> _Way:
@@ -257,8 +257,8 @@ def _way(ways: Ways, touches: Touches, trees: Trees, met: tuple[Any, Any], path:
         return following, k, place, where(rooted, 1.0, second)
 
     start = _Way(path, after, 0.0, 0.0, trees.links, 0.0), here, depth, 0.0
-    found: _Way = while_loop(lambda s: lt(-0.5, s[1]), up, start, max_iterations=2 * len(trees.nodes)).state[0]
-    return found
+    result: _Way = while_loop(lambda s: lt(-0.5, s[1]), up, start, max_iterations=2 * len(trees.nodes)).state[0]
+    return result
 
 
 def _without_dead(trees: Trees, asked: Any) -> Trees:

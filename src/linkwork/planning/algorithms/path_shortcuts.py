@@ -198,8 +198,8 @@ def touching(touches: Callable[[list[Any], Any], Any]) -> Callable[[Any], Touche
 
     def with_margin(margin: Any) -> Touches:
         def looked(q: Scalars, phi: Scalars, places: Scalars) -> list[Any]:
-            found: list[Any] = called(array([*q]), array([*phi]), array([*places]), margin).ravel().tolist()
-            return found
+            result: list[Any] = called(array([*q]), array([*phi]), array([*places]), margin).ravel().tolist()
+            return result
 
         return looked
 

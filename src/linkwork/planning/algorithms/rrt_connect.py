@@ -141,33 +141,33 @@ def grown(
         lambda s: and_(running(s[0]), lt(s[1], rounds)), onward, (begin, 0.0), max_iterations=max_iterations
     )
     at, done = run.state
-    found = lt(-0.5, at.last)
-    met = (where(found, at.fresh, -1.0), at.last)
+    result = lt(-0.5, at.last)
+    met = (where(result, at.fresh, -1.0), at.last)
     return TreesMet(at.trees, met, at.number, done)
 
 
-def _sample(ways: Ways, given: Sampling, number: Any) -> list[Any]:
+def _sample(ways: Ways, value: Sampling, number: Any) -> list[Any]:
     """A configuration about a way, or anywhere."""
     n = len(ways.turning)
-    u = spread(number, given.shift)
+    u = spread(number, value.shift)
     which, chance, place = u[n:]
-    share = which * take(given.pairs, given.many - 1.0)[-1]
-    found = while_loop(
-        lambda k: and_(lt(take(given.pairs, k)[-1], share), lt(k, given.many - 1.0)),
+    share = which * take(value.pairs, value.many - 1.0)[-1]
+    result = while_loop(
+        lambda k: and_(lt(take(value.pairs, k)[-1], share), lt(k, value.many - 1.0)),
         lambda k: k + 1.0,
         0.0,
-        max_iterations=len(given.pairs),
+        max_iterations=len(value.pairs),
     )
-    row = [*take(given.pairs, found.state)]
+    row = [*take(value.pairs, result.state)]
     begin, along, length = row[:n], row[n : 2 * n], row[2 * n]
-    widest = 0.5 * sqrt(fmax(given.best * given.best - length * length, 0.0))
-    reach = fmin(length * given.wide * (1.0 + (number - given.first) / given.doubling), widest)
+    widest = 0.5 * sqrt(fmax(value.best * value.best - length * length, 0.0))
+    reach = fmin(length * value.wide * (1.0 + (number - value.first) / value.doubling), widest)
     sample = []
     for k in range(n):
         about = begin[k] + place * along[k] + reach / ways.weights[k] * (2.0 * u[k] - 1.0)
-        anywhere = given.box[0][k] + u[k] * (given.box[1][k] - given.box[0][k])
-        inside = fmin(fmax(about, given.limits[0][k]), given.limits[1][k])
-        sample.append(where(lt(chance, given.anywhere), anywhere, inside))
+        anywhere = value.box[0][k] + u[k] * (value.box[1][k] - value.box[0][k])
+        inside = fmin(fmax(about, value.limits[0][k]), value.limits[1][k])
+        sample.append(where(lt(chance, value.anywhere), anywhere, inside))
     return sample
 
 

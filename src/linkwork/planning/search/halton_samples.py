@@ -51,11 +51,11 @@ class Samples:
         u -= np.floor(u)
         if not self._others:
             return np.asarray(self._low + u * self._wide)
-        found = np.empty((count, self._nq))
-        found[:, self._even] = self._low + u * self._wide
+        result = np.empty((count, self._nq))
+        result[:, self._even] = self._low + u * self._wide
         for body, q, low, high in self._others:
-            found[:, q] = body.asked("random", self._rng, low, high, (count,))
-        return found
+            result[:, q] = body.asked("random", self._rng, low, high, (count,))
+        return result
 
 
 def within_a_turn(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -68,32 +68,32 @@ def within_a_turn(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.nda
 def halton(first: int, count: int, primes: list[int]) -> np.ndarray:
     """Halton's points (count, len(primes)) from the first on: by prime p, the digits of k in base p behind the point in
     reverse (Halton, 1960)."""
-    found = np.zeros((count, len(primes)))
+    result = np.zeros((count, len(primes)))
     last = first + count - 1
     for at, p in enumerate(primes):
         rest, scale = np.arange(first, first + count), 1.0 / p
         power = 1
         while power <= last:
             rest, digit = np.divmod(rest, p)
-            found[:, at] += digit * scale
+            result[:, at] += digit * scale
             scale, power = scale / p, power * p
-    return found
+    return result
 
 
 @lru_cache(32)
 def _table(room: int, dimension: int) -> np.ndarray:
     """The first points from the zeroth on: what most searches take."""
-    found = halton(0, room, _primes(dimension))
-    found.flags.writeable = False
-    return found
+    result = halton(0, room, _primes(dimension))
+    result.flags.writeable = False
+    return result
 
 
 @lru_cache(256)
 def _primes(count: int) -> list[int]:
-    found: list[int] = []
+    result: list[int] = []
     candidate = 2
-    while len(found) < count:
-        if all(candidate % p for p in found):
-            found.append(candidate)
+    while len(result) < count:
+        if all(candidate % p for p in result):
+            result.append(candidate)
         candidate += 1
-    return found
+    return result

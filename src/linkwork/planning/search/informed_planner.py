@@ -172,8 +172,8 @@ class _Improving:
         ends = self.starts, self.goals
         before, after = (np.sqrt(self.space.between(some, self.q).min(axis=1)) for some in ends)
         i, j = pairs.T
-        found: np.ndarray = np.minimum(before[i] + after[j], before[j] + after[i]) + self._straight(pairs)
-        return found
+        result: np.ndarray = np.minimum(before[i] + after[j], before[j] + after[i]) + self._straight(pairs)
+        return result
 
     def looked_on(self) -> bool:
         """Whether some way may be shorter than the best: the most promising one is then in ``way``."""
@@ -226,8 +226,8 @@ _ROUNDS = 30  # draws for those that are left out
 def least_ways(space: PlanningSpace, q: np.ndarray, starts: np.ndarray, goals: np.ndarray) -> np.ndarray:
     """How short ways from a start through q (n, nq) to a goal may be at most: straight, (n,)."""
     before, after = (np.sqrt(space.between(ends, q).min(axis=1)) for ends in (starts, goals))
-    found: np.ndarray = before + after
-    return found
+    result: np.ndarray = before + after
+    return result
 
 
 class InformedSamples:
@@ -244,18 +244,18 @@ class InformedSamples:
 
     def take(self, count: int, cost: float) -> np.ndarray:
         """Up to so many (k, nq) through which a way shorter than a cost may lead; they need not be free."""
-        found: list[np.ndarray] = []
+        result: list[np.ndarray] = []
         left = count
         for _ in range(_ROUNDS):
             q = self._drawn(count, cost)
             q = q[self.space.within(q)] if len(q) else q
             if len(q):
                 q = q[least_ways(self.space, q, self.starts, self.goals) < cost][:left]
-            found.append(q)
+            result.append(q)
             left -= len(q)
             if not left:
                 break
-        return np.concatenate(found)
+        return np.concatenate(result)
 
     def near(self, path: np.ndarray, count: int, cost: float) -> np.ndarray:
         """Up to so many about a path (k, nq), half of them about its corners, from far to very near."""
@@ -272,8 +272,8 @@ class InformedSamples:
         phi += away * (at[-1] * 10.0 ** rng.uniform(_NEAR, _FAR, count))[:, None]
         q = space.integrate(path[piece], phi)
         q = q[space.within(q)]
-        found: np.ndarray = q[least_ways(space, q, self.starts, self.goals) < cost] if len(q) else q
-        return found
+        result: np.ndarray = q[least_ways(space, q, self.starts, self.goals) < cost] if len(q) else q
+        return result
 
     def _drawn(self, count: int, cost: float) -> np.ndarray:
         space = self.space
@@ -292,8 +292,8 @@ class InformedSamples:
         x = self._rng.normal(size=(count, d))
         x *= (self._rng.uniform(size=count) ** (1.0 / d) / np.linalg.norm(x, axis=1))[:, None]
         x *= np.array([0.5 * cost] + [across] * (d - 1))
-        found: np.ndarray = (0.5 * (s + g) + _turned(x, along)) / space.weights
-        return found
+        result: np.ndarray = (0.5 * (s + g) + _turned(x, along)) / space.weights
+        return result
 
 
 def _turned(x: np.ndarray, along: np.ndarray) -> np.ndarray:
@@ -304,5 +304,5 @@ def _turned(x: np.ndarray, along: np.ndarray) -> np.ndarray:
     u = -along / length
     u[0] += 1.0
     square = float(u @ u)
-    found: np.ndarray = x if square < 1e-24 else x - np.outer(x @ u, 2.0 * u / square)
-    return found
+    result: np.ndarray = x if square < 1e-24 else x - np.outer(x @ u, 2.0 * u / square)
+    return result

@@ -122,7 +122,7 @@ class QuickSearch:
         n = len(space.weights)
         empty = _empty(n)
         trees, growing, sizes, total = empty[:2], 0.0, (0.0, 0.0, 0.0), 0
-        found = empty[-1][:0]
+        result = empty[-1][:0]
         while going(self.nodes):
             numbers = {
                 **self.numbers,
@@ -148,21 +148,21 @@ class QuickSearch:
             self.rounds += int(rounds)
             self.nodes += int(ended)
             trees, total = (nodes, links), int(sizes[0])
-            found = best[: int(count)]
+            result = best[: int(count)]
             if count > 0.0 or full or not growing:
                 break
         if total:
             rows = trees[0][:total], trees[1][:total]
             self.grown = TreeRows(*rows, 0, int(sizes[1])), TreeRows(*rows, 1, int(sizes[2]))
-        return found if len(found) else None
+        return result if len(result) else None
 
     def _exact(self, path: np.ndarray) -> np.ndarray:
         """From the nearest start to the nearest goal, and within limits."""
-        found: np.ndarray = np.clip(path.astype(float), self.space.lower, self.space.upper)
+        result: np.ndarray = np.clip(path.astype(float), self.space.lower, self.space.upper)
         for end, ends in zip((0, -1), self.ends, strict=True):
-            far = self.space.length(self.space.difference(ends, found[end])) if len(ends) > 1 else np.zeros(1)
-            found[end] = ends[far.argmin()]
-        return found
+            far = self.space.length(self.space.difference(ends, result[end])) if len(ends) > 1 else np.zeros(1)
+            result[end] = ends[far.argmin()]
+        return result
 
 
 def _asked(space: PlanningSpace, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
@@ -299,19 +299,19 @@ def searching_kernel(
         )
 
         def touches(q: list[Any], margin: Any) -> Any:
-            found: Any = 0.0
+            result: Any = 0.0
             for k, (asked, depths) in enumerate(zip(blocks, deep, strict=True)):
                 of_block = {name: given[_name(name, k)] for name in (*(asked.margins if each else ()), *asked.rows)}
                 scene, margins = asked.scene(of_block), asked.pair_margins(of_block) if each else None
                 about = asked.tree, q, asked.pairs, asked.shapes, scene
                 hit = in_collision(*about, margin, depths=depths, margins=margins, alone=each)
-                found = hit if k == 0 else fmax(found, hit)
-            return found
+                result = hit if k == 0 else fmax(result, hit)
+            return result
 
         looking = touching(touches)
 
         trees = Trees(nodes, links, at["total"], (at["count0"], at["count1"]))
-        found = searched(
+        result = searched(
             Ways([*weights], turning),
             looking(at["margin"]),
             looking(at["margin"] + at["clear"]),
@@ -324,9 +324,9 @@ def searching_kernel(
             at["growing"],
             max_iterations=_ROUNDS,
         )
-        grown = found.trees
-        told = [found.best.count, found.best.length, grown.total, *grown.counts, *found[2:]]
-        return grown.nodes, grown.links, found.best.path, array(told)
+        grown = result.trees
+        told = [result.best.count, result.best.length, grown.total, *grown.counts, *result[2:]]
+        return grown.nodes, grown.links, result.best.path, array(told)
 
     def made() -> Kernel:
         """It has been called once, for no rounds, in float32: code of a single call is made then."""
@@ -350,9 +350,9 @@ def searching_kernel(
                 for name, shape in {**(asked.margins if each else {}), **asked.rows}.items()
             },
         }
-        found: Kernel = compile(searching, **shapes)
-        found(*(np.zeros(shape, dtype=np.float32) for shape in shapes.values()))
-        return found
+        result: Kernel = compile(searching, **shapes)
+        result(*(np.zeros(shape, dtype=np.float32) for shape in shapes.values()))
+        return result
 
     return _KERNELS.get((blocks, deep, turning, each), made)
 

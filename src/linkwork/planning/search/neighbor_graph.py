@@ -40,7 +40,7 @@ def needed_neighbours(count: int, dimension: int) -> int:
 def nearest_nodes(space: PlanningSpace, q: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
     """The places (b, k) of the rows (n, nq) nearest to each of q (b, nq), the nearest first."""
     k = min(k, len(rows))
-    found = np.empty((len(q), k), dtype=int)
+    result = np.empty((len(q), k), dtype=int)
     chunk = max(1, _AT_ONCE // max(len(rows), 1))
     for i in range(0, len(q), chunk):
         square = space.between(rows, q[i : i + chunk])
@@ -48,8 +48,8 @@ def nearest_nodes(space: PlanningSpace, q: np.ndarray, rows: np.ndarray, k: int)
             np.argpartition(square, k - 1, axis=1)[:, :k] if k < len(rows) else np.tile(np.arange(k), (len(square), 1))
         )
         order = np.take_along_axis(square, near, 1).argsort(axis=1, kind="stable")
-        found[i : i + chunk] = np.take_along_axis(near, order, 1)
-    return found
+        result[i : i + chunk] = np.take_along_axis(near, order, 1)
+    return result
 
 
 def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> np.ndarray:
@@ -59,8 +59,8 @@ def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> n
     near = nearest_nodes(space, q[first:], q, k + 1)
     own = np.repeat(np.arange(first, len(q)), near.shape[1])
     pairs = np.sort(np.stack([own, near.ravel()], axis=1), axis=1)
-    found: np.ndarray = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
-    return found
+    result: np.ndarray = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+    return result
 
 
 def components(count: int, edges: np.ndarray) -> np.ndarray:
@@ -95,22 +95,22 @@ class ShortestLengths:
     def found(self, begin: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """The lengths (n,) of shortest ways from where it begins, with the lengths (n,) that are before it, infinite
         elsewhere; edges of infinite length are none."""
-        found, step = begin.copy(), lengths[self._number]
+        result, step = begin.copy(), lengths[self._number]
         for _ in range(self._most if len(self._heads) else 0):
-            best = np.minimum.reduceat(found[self._tail] + step, self._starts)
-            shorter = best < found[self._heads]
+            best = np.minimum.reduceat(result[self._tail] + step, self._starts)
+            shorter = best < result[self._heads]
             if not shorter.any():
                 break
-            found[self._heads[shorter]] = best[shorter]
-        return found
+            result[self._heads[shorter]] = best[shorter]
+        return result
 
-    def by(self, begin: np.ndarray, found: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    def by(self, begin: np.ndarray, result: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """By node, the edge that its shortest way comes by; −1 where it begins."""
         by = np.full(self._most, -1)
         if len(self._heads):
             with np.errstate(invalid="ignore"):
-                exact = found[self._tail] + lengths[self._number] == found[self._head]
-            least = np.flatnonzero(exact & (found[self._head] < begin[self._head]))
+                exact = result[self._tail] + lengths[self._number] == result[self._head]
+            least = np.flatnonzero(exact & (result[self._head] < begin[self._head]))
             by[self._head[least[::-1]]] = self._number[least[::-1]]
         return by
 
@@ -129,11 +129,11 @@ class Adjacency:
 
     def numbers(self, nodes: Sequence[int]) -> np.ndarray:
         """The edges between neighbours on a way of nodes."""
-        found = []
+        result = []
         for tail, head in itertools.pairwise(nodes):
             low, high = self._bounds[tail], self._bounds[tail + 1]
-            found.append(self._numbers[low + self._heads[low:high].index(head)])
-        return np.array(found, dtype=int)
+            result.append(self._numbers[low + self._heads[low:high].index(head)])
+        return np.array(result, dtype=int)
 
     def shortest(
         self, begin: dict[int, float], end: dict[int, float], ahead: Sequence[float], open_: Sequence[bool]

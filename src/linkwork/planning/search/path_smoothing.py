@@ -60,19 +60,19 @@ def shortened(
 def _shortened(
     space: PlanningSpace, path: np.ndarray, seed: int, spacing: float, rounds: int, going: Callable[[], bool]
 ) -> np.ndarray:
-    found, cost, spacing = corners(space, path), np.inf, spacing * space.unit
+    result, cost, spacing = corners(space, path), np.inf, spacing * space.unit
     for k in range(rounds):
-        if len(found) <= 2 or not going():
+        if len(result) <= 2 or not going():
             break
-        found = straightened(space, *_places(space, found, ((seed + k) * _GOLDEN) % 1.0 if k else None), spacing)
-        last, cost = cost, space.cost(found)
+        result = straightened(space, *_places(space, result, ((seed + k) * _GOLDEN) % 1.0 if k else None), spacing)
+        last, cost = cost, space.cost(result)
         if k and last - cost < _LITTLE * cost:
             break
-    if not space.edges_are_free(found[:-1], found[1:]).all():
+    if not space.edges_are_free(result[:-1], result[1:]).all():
         return path
     # between corners as edges are: where something is kept along them, they are longer than straight ways
-    shorter = space.cost(space.detailed(found)) <= space.cost(space.detailed(path))
-    return found if shorter else path
+    shorter = space.cost(space.detailed(result)) <= space.cost(space.detailed(path))
+    return result if shorter else path
 
 
 def corners(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
@@ -82,8 +82,8 @@ def corners(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
     phi = space.difference(path[:-1], path[1:])
     unit = phi / np.maximum(space.length(phi), 1e-300)[:, None]
     turned = space.length(unit[1:] - unit[:-1]) > _STRAIGHT
-    found: np.ndarray = path[np.concatenate([[True], turned, [True]])]
-    return found
+    result: np.ndarray = path[np.concatenate([[True], turned, [True]])]
+    return result
 
 
 def _places(space: PlanningSpace, path: np.ndarray, phase: float | None) -> tuple[np.ndarray, np.ndarray]:
@@ -109,8 +109,8 @@ def straightened(space: PlanningSpace, places: np.ndarray, at: np.ndarray, spaci
     n = len(places)
     if n > 2 * _PLACES:
         parts = [slice(k, k + _PLACES) for k in range(0, n - 1, _PLACES - 1)]
-        found = [straightened(space, places[part], at[part], spacing) for part in parts]
-        return np.concatenate([found[0], *(part[1:] for part in found[1:])])
+        result = [straightened(space, places[part], at[part], spacing) for part in parts]
+        return np.concatenate([result[0], *(part[1:] for part in result[1:])])
     i, j = np.triu_indices(n, 1)
     phi = space.difference(places[i], places[j])
     direct = space.length(phi)
@@ -136,7 +136,7 @@ def straightened(space: PlanningSpace, places: np.ndarray, at: np.ndarray, spaci
 def seem_free(space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: float) -> np.ndarray:
     """Whether ways q0 ⊕ t φ are free at configurations some spacing apart: the middles first, as most that are not free
     are not free there, and the rest of those that are."""
-    found: np.ndarray = np.ones(len(q0), dtype=bool)
+    result: np.ndarray = np.ones(len(q0), dtype=bool)
     left = np.arange(len(q0))
     counts = space.looks(phi, spacing)
     for part in (_FIRST, None):
@@ -147,9 +147,9 @@ def seem_free(space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: fl
         if len(t):
             own = left[which]
             free = space.free(space.integrate(q0[own], phi[own] * t[:, None]))
-            found[own[~free]] = False
-            left = left[found[left]]
-    return found
+            result[own[~free]] = False
+            left = left[result[left]]
+    return result
 
 
 def _rest(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -222,8 +222,8 @@ def blended(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -> tupl
 def _rounded(x: np.ndarray) -> np.ndarray:
     """∫ w dx (...)."""
     begun, ended = np.maximum(x - _RISES, 0.0), np.maximum(x - (1.0 - _RISES), 0.0)
-    found: np.ndarray = (x**3 - begun**3 - ended**3) / (6.0 * _RISES * (1.0 - _RISES))
-    return found
+    result: np.ndarray = (x**3 - begun**3 - ended**3) / (6.0 * _RISES * (1.0 - _RISES))
+    return result
 
 
 def _pieces(

@@ -100,8 +100,8 @@ class _Search:
             np.isinf(domain[stuck]), how.domain, np.maximum(domain[stuck] * _SHRINK, how.least_domain)
         )
         domain[near[went]] *= _GROW
-        found: np.ndarray = ends[went]
-        return found
+        result: np.ndarray = ends[went]
+        return result
 
     def joined(self, side: int, added: np.ndarray) -> np.ndarray | None:
         """The other tree grows to these nodes of one: a path, where it gets there and all of it is free."""

@@ -89,11 +89,11 @@ class PlanningTree:
 
     def nodes_to(self, node: int) -> list[int]:
         """From a node to its root, both included."""
-        found = []
+        result = []
         while node >= 0:
-            found.append(node)
+            result.append(node)
             node = int(self._parent[node])
-        return found
+        return result
 
     def cut(self, nodes: list[int]) -> None:
         """Without these nodes, none of them a root, and what grew on them."""

@@ -134,11 +134,11 @@ def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict
     Where an end turns about its origin, the way of the origin changes across itself: the momentum M u along it, of the
     mass M carried, does nothing there, and is left out, so that what goes straight is not turned by rounding.
     """
-    found, mass = [m] * place.joint.nv, masses[place.v]
+    result, mass = [m] * place.joint.nv, masses[place.v]
     for turns, slides in _translations(place):
         across = [x - mass * u[k] if k in slides else x for k, x in enumerate(m)]
-        found = [across if k in turns else x for k, x in enumerate(found)]
-    return found
+        result = [across if k in turns else x for k, x in enumerate(result)]
+    return result
 
 
 def _translations(place: JointPlace) -> list[tuple[range, range]]:
@@ -148,13 +148,13 @@ def _translations(place: JointPlace) -> list[tuple[range, range]]:
         each = [(part, in_v.start) for part, _, in_v in composite_parts(place)]
     else:
         each = [(place, 0)]
-    found = []
+    result = []
     for part, k in each:
         if isinstance(part.joint, Planar):
-            found.append((range(k + 2, k + 3), range(k, k + 2)))
+            result.append((range(k + 2, k + 3), range(k, k + 2)))
         elif part.has_twist:
-            found.append((range(k, k + 3), range(k + 3, k + 6)))
-    return found
+            result.append((range(k, k + 3), range(k + 3, k + 6)))
+    return result
 
 
 def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
@@ -241,10 +241,10 @@ def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
     """other ⊖ q of a joint."""
     joint = place.joint
     if isinstance(joint, Composite):
-        found: list[Any] = []
+        result: list[Any] = []
         for part, in_q, _ in composite_parts(place):
-            found += displacement(part, q[in_q], other[in_q])
-        return found
+            result += displacement(part, q[in_q], other[in_q])
+        return result
     if isinstance(joint, Planar):
         return joint.velocity_from_rate(q, [b - a for a, b in zip(q, other, strict=True)])
     return place.difference(q, other, True)
@@ -272,11 +272,11 @@ def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list
 
 def composite_parts(place: JointPlace) -> list[tuple[JointPlace, slice, slice]]:
     """The parts of a composite joint, and where they stand in its q and v."""
-    found, q, v = [], 0, 0
+    result, q, v = [], 0, 0
     for part in place.joint.parts:
-        found.append((JointPlace(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
+        result.append((JointPlace(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
         q, v = q + part.nq, v + part.nv
-    return found
+    return result
 
 
 def _of_parts(place: JointPlace, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:

@@ -76,11 +76,11 @@ def located_step(
         return array([w.guard(t + time, q, v) for w in watched])
 
     def passed(before: Any, after: Any) -> list[Any]:
-        found = []
+        result = []
         for w, a, b in zip(watched, before, after, strict=True):
             up, down = and_(le(a, 0.0), lt(0.0, b)), and_(le(0.0, a), lt(b, 0.0))
-            found.append(up if w.direction > 0 else down if w.direction < 0 else or_(up, down))
-        return found
+            result.append(up if w.direction > 0 else down if w.direction < 0 else or_(up, down))
+        return result
 
     def going(s: LocatedStep) -> Any:
         within = and_(lt(s.seen, h * (1.0 - _END)), lt(s.lost, 0.5))
@@ -92,18 +92,18 @@ def located_step(
         none = array([0.0] * len(table[0]))
         quiet = _Found(piece.end, piece.q, piece.v, after, False, False, none)
         hit = _any(passed(s.guards, after))
-        found = cond(hit, lambda: happened(s, piece, after), lambda: quiet)
-        again = pieces.begun(found.seen, found.q, found.v)
+        result = cond(hit, lambda: happened(s, piece, after), lambda: quiet)
+        again = pieces.begun(result.seen, result.q, result.v)
         return LocatedStep(
-            _either(found.jumps, again, piece),
-            found.seen,
-            found.q,
-            found.v,
-            found.guards,
-            where(found.stops, 1.0, 0.0),
-            put(s.table, where(hit, s.count, -1.0), found.row),
+            _either(result.jumps, again, piece),
+            result.seen,
+            result.q,
+            result.v,
+            result.guards,
+            where(result.stops, 1.0, 0.0),
+            put(s.table, where(hit, s.count, -1.0), result.row),
             s.count + where(hit, 1.0, 0.0),
-            _lost(found.guards),
+            _lost(result.guards),
         )
 
     def happened(s: LocatedStep, piece: StepPiece, after: Any) -> _Found:
@@ -170,17 +170,17 @@ class _Between(NamedTuple):
 
 def _lost(guards: Any) -> Any:
     """One more than the number of the first guard that is NaN, 0 where none is."""
-    found: Any = 0.0
+    result: Any = 0.0
     for k, x in reversed([*enumerate(guards)]):
-        found = where(le(x, math.inf), found, k + 1.0)
-    return found
+        result = where(le(x, math.inf), result, k + 1.0)
+    return result
 
 
 def _any(truths: Sequence[Any]) -> Any:
-    found: Any = False
+    result: Any = False
     for x in truths:
-        found = x if found is False else found if x is False else or_(found, x)
-    return found
+        result = x if result is False else result if x is False else or_(result, x)
+    return result
 
 
 def _either(condition: Any, one: Any, other: Any) -> Any:
@@ -226,8 +226,8 @@ def shorter_steps(advance: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]],
     """One piece to the step's end: ``advance(begin, q, v, width)`` gives q, v and more of a step as wide as asked."""
 
     def further(piece: StepPiece) -> StepPiece:
-        q, v, found = advance(piece.end, piece.q, piece.v, h - piece.end)
-        return StepPiece(piece.end, h, q, v, (piece.q, piece.v), found)
+        q, v, result = advance(piece.end, piece.q, piece.v, h - piece.end)
+        return StepPiece(piece.end, h, q, v, (piece.q, piece.v), result)
 
     def at(piece: StepPiece, time: Any) -> tuple[Any, Any]:
         start, rates = piece.inside

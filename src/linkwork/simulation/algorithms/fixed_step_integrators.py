@@ -170,8 +170,8 @@ def _solved(residual: Any, start: Scalars) -> list[Any]:
 
     Masses, dampers and dry friction resist more the faster they move, so the residual grows with w.
     """
-    found = monotone_root(residual, array(list(start)), max_iterations=_STEPS, tolerance=1e-12)
-    return [where(lt(found.status, 0.5), x, math.inf) for x in found.value]
+    result = monotone_root(residual, array(list(start)), max_iterations=_STEPS, tolerance=1e-12)
+    return [where(lt(result.status, 0.5), x, math.inf) for x in result.value]
 
 
 def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
@@ -183,8 +183,8 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         """Half of what forces without potential do in the step."""
         if system.forces is None:
             return [0.0] * len(w)
-        found = system.forces(t + 0.5 * h, *mechanics.halfway(q, w, h))
-        return [0.5 * h * f + a for f, a in zip(found, settled(w), strict=True)]
+        result = system.forces(t + 0.5 * h, *mechanics.halfway(q, w, h))
+        return [0.5 * h * f + a for f, a in zip(result, settled(w), strict=True)]
 
     carried, weight = mechanics.momentum(q, v), mechanics.weight(q)
     p = [a - 0.5 * h * b for a, b in zip(carried, weight, strict=True)]
@@ -205,12 +205,12 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
             stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
         inverse = mechanics.inverse(q, stiff, within)
         constraints = StepConstraints.at(mechanics, inverse, t, q, h)
-        found = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
+        result = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
         w, status = monotone(left, like, v)
         w = [where(lt(status, 0.5), x, math.inf) for x in w]  # what was not found is noticed
-        found = FoundStep(w, mechanics.space.integrate(q, [h * x for x in w]), None)
-    w, end, _ = found
+        result = FoundStep(w, mechanics.space.integrate(q, [h * x for x in w]), None)
+    w, end, _ = result
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)
     arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
@@ -219,7 +219,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
     energy = 0.5 * dot(v, carried) + work
     rolls = not all(constraint.holonomic for constraint in mechanics.tree.constraints)
-    return end, with_energy(mechanics, q, found, after, arriving, energy, added, resists, always=rolls)
+    return end, with_energy(mechanics, q, result, after, arriving, energy, added, resists, always=rolls)
 
 
 def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
@@ -252,8 +252,8 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
         leaving, _ = mechanics.kinetic_momenta(q, w, h)
         return [a - b - c - s for a, b, c, s in zip(leaving, carried, first, pulled(w), strict=True)]
 
-    found = constraints.solved(left, v)
-    w, end, _ = found
+    result = constraints.solved(left, v)
+    w, end, _ = result
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     last, pulls = kick(end), pulled(w)
     arriving = [a + b + s for a, b, s in zip(arriving, last, pulls, strict=True)]
@@ -267,4 +267,4 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     mean = [0.5 * h * (a + b) for a, b in zip(v, w, strict=True)]
     energy = 0.5 * dot(v, carried) + dot(mechanics.halfway(q, w, h)[1], steady) + dot(mean, of_state)
     always = all(map(is_zero, of_state)) and not is_free(mechanics.tree)  # whose work is known as well as the step is
-    return end, with_energy(mechanics, q, found, after, arriving, energy, added, resists, always=always)
+    return end, with_energy(mechanics, q, result, after, arriving, energy, added, resists, always=always)

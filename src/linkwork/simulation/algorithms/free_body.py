@@ -79,12 +79,12 @@ def free_bodies(tree: Tree) -> list[FreeBody]:
     """Those of a tree whose velocities are twists."""
     carrying = {p for _, p, _ in tree.outward()}
     bodies = {body.joint_name: (i, body) for i, body in tree.stacked() if body.parent == WORLD}
-    found = []
+    result = []
     for place in CurveSpace.of(tree).joints:
         i, body = bodies.get(place.name, (WORLD, None))
         if body is not None and place.has_twist:
-            found.append(FreeBody(place, None if i in carrying else body.rotor @ body.inertia))
-    return found
+            result.append(FreeBody(place, None if i in carrying else body.rotor @ body.inertia))
+    return result
 
 
 def pushed_rates(tree: Tree, v: Scalars) -> list[Any]:

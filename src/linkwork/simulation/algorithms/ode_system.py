@@ -20,14 +20,14 @@ State = tuple[list[Any], list[Any]]  # q (nq) and v (nv)
 
 def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
     """x + h Σ c ẋ, of pairs of c and ẋ."""
-    found = []
+    result = []
     for k, start in enumerate(x):
         change: Any = 0.0
         for c, rate in rates:
             if c:
                 change = change + c * rate[k]
-        found.append(start + h * change)
-    return found
+        result.append(start + h * change)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class MotionSystem:
         rows = () if self.elements is None else [(row, c) for row, c in self.elements.settling(q) if not is_zero(c)]
 
         def of(w: Scalars) -> list[Any]:
-            found = [0.0] * len(w)
+            result = [0.0] * len(w)
             if self.settling is not None:
-                found = [-0.25 * c * x for c, x in zip(self.settling, w, strict=True)]
+                result = [-0.25 * c * x for c, x in zip(self.settling, w, strict=True)]
             for row, c in rows:
                 push = 0.25 * c * dot(row, w)
-                found = [a if is_zero(r) else a - push * r for a, r in zip(found, row, strict=True)]
-            return found
+                result = [a if is_zero(r) else a - push * r for a, r in zip(result, row, strict=True)]
+            return result
 
         return of
 
@@ -106,12 +106,12 @@ class MotionSystem:
         space = self.space
         if space.is_plain:
             return list(v)
-        found: list[Any] = []
+        result: list[Any] = []
         for place in space.joints:
             own = v[place.in_v]
             parts = q[place.in_q], other[place.in_q], own
-            found += own if place.is_plain else asked(place.name, place.joint, "difference_rate", *parts)
-        return found
+            result += own if place.is_plain else asked(place.name, place.joint, "difference_rate", *parts)
+        return result
 
     def rates(self, t: Any, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """φ̇ and v̇ at q ⊕ φ: the equation of motion in the chart about q."""

@@ -87,16 +87,16 @@ class StepConstraints:
         """By row (nc): φ(q⁺)/h of holonomic constraints, G w + σ halfway of the others."""
         tree, h = self.mechanics.tree, self.h
         errors = iter(constraint_error(tree, self._led(w), [self.t + h]))
-        found: list[Any] = []
+        result: list[Any] = []
         for constraint in tree.constraints:
             if constraint.holonomic:
-                found += [next(errors) / h for _ in constraint.component_names]
+                result += [next(errors) / h for _ in constraint.component_names]
             else:
                 middle, u = self.mechanics.halfway(self.q, w, h)
                 rates = rates_of_some(tree, [constraint], middle, [0.0] * tree.nv, self.t + 0.5 * h)
                 drift = rates.drift or [0.0] * len(rates.rows)
-                found += [dot(row, u) + s for row, s in zip(rates.rows, drift, strict=True)]
-        return found
+                result += [dot(row, u) + s for row, s in zip(rates.rows, drift, strict=True)]
+        return result
 
     def released(self, r: Scalars, e: Scalars) -> list[Any]:
         """r − Gᵀ λ (nv), with the λ for which G M⁻¹ (r − Gᵀ λ) = e: zero where e is, and r is an impulse of the
@@ -104,10 +104,10 @@ class StepConstraints:
         held = self.held
         y = held.inverse.inward(r)
         impulses = held.factors.solved([dot(UD, y) - x for UD, x in zip(held.UD, e, strict=True)])
-        found = list(r)
+        result = list(r)
         for row, x in zip(held.rates.rows, impulses, strict=True):
-            found = [a - g * x for a, g in zip(found, row, strict=True)]
-        return found
+            result = [a - g * x for a, g in zip(result, row, strict=True)]
+        return result
 
     def correction(self, left: Callable[[Scalars], Scalars], w: Scalars) -> list[Any]:
         """What Newton's method takes off w, where ``left`` are momenta (nv) that only constraints may exert."""
@@ -119,33 +119,33 @@ class StepConstraints:
         def closer(w: Any) -> Any:
             return array([a - b for a, b in zip(w, self.correction(left, list(w)), strict=True)])
 
-        found = fixed_point(closer, array(list(v)), max_iterations=_STEPS, tolerance=_TOLERANCE)
-        return self.ended(left, v, list(found.value), found.status)
+        result = fixed_point(closer, array(list(v)), max_iterations=_STEPS, tolerance=_TOLERANCE)
+        return self.ended(left, v, list(result.value), result.status)
 
     def bent(self, left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars) -> FoundStep:
         """The same where forces bend sharply with velocities, by the Jacobian of a function ``like`` ``left``."""
         rows = self.held.rates.rows
-        found, status = monotone(
+        result, status = monotone(
             lambda w: self.released(left(w), self.violations(w)),
             lambda w: self.released(like(w), [dot(row, w) for row in rows]),
             v,
         )
-        return self.ended(left, v, found, status)
+        return self.ended(left, v, result, status)
 
     def ended(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars, status: Any) -> FoundStep:
         """The same of a velocity that was found where the status is 0."""
-        found, driven = lt(status, 0.5), any(not is_zero(s) for s in self.held.rates.drift)
+        result, driven = lt(status, 0.5), any(not is_zero(s) for s in self.held.rates.drift)
         if not driven:  # constraints that move by themselves do work: no velocity is too fast for them
-            found = and_(found, self._is_near(left, v, w))
+            result = and_(result, self._is_near(left, v, w))
         if not any(constraint.holonomic for constraint in self.mechanics.tree.constraints):
-            w = [where(found, x, math.inf) for x in w]
+            w = [where(result, x, math.inf) for x in w]
             return FoundStep(w, self._led(w), None if driven else False)
 
         def straight(w: Any) -> tuple[Any, Any]:
             return w, array(self._led(list(w)))
 
-        w, end = cond(found, straight, lambda _: self._past_singular(left, v), array(list(w)))
-        return FoundStep(list(w), list(end), None if driven else not_(found))
+        w, end = cond(result, straight, lambda _: self._past_singular(left, v), array(list(w)))
+        return FoundStep(list(w), list(end), None if driven else not_(result))
 
     def _led(self, w: Scalars) -> list[Any]:
         """q ⊕ h w."""
@@ -191,8 +191,8 @@ def monotone(
     def of(function: Callable[[Scalars], Scalars]) -> Callable[[Any], Any]:
         return lambda w: array(list(function(list(w))))
 
-    found = monotone_root(of(left), array(list(v)), max_iterations=_BENT_STEPS, tolerance=1e-15, like=of(like))
-    return list(found.value), found.status
+    result = monotone_root(of(left), array(list(v)), max_iterations=_BENT_STEPS, tolerance=1e-15, like=of(like))
+    return list(result.value), result.status
 
 
 def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
@@ -225,7 +225,7 @@ def released_velocity(
 def with_energy(
     mechanics: DiscreteMechanics,
     q: Scalars,
-    found: FoundStep,
+    result: FoundStep,
     v: Scalars,
     momentum: Scalars,
     energy: Any,
@@ -240,9 +240,9 @@ def with_energy(
     step passed a singular configuration, in which the tangent space turns within it.  Where something resists
     (``added`` and ``resisted``, which were more than M), no energy above that is left.
     """
-    if found.passed is None or (found.passed is False and not always):
+    if result.passed is None or (result.passed is False and not always):
         return list(v)
-    work, size = _work_of_gravity(mechanics, q, found)
+    work, size = _work_of_gravity(mechanics, q, result)
     wanted = energy + work
     left = 0.5 * dot(v, momentum)
     if added is not None:
@@ -256,7 +256,7 @@ def with_energy(
     if loses:
         wrong = and_(wrong, lt(_GAINED * left, left - wanted))
     elif not always:
-        wrong = and_(wrong, found.passed)
+        wrong = and_(wrong, result.passed)
     return [where(wrong, share * x, x) for x in v]
 
 
@@ -269,7 +269,7 @@ def is_free(tree: Tree) -> bool:
     return len(roots) == 1 and len(roots[0].joint.S(roots[0].joint.zero()).columns) > 1 and not held
 
 
-def _work_of_gravity(mechanics: DiscreteMechanics, q: Scalars, found: FoundStep) -> tuple[Any, Any]:
+def _work_of_gravity(mechanics: DiscreteMechanics, q: Scalars, result: FoundStep) -> tuple[Any, Any]:
     """The work [J] of gravity in a step from q, and the size [J] of the numbers that it is a difference of."""
-    before, after = mechanics.potential(q), mechanics.potential(found.end)
+    before, after = mechanics.potential(q), mechanics.potential(result.end)
     return before - after, fabs(before) + fabs(after)

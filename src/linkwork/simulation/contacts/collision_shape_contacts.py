@@ -92,7 +92,7 @@ class ContactScene:
 
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
         """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
-        found: list[ContactPlace] = []
+        result: list[ContactPlace] = []
         for point, one, name in self._pairs(robot):
             obstacle = self.scene[name]
             material = material_of(self.materials, one.link, name)  # type: ignore[arg-type]
@@ -100,8 +100,8 @@ class ContactScene:
                 material = point.of(material)
             X = _Placed(robot, q, one)
             of = (one.link, name)
-            found += _places(f"{one.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
-        return found
+            result += _places(f"{one.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
+        return result
 
     def _pairs(self, robot: Any) -> list[tuple[ContactPoint | None, LinkShape, str]]:
         """A point, if it is one, a shape, and an obstacle's name."""
@@ -160,14 +160,14 @@ class ContactPair:
         """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
         material = material_of(self.materials, self.first, self.second)  # type: ignore[arg-type]
         shapes = link_shapes(robot.tree)
-        found: list[ContactPlace] = []
+        result: list[ContactPlace] = []
         for a in (one for one in shapes if one.link == self.first):
             for b in (one for one in shapes if one.link == self.second):
                 A, B = _Placed(robot, q, a), _Placed(robot, q, b)
                 for place in _places(f"{a.name!r} and {b.name!r}", material, (a.link, b.link), a.shape, A.X, B):
                     arm = place.arms[1]
-                    found.append(replace(place, first=a.link, arms=(arm + B.origin - A.origin, arm)))
-        return found
+                    result.append(replace(place, first=a.link, arms=(arm + B.origin - A.origin, arm)))
+        return result
 
 
 class _Placed:

@@ -46,12 +46,12 @@ class ContactPlace:
 
     def wrenches(self, force: Sequence[Any]) -> list[tuple[str, list[Any]]]:
         """Return the wrenches of a force (3,) at the place on the links, at their origins in the world's axes."""
-        found = []
+        result = []
         for link, arm, sign in zip((self.first, self.second), self.arms, (-1.0, 1.0), strict=True):
             if link is not None and arm is not None:
                 f = Vec3.of([sign * x for x in force])
-                found.append((link, [*arm.cross(f), *f]))
-        return found
+                result.append((link, [*arm.cross(f), *f]))
+        return result
 
 
 def frame_pose(robot: Any, q: Any, frame: str) -> Pose:

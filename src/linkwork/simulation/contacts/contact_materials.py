@@ -99,23 +99,23 @@ def check_surface(caller: str, one: Any) -> None:
         object.__setattr__(one, name, check(caller, name, getattr(one, name)))
 
 
-def checked_materials(caller: str, given: Any) -> Materials:
+def checked_materials(caller: str, value: Any) -> Materials:
     """One material of all, or materials by name and by pair of names, as a value.  Raises TypeError."""
-    if isinstance(given, ContactMaterial):
-        return (("", given),)
-    if isinstance(given, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in given):
-        given = dict(given)  # as it was read before
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{caller}: materials: expected a ContactMaterial, or a dict of them by name, got {given!r}")
-    found: list[tuple[str | tuple[str, str], ContactMaterial]] = []
-    for key, material in given.items():
+    if isinstance(value, ContactMaterial):
+        return (("", value),)
+    if isinstance(value, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in value):
+        value = dict(value)  # as it was read before
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{caller}: materials: expected a ContactMaterial, or a dict of them by name, got {value!r}")
+    result: list[tuple[str | tuple[str, str], ContactMaterial]] = []
+    for key, material in value.items():
         pair = isinstance(key, tuple) and len(key) == 2 and all(isinstance(x, str) for x in key)
         if not (pair or isinstance(key, str)):
             raise TypeError(f"{caller}: materials: expected names, or pairs of names, got {key!r}")
         if not isinstance(material, ContactMaterial):
             raise TypeError(f"{caller}: materials[{key!r}]: expected a ContactMaterial, got {material!r}")
-        found.append((key, material))
-    return tuple(found)
+        result.append((key, material))
+    return tuple(result)
 
 
 def check_names(materials: Materials, known: Iterable[str]) -> None:
@@ -214,7 +214,7 @@ def varied_surface(material: Any, of: Sequence[str], numbers: Numbers, caller: s
 
     Raises ValueError where two of them are of it.
     """
-    found = {kind: getattr(material, kind) for kind in SurfaceNumbers._fields}
+    result = {kind: getattr(material, kind) for kind in SurfaceNumbers._fields}
     by: dict[str, str] = {}
     for name, x in sorted(numbers, key=lambda one: ":" in one[0]):  # those of all come first
         kind, _, own = name.removeprefix(_PREFIX).partition(":")
@@ -224,5 +224,5 @@ def varied_surface(material: Any, of: Sequence[str], numbers: Numbers, caller: s
             raise ValueError(
                 f"simulate: parameters: {name!r} and {by[kind]!r} are both of the contact of {caller}: give one of them"
             )
-        found[kind], by[kind] = x, name if own else ""
-    return SurfaceNumbers(**found) if by else material
+        result[kind], by[kind] = x, name if own else ""
+    return SurfaceNumbers(**result) if by else material

@@ -52,14 +52,14 @@ class ContactSet:
     planes: tuple[Any, ...] = field(default=(), compare=False)  # by part: axes and height of a ground, in a kernel
 
     @staticmethod
-    def of(given: Any, model: str, caller: str = "simulate") -> ContactSet | None:
+    def of(value: Any, model: str, caller: str = "simulate") -> ContactSet | None:
         """One kind of contacts, or a list of them; nothing of none.  Raises TypeError and UnknownNameError."""
         if model not in MODELS:
             raise UnknownNameError("model of contacts", model, MODELS)
-        if given is None or isinstance(given, ContactSet):
-            return given
-        parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-        for one in parts or (given,):
+        if value is None or isinstance(value, ContactSet):
+            return value
+        parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+        for one in parts or (value,):
             if not isinstance(one, (ContactGround, ContactScene, ContactPair)):
                 raise TypeError(
                     f"{caller}: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
@@ -110,18 +110,18 @@ class ContactSet:
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
         """All points, at q (nq) of a trace, or at q (..., nq) of numbers."""
         planes = self.planes or (None,) * len(self.parts)
-        found = [
+        result = [
             place
             for part, plane in zip(self.parts, planes, strict=True)
             for place in (part.places(robot, q) if plane is None else part.places(robot, q, plane))
         ]
         if self.surfaces is not None:
             compliant = self.model == "compliant"
-            rows = zip(found, self.surfaces, strict=True)
-            found = [replace(x, material=given_surface(x.material, row, compliant)) for x, row in rows]
+            rows = zip(result, self.surfaces, strict=True)
+            result = [replace(x, material=given_surface(x.material, row, compliant)) for x, row in rows]
         if not self.numbers:
-            return found
-        return [replace(x, material=varied_surface(x.material, x.of, self.numbers, x.name)) for x in found]
+            return result
+        return [replace(x, material=varied_surface(x.material, x.of, self.numbers, x.name)) for x in result]
 
     def compliant(self, robot: Any, q: Any, v: Sequence[Any]) -> tuple[list[Any], Any]:
         """The joint forces (nv) of compliant contacts, and each point's force in the world's axes (points, 3)."""
@@ -147,19 +147,19 @@ class ContactSet:
 
     def slips(self, robot: Any, q: Any, v: Any, forces: Any) -> Any:
         """How fast each point slides [m/s], where there is a force."""
-        found = []
+        result = []
         for place, force in zip(self.places(robot, q), forces, strict=True):
             first, second, _ = (dot(row, list(v)) for row in velocity_rows(robot, q, place))
             pushed = dot(list(force), list(force))
-            found.append(where(lt(0.0, pushed), sqrt(first * first + second * second), 0.0))
-        return array(found)
+            result.append(where(lt(0.0, pushed), sqrt(first * first + second * second), 0.0))
+        return array(result)
 
     def warn_of_overlaps(self, robot: Any, q: np.ndarray) -> None:
         """A SimulationWarning that names what begins too deep at q (..., nq), and how deep it is."""
-        found = self._too_deep(robot, q)
-        if found:
-            more = f", and {len(found) - 4} more" if len(found) > 4 else ""
-            what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(found[:4]) + more
+        result = self._too_deep(robot, q)
+        if result:
+            more = f", and {len(result) - 4} more" if len(result) > 4 else ""
+            what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(result[:4]) + more
             warnings.warn(what, SimulationWarning, stacklevel=levels_up())
 
     def measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
@@ -176,14 +176,14 @@ class ContactSet:
     def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
         """What overlaps already, by more than it should."""
         weight = robot.mass * float(np.linalg.norm(robot.gravity))
-        found = []
+        result = []
         for place, gap in self.measured(robot, q):
             deepest = -float(np.min(gap, initial=np.inf))
             k = place.material.stiffness
             power = 1.5 if self.model == "compliant" else 1.0
             if deepest > _DEEP and (k is None or np.any(k * deepest**power > _HEAVY * weight)):
-                found.append(f"{place.name} by {1e3 * deepest:.3g} mm")
-        return found
+                result.append(f"{place.name} by {1e3 * deepest:.3g} mm")
+        return result
 
 
 @dataclass(frozen=True)
@@ -244,12 +244,12 @@ def _data(contacts: ContactSet, robot: Any) -> ContactData:
         [m.friction, m.restitution, 0.0 if m.stiffness is None else m.stiffness, m.dissipation]
         for m in (place.material for place in contacts.places(robot, robot.neutral()))
     ]
-    found = {SURFACES: np.array(rows, dtype=float).reshape(-1, 4)}
+    result = {SURFACES: np.array(rows, dtype=float).reshape(-1, 4)}
     planes: list[float] = []
     for part in contacts.parts:
         if isinstance(part, ContactGround):
             planes += [part.height, *(() if _is_along_axis(part.normal) else np.ravel(part.axes()))]
-    return {**found, PLANES: np.array(planes)} if planes else found
+    return {**result, PLANES: np.array(planes)} if planes else result
 
 
 def _bare(part: Any) -> Any:

@@ -121,14 +121,14 @@ class ContactGround:
         """
         axes, height = (self.axes(), self.height) if plane is None else plane
         n = Vec3(*self.normal) if plane is None else Vec3(*axes[2])
-        found = []
+        result = []
         for p, name in zip(self.points, self.names(robot), strict=True):
             X = frame_pose(robot, q, p.frame)
             arm = X.rotation @ Vec3(*p.offset)
             gap = n.dot(X.translation + arm) - p.radius - height
             arms, of = (None, arm - n * p.radius), (p.frame, GROUND)
-            found.append(ContactPlace(name, None, p.frame, arms, axes, gap, self._material(p), of))
-        return found
+            result.append(ContactPlace(name, None, p.frame, arms, axes, gap, self._material(p), of))
+        return result
 
     def _material(self, p: ContactPoint) -> ContactMaterial:
         return p.of(ContactMaterial(self.friction, self.restitution, self.stiffness, self.dissipation))
@@ -142,11 +142,11 @@ class ContactGround:
         return [(x + 0.0).tolist() for x in (first, np.cross(n, first), n)]
 
 
-def _three(what: str, given: Any) -> tuple[float, float, float]:
+def _three(what: str, value: Any) -> tuple[float, float, float]:
     try:
-        found = floats(given)
+        result = floats(value)
     except (TypeError, ValueError):
-        found = np.array(math.nan)
-    if found.shape != (3,) or not np.isfinite(found).all():
-        raise ValueError(f"{what}: expected three finite numbers, got {given!r}")
-    return tuple(found.tolist())
+        result = np.array(math.nan)
+    if result.shape != (3,) or not np.isfinite(result).all():
+        raise ValueError(f"{what}: expected three finite numbers, got {value!r}")
+    return tuple(result.tolist())

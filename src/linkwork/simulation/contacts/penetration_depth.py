@@ -35,10 +35,10 @@ def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]
     own = replace(contacts, numbers=(), surfaces=None, planes=())  # without numbers of a trace
 
     def made() -> tuple[tuple[str, tuple[int, ...]], ...]:
-        found: dict[str, list[int]] = {}
+        result: dict[str, list[int]] = {}
         for k, name in enumerate(own.names(robot)):
-            found.setdefault(_POINT.sub("", name), []).append(k)
-        return tuple((name, tuple(some)) for name, some in found.items())
+            result.setdefault(_POINT.sub("", name), []).append(k)
+        return tuple((name, tuple(some)) for name, some in result.items())
 
     return _PAIRS.get((own, robot), made)
 

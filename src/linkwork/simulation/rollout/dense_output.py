@@ -70,9 +70,9 @@ class DenseOutput:
         rows: list[Any] = []
         while (state["time"] < width * (1.0 - 1e-12)).any():
             more = {"parameters": own} if own else {}
-            found = _parts(setup)(state=state, tau=tau, until=width, **more)
-            state = found["state"]
-            rows.append(found["rows"])
+            result = _parts(setup)(state=state, tau=tau, until=width, **more)
+            state = result["state"]
+            rows.append(result["rows"])
             if (state["steps"] > 1e3).any():
                 raise ValueError("trajectory: the simulation's own steps became too many")
         start_, end, base, phi = (np.concatenate([getattr(x, k) for x in rows], axis=1) for k in _ROW)
@@ -169,13 +169,13 @@ def trajectory_through(
 def _stretches(t: Any, q: Any, v: Any, events: Sequence[EventRecord], end: float | None) -> list[_Stretch]:
     last = t[-1] if end is None else end
     near = _SAME * float(np.diff(t).min()) if len(t) > 1 else 0.0
-    found: list[_Stretch] = []
+    result: list[_Stretch] = []
     nodes: list[Any] = []
 
     def closed() -> None:
         if len(nodes) > 1:
             at, qs, vs, steps = (np.array(x) for x in zip(*nodes, strict=True))
-            found.append(_Stretch(at, qs, vs, steps[:-1]))
+            result.append(_Stretch(at, qs, vs, steps[:-1]))
 
     marks = [(float(x), k, None) for k, x in enumerate(t) if x <= last + near]
     jumps = [e for e in events if not (np.array_equal(e.q, e.next_q) and np.array_equal(e.v, e.next_v))]
@@ -192,4 +192,4 @@ def _stretches(t: Any, q: Any, v: Any, events: Sequence[EventRecord], end: float
         closed()
         nodes = [(time, event.next_q, event.next_v, step)]
     closed()
-    return found
+    return result

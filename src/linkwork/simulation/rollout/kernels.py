@@ -97,8 +97,8 @@ def observer(setup: SimulationSetup) -> SimulationKernel:
         t = given["h"] * given["steps"]
         acting = {**given.get("inputs", {}), **given.get("signals", {})}
         tau, _, wrenches = commanded(full, t, state, acting, now=True)
-        found = seen(full, given["h"], state._replace(tau=array(tau), wrenches=wrenches), given.get("parameters"))
-        return {"records": found}
+        result = seen(full, given["h"], state._replace(tau=array(tau), wrenches=wrenches), given.get("parameters"))
+        return {"records": result}
 
     return _kernel("observe", bare, {name: x for name, x in data.items() if name not in _OF_PIECES}, None, traced)
 
@@ -148,15 +148,15 @@ _OF_PIECES = ("last", "status", _EVERY)
 
 def _shapes(setup: SimulationSetup, rows: int | None, data: Mapping[str, Any]) -> dict[str, Any]:
     robot: Any = setup.robot
-    found: dict[str, Any] = {"steps": (), "q": robot.configuration_space, "v": (robot.nv,)}
+    result: dict[str, Any] = {"steps": (), "q": robot.configuration_space, "v": (robot.nv,)}
     if setup.start is not None:
-        found["z"] = mapped(lambda x: getattr(x, "shape", ()), setup.start)
-    found |= {"status": (), "h": (), "last": (), **data}
+        result["z"] = mapped(lambda x: getattr(x, "shape", ()), setup.start)
+    result |= {"status": (), "h": (), "last": (), **data}
     if setup.inputs:
-        found["inputs"] = dict(setup.inputs)
+        result["inputs"] = dict(setup.inputs)
     if setup.signals:
         over = () if rows is None else (rows, setup.every)
-        found["signals"] = {name: (*over, *shape) for name, shape in setup.signals}
+        result["signals"] = {name: (*over, *shape) for name, shape in setup.signals}
     if setup.parameters:
-        found["parameters"] = dict(setup.parameters)
-    return found
+        result["parameters"] = dict(setup.parameters)
+    return result

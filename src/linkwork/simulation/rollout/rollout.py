@@ -128,14 +128,14 @@ def rolled(
     )
     method, watching = METHODS[setup.method], len(start.depths) > 0
 
-    def rows_of(function: Any, state: Any, given: Any, length: int, cuts: int | None = None) -> Any:
+    def rows_of(function: Any, state: Any, value: Any, length: int, cuts: int | None = None) -> Any:
         if not closely or length != 1:
             if closely and cuts is None and length > _KEPT:
                 cuts = math.isqrt(length)
-            return scan(function, state, given, length=length, segments=None if cuts is None else min(cuts, length))
+            return scan(function, state, value, length=length, segments=None if cuts is None else min(cuts, length))
         # a loop's derivative is by all that it carries: one step has one of its own
-        state, found = function(state, mapped(lambda x: x[0], given))
-        return state, mapped(lambda x: np.asarray(x)[None], found)
+        state, result = function(state, mapped(lambda x: x[0], value))
+        return state, mapped(lambda x: np.asarray(x)[None], result)
 
     def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> Any:
         """q, v and what is told, forces of joints, contacts and constraints, after a step as wide as that."""
@@ -143,8 +143,8 @@ def rolled(
         if not setup.robot.nv:  # nothing moves, by any method
             return q, v, told
         if isinstance(tau, ServoForces) or setup.is_bounded:
-            q, v, given, *told, gaps = moving.touching(contacts, t, list(q), list(v), tau)
-            return q, v, (array(given), *told, array(gaps) if watching else ())
+            q, v, value, *told, gaps = moving.touching(contacts, t, list(q), list(v), tau)
+            return q, v, (array(value), *told, array(gaps) if watching else ())
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
         solves = method.solves or (method.damped_within and setup.has_constraints)
         if solves and v:  # a residual of 1 and more is of equations that were not solved
@@ -171,16 +171,16 @@ def rolled(
             table, count = no_slots(setup.robot).table, 0.0
             numbers = still([*state.q, *state.v])
             begun = array(numbers[: len(state.q)]), array(numbers[len(state.q) :])
-        found = located_step(pieces, guards, t, h, *begun, table, count)
-        ended = where(lt(0.5, found.stopped), ENDED, where(lt(SLOTS + 0.5, found.count), PILED, RUNNING))
-        ended = where(lt(0.5, found.lost), GUARD - 1.0 + found.lost, ended)
+        result = located_step(pieces, guards, t, h, *begun, table, count)
+        ended = where(lt(0.5, result.stopped), ENDED, where(lt(SLOTS + 0.5, result.count), PILED, RUNNING))
+        ended = where(lt(0.5, result.lost), GUARD - 1.0 + result.lost, ended)
         if closely:
-            rows = array(still([x for row in found.table for x in row])).reshape(np.shape(found.table))
-            again = replayed(shorter, guards, t, h, state.q, state.v, told, rows, found.count, found.stopped)
-            return list(again.q), list(again.v), again.more, ended, EventSlots((), found.count, again.seen)
-        q, v = dynamics.held(t + h, found.q, found.v) if adaptive else (found.q, found.v)
-        more = told if adaptive else found.piece.more
-        return list(q), list(v), more, ended, EventSlots(found.table, found.count, found.seen)
+            rows = array(still([x for row in result.table for x in row])).reshape(np.shape(result.table))
+            again = replayed(shorter, guards, t, h, state.q, state.v, told, rows, result.count, result.stopped)
+            return list(again.q), list(again.v), again.more, ended, EventSlots((), result.count, again.seen)
+        q, v = dynamics.held(t + h, result.q, result.v) if adaptive else (result.q, result.v)
+        more = told if adaptive else result.piece.more
+        return list(q), list(v), more, ended, EventSlots(result.table, result.count, result.seen)
 
     def noted(
         state: SimulationState,
@@ -271,18 +271,18 @@ def rolled(
                     return and_(and_(lt(pair[0], every), lt(now.steps, last)), lt(now.status, 0.5))
 
                 known, _ = taken_apart(state, "simulate: state")
-                found = watching_while_loop(going, counted, (0.0, state), _FOREVER, len(known))
-                return found.state[1]  # type: ignore[no-any-return]
+                result = watching_while_loop(going, counted, (0.0, state), _FOREVER, len(known))
+                return result.state[1]  # type: ignore[no-any-return]
             cuts = segments if rows == 1 else None
-            found, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every, cuts)
-            return found  # type: ignore[no-any-return]
+            result, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every, cuts)
+            return result  # type: ignore[no-any-return]
 
         if setup.events and not closely:
             state = state._replace(events=state.events._replace(table=no_slots(setup.robot).table, count=0.0))
         state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
         pressed = tuple((*frame, w) for frame, w in zip(frames, state.wrenches, strict=True))
-        found = seen(setup, h, state._replace(wrenches=pressed), parameters)
-        return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events and not closely else found)
+        result = seen(setup, h, state._replace(wrenches=pressed), parameters)
+        return state, (state.q, state.v, {**result, EVENTS: state.events} if setup.events and not closely else result)
 
     return rows_of(row, start, dict(signals) or None, rows, segments)  # type: ignore[no-any-return]
 
@@ -293,26 +293,26 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Nam
     robot: Any = setup.robot
     moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
     asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
-    found = {}
+    result = {}
     for name, what in setup.records:
         if isinstance(what, ContactDiagnostics):
-            found[name] = array(what(contacts, moving, state))  # type: ignore[arg-type]
+            result[name] = array(what(contacts, moving, state))  # type: ignore[arg-type]
         elif isinstance(what, RecordedReaction):
-            found[name] = array(what(setup, moving, contacts, h * state.steps, state))
+            result[name] = array(what(setup, moving, contacts, h * state.steps, state))
         else:
-            found[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
+            result[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
     if setup.sensors is not None:
-        found |= setup.sensors.told(robot, state.z[SENSORS])
+        result |= setup.sensors.told(robot, state.z[SENSORS])
     if contacts is not None:
         if setup.is_compliant:
-            found[FORCES] = contacts.compliant(moving, state.q, list(state.v))[1]
+            result[FORCES] = contacts.compliant(moving, state.q, list(state.v))[1]
         else:
-            found[FORCES] = state.forces
-    return found
+            result[FORCES] = state.forces
+    return result
 
 
 def commanded(
-    setup: SimulationSetup, t: Any, state: SimulationState, given: Named, *, now: bool = False
+    setup: SimulationSetup, t: Any, state: SimulationState, value: Named, *, now: bool = False
 ) -> tuple[Any, Any, tuple[tuple[str, str, Any], ...]]:
     """τ (nv) or servos, which ``now`` are their forces in this state, what the controller carries further, and the
     external wrenches (frame, axes, numbers) of the simulation and of the controller.
@@ -320,20 +320,20 @@ def commanded(
     Raises ValueError for a controller that gives another number of numbers, and for servos with another method.
     """
     n = setup.robot.nv
-    own = [(frame, axes, list(given[name])) for frame, axes, name in setup.wrenches]
+    own = [(frame, axes, list(value[name])) for frame, axes, name in setup.wrenches]
     wrenches: tuple[tuple[str, str, Any], ...] = tuple(own)
     if setup.controller is None:
         return [0.0] * n, state.z, wrenches
-    given = {name: x for name, x in given.items() if name not in setup.hidden}
+    value = {name: x for name, x in value.items() if name not in setup.hidden}
     if setup.sensors is not None:
-        given = {**given, **setup.sensors.told(setup.robot, state.z[SENSORS])}
+        value = {**value, **setup.sensors.told(setup.robot, state.z[SENSORS])}
     if setup.begins is None:
-        command, z = setup.controller(t, state.q, state.v, **given), state.z
+        command, z = setup.controller(t, state.q, state.v, **value), state.z
     else:
-        found = setup.controller(t, state.q, state.v, setup.carried(state.z), **given)
-        if not (isinstance(found, tuple) and len(found) == 2):
-            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
-        command, z = found
+        result = setup.controller(t, state.q, state.v, setup.carried(state.z), **value)
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {result!r}")
+        command, z = result
         z = z if setup.sensors is None else {**state.z, OWN: z}
     tau, more = split_command(setup.robot, command)
     wrenches += more
@@ -404,8 +404,8 @@ def replayed(
                 end, rates = mapped(lambda a, b, here=here: where(here, a, b), jumped, (end, rates))
         return ReplayedStep(time, end, rates, given)
 
-    def row(s: ReplayedStep, found: tuple[Any, Any]) -> tuple[ReplayedStep, None]:
-        number, numbers = found
+    def row(s: ReplayedStep, result: tuple[Any, Any]) -> tuple[ReplayedStep, None]:
+        number, numbers = result
         some: Any = False
         for k, _ in changing:
             here = lt(0.5, floor(numbers[0] * 0.5**k) - 2.0 * floor(numbers[0] * 0.5 ** (k + 1)))

@@ -98,18 +98,18 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progres
                     told = {**inputs, **{name: x[k] for name, x in rows.items()}}
                     tau = kernels.command(t=t, q=at, v=rates, **({"told": told} if told else {}))
                     flat = np.concatenate([np.zeros(len(rates)), rates])
-                    found = None
+                    result = None
                     if np.isfinite(tau).all():
 
                         def slope(t: float, x: np.ndarray, at: Any = at, tau: Any = tau, given: Any = given) -> Any:
                             return kernels.rates(t=t, q=at, x=x, tau=tau, **given)
 
                         tolerances = {"rtol": _RELATIVE, "atol": _ABSOLUTE}
-                        found = solve_ivp(slope, (t, t + run.h), flat, method=solver, **tolerances)
-                    if found is None or not found.success or not np.isfinite(found.y).all():
-                        status[place], stopped[place] = CONTROLLER if found is None else STATE, t
+                        result = solve_ivp(slope, (t, t + run.h), flat, method=solver, **tolerances)
+                    if result is None or not result.success or not np.isfinite(result.y).all():
+                        status[place], stopped[place] = CONTROLLER if result is None else STATE, t
                     else:
-                        at, rates = kernels.end(t=t + run.h, q=at, x=found.y[:, -1], **given)
+                        at, rates = kernels.end(t=t + run.h, q=at, x=result.y[:, -1], **given)
                 if (k + 1) % setup.every == 0:
                     row = (k + 1) // setup.every
                     qs[place][row], vs[place][row] = at, rates
@@ -141,8 +141,8 @@ def _made(setup: SimulationSetup) -> _Kernels:
     def end(t: Any, q: Any, x: Any, parameters: Any = None) -> Any:
         moving = dynamics(parameters)
         there = moving.system([0.0] * nv).moved(list(q), list(x[:nv]))
-        found = moving.held(t, there, list(x[nv:]))
-        return array(list(found[0])), array(list(found[1]))
+        result = moving.held(t, there, list(x[nv:]))
+        return array(list(result[0])), array(list(result[1]))
 
     state: dict[str, Any] = {"t": (), "q": robot.configuration_space}
     more = {"parameters": dict(setup.parameters)} if setup.parameters else {}

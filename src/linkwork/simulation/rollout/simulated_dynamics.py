@@ -61,11 +61,11 @@ class SimulatedDynamics:
         passive, moving, method = self.passive, self.moving, METHODS[self.method]
 
         def pushed(q: Scalars, v: Scalars, tau: Scalars = tau) -> Any:
-            found = self._stopped(tau, q, v)
+            result = self._stopped(tau, q, v)
             if self.contacts is None:
-                return array(found)
+                return array(result)
             more, _ = self.contacts.compliant(moving, array(list(q)), v)
-            return array([a + b for a, b in zip(found, more, strict=True)])
+            return array([a + b for a, b in zip(result, more, strict=True)])
 
         timed = any(constraint.time_dependent for constraint in self.robot.constraints)
 
@@ -91,16 +91,16 @@ class SimulatedDynamics:
 
     def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
         """Joint forces with those of external wrenches and of compliant stops, if there are any."""
-        found = list(tau)
+        result = list(tau)
         if self.wrenches:
             acting = {frame: array(list(w)) for frame, _, w in self.wrenches}
             axes = {frame: expressed_in for frame, expressed_in, _ in self.wrenches}
             pushed = self.moving.static_torque(array(list(q)), wrenches=acting, expressed_in=axes)
-            found = [a if is_zero(b) else a + b for a, b in zip(found, pushed, strict=True)]
+            result = [a if is_zero(b) else a + b for a, b in zip(result, pushed, strict=True)]
         if not isinstance(self.limits, JointStops):
-            return found
+            return result
         stops = self.limits.forces(self.robot, self.passive, q, v)
-        return [a if is_zero(b) else a + b for a, b in zip(found, stops, strict=True)]
+        return [a if is_zero(b) else a + b for a, b in zip(result, stops, strict=True)]
 
     def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
@@ -259,22 +259,22 @@ class SimulatedDynamics:
             moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
             more = [m + e for m, e in zip(armature, extra, strict=True)]
             each = zip(moved, more, apart, pushed, strict=True)
-            found = [h * (f - p) + m * x for f, m, x, p in each]
+            result = [h * (f - p) + m * x for f, m, x, p in each]
             for row, c in rows:
                 push = c * dot(row, apart)
-                found = [a if is_zero(r) else a + push * r for a, r in zip(found, row, strict=True)]
-            return found
+                result = [a if is_zero(r) else a + push * r for a, r in zip(result, row, strict=True)]
+            return result
 
         push = [h * f for f in forces]
-        found = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
-        w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
+        result = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
+        w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # what was not found is noticed
         per = 1.0 / h
-        for k, impulse in zip(driven, found.pushes, strict=False):
+        for k, impulse in zip(driven, result.pushes, strict=False):
             given[k] = impulse / h  # so that what is bounded by h times a limit is within it, to the bit
         pressed = [
-            in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
+            in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, result.impulses, strict=True)
         ]
-        pulls = iter(found.pushes[before:])
+        pulls = iter(result.pushes[before:])
         held = [0.0 if one is None else next(pulls) * per for one in closing]
         end = flown(moving.tree, q, w, h)
         if self.robot.constraints:
@@ -282,17 +282,17 @@ class SimulatedDynamics:
             held = [a + b * per for a, b in zip(held, impulses, strict=True)]
             end = end[0], rates
         pressed_by = array(pressed) if pressed else ()
-        return *end, given, pressed_by, found.residual, array(held) if held else (), rigid_gaps(places)
+        return *end, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(places)
 
     def _of_joints(self, name: str) -> list[Any]:
         """What is in the joints (nv), the robot's own or what comes in its place."""
-        found = [float(x) for x in getattr(self.robot, name)]
+        result = [float(x) for x in getattr(self.robot, name)]
         for key, x in self.parameters.items():
             kind, _, joint = key.partition(":")
             if kind == name:
                 where = self.robot.joint(joint).v_slice if joint else slice(None)
-                found[where] = list(x)
-        return found
+                result[where] = list(x)
+        return result
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
         """What variational methods need: the momenta of steps, and all forces besides gravity."""
@@ -344,10 +344,10 @@ class SimulatedDynamics:
             given = [
                 x.item() if isinstance(x, np.generic) else x for x in pushed(q, v, still)
             ]  # what is 0 is seen to be
-            found = with_loop_forces(tree, q, v, given, None, passive)
+            result = with_loop_forces(tree, q, v, given, None, passive)
             if not explicit:
-                return found
-            return [a + b for a, b in zip(found, passive_force(tree, q, v), strict=True)]
+                return result
+            return [a + b for a, b in zip(result, passive_force(tree, q, v), strict=True)]
 
         def springs(q: Scalars) -> list[Any]:
             return passive_force(tree, q, still)

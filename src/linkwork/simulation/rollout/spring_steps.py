@@ -73,14 +73,14 @@ def element_rates(robot: Any) -> tuple[tuple[float, float], ...]:
 
 
 def _rates(robot: Any) -> tuple[tuple[float, float], ...]:
-    n, found = len(robot.force_elements), np.zeros((len(robot.force_elements), 2))
+    n, result = len(robot.force_elements), np.zeros((len(robot.force_elements), 2))
     inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
     for q in robot.random_configuration(seed=0, size=_SAMPLES):
         K = np.zeros((n, 2, robot.nv, robot.nv))
         for row, k, stiffness, damping in element_rows(robot.tree, q.tolist()):
             K[k] += np.array([stiffness, damping])[:, None, None] * np.outer(row, row)
-        found = np.maximum(found, np.abs(np.linalg.eigvals(inverse(q, passive=True) @ K)).max(axis=-1, initial=0.0))
-    return tuple((float(a), float(b)) for a, b in found)
+        result = np.maximum(result, np.abs(np.linalg.eigvals(inverse(q, passive=True) @ K)).max(axis=-1, initial=0.0))
+    return tuple((float(a), float(b)) for a, b in result)
 
 
 def _share(stiff: Any) -> Any:
@@ -95,10 +95,10 @@ def _drives(robot: Any) -> tuple[np.ndarray, np.ndarray]:
 def warn_of_implicit_springs(robot: Any, h: float) -> None:
     """Warn of the stiffest spring, of a joint or a force element, whose vibration a step of h [s] damps more than its
     own damping does."""
-    found = [*_fast_joints(robot, h), *_fast_elements(robot, h)]
-    if not found:
+    result = [*_fast_joints(robot, h), *_fast_elements(robot, h)]
+    if not result:
         return
-    omega, what = max(found)
+    omega, what = max(result)
     warnings.warn(
         f"simulate: dt: the spring in {what!r} vibrates at up to {omega:.3g} rad/s, too fast for "
         f"steps of {h:g} s: it is taken implicitly, which damps it; a step of {0.5 / omega:.2g} s keeps its energy",

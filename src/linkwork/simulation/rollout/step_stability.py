@@ -172,9 +172,9 @@ def _worst(robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, devia
     A = (way / (2.0 * size[:, None])).T
     if not np.isfinite(A).all():
         return None
-    found = np.linalg.eigvals(A)
-    unstable = (np.abs(found) > _MOST) | ((np.abs(found) > 1.0 + _BACK) & (found.real < 0.0))
-    return complex(max(found[unstable], key=abs)) if unstable.any() else None
+    result = np.linalg.eigvals(A)
+    unstable = (np.abs(result) > _MOST) | ((np.abs(result) > 1.0 + _BACK) & (result.real < 0.0))
+    return complex(max(result[unstable], key=abs)) if unstable.any() else None
 
 
 _FAR = 100.0  # [m]: what is farther apart is none of those that may meet

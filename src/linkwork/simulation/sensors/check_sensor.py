@@ -96,10 +96,10 @@ class _Trial:
 
     def read(self, k: int) -> np.ndarray:
         """Readings on arrays of the state of a record."""
-        found, robot = self.found, self.robot
-        a = (found.v[k] - found.v[k - 1]) / _STEP if k else np.zeros(robot.nv)
+        result, robot = self.found, self.robot
+        a = (result.v[k] - result.v[k - 1]) / _STEP if k else np.zeros(robot.nv)
         at_rest = [0.0] * sum(len(one.component_names) for one in robot.constraints)  # λ before the first step
-        state = SensorInput(robot, found.t[k], found.q[k], found.v[k], a, np.zeros(robot.nv), (), False, at_rest)
+        state = SensorInput(robot, result.t[k], result.q[k], result.v[k], a, np.zeros(robot.nv), (), False, at_rest)
         return np.array([float(x) for x in self.variants["plain"].readings(state)])
 
 

@@ -89,14 +89,14 @@ class TouchSensor(Sensor):
         return len(self.links)
 
     def readings(self, seen: SensorInput) -> Sequence[Any]:
-        found = []
+        result = []
         for link in self.links:
             total: Any = 0.0
             for place, force in seen.contacts:
                 if link in (place.first, place.second):
                     total = total + sum(n * f for n, f in zip(place.axes[2], force, strict=True))
-            found.append(total)
-        return found
+            result.append(total)
+        return result
 
 
 @public_constructor

@@ -47,7 +47,7 @@ class Encoder(Sensor):
 
         Raises UnknownNameError, and ValueError for positions of joints that have no number for each velocity.
         """
-        found: list[int] = []
+        result: list[int] = []
         names = [j.name for j in robot.joints if not j.is_floating] if self.joints is None else self.joints
         for joint in map(robot.joint, names):
             if self.of == "position" and joint.nq != joint.nv:
@@ -56,17 +56,17 @@ class Encoder(Sensor):
                     "of freedom: an encoder reads joints of as many; name others"
                 )
             which = joint.q_slice if self.of == "position" else joint.v_slice
-            found += range(which.start, which.stop)
-        return found
+            result += range(which.start, which.stop)
+        return result
 
     def size(self, robot: Any) -> int:
         return len(self.places(robot))
 
     def readings(self, seen: SensorInput) -> Sequence[Any]:
         numbers = {"position": seen.q, "velocity": seen.v, "force": seen.tau}[self.of]
-        found = [numbers[k] for k in self.places(seen.robot)]
+        result = [numbers[k] for k in self.places(seen.robot)]
         r = self.resolution
-        return [r * floor(x / r + 0.5) for x in found] if r > 0.0 else found
+        return [r * floor(x / r + 0.5) for x in result] if r > 0.0 else result
 
 
 @public_constructor
@@ -101,8 +101,8 @@ class ForceTorqueSensor(Sensor):
         robot, wrenches = seen.robot, seen.external_wrenches
         if not robot.constraints:
             acts = seen.passive and bool(robot.force_elements)
-            found = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=wrenches or None, passive=acts)
-            return list(found[[joint.name for joint in robot.joints].index(self.joint)])
+            result = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=wrenches or None, passive=acts)
+            return list(result[[joint.name for joint in robot.joints].index(self.joint)])
         return constrained_joint_wrench(
             robot.tree,
             self.joint,

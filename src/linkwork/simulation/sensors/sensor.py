@@ -52,11 +52,11 @@ class SensorInput:
     @cached_property
     def contact_wrenches(self) -> dict[str, list[Any]]:
         """By link: the wrench (moment; force) [N·m, N] of all contacts on it, at its origin, in the world's axes."""
-        found: dict[str, list[Any]] = {}
+        result: dict[str, list[Any]] = {}
         for place, force in self.contacts:
             for link, w in place.wrenches(force):
-                found[link] = [a + b for a, b in zip(found.get(link, [0.0] * 6), w, strict=True)]
-        return found
+                result[link] = [a + b for a, b in zip(result.get(link, [0.0] * 6), w, strict=True)]
+        return result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,13 +106,13 @@ class Sensor(ABC):
         return [given] * count if isinstance(given, float) else list(given)
 
 
-def _numbers(what: str, given: Any) -> float | tuple[float, ...]:
-    if isinstance(given, Mapping):
-        raise TypeError(f"{what}: expected a number, or one a reading, got {given!r}")
+def _numbers(what: str, value: Any) -> float | tuple[float, ...]:
+    if isinstance(value, Mapping):
+        raise TypeError(f"{what}: expected a number, or one a reading, got {value!r}")
     try:
-        found = floats(given)
+        result = floats(value)
     except (TypeError, ValueError):
-        found = np.array(math.nan)
-    if found.ndim > 1 or not np.isfinite(found).all():
-        raise ValueError(f"{what}: expected a finite number, or one a reading, got {given!r}")
-    return tuple(found.tolist()) if found.ndim else float(found)
+        result = np.array(math.nan)
+    if result.ndim > 1 or not np.isfinite(result).all():
+        raise ValueError(f"{what}: expected a finite number, or one a reading, got {value!r}")
+    return tuple(result.tolist()) if result.ndim else float(result)

@@ -47,8 +47,8 @@ def sensed(
     q, v = array(list(q)), array(list(v))
     pressed: list[tuple[Any, Scalars]] = []
     if contacts is not None:
-        found = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
-        pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), found, strict=True)]
+        result = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
+        pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), result, strict=True)]
     passive, constrained = bool(setup.passive), held if len(held) else partial(_constraint_forces, setup)
     seen = SensorInput(moving, t, q, v, array(list(a)), array(list(tau)), pressed, passive, constrained, wrenches)
     return setup.sensors.sensed(seen, carried, first)

@@ -49,19 +49,19 @@ class SensorSuite:
     sensors: tuple[tuple[str, Sensor, int], ...]
 
     @staticmethod
-    def of(given: Any, robot: Any, h: float, has_contacts: bool) -> SensorSuite | None:
+    def of(value: Any, robot: Any, h: float, has_contacts: bool) -> SensorSuite | None:
         """Raises TypeError, ValueError and UnknownNameError for what is no dict of sensors of the robot."""
-        if not given:
+        if not value:
             return None
-        if not isinstance(given, Mapping):
-            raise TypeError(f"sensors: expected a dict of sensors by name, got {given!r}")
-        for name, one in given.items():
+        if not isinstance(value, Mapping):
+            raise TypeError(f"sensors: expected a dict of sensors by name, got {value!r}")
+        for name, one in value.items():
             if not isinstance(name, str) or not name.isidentifier() or name in ("t", "q", "v", "z"):
                 raise ValueError(f"sensors: expected identifiers besides t, q, v and z as names, got {name!r}")
             if not isinstance(one, Sensor):
                 raise TypeError(f"sensors[{name!r}]: expected a sensor of linkwork.simulation, got {one!r}")
             one.checked(robot, has_contacts)
-        return SensorSuite(tuple((name, one, round(one.delay / h)) for name, one in given.items()))
+        return SensorSuite(tuple((name, one, round(one.delay / h)) for name, one in value.items()))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,14 +81,14 @@ class SensorSuite:
         generator: Any = (numbers[0], numbers[1])
         after: list[Any] = []
         for one in self._placed(seen.robot):
-            found = list(one.sensor.readings(seen))
+            result = list(one.sensor.readings(seen))
             noise = one.sensor.each("noise", one.size)
             if any(noise):
                 generator, drawn = normal_numbers(generator, one.size)
-                found = [x + s * z for x, s, z in zip(found, noise, drawn, strict=True)]
-            found = [x + b for x, b in zip(found, one.sensor.each("bias", one.size), strict=True)]
+                result = [x + s * z for x, s, z in zip(result, noise, drawn, strict=True)]
+            result = [x + b for x, b in zip(result, one.sensor.each("bias", one.size), strict=True)]
             waiting = numbers[one.at + one.size : one.at + (one.late + 1) * one.size]
-            after += found * (one.late + 1) if first else [*waiting, *found]
+            after += result * (one.late + 1) if first else [*waiting, *result]
         return array([*generator, *after])
 
     def _placed(self, robot: Any) -> Iterator[_Placed]:
@@ -128,13 +128,13 @@ State = tuple[Any, Any]
 
 def normal_numbers(state: State, count: int) -> tuple[State, list[Any]]:
     """The next state, and so many independent numbers of mean 0 and variance 1."""
-    found: list[Any] = []
-    while len(found) < count:
+    result: list[Any] = []
+    while len(result) < count:
         state, u = _uniform(state)
         state, w = _uniform(state)
         length, angle = sqrt(-2.0 * log(u)), 2.0 * math.pi * w
-        found += [length * cos(angle), length * sin(angle)]
-    return state, found[:count]
+        result += [length * cos(angle), length * sin(angle)]
+    return state, result[:count]
 
 
 def _uniform(state: State) -> tuple[State, Any]:

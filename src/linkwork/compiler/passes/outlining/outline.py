@@ -78,11 +78,11 @@ def _taken(program: Program, late: Sequence[int]) -> tuple[list[int], int]:
     counted = program.needed(results[: len(results) - program.guards]) if program.guards else range(len(instructions))
     takers = [(k in counted, args) for k, (_, args, _) in enumerate(instructions) if late[k]]
     takers += [(r in counted, (r,)) for r in results]
-    found: dict[bool, dict[int, None]] = {True: {}, False: {}}
+    result: dict[bool, dict[int, None]] = {True: {}, False: {}}
     for counts, args in takers:
-        found[counts].update((k, None) for a in args if not late[a] for k in _numbers(instructions, a))
-    for_guards = [k for k in found[False] if k not in found[True]]
-    return [*found[True], *for_guards], len(for_guards)
+        result[counts].update((k, None) for a in args if not late[a] for k in _numbers(instructions, a))
+    for_guards = [k for k in result[False] if k not in result[True]]
+    return [*result[True], *for_guards], len(for_guards)
 
 
 def _numbers(instructions: Sequence[Instruction], k: int) -> Iterator[int]:

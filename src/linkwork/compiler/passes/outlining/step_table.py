@@ -87,11 +87,11 @@ def _alike(steps: list[Step]) -> list[tuple[list[int], _Signs]]:
 
     These are written anew in ``steps``.
     """
-    found: dict[Form, list[int]] = {}
+    result: dict[Form, list[int]] = {}
     for s, step in enumerate(steps):
-        found.setdefault(step.form, []).append(s)
+        result.setdefault(step.form, []).append(s)
     together: dict[Form, list[tuple[Form, list[int]]]] = {}
-    for form, members in found.items():
+    for form, members in result.items():
         key = form if len(members) >= _OFTEN else unsigned(form).form
         together.setdefault(key, []).append((form, members))
     groups: list[tuple[list[int], _Signs]] = []
@@ -114,11 +114,11 @@ def _alike(steps: list[Step]) -> list[tuple[list[int], _Signs]]:
 
 def _blocks(steps: Sequence[Step], group: _Group, taker: Mapping[int, int]) -> list[list[int]]:
     """What a step leaves, apart by who takes it last: those stand side by side, and their places are free together."""
-    found: dict[tuple[int, ...], list[int]] = {}
+    result: dict[tuple[int, ...], list[int]] = {}
     for k in group.kept:
         takers = tuple([taker.get(steps[s].values[k], _NOBODY) for s in group.members])
-        found.setdefault(takers, []).append(k)
-    return list(found.values())
+        result.setdefault(takers, []).append(k)
+    return list(result.values())
 
 
 def _wanted(instructions: Sequence[Instruction], steps: Sequence[Step], results: Iterable[int]) -> set[int]:
@@ -266,7 +266,7 @@ class SignlessForm(NamedTuple):
 
 
 def unsigned(form: Form) -> SignlessForm:
-    found: list[Operation | int] = []
+    result: list[Operation | int] = []
     order: list[int] = []
     signs: list[float] = []
     rest = iter(form)
@@ -286,9 +286,9 @@ def unsigned(form: Form) -> SignlessForm:
             args = [arg for arg, _ in terms]
             signs += [sign for _, sign in terms]
             operation = ADD
-        found.append(operation)
+        result.append(operation)
         for place, operand in args:
-            found.append(place)
+            result.append(place)
             if place < 0:
                 order.append(operand)
-    return SignlessForm(tuple(found), None if order == sorted(order) else tuple(order), tuple(signs))
+    return SignlessForm(tuple(result), None if order == sorted(order) else tuple(order), tuple(signs))

@@ -84,10 +84,10 @@ class Carrier:
 
 def carriers(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> dict[int, Carrier]:
     """By body; q, v and a are split, body by body."""
-    found: dict[int, Carrier] = {}
+    result: dict[int, Carrier] = {}
     for i, p, body in tree.outward():
-        found[i] = _carrier(tree, body, i, found.get(p), q[i], v[i], a[i])
-    return found
+        result[i] = _carrier(tree, body, i, result.get(p), q[i], v[i], a[i])
+    return result
 
 
 def _carrier(tree: Tree, body: Body, i: int, parent: Carrier | None, q: Scalars, v: Scalars, a: Scalars) -> Carrier:
@@ -141,12 +141,12 @@ def joint_force_of_wrench(
     tree: Tree, q: Scalars, at: dict[int, Carrier], frame: str, expressed_in: str
 ) -> list[list[Any]]:
     """Jᵀ, nv × 6: the joint forces that a wrench on a frame is worth, for each of its components."""
-    found = [[0.0] * 6 for _ in range(tree.nv)]
+    result = [[0.0] * 6 for _ in range(tree.nv)]
     for component, unit in enumerate(units(6)):
         for body, F in external_forces(tree, q, [(frame, expressed_in, unit)]).items():
             for c in _columns_to(tree, at, body):
-                found[c.number][component] += c.J.dot(at[body].Y @ F)
-    return found
+                result[c.number][component] += c.J.dot(at[body].Y @ F)
+    return result
 
 
 def turned_wrenches(
@@ -187,13 +187,13 @@ def pose_derivatives(tree: Tree, q: Scalars, frame: str, relative_to: str = "wor
     """∂X/∂q of the pose X_AB (4 × 4 × nv): the columns of R turn, ω × R, and its origin moves at v, by the Jacobian."""
     X = pose(tree, q, frame, relative_to)
     columns = [X.rotation.T.x, X.rotation.T.y, X.rotation.T.z]
-    found = [[[0.0] * tree.nv for _ in range(4)] for _ in range(4)]
+    result = [[[0.0] * tree.nv for _ in range(4)] for _ in range(4)]
     for k, J in enumerate(zip(*jacobian(tree, q, frame, relative_to, relative_to), strict=True)):
         w, v = Vec3.of(J[:3]), Vec3.of(J[3:])
         for j, column in enumerate([*map(w.cross, columns), v]):
             for i, x in enumerate(column):
-                found[i][j][k] = x
-    return found
+                result[i][j][k] = x
+    return result
 
 
 def twist_derivatives(
@@ -245,7 +245,7 @@ def _of_point(
     V, A, p = B.V, B.A, B.Y.point(P.placement.translation)
     v_p = V.linear + V.angular.cross(p)
     R = E.placement.inv().rotation @ B.root
-    found = [[Motion.zero()] * tree.nv for _ in range(5)]
+    result = [[Motion.zero()] * tree.nv for _ in range(5)]
 
     def at_point(dV: Motion, dA: Motion, dp: Vec3) -> tuple[Motion, Motion]:
         velocity = dV.linear + dV.angular.cross(p) + V.angular.cross(dp)
@@ -259,9 +259,9 @@ def _of_point(
         by_q = at_point(cross(c.J, V) + c.turning, turned, of_p)
         by_v = at_point(c.J, cross(c.J, V) + c.swinging, Vec3.zero())
         by_a = Motion(c.J.angular, of_p)
-        for columns, change in zip(found, (by_q[0], by_a, by_q[1], by_v[1], by_a), strict=True):
+        for columns, change in zip(result, (by_q[0], by_a, by_q[1], by_v[1], by_a), strict=True):
             columns[c.number] += rotated(R, change)
-    return [by_rows(columns) for columns in found]
+    return [by_rows(columns) for columns in result]
 
 
 ROWS = (

@@ -89,9 +89,9 @@ def forward_dynamics_derivatives(
         varied += _columns(joint_force_of_wrench(tree, q, at, frame, axes))
     known = {} if wrenches or passive else dict(_accelerated_alike(tree, at))
     solved = iter(inverse.applied_to([column for k, column in enumerate(varied) if k not in known]))
-    found = [known[k] if k in known else next(solved) for k in range(len(varied))]
-    by_wrench = [_columns(found[2 * n + 6 * k :][:6]) for k in range(len(wrenches))]
-    return _columns(found[:n]), _columns(found[n : 2 * n]), inverse.matrix, *by_wrench
+    result = [known[k] if k in known else next(solved) for k in range(len(varied))]
+    by_wrench = [_columns(result[2 * n + 6 * k :][:6]) for k in range(len(wrenches))]
+    return _columns(result[:n]), _columns(result[n : 2 * n]), inverse.matrix, *by_wrench
 
 
 def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int, list[Any]]]:
@@ -162,13 +162,13 @@ def forward_dynamics_second_derivatives(
         for k in range(j if is_symmetric else 0, tree.nv)
     ]
     forces = [[-of_one[part][j][k] for of_one in felt] for part, j, k in pairs]
-    found: tuple[Tensor, ...] = tuple([[[0.0] * tree.nv for _ in felt] for _ in felt] for _ in range(4))
+    result: tuple[Tensor, ...] = tuple([[[0.0] * tree.nv for _ in felt] for _ in felt] for _ in range(4))
     for (part, j, k), a in zip(pairs, inverse_mass_matrix(tree, q, passive).applied_to(forces), strict=True):
         for i, x in enumerate(a):
-            found[part][i][j][k] = x
+            result[part][i][j][k] = x
             if part in (0, 2):
-                found[part][i][k][j] = x
-    return found
+                result[part][i][k][j] = x
+    return result
 
 
 def _accelerations(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool) -> list[Any]:
@@ -241,8 +241,8 @@ class ImplicitDynamics(ImplicitDerivative):
         q, v, _ = self._apart(at.inputs)
         tau = inverse_dynamics(self._walked(at.inputs), q, v, at.results)
         moved = [x for x in (*q, *v, *at.results) if isinstance(x, Symbol)]
-        found = dict(zip(moved, adjoint(tau, moved, [-x for x in multipliers]), strict=True))
-        return [*(found.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
+        result = dict(zip(moved, adjoint(tau, moved, [-x for x in multipliers]), strict=True))
+        return [*(result.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
 
     def solved(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
         """M(q)⁻¹ x, which is the acceleration at rest without gravity."""

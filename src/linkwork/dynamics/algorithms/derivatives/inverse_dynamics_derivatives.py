@@ -287,8 +287,8 @@ def force_derivatives(
 ) -> tuple[Matrix, Matrix]:
     """Differentiate joint forces of q and v by q, in its tangent space, and by v: nv × nv each."""
 
-    def rates(found: Scalars, level: int) -> Matrix:
-        tangents = [parts(x, level)[1] for x in found]
+    def rates(result: Scalars, level: int) -> Matrix:
+        tangents = [parts(x, level)[1] for x in result]
         return [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for t in tangents]
 
     moving = seeded(q, [SparseTangent(row) for row in tangent_rates(tree, q)])
@@ -312,31 +312,31 @@ def passive_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Entri
 
 def _blocks(tree: Tree, varied: Callable[[int], list[Any]]) -> Entries:
     """The blocks of a matrix that joints have for themselves, from its product with each joint's k-th unit vector."""
-    found = []
+    result = []
     for k in range(max((body.joint.nv for _, body in tree.stacked()), default=0)):
         product = varied(k)
         for i, body in tree.stacked():
             numbers = range(tree.nv)[tree.v_slices[i]]
             if k < body.joint.nv:
-                found += [(row, numbers[k], parts(product[row])[1]) for row in numbers]
-    return found
+                result += [(row, numbers[k], parts(product[row])[1]) for row in numbers]
+    return result
 
 
 def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
     """q̇ where every joint moves with its k-th velocity."""
-    v, found = _kth(tree, k), [0.0] * tree.nq
+    v, result = _kth(tree, k), [0.0] * tree.nq
     for i, body in tree.stacked():
         place = tree.q_slices[i]
-        found[place] = body.asked("q_dot", q[place], v[tree.v_slices[i]])
-    return found
+        result[place] = body.asked("q_dot", q[place], v[tree.v_slices[i]])
+    return result
 
 
 def _kth(tree: Tree, k: int) -> list[float]:
-    found = [0.0] * tree.nv
+    result = [0.0] * tree.nv
     for i, body in tree.stacked():
         if k < body.joint.nv:
-            found[tree.v_slices[i].start + k] = 1.0
-    return found
+            result[tree.v_slices[i].start + k] = 1.0
+    return result
 
 
 ROWS = (

@@ -112,8 +112,8 @@ class System:
 
     def acceleration(self, q: _Varied, v: _Varied) -> _Varied:
         """a(q, v, τ)."""
-        found = self.accelerations(self.tree, q.values, v.values, self.tau, self.wrenches, self.passive)
-        a, (by_q, by_v, by_tau, *_) = found
+        result = self.accelerations(self.tree, q.values, v.values, self.tau, self.wrenches, self.passive)
+        a, (by_q, by_v, by_tau, *_) = result
         forces = _Varied.of(self.tau, 2 * self.tree.nv, self.tree.nv)
         return _Varied(a, _sum(_times(by_q, q.changes), _times(by_v, v.changes), _times(by_tau, forces.changes)))
 

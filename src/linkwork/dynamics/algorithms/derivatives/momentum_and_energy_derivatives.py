@@ -129,10 +129,10 @@ def _about(R: Rotation, c: Vec3, F: Force) -> Force:
 
 def _roots(tree: Tree) -> dict[int, int]:
     """The first body of each body's branch."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for i, p, _ in tree.outward():
-        found[i] = i if p == WORLD else found[p]
-    return found
+        result[i] = i if p == WORLD else result[p]
+    return result
 
 
 _FORCES, _RATES, _MATRIX = "N·m, N, N/m", "kg·m²/s, kg·m/s, kg/s", "kg·m², kg·m, kg"

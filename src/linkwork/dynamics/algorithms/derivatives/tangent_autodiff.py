@@ -69,13 +69,13 @@ def with_values(
         return list(compute(q, *others)), [[] for _ in sizes]
     ends = [len(q) + start - tree.nv for start in starts[1:]]
     given = [moving[: len(q)], *(moving[end : end + len(x)] for end, x in zip(ends, others, strict=True))]
-    found = [parts(x, moving[0].level) for x in compute(*given)]
-    tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in found]
+    result = [parts(x, moving[0].level) for x in compute(*given)]
+    tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in result]
     blocks = [
         [[tangent.get(start + k) for k in range(size)] for tangent in tangents]
         for start, size in zip(starts, sizes, strict=True)
     ]
-    return [value for value, _ in found], blocks
+    return [value for value, _ in result], blocks
 
 
 def _in_reverse(
@@ -138,7 +138,7 @@ def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[
 
 def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
     """B (nv × nv) with δ̇ = ε + B δ."""
-    found = _zeros(tree.nv)
+    result = _zeros(tree.nv)
     for i, body in tree.stacked():
         own, q_i, v_i = tree.v_slices[i], q[tree.q_slices[i]], v[tree.v_slices[i]]
         to_all = seeded(q_i, [SparseTangent(dict(enumerate(row))) for row in body.asked("q_dot_jacobian", q_i)])
@@ -147,23 +147,23 @@ def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
             first = [_in(parts(x, to_all[0].level)[1], k) for x in body.asked("q_dot", to_all, v_i)]
             second = [parts(x, along_v[0].level)[1] for x in body.asked("q_dot", along_v, unit)]
             column = body.asked("velocity_from_rate", q_i, [x - y for x, y in zip(first, second, strict=True)])
-            for row, x in zip(found[own], column, strict=True):
+            for row, x in zip(result[own], column, strict=True):
                 row[own.start + k] = x
-    return found
+    return result
 
 
 def _blocks(
     tree: Tree, compute: Callable[..., Scalars], seen: Callable[..., Scalars], q: Scalars, *others: Scalars
 ) -> list[Matrix]:
     """Of compute(body, q, x, ...) of each joint, by its q, in the tangent space, and by its x, ...: nv × nv each."""
-    found = [_zeros(tree.nv) for _ in range(1 + len(others))]
+    result = [_zeros(tree.nv) for _ in range(1 + len(others))]
     for i, body in tree.stacked():
         own = tree.v_slices[i]
         given = [q[tree.q_slices[i]], *(x[own] for x in others)]
         for block, k, column in _columns(body, compute, seen, given):
-            for row, x in zip(found[block][own], column, strict=True):
+            for row, x in zip(result[block][own], column, strict=True):
                 row[own.start + k] = x
-    return found
+    return result
 
 
 def _columns(
@@ -179,11 +179,11 @@ def _columns(
     rows += [SparseTangent({(block, k): 1.0}) for block in range(1, len(given)) for k in range(nv)]
     moving = seeded([x for some in given for x in some], rows)
     places = [slice(0, nq), *(slice(nq + n * nv, nq + (n + 1) * nv) for n in range(len(given) - 1))]
-    found = [parts(x, moving[0].level) for x in compute(body, *(moving[place] for place in places))]
-    values = [value for value, _ in found]
+    result = [parts(x, moving[0].level) for x in compute(body, *(moving[place] for place in places))]
+    values = [value for value, _ in result]
     for block in range(len(given)):
         for k in range(nv):
-            yield block, k, seen(body, values, [_in(tangent, (block, k)) for _, tangent in found])
+            yield block, k, seen(body, values, [_in(tangent, (block, k)) for _, tangent in result])
 
 
 def _in(tangent: Any, key: Any) -> Any:

@@ -241,10 +241,10 @@ def centers(tree: Tree, X: Mapping[int, Pose], composite: Mapping[int, Inertia])
     Where all that there is hangs on one body, it does not matter where that is in the world.
     """
     root, share = only_root(tree), 1.0 / composite[WORLD].mass
-    found = {WORLD: composite[WORLD].moment * share}
+    result = {WORLD: composite[WORLD].moment * share}
     for i, p, _ in tree.outward():
-        found[i] = composite[i].moment * share if i == root else X[i].inv().point(found[p])
-    return found
+        result[i] = composite[i].moment * share if i == root else X[i].inv().point(result[p])
+    return result
 
 
 def only_root(tree: Tree) -> int | None:

@@ -112,8 +112,8 @@ def _touching(p: _Placed, axis: _Chosen, n: Vec3, depth: Any, scale: Any) -> Vec
     start, common = b - a, axis.b.dot(axis.i)
     s = (axis.b - axis.i * common).dot(start) * (scale * scale)
     on_edge = a + axis.i * (start.dot(axis.i) - common * s)
-    found = choose(axis.crossed, on_edge, choose(axis.by_b, a, b - n * depth))
-    return Vec3(*(clamp(x, h) for x, h in zip(found, p.h, strict=True)))
+    result = choose(axis.crossed, on_edge, choose(axis.by_b, a, b - n * depth))
+    return Vec3(*(clamp(x, h) for x, h in zip(result, p.h, strict=True)))
 
 
 def _any_way(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any) -> tuple[Any, Vec3, Vec3, Any]:
@@ -165,18 +165,18 @@ def _placed(a: BoxCore, b: BoxCore) -> _Placed:
 
 def _faces(p: _Placed) -> list[_Axis]:
     """The axes of A's faces, and of B's."""
-    found = []
+    result = []
     for way, half, *others in zip(p.t, p.h, *p.edges, strict=True):
-        found.append(_Axis(fabs(way) - half - _sum(fabs(x) for x in others), 1.0))
+        result.append(_Axis(fabs(way) - half - _sum(fabs(x) for x in others), 1.0))
     for n, half in zip(p.axes, p.g, strict=True):
         reach = half + _sum(fabs(x) * most for x, most in zip(n, p.h, strict=True))
-        found.append(_Axis(fabs(n.dot(p.t)) - reach, 1.0))
-    return found
+        result.append(_Axis(fabs(n.dot(p.t)) - reach, 1.0))
+    return result
 
 
 def _crossed(p: _Placed) -> list[_Axis]:
     """Axes across an edge of each: A's first with B's three, then A's second with them, then the third."""
-    found = []
+    result = []
     g = tuple(p.g)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -188,8 +188,8 @@ def _crossed(p: _Placed) -> list[_Axis]:
             x, y = -u[m][1], u[m][0]  # e_i × b_m along the axes j and k
             way = x * tuple(p.t)[j] + y * tuple(p.t)[k]
             reach = fabs(x) * v[0] + fabs(y) * v[1] + mixed[m, n] * g[n] + mixed[o, m] * g[o]
-            found.append(_Axis(fabs(way) - reach, x * x + y * y))
-    return found
+            result.append(_Axis(fabs(way) - reach, x * x + y * y))
+    return result
 
 
 def _largest(axes: list[_Axis]) -> tuple[_Axis, Any]:
@@ -255,20 +255,20 @@ def _nearest(p: _Placed, axis: _Chosen) -> tuple[Vec3, Vec3]:
 
 
 def _nearer(p: _Placed, way: Vec3, on_a: Vec3) -> tuple[Vec3, Vec3]:
-    found, between, point = _on_faces(p)
-    nearer = and_(found, lt(between.dot(between), way.dot(way)))
+    result, between, point = _on_faces(p)
+    nearer = and_(result, lt(between.dot(between), way.dot(way)))
     return choose(nearer, between, way), choose(nearer, point, on_a)
 
 
 def _on_faces(p: _Placed) -> tuple[Any, Vec3, Vec3]:
     """Faces that edges of the other box are parallel to: whether there are such points, the way, and A's point."""
     mirrored = _Placed(-Vec3(*(axis.dot(p.t) for axis in p.axes)), *_rows(p), p.g, p.h)
-    found, height, on_b, on_a = _over_face(mirrored)
+    result, height, on_b, on_a = _over_face(mirrored)
     way = -_combined(p.axes, on_a - on_b)
     here, own, below, above = _over_face(p)
-    nearer = or_(not_(found), and_(here, lt(own, height)))
+    nearer = or_(not_(result), and_(here, lt(own, height)))
     on_a = choose(nearer, below, _combined(p.axes, on_a) + p.t)
-    return or_(here, found), choose(nearer, above - below, way), on_a
+    return or_(here, result), choose(nearer, above - below, way), on_a
 
 
 def _rows(p: _Placed) -> tuple[tuple[Vec3, Vec3, Vec3], tuple[Vec3, Vec3, Vec3]]:
@@ -298,7 +298,7 @@ def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
     one = and_(not_(third), lt(slopes[1], slopes[0]))
     u, w, out = choose(one, y, x), choose(third, y, z), choose(third, z, choose(one, x, y))
     middle = t - out * copysign(1.0, out.z * t.z)
-    found: Any = False
+    result: Any = False
     height, best = 0.0, middle
     for way, side in ((u, w), (u, -w), (w, u), (w, -u)):
         start = middle + side
@@ -308,10 +308,10 @@ def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
             low, high = fmax(low, -c * inverse - most * fabs(inverse)), fmin(high, most * fabs(inverse) - c * inverse)
         here = start + way * (0.5 * (low + high))
         over, above = le(low, high), fabs(here.z) - h.z
-        better = and_(over, or_(not_(found), lt(above, height)))
-        found, height, best = or_(found, over), where(better, above, height), choose(better, here, best)
+        better = and_(over, or_(not_(result), lt(above, height)))
+        result, height, best = or_(result, over), where(better, above, height), choose(better, here, best)
     below = Vec3(clamp(best.x, h.x), clamp(best.y, h.y), copysign(h.z, t.z))
-    return found, height, back(below), back(Vec3(below.x, below.y, best.z))
+    return result, height, back(below), back(Vec3(below.x, below.y, best.z))
 
 
 def _nearest_corner(middle: Vec3, sides: Any, h: Vec3) -> Vec3:
@@ -370,8 +370,8 @@ def _tie(best: _Axis, axes: list[_Axis]) -> Any:
 
 
 def _combined(axes: Any, x: Vec3) -> Vec3:
-    found: Vec3 = axes[0] * x.x + axes[1] * x.y + axes[2] * x.z
-    return found
+    result: Vec3 = axes[0] * x.x + axes[1] * x.y + axes[2] * x.z
+    return result
 
 
 def _sum(numbers: Any) -> Any:

@@ -116,10 +116,10 @@ def _known(can: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any, Vec
     cap = can.half - fabs(can.axis.dot(can.center))
     for side, x in zip(sides, a, strict=True):
         cap = cap + side * fabs(x)
-    found = [(cap, can.axis, _ALONG)]
+    result = [(cap, can.axis, _ALONG)]
     if len(edges) == 3:
         for i, n in enumerate(_AXES):
-            found.append((sides[i] + can.half * fabs(a[i]) + r * can.sines[i] - fabs(c[i]), n, _OTHER))
+            result.append((sides[i] + can.half * fabs(a[i]) + r * can.sines[i] - fabs(c[i]), n, _OTHER))
     for i in edges:
         j, k = (i + 1) % 3, (i + 2) % 3
         known = lt(1e-150, can.sines[i])
@@ -128,7 +128,7 @@ def _known(can: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any, Vec
         reach = sides[j] * fabs(y) + sides[k] * fabs(x) + r - fabs(c[k] * x - c[j] * y)
         way = [0.0, 0.0, 0.0]
         way[j], way[k] = -y, x
-        found.append((where(known, reach, 1e150), Vec3(*way), _ACROSS))
+        result.append((where(known, reach, 1e150), Vec3(*way), _ACROSS))
     # across the axis, where only what is beside the shadow of the box has its own
     toward = can.center - can.axis * can.axis.dot(can.center)
     seen = [n - can.axis * x for n, x in zip(_AXES, a, strict=True)]
@@ -147,8 +147,8 @@ def _known(can: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any, Vec
     n = choose(some, best * (1.0 / sqrt(where(some, least, 1.0))), unit(across(can.axis)))
     level = lt(fabs(n.dot(can.axis)), 1e-6)
     n = choose(level, n, can.axis)
-    found.append((can.height(n), n, where(level, _ACROSS, _ALONG)))
-    return found
+    result.append((can.height(n), n, where(level, _ACROSS, _ALONG)))
+    return result
 
 
 class _Corner(NamedTuple):

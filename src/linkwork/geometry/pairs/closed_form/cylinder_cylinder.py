@@ -133,26 +133,26 @@ def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
     sine = length(Vec3(a.x, a.y, 0.0))
     cap = two.la + two.lb * fabs(a.z) + two.rb * sine - fabs(c.z)
     other_cap = two.lb + two.la * fabs(a.z) + two.ra * sine - fabs(c.dot(a))
-    found = [(cap, _Z, Vec3.zero(), _Z - a * a.z), (other_cap, a, a - _Z * a.z, Vec3.zero())]
+    result = [(cap, _Z, Vec3.zero(), _Z - a * a.z), (other_cap, a, a - _Z * a.z, Vec3.zero())]
     some = lt(1e-150, sine)
     scale = where(some, 1.0, 0.0) / where(some, sine, 1.0)
     m = Vec3(-a.y * scale, a.x * scale, 0.0)
-    found.append((where(some, two.ra + two.rb - fabs(m.dot(c)), 1e150), m, m, m))
+    result.append((where(some, two.ra + two.rb - fabs(m.dot(c)), 1e150), m, m, m))
     here = CylinderInBoxFrame(c, a, two.rb, two.lb, Vec3.zero(), (1.0, 1.0, sine))
     R = X.rotation
     there = CylinderInBoxFrame(-R.inv_act(c), R.inv_act(_Z), two.ra, two.la, Vec3.zero(), (1.0, 1.0, sine))
     n, out = along_axis(here)
-    found.append((two.height(n), n, n, out))
+    result.append((two.height(n), n, n, out))
     n, out = along_axis(there)
     n, out = R @ n, R @ out
-    found.append((two.height(n), n, out, n))
-    return found
+    result.append((two.height(n), n, out, n))
+    return result
 
 
 def _images(two: _Two, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
     """h of the images of n in the planes across both axes and across what is across both, and these images."""
-    found = [n - axis * (2.0 * axis.dot(n)) for axis in (_Z, two.a, across)]
-    return [(two.height(m), m) for m in found]
+    result = [n - axis * (2.0 * axis.dot(n)) for axis in (_Z, two.a, across)]
+    return [(two.height(m), m) for m in result]
 
 
 class _Touching(NamedTuple):
@@ -251,11 +251,11 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
     going = where(lt(0.0, best.h), 1.0, 0.0)
 
     def step(state: tuple[Vec3, Vec3, Vec3, Vec3, Any]) -> tuple[Vec3, Vec3, Vec3, Vec3, Any]:
-        found = [_turned(two, n, corner) for n, (_, corner) in zip(state[:4], kept, strict=True)]
+        result = [_turned(two, n, corner) for n, (_, corner) in zip(state[:4], kept, strict=True)]
         square: Any = 0.0
-        for _, other in found:
+        for _, other in result:
             square = fmax(square, other)
-        w, x, y, z = (n for n, _ in found)
+        w, x, y, z = (n for n, _ in result)
         return w, x, y, z, where(lt(_CLOSE, square), 1.0, 0.0)
 
     w, x, y, z = (n for n, _ in kept)
@@ -310,8 +310,8 @@ def _on_sphere(two: _Two, n: Vec3, corner: Vec3, going: Any) -> Vec3:
         return m, where(lt(_ENOUGH, square), 1.0, 0.0)
 
     start = n, where(going, 1.0, 0.0)
-    found: Vec3 = while_loop(lambda state: lt(0.5, state[1]), step, start, max_iterations=_STEPS).state[0]
-    return found
+    result: Vec3 = while_loop(lambda state: lt(0.5, state[1]), step, start, max_iterations=_STEPS).state[0]
+    return result
 
 
 def _turned(two: _Two, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:

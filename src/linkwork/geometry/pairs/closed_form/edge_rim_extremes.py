@@ -119,12 +119,12 @@ def least_along_edges(
 def _following(arcs: Sequence[_Arc], index: Any, depth: Any, going: Any) -> tuple[Any, _Arc]:
     """The number of the next arc, and that, in which h may be less than the depth; their number where there is none."""
     most = where(lt(0.0, depth), depth * depth, 0.0)
-    found, number = arcs[-1], float(len(arcs)) + 0.0 * depth
+    result, number = arcs[-1], float(len(arcs)) + 0.0 * depth
     for k, arc in reversed(list(enumerate(arcs))):
         here = and_(lt(arc.key, most * arc.square), going)
         here = here if index is None else and_(here, lt(index, float(k)))
-        found, number = _chosen(here, arc, found), where(here, float(k), number)
-    return number, found
+        result, number = _chosen(here, arc, result), where(here, float(k), number)
+    return number, result
 
 
 def _all_arcs(can: CylinderInBoxFrame, edges: Sequence[int]) -> list[_Arc]:
@@ -336,8 +336,8 @@ def in_cylinder(p: Vec3, center: Vec3, axis: Vec3, radius: Any, half: Any) -> Ve
     z = axis.dot(way)
     out = way - axis * z
     far = length(out)
-    found: Vec3 = center + axis * clamp(z, half) + out * (fmin(far, radius) / where(lt(0.0, far), far, 1.0))
-    return found
+    result: Vec3 = center + axis * clamp(z, half) + out * (fmin(far, radius) / where(lt(0.0, far), far, 1.0))
+    return result
 
 
 def in_both(
@@ -367,8 +367,8 @@ def in_both(
     def projected() -> Vec3:
         near, square = step((on_a, 0.0))
         start = choose(lt(enough, square), to_a(end - between), near), square
-        found, off = while_loop(lambda state: lt(enough, state[1]), step, start, max_iterations=_PROJECTIONS).state
-        return choose(lt(_BETTER * square, off), near, found)
+        result, off = while_loop(lambda state: lt(enough, state[1]), step, start, max_iterations=_PROJECTIONS).state
+        return choose(lt(_BETTER * square, off), near, result)
 
     inside: Vec3 = cond(out, projected, lambda: on_a)
     return inside

@@ -90,10 +90,10 @@ def _in_order(a: Core, b: Core) -> SignedDistance:
     head = [0.0] * HEAD
     first = kind.solid([*head, *(where(turned, q, p) for p, q in zip(x, y, strict=True))]).solid.core
     second = kind.solid([*head, *(where(turned, p, q) for p, q in zip(x, y, strict=True))]).solid.core
-    found = _measured(first, second)
-    n, p, q = found.normal, found.on_a, found.on_b
+    result = _measured(first, second)
+    n, p, q = result.normal, result.on_a, result.on_b
     return SignedDistance(
-        found.distance, choose(turned, -n, n), choose(turned, q, p), choose(turned, p, q), found.unique
+        result.distance, choose(turned, -n, n), choose(turned, q, p), choose(turned, p, q), result.unique
     )
 
 
@@ -123,16 +123,16 @@ def _searched(difference: Difference) -> SignedDistance:
     apart = Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal, 0.0 * distance, normal, 0.0 * distance)
     if curved and not smooth:
         known = cond(over, lambda: _deepest(difference, apart), lambda: apart)
-        found = proved(difference, known, over, scale)
+        result = proved(difference, known, over, scale)
     else:
-        found = cond(over, lambda: _beside(difference, _overlap(difference, apart, scale), scale), lambda: apart)
+        result = cond(over, lambda: _beside(difference, _overlap(difference, apart, scale), scale), lambda: apart)
     if smooth:
-        g, n, on_a, _ = polished(difference, found.kept, found.start)
-        worse = and_(over, lt(g, found.distance - ROUNDING * scale))  # then only what is known of the points is of use
-        g, n = where(worse, found.distance, g), choose(worse, found.normal, n)
-        found = found._replace(distance=g, normal=n, on_a=on_a, start=n)
-    unique = where(lt(0.5, found.tied), 0.0, _unique(difference, found))
-    return SignedDistance(found.distance, found.normal, found.on_a, found.on_a, unique)
+        g, n, on_a, _ = polished(difference, result.kept, result.start)
+        worse = and_(over, lt(g, result.distance - ROUNDING * scale))  # then only what is known of the points is of use
+        g, n = where(worse, result.distance, g), choose(worse, result.normal, n)
+        result = result._replace(distance=g, normal=n, on_a=on_a, start=n)
+    unique = where(lt(0.5, result.tied), 0.0, _unique(difference, result))
+    return SignedDistance(result.distance, result.normal, result.on_a, result.on_a, unique)
 
 
 def _overlap(difference: Difference, apart: Found, scale: Any) -> Found:
@@ -140,10 +140,10 @@ def _overlap(difference: Difference, apart: Found, scale: Any) -> Found:
     known = [apart.normal, direction(difference.between())]
     if isinstance(difference.a, EllipsoidCore):
         near_by = _valleys(difference, apart.kept, [*difference.sides(), *known])
-        found = deepest(difference, near_by, True, gap=_NEARLY_SMOOTH, valleys=near_by)
-        g, n, _, _ = polished(difference, apart.kept, found.m)
-        less = lt(-found.depth, g)
-        g, n = where(less, g, -found.depth), choose(less, n, found.n)
+        result = deepest(difference, near_by, True, gap=_NEARLY_SMOOTH, valleys=near_by)
+        g, n, _, _ = polished(difference, apart.kept, result.m)
+        less = lt(-result.depth, g)
+        g, n = where(less, g, -result.depth), choose(less, n, result.n)
         return apart._replace(distance=g, normal=n, start=n)
     sides = sides_of(difference)
     if sides is not None:
@@ -160,13 +160,13 @@ def _deepest(difference: Difference, apart: Found) -> Found:
     curved = isinstance(difference.a, CURVED) or isinstance(difference.b, CURVED)
     ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
     revolved = rotational_symmetry(difference)
-    found = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0, revolved=revolved)
-    most = found.depth * (1.0 + _RIVAL) + ROUNDING * length(difference.between())
-    contested = lt(found.other, most * fabs(most))
+    result = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0, revolved=revolved)
+    most = result.depth * (1.0 + _RIVAL) + ROUNDING * length(difference.between())
+    contested = lt(result.other, most * fabs(most))
     if revolved is not None:
         contested = or_(contested, revolved.parallel)
-    rival, contested = direction(found.m), where(contested, 1.0, 0.0)
-    return apart._replace(distance=-found.depth, normal=found.n, start=found.n, rival=rival, contested=contested)
+    rival, contested = direction(result.m), where(contested, 1.0, 0.0)
+    return apart._replace(distance=-result.depth, normal=result.n, start=result.n, rival=rival, contested=contested)
 
 
 def _settled(difference: Difference, touching: Found, scale: Any) -> Found:
@@ -189,39 +189,39 @@ def _settled(difference: Difference, touching: Found, scale: Any) -> Found:
 def _valleys(difference: Difference, kept: Kept, starts: list[Vec3]) -> list[Vec3]:
     """Directions where h of two ellipsoids is least near by: from the best start, and from the best far from that."""
     heights = [-difference.kept(n) for n in starts]
-    found: list[Vec3] = []
+    result: list[Vec3] = []
     for _ in range(_VALLEYS):
         least: Any = 1e150
         best = starts[-1]
         for n, h in zip(starts, heights, strict=True):
             less = lt(h, least)
-            for other in found:
+            for other in result:
                 less = and_(less, lt(n.dot(other), SAME_VALLEY))
             least, best = where(less, h, least), choose(less, n, best)
-        found.append(polished(difference, kept, best)[1])
-    return found
+        result.append(polished(difference, kept, best)[1])
+    return result
 
 
-def _beside(difference: Difference, found: Found, scale: Any) -> Found:
+def _beside(difference: Difference, result: Found, scale: Any) -> Found:
     """What is known of two polytopes or ellipsoids, with a look at other normals that part them as well, or better."""
     if isinstance(difference.a, EllipsoidCore):
-        other = mirrored(difference, found, scale)[0]
+        other = mirrored(difference, result, scale)[0]
         return other._replace(start=other.normal)
     if sides_of(difference) is not None:
-        return found
+        return result
 
     def looked() -> Any:
-        n = found.rival
-        as_good = le(found.distance, difference.kept(n) + ROUNDING * scale)
-        known = and_(as_good, lt(n.dot(found.normal), 1.0 - SAME))
-        return where(known, 1.0, mirrored(difference, found, scale)[0].tied)
+        n = result.rival
+        as_good = le(result.distance, difference.kept(n) + ROUNDING * scale)
+        known = and_(as_good, lt(n.dot(result.normal), 1.0 - SAME))
+        return where(known, 1.0, mirrored(difference, result, scale)[0].tied)
 
-    return found._replace(tied=cond(lt(0.5, found.contested), looked, lambda: found.tied))
+    return result._replace(tied=cond(lt(0.5, result.contested), looked, lambda: result.tied))
 
 
-def _unique(difference: Difference, found: Found) -> Any:
+def _unique(difference: Difference, result: Found) -> Any:
     """Whether the nearest points are the only ones: one of the two is a corner there, or two lines cross."""
-    n = found.normal
+    n = result.normal
     one = fmax(support_is_one(difference.a, n), support_is_one(difference.b, -n))
 
     def crossing() -> Any:

@@ -147,10 +147,10 @@ def deepest(
     many: Any = float(len(first)) if revolved is None else where(revolved.parallel, float(_IN_LUNE), float(len(first)))
     many = where(going, many, 0.0)
     start = Deepest(depth, n, other + 0.0 * depth, m, points, waiting, many, 0.0 * depth)
-    found: Deepest = while_loop(
+    result: Deepest = while_loop(
         lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, max_iterations=_STEPS
     ).state
-    return found
+    return result
 
 
 def _corners(revolved: Round | None) -> tuple[Vec3, ...]:
@@ -350,12 +350,12 @@ def _axis_of_revolution(core: Any) -> tuple[Vec3, Any, Any] | None:
 
 def images(difference: Difference, n: Vec3) -> list[Vec3]:
     """Return −n, the images of n in the planes and about the axes of both bodies, and these axes."""
-    found = [-n]
+    result = [-n]
     for core in (difference.a, difference.b):
         for axis in _axes(core):
             image = n - axis * (2.0 * axis.dot(n))
-            found += [image, -image, axis, -axis]
-    return found
+            result += [image, -image, axis, -axis]
+    return result
 
 
 def _axes(core: Any) -> list[Vec3]:

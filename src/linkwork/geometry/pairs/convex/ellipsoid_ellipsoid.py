@@ -59,8 +59,8 @@ class _Pair:
     def of_a(self, n: Vec3) -> Vec3:
         """D² n; A's axes may be others than the coordinates'."""
         d = self.turned.inv_act(n)
-        found: Vec3 = self.turned @ Vec3(*(x * y for x, y in zip(self.squares, d, strict=True)))
-        return found
+        result: Vec3 = self.turned @ Vec3(*(x * y for x, y in zip(self.squares, d, strict=True)))
+        return result
 
     def of_b(self, n: Vec3) -> Vec3:
         """Eᵀ E n."""
@@ -126,7 +126,7 @@ def _start(difference: Difference, pair: _Pair) -> Vec3:
     return apart
 
 
-def _best(difference: Difference, pair: _Pair, found: Vec3, most: Any, known: Vec3 | None = None) -> Vec3:
+def _best(difference: Difference, pair: _Pair, result: Vec3, most: Any, known: Vec3 | None = None) -> Vec3:
     """The best of a direction and of the axes; of these, far from a known one."""
     for axis in difference.sides()[::2]:
         way = choose(lt(axis.dot(pair.c), 0.0), -axis, axis)  # the other way keeps less
@@ -134,8 +134,8 @@ def _best(difference: Difference, pair: _Pair, found: Vec3, most: Any, known: Ve
         better = lt(most, g)
         if known is not None:
             better = and_(better, lt(fabs(way.dot(known)), _SAME_VALLEY))
-        most, found = where(better, g, most), choose(better, way, found)
-    return found
+        most, result = where(better, g, most), choose(better, way, result)
+    return result
 
 
 def _step(pair: _Pair, n: Vec3) -> tuple[Vec3, Any]:

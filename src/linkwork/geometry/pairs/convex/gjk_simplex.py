@@ -57,10 +57,10 @@ def nearest(difference: Difference | Moved, *, gap: Any) -> Simplex:
     p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW))
     yes = lt(-1.0, p.dot(p))
     start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, not_(yes), yes)
-    found: Simplex = while_loop(
+    result: Simplex = while_loop(
         lambda s: s.going, lambda s: _step(difference, s, gap), start, max_iterations=_STEPS
     ).state
-    return found
+    return result
 
 
 def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
@@ -103,12 +103,12 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
 def _measured(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
     """Weights of the ends of w + e, and the point nearest to 0, of the triangles and edges at w."""
     squares = [x.dot(x) for x in e]
-    found: list[tuple[Any, list[Any]]] = []
+    result: list[tuple[Any, list[Any]]] = []
     for k in range(3):
         known = lt(0.0, squares[k])
         t = fmin(fmax(-w.dot(e[k]) / where(known, squares[k], 1.0), 0.0), 1.0)
         q = w + e[k] * t
-        found.append((q.dot(q), [t if k == i else 0.0 for i in range(3)]))
+        result.append((q.dot(q), [t if k == i else 0.0 for i in range(3)]))
     across = [x.cross(w) for x in e]  # (−w) × e
     for i, j in ((0, 1), (1, 2), (2, 0)):
         n = e[i].cross(e[j])
@@ -119,9 +119,9 @@ def _measured(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
         inside = and_(and_(known, le(s + t, 1.0)), and_(lt(0.0, s), lt(0.0, t)))
         height = w.dot(n)
         square = where(inside, height * height * scale, 1e300)
-        found.append((square, [s if k == i else t if k == j else 0.0 for k in range(3)]))
-    square, weights = found[0]
-    for other, those in found[1:]:
+        result.append((square, [s if k == i else t if k == j else 0.0 for k in range(3)]))
+    square, weights = result[0]
+    for other, those in result[1:]:
         better = lt(other, square)
         square = where(better, other, square)
         weights = [where(better, x, y) for x, y in zip(those, weights, strict=True)]

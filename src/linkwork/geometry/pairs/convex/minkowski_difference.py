@@ -62,11 +62,11 @@ class Difference:
         between: Vec3 = _center(self.b) - _center(self.a)
         return between
 
-    def seen_outside(self, found: SignedDistance) -> SignedDistance:
+    def seen_outside(self, result: SignedDistance) -> SignedDistance:
         """A result in the coordinates that the cores were given in."""
         X = self.X
-        normal, on_a = X.rotation @ found.normal, X.point(found.on_a)
-        return SignedDistance(found.distance, normal, on_a, on_a + normal * found.distance, found.unique)
+        normal, on_a = X.rotation @ result.normal, X.point(result.on_a)
+        return SignedDistance(result.distance, normal, on_a, on_a + normal * result.distance, result.unique)
 
     def sides(self) -> list[Vec3]:
         """The axes of both bodies that have any, both ways."""

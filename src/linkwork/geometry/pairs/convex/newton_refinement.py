@@ -60,25 +60,25 @@ def polished(difference: Difference, s: Kept, n: Vec3, lined: Any = False) -> tu
     ).state  # fmt: skip
     m = unit_of(m)  # beside lines that are all but parallel its length is off 1
     best, g = n, difference.kept(n)
-    found = difference.kept(m)
+    result = difference.kept(m)
     size = sqrt(length_of(rows.a.at(m)[0]) + length_of(rows.b.at(-m)[0]))
-    better = le(g, found + _ROUNDING * size)  # what else is better than a solution is rounding
-    best, g = choose(better, m, best), where(better, found, g)
+    better = le(g, result + _ROUNDING * size)  # what else is better than a solution is rounding
+    best, g = choose(better, m, best), where(better, result, g)
     settled = and_(better, le(square, _ENOUGH))
     flat_a = flat_b = lt(1.0, 0.0 * g)
     for which, holds, candidate in ((0, on_a.end, on_a.normal), (1, on_b.end, -on_b.normal)):
-        found = difference.kept(candidate)
-        better = and_(holds, le(g, found + _ROUNDING * size))
-        best, g = choose(better, candidate, best), where(better, found, g)
+        result = difference.kept(candidate)
+        better = and_(holds, le(g, result + _ROUNDING * size))
+        best, g = choose(better, candidate, best), where(better, result, g)
         flat_a, flat_b = (better, flat_b) if which == 0 else (flat_a, better)
         settled = or_(settled, better)
     if lined is not False:
         for core, shown, sign in ((difference.a, on_a, 1.0), (difference.b, on_b, -1.0)):
             if isinstance(core, (BoxCore, PolytopeCore)):
                 candidate = _beside(core, shown, m * sign, n * sign) * sign
-                found = difference.kept(candidate)
-                better = and_(and_(shown.line, not_(settled)), lt(g + _ROUNDING * size, found))
-                best, g = choose(better, candidate, best), where(better, found, g)
+                result = difference.kept(candidate)
+                better = and_(and_(shown.line, not_(settled)), lt(g + _ROUNDING * size, result))
+                best, g = choose(better, candidate, best), where(better, result, g)
     return g, best, _point(rows, s, best, g, flat_a, flat_b), settled
 
 

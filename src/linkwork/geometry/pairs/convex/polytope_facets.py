@@ -117,11 +117,11 @@ def _farthest(other: Any) -> Callable[[Vec3], Vec3]:
     vertices = [Vec3.of(row) for row in table]
 
     def farthest(n: Vec3) -> Vec3:
-        found = [(v.dot(n), float(k)) for k, v in enumerate(vertices)]
-        while len(found) > 1:
-            pairs = [_higher(*pair) for pair in zip(found[::2], found[1::2], strict=False)]
-            found = pairs + found[len(found) - len(found) % 2 :]
-        return Vec3(*entry(table, found[0][1]))
+        result = [(v.dot(n), float(k)) for k, v in enumerate(vertices)]
+        while len(result) > 1:
+            pairs = [_higher(*pair) for pair in zip(result[::2], result[1::2], strict=False)]
+            result = pairs + result[len(result) - len(result) % 2 :]
+        return Vec3(*entry(table, result[0][1]))
 
     return farthest
 
@@ -202,10 +202,10 @@ class _Walk(NamedTuple):
 
 def _waits(s: _Walk) -> Any:
     """Whether there are arcs that have not been looked at."""
-    found = lt(0.5, s.there)
+    result = lt(0.5, s.there)
     for word in s.words:
-        found = or_(found, lt(0.5, word))
-    return found
+        result = or_(result, lt(0.5, word))
+    return result
 
 
 def _walked(
@@ -268,8 +268,8 @@ def _walked(
     z = least.best.n * 0.0
     none = 0.0 * least.best.h
     start = _Walk(words, z, z, z, z, z, z, z, z, none, none, least, (z, z, z, z), none)
-    found: _Walk = while_loop(_waits, step, start, max_iterations=_STEPS).state
-    return found
+    result: _Walk = while_loop(_waits, step, start, max_iterations=_STEPS).state
+    return result
 
 
 def _touching(sides: Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_other: Any, walk: _Walk) -> Facet:
@@ -328,10 +328,10 @@ def _between(s: Any) -> Any:
 
 def _within(corners: list[Vec3], point: Vec3, n: Vec3) -> Any:
     """Whether a point of a triangle's plane is in it; n is its normal."""
-    found: Any = True
+    result: Any = True
     for p, q in zip(corners, corners[1:] + corners[:1], strict=True):
-        found = and_(found, le(0.0, (q - p).cross(point - p).dot(n)))
-    return found
+        result = and_(result, le(0.0, (q - p).cross(point - p).dot(n)))
+    return result
 
 
 def _top(word: Any) -> tuple[Any, Any]:

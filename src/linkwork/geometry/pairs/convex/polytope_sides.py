@@ -51,8 +51,8 @@ def _normal(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     u, v = ([x - y for x, y in zip(w, p, strict=True)] for w in (q, r))
     n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
     most = max(abs(x) for x in n)
-    found = np.array([float(x / most) for x in n])
-    return np.asarray(found / np.linalg.norm(found))
+    result = np.array([float(x / most) for x in n])
+    return np.asarray(result / np.linalg.norm(result))
 
 
 class Sides(NamedTuple):
@@ -71,23 +71,23 @@ def sides_of(difference: Difference) -> Sides | None:
     a, b = difference.a, difference.b
     if not all(isinstance(core, (PolytopeCore, BoxCore, SegmentCore)) for core in (a, b)):
         return None
-    found = [_hull_of(a), _hull_of(b)]
-    if any(hull is None and isinstance(core, PolytopeCore) for hull, core in zip(found, (a, b), strict=True)):
+    result = [_hull_of(a), _hull_of(b)]
+    if any(hull is None and isinstance(core, PolytopeCore) for hull, core in zip(result, (a, b), strict=True)):
         return None
-    known = [k for k in (0, 1) if found[k] is not None]
+    known = [k for k in (0, 1) if result[k] is not None]
     if not known:
         return None
-    k = min(known, key=lambda k: len(found[k].edges))  # type: ignore[union-attr]
+    k = min(known, key=lambda k: len(result[k].edges))  # type: ignore[union-attr]
     hull, other = ((a, b), (b, a))[k]
     vertices = [len(core.vertices) if isinstance(core, PolytopeCore) else 2 for core in (hull, other)]
-    counts = [0 if found[j] is None else len(found[j].normals) for j in (k, 1 - k)]  # type: ignore[union-attr]
+    counts = [0 if result[j] is None else len(result[j].normals) for j in (k, 1 - k)]  # type: ignore[union-attr]
     if 8 * counts[0] * vertices[1] + 4 * counts[1] * vertices[0] > _MOST:
         return None
-    X, faces = hull.pose, found[k]
+    X, faces = hull.pose, result[k]
     assert faces is not None
     back = X.inv()
     if isinstance(other, SegmentCore):
         other = SegmentCore(back.point(other.center), back.rotation @ other.half)
     else:
         other = replace(other, pose=back @ other.pose)
-    return Sides(hull, faces, other, found[1 - k], k == 1, X)
+    return Sides(hull, faces, other, result[1 - k], k == 1, X)

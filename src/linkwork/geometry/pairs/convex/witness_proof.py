@@ -121,72 +121,74 @@ def _round(difference: Difference, trial: _Trial, over: Any, scale: Any) -> _Tri
     known, far = moved_out(difference, known, further, where(few, _NEAR, EXACT))
     g, n, on_a, settled = polished(difference, known.kept, known.start, lt(0.5, trial.lined))
     better = or_(not_(over), le(known.distance - level, g))
-    found = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal), on_a=on_a)
-    valid = _is_valid(difference, found, scale)
+    result = known._replace(
+        distance=where(better, g, known.distance), normal=choose(better, n, known.normal), on_a=on_a
+    )
+    valid = _is_valid(difference, result, scale)
     last = lt(ROUNDS - 1.5, rounds)
     # the points of a search belong to its own normal, and of overlaps to that by which the bodies were moved out
     raw = and_(not_(valid), last)
-    found = found._replace(
-        distance=where(raw, where(over, known.distance, far), found.distance),
-        normal=choose(raw, choose(over, known.normal, known.start), found.normal),
+    result = result._replace(
+        distance=where(raw, where(over, known.distance, far), result.distance),
+        normal=choose(raw, choose(over, known.normal, known.start), result.normal),
         on_a=choose(raw, known.on_a, on_a),
-        tied=where(raw, 1.0, found.tied),
+        tied=where(raw, 1.0, result.tied),
     )
     done = or_(last, and_(valid, or_(not_(over), settled)))
     rival = and_(and_(done, over), and_(lt(trial.second, 0.5), lt(0.5, known.contested)))
 
     def contested() -> tuple[Found, Found]:
-        image, better = mirrored(difference, found, scale)
-        n = choose(lt(0.5, better), image.normal, found.rival)
-        return found._replace(tied=fmax(found.tied, image.tied)), found._replace(
+        image, better = mirrored(difference, result, scale)
+        n = choose(lt(0.5, better), image.normal, result.rival)
+        return result._replace(tied=fmax(result.tied, image.tied)), result._replace(
             distance=difference.kept(n), normal=n, tied=0.0 * scale
         )
 
-    found, following = cond(rival, contested, lambda: (found, found))
+    result, following = cond(rival, contested, lambda: (result, result))
     return _Trial(
-        following._replace(kept=found.kept),
+        following._replace(kept=result.kept),
         where(or_(settled, rival), 0.0, 1.0),
         where(rival, 0.0, rounds + 1.0),
         where(rival, 1.0, trial.second),
-        where(rival, found.distance, trial.distance),
-        choose(rival, found.normal, trial.normal),
-        choose(rival, found.on_a, trial.on_a),
-        where(rival, found.tied, trial.tied),
+        where(rival, result.distance, trial.distance),
+        choose(rival, result.normal, trial.normal),
+        choose(rival, result.on_a, trial.on_a),
+        where(rival, result.tied, trial.tied),
         where(or_(rival, not_(done)), 1.0, 0.0),
     )
 
 
-def _is_valid(difference: Difference, found: Found, scale: Any) -> Any:
+def _is_valid(difference: Difference, result: Found, scale: Any) -> Any:
     """Whether the points of a result are in their bodies."""
-    return le(_off(difference, found), (_OFF + rounding(found.normal)) * scale)
+    return le(_off(difference, result), (_OFF + rounding(result.normal)) * scale)
 
 
-def _off(difference: Difference, found: Found) -> Any:
+def _off(difference: Difference, result: Found) -> Any:
     """How far the points of a result are out of their bodies."""
-    kept, on_a = found.kept, found.on_a
+    kept, on_a = result.kept, result.on_a
     b = tuple(x - y for x, y in zip(kept.a, kept.p, strict=True))
-    on_b = on_a + found.normal * found.distance
+    on_b = on_a + result.normal * result.distance
     off_a = outside(difference.a, on_a, kept.a, kept.weights)
     return fmax(off_a, outside(difference.b, on_b, b, kept.weights))
 
 
-def moved_out(difference: Difference, found: Found, further: Any, near: Any) -> tuple[Found, Any]:
+def moved_out(difference: Difference, result: Found, further: Any, near: Any) -> tuple[Found, Any]:
     """What is known when bodies are moved out by their depth and further, as they show where they touch; and how far
     apart they are then."""
-    away = Moved(difference, found.normal * (further - found.distance))
+    away = Moved(difference, result.normal * (further - result.distance))
     t = nearest(away, gap=near)
     kept = Kept(tuple(p + away.by for p in t.p), t.a, t.weights)
     far, start, on_a = apart_of(t)
-    return found._replace(kept=kept, on_a=on_a, start=start), far
+    return result._replace(kept=kept, on_a=on_a, start=start), far
 
 
-def mirrored(difference: Difference, found: Found, scale: Any) -> tuple[Found, Any]:
+def mirrored(difference: Difference, result: Found, scale: Any) -> tuple[Found, Any]:
     """The best of a normal of overlapping bodies, the opposite one, their images in the planes and about the axes of
     both bodies, and these axes, with whether another is as good; and whether it is one of these (1 or 0).
 
     Bodies about one center or axis may be parted by each of them alike, and if they are next to it nearly so.
     """
-    n, g = found.normal, found.distance
+    n, g = result.normal, result.distance
     best, most, tied, level = n, g, 0.0 * scale, ROUNDING * scale
     for image in images(difference, n):
         kept = difference.kept(image)
@@ -195,7 +197,7 @@ def mirrored(difference: Difference, found: Found, scale: Any) -> tuple[Found, A
         better = lt(most, kept)
         best, most = choose(better, image, best), where(better, kept, most)
     other = lt(g + level, most)
-    better_one = found._replace(distance=where(other, most, g), normal=choose(other, best, n), tied=tied)
+    better_one = result._replace(distance=where(other, most, g), normal=choose(other, best, n), tied=tied)
     return better_one, where(other, 1.0, 0.0)
 
 

@@ -57,18 +57,18 @@ def redundant_angle(tree: Tree, arm: RecognisedArm, q: Scalars) -> Any:
 
 
 def arm_branches(
-    tree: Tree, A: Frame, B: Frame, arm: RecognisedArm, X: Pose, q_init: Scalars, given: Any, position_limits: bool
+    tree: Tree, A: Frame, B: Frame, arm: RecognisedArm, X: Pose, q_init: Scalars, value: Any, position_limits: bool
 ) -> list[ArmBranch]:
     """The eight branches for a pose X of B in A, always in the same order.
 
     Joints beside the arm are as in the configuration ``q_init``; of angles that are whole turns apart the nearest to it
     is taken, with ``position_limits`` of those within them.  A branch that has no solution is the nearest that the
-    equations have, and is not valid; nor is one that coincides with another.  ``given`` is the redundant angle.
+    equations have, and is not valid; nor is one that coincides with another.  ``value`` is the redundant angle.
     """
     own = tree.split_q(q_init)
     polish = Polish(tree, A, B, arm.bodies, arm.geometry.length)
-    held = {} if arm.redundant in (None, ELBOW) else {_held(arm): given}
-    solutions = arm.solutions(X, given)
+    held = {} if arm.redundant in (None, ELBOW) else {_held(arm): value}
+    solutions = arm.solutions(X, value)
     rows = each(
         lambda angles: _flat(*polish.improved(angles, held, X, arm.steps)),
         [arm.angles_of(solution) for solution in solutions],
@@ -77,7 +77,7 @@ def arm_branches(
     )
     near = [_angle(tree, i, own) for i in arm.bodies]
     ranges = bounds(tree)
-    found = []
+    result = []
     for solution, row in zip(solutions, rows, strict=True):
         *angles, turned, away = row
         valid = and_(le(turned, MET), le(away, MET * arm.geometry.length))
@@ -90,13 +90,13 @@ def arm_branches(
             parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [angle])
         if held:
             i = _held(arm)
-            parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [given])
+            parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [value])
             if position_limits:
                 low, high = _bounds(tree, i, ranges)
-                valid = and_(valid, and_(le(low, given), le(given, high)))
+                valid = and_(valid, and_(le(low, value), le(value, high)))
         q = [x for i, _ in tree.stacked() for x in parts[i]]
-        found.append(ArmBranch(q, valid, turned, away))
-    return found
+        result.append(ArmBranch(q, valid, turned, away))
+    return result
 
 
 def _bounds(tree: Tree, body: int, ranges: Mapping[int, tuple[list[float], list[float]]]) -> tuple[float, float]:
@@ -110,8 +110,8 @@ def _bounds(tree: Tree, body: int, ranges: Mapping[int, tuple[list[float], list[
 
 def _held(arm: RecognisedArm) -> int:
     """The body of the joint that is held."""
-    (found,) = set(arm.chain.bodies) - set(arm.bodies)
-    return found
+    (result,) = set(arm.chain.bodies) - set(arm.bodies)
+    return result
 
 
 def _flat(angles: list[Any], turned: Any, away: Any) -> list[Any]:

@@ -63,21 +63,21 @@ class RecognisedArm:
         """The chain in the direction in which it is solved, with all of its joints."""
         return self.chain.reversed() if self.backward else self.chain
 
-    def solutions(self, X: Pose, given: Any = None) -> list[ArmSolution]:
-        """The branches for the pose X of B in A, in the angles of the geometry; ``given`` is the redundant angle [rad].
+    def solutions(self, X: Pose, value: Any = None) -> list[ArmSolution]:
+        """The branches for the pose X of B in A, in the angles of the geometry; ``value`` is the redundant angle [rad].
 
         The angles of joints follow by `angles_of`.
         """
         chain = self.solved_chain
         Y: Any = X.inv().formed() if self.backward else X
         if self.held == 0:
-            Y = chain.axes[0].turn(-given) @ Y
+            Y = chain.axes[0].turn(-value) @ Y
         X0 = chain.zero
         if self.held is not None and self.held > 0:
-            X0 = chain.axes[self.held].turn(given) @ X0
+            X0 = chain.axes[self.held].turn(value) @ X0
         local = self.geometry.base.inv().formed() @ Y @ (self.geometry.tool @ X0).inv().formed()
         if self.redundant == ELBOW:
-            return self.solver(self.geometry, local, given)  # type: ignore[no-any-return]
+            return self.solver(self.geometry, local, value)  # type: ignore[no-any-return]
         return self.solver(self.geometry, local)  # type: ignore[no-any-return]
 
     def angles_of(self, solution: ArmSolution) -> list[Any]:
@@ -107,18 +107,18 @@ def recognised(tree: Tree, A: Frame, B: Frame, held: int | None = None) -> Recog
 
 def _candidates(tree: Tree, chain: ArmChain, held: int | None) -> list[RecognisedArm]:
     """What the geometry suggests, in the order of preference."""
-    found = []
+    result = []
     ends: list[int | None]
     if len(chain.bodies) == 6:
         ends = [None] if held is None else []
     else:
         if held is None:
-            found += _by_elbow(chain)
+            result += _by_elbow(chain)
         ends = [k for k in (6, 0) if held is None or chain.bodies[k] == held]
     for end in ends:
         for backward in (False, True):
-            found += _of_six(tree, chain, end, backward)
-    return found
+            result += _of_six(tree, chain, end, backward)
+    return result
 
 
 def _by_elbow(chain: ArmChain) -> list[RecognisedArm]:
@@ -202,5 +202,5 @@ def _miss(arm: RecognisedArm) -> float:
 
 def _apart(one: Sequence[float], other: Sequence[float]) -> float:
     """The greatest difference between angles, whole turns aside; infinite where it is none."""
-    found = max(abs(math.remainder(a - b, 2.0 * math.pi)) for a, b in zip(one, other, strict=True))
-    return found if math.isfinite(found) else math.inf
+    result = max(abs(math.remainder(a - b, 2.0 * math.pi)) for a, b in zip(one, other, strict=True))
+    return result if math.isfinite(result) else math.inf

@@ -200,8 +200,8 @@ def turns_only(joint: JointType) -> bool:
         return False
     start, axis = joint.X(zero), JointAxis.of(S)
     for angle in _TRIED:
-        found, wanted = joint.X(joint.integrate(zero, [angle])), start @ axis.turn(angle)
-        if any(abs(x - y) > _EXACT for x, y in zip(found.elements(), wanted.elements(), strict=True)):
+        result, wanted = joint.X(joint.integrate(zero, [angle])), start @ axis.turn(angle)
+        if any(abs(x - y) > _EXACT for x, y in zip(result.elements(), wanted.elements(), strict=True)):
             return False
     return True
 

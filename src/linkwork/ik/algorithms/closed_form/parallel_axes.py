@@ -63,10 +63,10 @@ Plane = tuple[Any, Any]  # coordinates across n
 
 def three_parallel(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     """Eight solutions: θ1 and θ5, and two triangles each."""
-    found = []
+    result = []
     for theta1, hand, wrist in _ends(arm, X):
-        found += _triangles(arm, theta1, hand, wrist)
-    return found
+        result += _triangles(arm, theta1, hand, wrist)
+    return result
 
 
 def _signs(arm: AxisGeometry) -> tuple[float, float, UnitAngle]:
@@ -84,25 +84,25 @@ def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngle
     height = Sinusoid(scaled(one.cos, p.z) - along, -scaled(one.sin, p.y), scaled(one.sin, p.x))
     if is_zero(arm.a[4]):
         pair = equation(height.cos, height.sin, -height.constant)
-        found = []
+        result = []
         for theta1, counts in ((pair.first, True), (pair.second, pair.differ)):
             hand = _in_plane(arm, X, theta1)
             seen = twisted(one, turned_about_z(theta1, R))
             for wrist in three_angles(seen, twist, five, partial(_reachable, arm, hand)):
-                found.append((theta1, hand, wrist._replace(counts=both(counts, wrist.counts))))
-        return found
+                result.append((theta1, hand, wrist._replace(counts=both(counts, wrist.counts))))
+        return result
     inclined = Sinusoid(
         scaled(one.cos, R[2][2]) - sign * four.cos * five.cos, -scaled(one.sin, R[1][2]), scaled(one.sin, R[0][2])
     )
     lift = Sinusoid(0.0, 0.0, sign * arm.a[4] * four.sin)
     tilt = Sinusoid(0.0, -sign * four.sin * five.sin, 0.0)
-    found = []
+    result = []
     for theta1, theta5, counts in coupled_angles(height, lift, inclined, tilt):
         hand = _in_plane(arm, X, theta1)
         seen = twisted(one, turned_about_z(theta1, R))
         wrist = about_axes(seen, twist, five, theta5, counts, partial(_reachable, arm, hand))
-        found.append((theta1, hand, wrist))
-    return found
+        result.append((theta1, hand, wrist))
+    return result
 
 
 def _in_plane(arm: AxisGeometry, X: Pose, theta1: UnitAngle) -> Plane:
@@ -138,14 +138,14 @@ def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAn
     sx, sy = total.turned(*_last(arm, theta5))
     kx, ky = hand[0] - sx, hand[1] - sy
     pair = equation(2.0 * a2 * a3, 0.0, kx * kx + ky * ky - (a2 * a2 + a3 * a3))
-    found = []
+    result = []
     for bend, differs in ((pair.first, True), (pair.second, pair.differ)):
         ux, uy = a2 + a3 * bend.cos, a3 * bend.sin
         theta2 = UnitAngle.along(ux * kx + uy * ky, ux * ky - uy * kx)
         left = total.minus(theta2).minus(bend)
         angles = (theta1, theta2, mirrored(bend, second), mirrored(left, sign), theta5, theta6)
-        found.append(ArmSolution(angles, both(counts, differs)))
-    return found
+        result.append(ArmSolution(angles, both(counts, differs)))
+    return result
 
 
 def mirrored(angle: UnitAngle, sign: float) -> UnitAngle:
@@ -155,10 +155,10 @@ def mirrored(angle: UnitAngle, sign: float) -> UnitAngle:
 
 def parallel_hand(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     """Eight solutions: four of the first three axes, and two triangles each."""
-    found = []
+    result = []
     for angles, counts in _arms(arm, X):
-        found += _triangles_parallel_hand(arm, X, angles, counts)
-    return found
+        result += _triangles_parallel_hand(arm, X, angles, counts)
+    return result
 
 
 def _arms(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, UnitAngle], Any]]:
@@ -173,23 +173,23 @@ def _arms(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, 
     side = tuple((two.cos * x - c) * (1.0 / two.sin) for x, c in zip(up, (three.cos, 0.0, 0.0), strict=True))
     rest = (along - arm.d[2] * three.cos, -scaled(a1, u.x), -scaled(a1, u.y))
     forward = tuple(x - scaled(arm.d[1], z) for x, z in zip(rest, up, strict=True))
-    found = []
+    result = []
     if is_zero(a2):
         pair = equation(forward[1], forward[2], -forward[0])
         for theta1, counts in ((pair.first, True), (pair.second, pair.differ)):
             z, y = (_at(x, theta1) for x in (up, side))
             x = sqrt(fmax(1.0 - z * z - y * y, 0.0))
             for rx, other in ((x, True), (-x, lt(0.5 * SAME, x))):
-                found.append((_three(arm, u, theta1, (rx, y, z)), both(counts, other)))
-        return found
+                result.append((_three(arm, u, theta1, (rx, y, z)), both(counts, other)))
+        return result
     ahead = tuple(x * (1.0 / a2) for x in forward)
     A, B, C, D, E, F = (
         sum(v[i] * v[j] for v in (up, side, ahead)) for i, j in ((1, 1), (1, 2), (2, 2), (0, 1), (0, 2), (0, 0))
     )
     for theta1, counts in on_circle(A, B, C, D, E, F - 1.0):
         r = tuple(_at(x, theta1) for x in (ahead, side, up))
-        found.append((_three(arm, u, theta1, r), counts))
-    return found
+        result.append((_three(arm, u, theta1, r), counts))
+    return result
 
 
 def _at(form: tuple[Any, ...], angle: UnitAngle) -> Any:
@@ -221,11 +221,11 @@ def _triangles_parallel_hand(
         R = twisted(twist, turned_about_z(angle, R))
     total = UnitAngle.along(R[0][0], R[1][0])  # of the three angles about the fourth axis
     pair = equation(2.0 * a4 * a5, 0.0, p.x * p.x + p.y * p.y - (a4 * a4 + a5 * a5))
-    found = []
+    result = []
     for bend, differs in ((pair.first, True), (pair.second, pair.differ)):
         ux, uy = a4 + a5 * bend.cos, a5 * bend.sin
         theta4 = UnitAngle.along(ux * p.x + uy * p.y, ux * p.y - uy * p.x)
         left = total.minus(theta4).minus(bend)
         angles = (*first, theta4, mirrored(bend, fourth), mirrored(left, sign))
-        found.append(ArmSolution(angles, both(counts, differs)))
-    return found
+        result.append(ArmSolution(angles, both(counts, differs)))
+    return result

@@ -84,15 +84,15 @@ __all__ = [
 def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     """Eight solutions: four positions, each with two orientations."""
     W = Vec3(arm.a[2], -arm.twist[2].sin * arm.d[3], arm.twist[2].cos * arm.d[3] + arm.d[2])
-    found = []
+    result = []
     for first, second, third, reached in positions(arm, X.translation, W):
         R: Matrix = X.rotation.rows()
         for angle, twist in zip((first, second, third), arm.twist[:3], strict=True):
             R = twisted(twist, turned_about_z(angle, R))
         for wrist in three_angles(R, arm.twist[3], arm.twist[4]):
             angles = (first, second, third, wrist.first, wrist.second, wrist.third)
-            found.append(ArmSolution(angles, both(reached, wrist.counts)))
-    return found
+            result.append(ArmSolution(angles, both(reached, wrist.counts)))
+    return result
 
 
 def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, UnitAngle, UnitAngle, Any]]:
@@ -154,7 +154,7 @@ def spherical_middle(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     z = w.z + arm.d[1]
     made = Sinusoid(one.cos * z, scaled(one.sin, w.y), scaled(one.sin, w.x))
     reach = Sinusoid(a1 * a1 + w.x * w.x + w.y * w.y + z * z, scaled(2.0 * a1, w.x), -scaled(2.0 * a1, w.y))
-    found = []
+    result = []
     for theta6, theta2, counts in coupled_angles(height, made, far, reach):
         S = center + even * theta6.cos + odd * theta6.sin
         x, y = theta2.turned(w.x, w.y)
@@ -164,8 +164,8 @@ def spherical_middle(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
         rest = _after(_after_turn(rest, theta6), five)
         for middle in three_angles(rest, arm.twist[2], arm.twist[3]):
             angles = (theta1, theta2, middle.first, middle.second, middle.third, theta6)
-            found.append(ArmSolution(angles, both(counts, middle.counts)))
-    return found
+            result.append(ArmSolution(angles, both(counts, middle.counts)))
+    return result
 
 
 def _columns(R: object) -> list[Vec3]:
@@ -189,7 +189,7 @@ def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
     """Eight solutions of an elbow angle ψ [rad]: two of the elbow, each with two shoulders and two wrists."""
     direction = UnitAngle.of(psi)
     s = X.translation
-    found = []
+    result = []
     for bend, reached in _bends(arm, s):
         w, e = _arm_frame(arm, bend)
         _, v0, v1 = _world_frame(arm, s)
@@ -202,8 +202,8 @@ def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
         for shoulder in three_angles(R03, arm.twist[0], arm.twist[1]):
             for wrist in wrists:
                 angles = (*shoulder[:3], bend, *wrist[:3])
-                found.append(ArmSolution(angles, both(reached, both(shoulder.counts, wrist.counts))))
-    return found
+                result.append(ArmSolution(angles, both(reached, both(shoulder.counts, wrist.counts))))
+    return result
 
 
 def elbow_angle(arm: AxisGeometry, angles: tuple[UnitAngle, ...]) -> Any:

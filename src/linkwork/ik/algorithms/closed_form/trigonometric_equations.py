@@ -67,16 +67,16 @@ def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoin
     f = F + 0.5 * (A + C) - 0.5 * P
     scale = 1.0 / fmax(fmax(P, fabs(f)), fmax(fmax(fabs(d), fabs(e)), 1e-300))
     p, d, e, f = P * scale, d * scale, e * scale, f * scale
-    found: list[CirclePoint] = []
+    result: list[CirclePoint] = []
     for a, b, c in _lines(p, d, e, f, _degenerate(p, d, e, f)):
         pair = equation(a, b, c)
         for angle, differs in ((pair.first, True), (pair.second, pair.differ)):
             at, value = _polished(p, d, e, f, angle)
             new = le(fabs(value), _REAL) if differs is True else and_(differs, le(fabs(value), _REAL))
-            for other in found:
+            for other in result:
                 new = and_(new, not_(and_(other.counts, _near(at, other.angle))))
-            found.append(CirclePoint(at, new))
-    return [CirclePoint(axes.plus(point.angle), point.counts) for point in found]
+            result.append(CirclePoint(at, new))
+    return [CirclePoint(axes.plus(point.angle), point.counts) for point in result]
 
 
 def _own_axes(A: Any, B: Any, C: Any) -> tuple[UnitAngle, Any]:
@@ -215,22 +215,22 @@ def coupled_angles(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[C
         c0 * c2 + s0 * s2,
         c0 * c0 + s0 * s0 - 1.0,
     )
-    found = []
+    result = []
     for theta, new in points:
         phi = UnitAngle.along(c0 + c1 * theta.cos + c2 * theta.sin, s0 + s1 * theta.cos + s2 * theta.sin)
-        found.append(CoupledAngles(theta, phi, new))
-    return found
+        result.append(CoupledAngles(theta, phi, new))
+    return result
 
 
 def _one_after_other(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[CoupledAngles]:
     """Where F is constant: θ of f(θ) = F, and then φ of G(φ) = g(θ)."""
     first = equation(f.cos, f.sin, F.constant - f.constant)
-    found = []
+    result = []
     for theta, one in ((first.first, True), (first.second, first.differ)):
         then = equation(G.cos, G.sin, g.at(theta) - G.constant)
         for phi, other in ((then.first, True), (then.second, then.differ)):
-            found.append(CoupledAngles(theta, phi, _both(one, other)))
-    return found
+            result.append(CoupledAngles(theta, phi, _both(one, other)))
+    return result
 
 
 def _both(one: Any, other: Any) -> Any:

@@ -93,18 +93,18 @@ def piece_at(starts: Any, at: Any) -> tuple[Any, Any]:
 
 def row(table: Any, place: Any) -> Any:
     """The row of a table at a place, as an array of its numbers; samples of a batch stand behind."""
-    found = np.asarray(table)[0] if len(table) == 1 else take(table, place)
+    result = np.asarray(table)[0] if len(table) == 1 else take(table, place)
     own = np.ndim(table) - 1
-    more = np.ndim(found) - own
-    return np.moveaxis(found, range(more, more + own), range(own)) if more else found
+    more = np.ndim(result) - own
+    return np.moveaxis(result, range(more, more + own), range(own)) if more else result
 
 
 def polynomial(coefficients: Sequence[Any], u: Any) -> Any:
     """Σ c_k u^k, lowest first, by Horner's scheme."""
-    found: Any = coefficients[-1]
+    result: Any = coefficients[-1]
     for k in range(len(coefficients) - 2, -1, -1):
-        found = found * u + coefficients[k]
-    return found
+        result = result * u + coefficients[k]
+    return result
 
 
 def _polynomial(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
@@ -226,17 +226,17 @@ def motion_of(
     for level in levels:
         now = Dual(now, 1.0, level)
     there = q(now, levels)
-    found = [[_without(x, levels) for x in there]]
+    result = [[_without(x, levels) for x in there]]
     if not order:
-        return found
+        return result
     moving = [parts(x, levels[-1]) for x in there]
     v = space.velocity_from_rate([x for x, _ in moving], [x for _, x in moving])
     for k in range(order):
         rest = levels[: order - 1 - k]
-        found.append([_without(x, rest) for x in v])
+        result.append([_without(x, rest) for x in v])
         if rest:
             v = [parts(x, rest[-1])[1] for x in v]
-    return found
+    return result
 
 
 def _without(x: Any, levels: Sequence[int]) -> Any:

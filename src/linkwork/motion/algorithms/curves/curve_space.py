@@ -75,19 +75,19 @@ class JointPlace:
         return self._moved(turned, [0.0, 0.0, 0.0, *self.joint.X(turned).rotation.inv_act(way)])
 
     def _moved(self, q: Scalars, phi: Scalars) -> list[Any]:
-        found: list[Any] = asked(self.name, self.joint, "integrate", q, phi)
-        return found
+        result: list[Any] = asked(self.name, self.joint, "integrate", q, phi)
+        return result
 
     def difference(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
         """other ⊖ q."""
         if apart and self.goes_straight and not self.has_twist:
             straight = straightened(self.joint)
             return self.joint.velocity_from_rate(q, straight.q_dot(q, straight.difference(q, other)))
-        found: list[Any] = asked(self.name, self.joint, "difference", q, other)
+        result: list[Any] = asked(self.name, self.joint, "difference", q, other)
         if not (apart and self.has_twist):
-            return found
+            return result
         X = self.joint.X(q)
-        return [*found[:3], *X.rotation.inv_act(self.joint.X(other).translation - X.translation)]
+        return [*result[:3], *X.rotation.inv_act(self.joint.X(other).translation - X.translation)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +152,19 @@ class CurveSpace:
 
     def in_fixed_axes(self, q: Scalars, v: Scalars) -> list[Any]:
         """v as the twists of joints in the frames before them, six numbers a joint; v itself of plain numbers."""
-        found: list[Any] = []
+        result: list[Any] = []
         for place in self.joints:
             own = v[place.in_v]
             if place.is_plain:
-                found += own
+                result += own
             else:
                 q_own = q[place.in_q]
-                found += (place.joint.X(q_own) @ place.joint.twist(q_own, own)).elements()
-        return found
+                result += (place.joint.X(q_own) @ place.joint.twist(q_own, own)).elements()
+        return result
 
     def from_fixed_axes(self, q: Scalars, twists: Scalars) -> list[Any]:
         """The v of `in_fixed_axes`, as near as the joints can move so."""
-        found: list[Any] = []
+        result: list[Any] = []
         start = 0
         for place in self.joints:
             size = place.joint.nv if place.is_plain else 6
@@ -172,8 +172,8 @@ class CurveSpace:
             if not place.is_plain:
                 q_own = q[place.in_q]
                 own = place.joint.velocity_from_twist(q_own, place.joint.X(q_own).inv() @ Motion.of([*own]))
-            found += own
-        return found
+            result += own
+        return result
 
     def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
         """φ̇ while q moves by v and q ⊕ φ by w, at any φ, beyond half a turn too."""
@@ -182,7 +182,7 @@ class CurveSpace:
         level = moving[0].level
         carried = self.velocity_from_rate(other, [parts(x, level)[1] for x in self.integrate(moving, phi)])
         left = [a - b for a, b in zip(w, carried, strict=True)]
-        found: list[Any] = []
+        result: list[Any] = []
         for place in self.joints:
             columns = []
             for unit in units(place.joint.nv):
@@ -190,8 +190,8 @@ class CurveSpace:
                 there = place.integrate(q[place.in_q], changing, self.apart)
                 rates = [parts(x, changing[0].level)[1] for x in there]
                 columns.append(asked(place.name, place.joint, "velocity_from_rate", other[place.in_q], rates))
-            found += least_squares(columns, left[place.in_v])
-        return found
+            result += least_squares(columns, left[place.in_v])
+        return result
 
     def local_rates(self, q: Scalars, other: Scalars, v: Scalars, a: Scalars) -> tuple[list[Any], list[Any]]:
         """φ̇ and φ̈ of φ = other ⊖ q, while the other moves by v and a, and q stays."""
@@ -203,13 +203,13 @@ class CurveSpace:
             return [parts(y, moving[0].level)[1] for y in self.difference(q, moving)]
 
         changing = seeded([*other, *v], [*self.q_dot(other, v), *a])
-        found = rate(changing[: self.nq], changing[self.nq :])
-        both = [parts(x, changing[0].level) for x in found]
+        result = rate(changing[: self.nq], changing[self.nq :])
+        both = [parts(x, changing[0].level) for x in result]
         return [x for x, _ in both], [y for _, y in both]
 
     def nearer_sign(self, q: Scalars, other: Scalars) -> list[Any]:
         """The one of the ways to write the same rotation that is nearer to q: ε or −ε."""
-        found = list(other)
+        result = list(other)
         for place in self.joints:
             if place.joint.nq == place.joint.nv:
                 continue
@@ -218,8 +218,8 @@ class CurveSpace:
                     at = [place.q + k for k in unit]
                     flip = where(sum((q[k] * other[k] for k in at), 0.0) < 0.0, -1.0, 1.0)
                     for k in at:
-                        found[k] = found[k] * flip
-        return found
+                        result[k] = result[k] * flip
+        return result
 
     def _each(self, computed: Callable[[JointPlace], Sequence[Any]]) -> list[Any]:
         return [x for place in self.joints for x in computed(place)]

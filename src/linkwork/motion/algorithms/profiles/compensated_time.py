@@ -48,28 +48,28 @@ class Instant(NamedTuple):
 
 def forward(spans: Sequence[Scalar]) -> list[Instant]:
     """Return the ends of phases that begin at 0."""
-    found, now = [], Instant(0.0, 0.0)
+    result, now = [], Instant(0.0, 0.0)
     for k, span in enumerate(spans):
         now = now.after(span) if k else Instant(span, 0.0)
-        found.append(now)
-    return found
+        result.append(now)
+    return result
 
 
 def backward(spans: Sequence[Scalar], end: Scalar) -> list[Instant]:
     """Return the beginnings of phases, the last of which ends at a time."""
-    found, now = [], Instant(end, 0.0)
+    result, now = [], Instant(end, 0.0)
     for span in reversed(spans):
         now = now.before(span)
-        found.append(now)
-    return found[::-1]
+        result.append(now)
+    return result[::-1]
 
 
 def rising(times: Sequence[Instant], end: Scalar) -> list[Scalar]:
     """Return the times as numbers up to an end that never go back, whatever rounding does to them."""
-    found: list[Scalar] = []
+    result: list[Scalar] = []
     for time in times:
-        found.append(fmin(fmax(time.high, found[-1]) if found else time.high, end))
-    return found
+        result.append(fmin(fmax(time.high, result[-1]) if result else time.high, end))
+    return result
 
 
 def selected(condition: Scalar, one: Instant, other: Instant) -> Instant:

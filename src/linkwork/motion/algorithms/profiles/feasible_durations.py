@@ -111,17 +111,17 @@ def _gains(ends: Ends, limits: JointBounds) -> Scalar:
     return ends.v1 - ends.v0 >= turned
 
 
-def estimate(found: Beginning) -> Scalar:
+def estimate(result: Beginning) -> Scalar:
     """About the least duration of a motion, and no less than that of the velocity alone.
 
     Exact where the velocity is at its limit, and from rest to rest where accelerations are everywhere at theirs or
     nowhere.  Seen from the accelerations 0 of both parabolas up, which stand at c0 and c1, the way beyond their mean
     velocity is T³/(32 m), or that of a trapezoid, whose ramps take mA and mB longer.
     """
-    f, most = found.family, found.T
+    f, most = result.family, result.T
     _, A, B, up, _ = f.limits
     m, _, _, by_A, by_B = f.inverses
-    way, mean = found.way - f.base, 0.5 * (f.c0 + f.c1)
+    way, mean = result.way - f.base, 0.5 * (f.c0 + f.c1)
     p, q = (32.0 / 3.0) * m * mean, 16.0 * m * way  # T³ + 3 p T = 2 q: Cardano's formula
     inside = q * q + p * p * p
     root = sqrt(where(inside < 0.0, -p, inside))
@@ -131,17 +131,17 @@ def estimate(found: Beginning) -> Scalar:
     b = delay + 2.0 * mean * slow
     held = delay - 2.0 * mean * slow + sqrt(fmax(b * b + 4.0 * slow * (way - 2.0 * delay * mean), 0.0))
     T = up * (f.ends.a1 - f.ends.a0) + where(free <= 4.0 * m * fmin(A, B), free, held)
-    cruising = f.T_flat + (found.way - f.d_flat) / fmax(f.limits.V, 1e-200)
+    cruising = f.T_flat + (result.way - f.d_flat) / fmax(f.limits.V, 1e-200)
     limit = fmax(f.T_flat, most)
-    T = where(found.way >= f.d_flat, cruising, fmin(fmax(T, most), limit))
-    return where(and_(found.gap.T_x >= most, found.gap.T_x < T), fmax(found.gap.T_y, most), T)
+    T = where(result.way >= f.d_flat, cruising, fmin(fmax(T, most), limit))
+    return where(and_(result.gap.T_x >= most, result.gap.T_x < T), fmax(result.gap.T_y, most), T)
 
 
 def least_duration(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Scalar:
     """The least duration of a motion between two states that are a way apart; where that leads into a gap, its end,
     which may not fit."""
-    found = beginning(way, ends, limits, lowest, inverses)
-    return _searched(_search(found.family, found.way, found.T), found.gap, found.T)
+    result = beginning(way, ends, limits, lowest, inverses)
+    return _searched(_search(result.family, result.way, result.T), result.gap, result.T)
 
 
 def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar]:
@@ -184,7 +184,7 @@ def reached(
     least = family_of(*mirrored(ends, limits, lowest), inverses.mirrored())
     far, near = phases(farthest, T), phases(least, T)
     (far_way, _), (near_way, _) = way_and_rate(farthest, far), way_and_rate(least, near)
-    found = ExtremeMotions(far, near, far_way, near_way)
+    result = ExtremeMotions(far, near, far_way, near_way)
     short, long = way - far_way, -near_way - way
     up = short >= long
     fits = where(up, short, long) <= where(up, _noise(farthest, way, T), _noise(least, way, T))
@@ -193,7 +193,7 @@ def reached(
         family = _select(up, farthest, least)
         return _searched(_search(family, where(up, way, -way), T), gap, T)
 
-    return cond(fits, lambda: 1.0 * T, later), found
+    return cond(fits, lambda: 1.0 * T, later), result
 
 
 def fitting_one_way(
@@ -202,10 +202,10 @@ def fitting_one_way(
     """Of a duration that leaves time to rest: whether it fits, and the extreme motion on the side that the way is on,
     seen from that of a motion which rests: of the mirrored joint where that is not ``up``; and its way."""
     family = oriented_family(up, ends, limits, lowest, inverses)
-    found = phases(family, T)
-    far_way, _ = way_and_rate(family, found)
+    result = phases(family, T)
+    far_way, _ = way_and_rate(family, result)
     asked = where(up, way, -way)
-    return asked - far_way <= _noise(family, asked, T), found, far_way
+    return asked - far_way <= _noise(family, asked, T), result, far_way
 
 
 def shared(T: Sequence[Scalar]) -> list[Scalar]:
@@ -239,9 +239,9 @@ def first_fitting(
         following = later(T)
         return (*own(following), went_on(T, following))
 
-    found = while_loop(lambda s: s[-1], step, (*own(start), start[0] < ENDLESS), max_iterations=ROUNDS * count)
-    last = list(found.state[:count])
-    missed = found.status > 0.0
+    result = while_loop(lambda s: s[-1], step, (*own(start), start[0] < ENDLESS), max_iterations=ROUNDS * count)
+    last = list(result.state[:count])
+    missed = result.status > 0.0
     for t in last:
         missed = or_(missed, not_(t < NEVER))
     return last, missed
@@ -262,9 +262,9 @@ class _Search(NamedTuple):
 def _searched(search: _Search, gap: DurationGap, T: Scalar) -> Scalar:
     """What is found from T on, outside of the gap."""
     start = (search.start, search.low, search.high, search.waits)
-    found = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, max_iterations=STEPS).state[0]
-    beyond = and_(gap.T_x >= T, found > gap.T_x)
-    return where(search.waits, where(beyond, fmax(gap.T_y, T), found), T)
+    result = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, max_iterations=STEPS).state[0]
+    beyond = and_(gap.T_x >= T, result > gap.T_x)
+    return where(search.waits, where(beyond, fmax(gap.T_y, T), result), T)
 
 
 def _search(family: Family, way: Scalar, T: Scalar) -> _Search:
@@ -302,14 +302,14 @@ def _guess(f: Family, missing: Scalar, rate: Scalar) -> Scalar:
 
 
 def _begin(
-    f: Family, way: Scalar, T: Scalar, missing: Scalar, rate: Scalar, guess: Scalar, found: Phases
+    f: Family, way: Scalar, T: Scalar, missing: Scalar, rate: Scalar, guess: Scalar, result: Phases
 ) -> tuple[Scalar, Scalar, Scalar]:
     """Where to begin, and bounds."""
     cruising = way >= f.d_flat
     limit = fmax(f.T_flat, T)
     speed = fmax(f.limits.V, 1e-200)
     flat = f.T_flat + (way - f.d_flat) / speed
-    early = found.peak * found.trough > 0.0
+    early = result.peak * result.trough > 0.0
     step = where(rate > 0.0, missing / fmax(rate, 1e-200), guess)
     start = where(early, T + fmin(step, guess), where(cruising, fmax(flat, T), T + guess))
     high = where(cruising, ENDLESS, fmax(limit, T))

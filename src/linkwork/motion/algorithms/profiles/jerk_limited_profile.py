@@ -166,15 +166,15 @@ def phases(f: Family, T: Scalar) -> Phases:
     return Phases(*(where(fast, x, y) for x, y in zip(cruising, plain, strict=True)))
 
 
-def way_and_rate(f: Family, found: Phases) -> tuple[Scalar, Scalar]:
+def way_and_rate(f: Family, result: Phases) -> tuple[Scalar, Scalar]:
     """How far the motion comes, and how fast that grows with its duration."""
-    rate = where(found.at_speed > 0.0, f.limits.V, found.c - 0.5 * f.limits.down * found.peak * found.trough)
-    return _way(f, found), rate
+    rate = where(result.at_speed > 0.0, f.limits.V, result.c - 0.5 * f.limits.down * result.peak * result.trough)
+    return _way(f, result), rate
 
 
-def bend(f: Family, found: Phases) -> Scalar:
+def bend(f: Family, result: Phases) -> Scalar:
     """How fast the rate grows with the duration: 0 where the velocity is at its limit."""
-    p, r, at_peak, at_trough, at_speed, _ = found
+    p, r, at_peak, at_trough, at_speed, _ = result
     m, inverse, each, _, _ = f.inverses
     high, low = at_peak > 0.0, at_trough > 0.0
     n = 0.5 * inverse / fmax(p - r, 1e-60)  # without plateaus p' = −r n, r' = −p n; one that is held does not change
@@ -183,10 +183,10 @@ def bend(f: Family, found: Phases) -> Scalar:
     return where(at_speed > 0.0, 0.0, where(and_(high, low), f.limits.A * f.limits.B * each, free))
 
 
-def _way(f: Family, found: Phases) -> Scalar:
+def _way(f: Family, result: Phases) -> Scalar:
     """∫ v dt, phase by phase."""
     V, A, B, up, down = f.limits
-    peak, trough, at_peak, at_trough, at_speed, c = found
+    peak, trough, at_peak, at_trough, at_speed, c = result
     cubes = peak * peak * peak - trough * trough * trough
     way = f.base + up * (f.c0 * peak - f.c1 * trough) + down * c * (peak - trough)
     way = way + cubes * (up * up - down * down) * (1.0 / 6.0)
@@ -226,18 +226,18 @@ def pieces_of(
     order, may have more.  Accelerations that cancel to rounding are 0: over a long cruise what is left would count.
     """
     up, down = (x * (1.0 / 6.0) for x in most)
-    found, peak = [], fabs(a)
+    result, peak = [], fabs(a)
     for start, end, jerk in zip(times[:-1], times[1:], jerks, strict=True):
         h = start.until(end)
         half, sixth = 0.5 * a, jerk * (1.0 / 6.0)
-        found.append([q, v, half, fmin(fmax(sixth, -down), up)])
+        result.append([q, v, half, fmin(fmax(sixth, -down), up)])
         q = q + h * (v + h * (half + h * sixth))
         v = v + h * (a + 0.5 * h * jerk)
         a = a + h * jerk
         size = fabs(a)
         a = where(size <= _CANCELLED * peak, 0.0, a)
         peak = fmax(peak, size)
-    return found
+    return result
 
 
 def merged(one: list[Any], other: list[Any]) -> list[Any]:
@@ -250,13 +250,13 @@ def merged(one: list[Any], other: list[Any]) -> list[Any]:
     if len(one) == len(other) == 1:
         return _sorted(one[0], other[0])
     even, odd = merged(one[::2], other[::2]), merged(one[1::2], other[1::2])
-    found = [even[0]]
+    result = [even[0]]
     for k in range(max(len(even) - 1, len(odd))):
         if k + 1 < len(even) and k < len(odd):
-            found += _sorted(odd[k], even[k + 1])
+            result += _sorted(odd[k], even[k + 1])
         else:
-            found.append(odd[k] if k < len(odd) else even[k + 1])
-    return found
+            result.append(odd[k] if k < len(odd) else even[k + 1])
+    return result
 
 
 def _sorted(x: tuple[Instant, Any], y: tuple[Instant, Any]) -> list[tuple[Instant, Any]]:

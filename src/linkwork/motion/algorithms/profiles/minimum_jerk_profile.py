@@ -48,12 +48,12 @@ def least_jerk(
     *,
     together: bool = True,
     shortest: Sequence[Scalar] | None = None,
-    given: bool = False,
+    value: bool = False,
 ) -> Profile:
     """Durations, times (2) and coefficients (1, 6) of pieces, joint by joint.
 
     Durations are the first that keep the limits, of those that are 1 % apart, refined between the last that does not
-    and the first that does; where they are ``given``, they are ``shortest``.  The status is 0 where there is a motion,
+    and the first that does; where they are ``value``, they are ``shortest``.  The status is 0 where there is a motion,
     1 where a state at an end is outside of the limits, 2 where no duration keeps them, or the given one does not.
     """
     most = list(shortest or [0.0] * len(joints))
@@ -65,7 +65,7 @@ def least_jerk(
     possible = _at_ends(joints[0])
     for joint in joints[1:]:
         possible = and_(possible, _at_ends(joint))
-    if given:
+    if value:
         T, kept = most, [fits(joint, t) for joint, t in zip(joints, most, strict=True)]
     elif together:
         least = most[0]
@@ -73,18 +73,18 @@ def least_jerk(
             least = fmax(least, _least(joint))
 
         def all_fit(t: Scalar) -> Scalar:
-            found = fits(joints[0], t)
+            result = fits(joints[0], t)
             for joint in joints[1:]:
-                found = and_(found, fits(joint, t))
-            return found
+                result = and_(result, fits(joint, t))
+            return result
 
         t, one = _first(all_fit, least)
         T, kept = [t] * len(joints), [one]
     else:
         T, kept = [], []
         for joint, t in zip(joints, most, strict=True):
-            found, one = _first(partial(fits, joint), fmax(_least(joint), t))
-            T.append(found)
+            result, one = _first(partial(fits, joint), fmax(_least(joint), t))
+            T.append(result)
             kept.append(one)
     all_kept = kept[0]
     for one in kept[1:]:
@@ -96,8 +96,8 @@ def least_jerk(
 
 def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scalar]:
     """The first duration from a least one on that fits, and whether there is one."""
-    found = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, max_iterations=_TRIALS)
-    high = found.state
+    result = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, max_iterations=_TRIALS)
+    high = result.state
     low = fmax(high / _GROWTH, least)
 
     def halve(_: Any, state: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
@@ -137,11 +137,11 @@ def quintic(joint: JointRequest, T: Scalar) -> list[Scalar]:
     c = _normal(joint, T)
     inverse = 1.0 / fmax(T, 1e-60)
     scale: Any = 1.0
-    found = []
+    result = []
     for x in c:
-        found.append(x * scale)
+        result.append(x * scale)
         scale = scale * inverse
-    return found
+    return result
 
 
 def _normal(joint: JointRequest, T: Scalar) -> list[Scalar]:
@@ -214,13 +214,13 @@ def _cubic_roots(d: Scalar, c: Scalar, b: Scalar, a: Scalar) -> list[Scalar]:
     three = r * r < p * p * p
     size_p = sqrt(fmax(p, 0.0))
     angle = acos(fmin(fmax(r / _guarded(size_p * size_p * size_p), -1.0), 1.0)) / 3.0
-    found = [-2.0 * size_p * cos(angle + k * 2.0 * math.pi / 3.0) - shift for k in (-1.0, 0.0, 1.0)]
+    result = [-2.0 * size_p * cos(angle + k * 2.0 * math.pi / 3.0) - shift for k in (-1.0, 0.0, 1.0)]
     inner = fabs(r) + sqrt(fmax(r * r - p * p * p, 0.0))
     big = exp(log(fmax(inner, 1e-200)) / 3.0)
     single = where(r < 0.0, 1.0, -1.0) * (big + p / _guarded(big)) - shift
     other = _quadratic_roots(d, c, b)
     roots = []
-    for k, s in enumerate(found):
+    for k, s in enumerate(result):
         s = where(three, s, single)
         slope = (3.0 * s + 2.0 * x) * s + y
         s = s - where(fabs(slope) > 1e-6 * (1.0 + fabs(y)), (((s + x) * s + y) * s + z) / _guarded(slope), 0.0)

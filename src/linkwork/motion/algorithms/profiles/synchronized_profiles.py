@@ -80,23 +80,23 @@ def jerk_limited(
     """
     rows = [[x.q0, x.q1, *x.ends, *x.limits, x.V_down] for x in joints]
     begun = each(_begun, rows, in_loops=True, alike=True)
-    rows = [[*row, *found[:4]] for row, found in zip(rows, begun, strict=True)]
+    rows = [[*row, *result[:4]] for row, result in zip(rows, begun, strict=True)]
     if together:
-        start = [fmax(t, found[4]) for t, found in zip(_least_of_all(rows, begun), begun, strict=True)]
+        start = [fmax(t, result[4]) for t, result in zip(_least_of_all(rows, begun), begun, strict=True)]
     else:
         start = [t for (t,) in each(_least, rows, in_loops=True, alike=True)]
     if shortest is not None:
         start = [fmax(t, x) for t, x in zip(start, shortest, strict=True)]
     T, motions, missed = _fitting(rows, start, together=together)
-    found = each(
+    result = each(
         _motion, [[*row, t, *both] for row, t, both in zip(rows, T, motions, strict=True)], in_loops=True, alike=True
     )
-    possible = found[0][-1] > 0.5
-    for row in found[1:]:
+    possible = result[0][-1] > 0.5
+    for row in result[1:]:
         possible = and_(possible, row[-1] > 0.5)
     status = where(possible, where(missed, 2.0, 0.0), 1.0)
-    times = [row[: PIECES + 1] for row in found]
-    pieces = [[row[k : k + 4] for k in range(PIECES + 1, len(row) - 1, 4)] for row in found]
+    times = [row[: PIECES + 1] for row in result]
+    pieces = [[row[k : k + 4] for k in range(PIECES + 1, len(row) - 1, 4)] for row in result]
     return Profile([*T], times, pieces, status)
 
 
@@ -111,23 +111,23 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
 
     def tried(T: Sequence[Scalar]) -> _Tried:
         T = shared(T) if together else T
-        found = each(_at_duration, [[*row, t] for row, t in zip(rows, T, strict=True)], in_loops=True, alike=True)
-        later = [row[0] for row in found]
+        result = each(_at_duration, [[*row, t] for row, t in zip(rows, T, strict=True)], in_loops=True, alike=True)
+        later = [row[0] for row in result]
         moved = went_on(T, later)
         return (
             tuple(where(moved, new, t) for new, t in zip(later, T, strict=True)),
-            tuple(tuple(row[1:]) for row in found),
+            tuple(tuple(row[1:]) for row in result),
             moved,
         )
 
-    def on(found: _Tried) -> _Tried:
-        last = while_loop(lambda s: s[2], lambda s: tried(s[0]), found, max_iterations=ROUNDS * len(rows))
+    def on(result: _Tried) -> _Tried:
+        last = while_loop(lambda s: s[2], lambda s: tried(s[0]), result, max_iterations=ROUNDS * len(rows))
         return last.state[0], last.state[1], last.status > 0.0
 
-    def done(found: _Tried) -> _Tried:
-        return found
+    def done(result: _Tried) -> _Tried:
+        return result
 
-    T, motions, missed = cond((found := tried(start))[2], on, done, found)
+    T, motions, missed = cond((result := tried(start))[2], on, done, result)
     for t in T:
         missed = or_(missed, not_(t < NEVER))
     return T, motions, missed
@@ -137,17 +137,17 @@ def _begun(row: Sequence[Scalar]) -> list[Scalar]:
     """Inverses, the least duration of the velocity alone, and about the least one."""
     joint = _request(row)
     inverses = Inverses.of(joint.limits)
-    found = beginning(joint.way, joint.ends, joint.limits, joint.V_down, inverses)
-    return [*inverses[1:], found.T, estimate(found)]
+    result = beginning(joint.way, joint.ends, joint.limits, joint.V_down, inverses)
+    return [*inverses[1:], result.T, estimate(result)]
 
 
 def _least_of_all(rows: list[list[Scalar]], begun: list[list[Scalar]]) -> list[Scalar]:
     """The least duration of the joint that seems to take longest, for all."""
     longest, most = rows[0], begun[0][5]
-    for row, found in zip(rows[1:], begun[1:], strict=True):
-        longer = found[5] > most
+    for row, result in zip(rows[1:], begun[1:], strict=True):
+        longer = result[5] > most
         longest = [where(longer, x, y) for x, y in zip(row, longest, strict=True)]
-        most = fmax(most, found[5])
+        most = fmax(most, result[5])
     return [call(lambda *row: _least(row)[0], *longest)] * len(rows)
 
 
@@ -202,10 +202,10 @@ def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
     ends, limits = joint.ends, joint.limits
     rest, takes = _rest(joint, _inverses(joint, row), T)
     up = joint.way >= rest.way
-    fits, found, way = fitting_one_way(up, joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
+    fits, result, way = fitting_one_way(up, joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
     sense = where(up, 1.0, -1.0)
     first, second = where(up, limits.up, limits.down), where(up, limits.down, limits.up)
-    one = _Steps(sense, sense, sense * way, _breaks(found, sense * ends.a0, sense * ends.a1, first, second, T))
+    one = _Steps(sense, sense, sense * way, _breaks(result, sense * ends.a0, sense * ends.a1, first, second, T))
     rests = (T, *one.numbers(), *rest.numbers())
     return [*cond(and_(takes <= T, fits), lambda *row: rests, _between_extremes, *row)]
 
@@ -214,9 +214,9 @@ def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
     """The same where there is no time to rest, or the duration does not fit."""
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
-    later, found = reached(joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
-    one = _Steps(1.0, 1.0, found.far_way, _breaks(found.far, ends.a0, ends.a1, limits.up, limits.down, T))
-    other = _Steps(-1.0, -1.0, -found.near_way, _breaks(found.near, -ends.a0, -ends.a1, limits.down, limits.up, T))
+    later, result = reached(joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
+    one = _Steps(1.0, 1.0, result.far_way, _breaks(result.far, ends.a0, ends.a1, limits.up, limits.down, T))
+    other = _Steps(-1.0, -1.0, -result.near_way, _breaks(result.near, -ends.a0, -ends.a1, limits.down, limits.up, T))
     return (later, *one.numbers(), *other.numbers())
 
 
@@ -305,26 +305,26 @@ def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _
     return _Stop(up * (peak - a), hold, down * peak, sense, sense * way)
 
 
-def _breaks(found: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T: Scalar) -> list[Instant]:
+def _breaks(result: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T: Scalar) -> list[Instant]:
     """When the phases end, but for the last: those before the longest hold from the beginning on, those after it from
     the end, so that the hold takes what rounds."""
-    cruises = found.at_speed > 0.0
-    high = where(cruises, found.peak, found.peak - found.trough)
+    cruises = result.at_speed > 0.0
+    high = where(cruises, result.peak, result.peak - result.trough)
     phases = [
         fmax(x, 0.0)
         for x in (
-            up * (found.peak - a0),
-            found.at_peak,
+            up * (result.peak - a0),
+            result.at_peak,
             down * high,
-            found.at_speed,
-            where(cruises, -down * found.trough, 0.0),
-            found.at_trough,
-            up * (a1 - found.trough),
+            result.at_speed,
+            where(cruises, -down * result.trough, 0.0),
+            result.at_trough,
+            up * (a1 - result.trough),
         )
     ]
     before, after = forward(phases[:5]), backward(phases[2:], T)  # of five breaks, the first and the last ones
-    at_peak = found.at_peak > fmax(found.at_speed, found.at_trough)
-    at_speed = found.at_speed > fmax(found.at_peak, found.at_trough)
+    at_peak = result.at_peak > fmax(result.at_speed, result.at_trough)
+    at_speed = result.at_speed > fmax(result.at_peak, result.at_trough)
     early, late = or_(at_peak, at_speed), at_peak
     return [
         before[0],

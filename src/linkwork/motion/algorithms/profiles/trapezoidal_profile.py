@@ -81,11 +81,11 @@ def trapezoid(
         start.append(fmax(where(gain > 0.0, gain / joint.limits.A, -gain / joint.limits.B), least))
 
     def later(T: list[Scalar]) -> list[Scalar]:
-        found = []
+        result = []
         for (far, near), way, t in zip(families, ways, T, strict=True):
             beyond, before = far.way(t) < way, way < -near.way(t)
-            found.append(fmax(t, where(beyond, far.later(way), where(before, near.later(-way), t))))
-        return found
+            result.append(fmax(t, where(beyond, far.later(way), where(before, near.later(-way), t))))
+        return result
 
     T, missed = first_fitting(later, start, together=together)
     possible = _possible(joints[0])
@@ -137,12 +137,12 @@ def _mixed(
     rest = 1.0 - part
     pairs = merged([(t, part * x) for t, x in one[1]], [(t, rest * x) for t, x in other[1]])
     a = part * one[0] + rest * other[0]
-    times, found = [Instant(0.0, 0.0)], [a]
+    times, result = [Instant(0.0, 0.0)], [a]
     for time, jump in pairs:
         times.append(time)
         a = a + jump
-        found.append(fmin(fmax(a, -B), A))
-    return [*times, Instant(T, 0.0)], found
+        result.append(fmin(fmax(a, -B), A))
+    return [*times, Instant(T, 0.0)], result
 
 
 _Steps = tuple[Any, list[tuple[Instant, Any]]]  # the first acceleration, and when it changes by how much
@@ -160,9 +160,9 @@ def _either(condition: Scalar, x: _Steps, y: _Steps) -> _Steps:
 
 def _pieces(joint: JointRequest, times: Sequence[Instant], accelerations: Sequence[Scalar]) -> list[list[Scalar]]:
     q, v = joint.q0, joint.ends.v0
-    found = []
+    result = []
     for start, end, a in zip(times[:-1], times[1:], accelerations, strict=True):
         h = start.until(end)
-        found.append([q, v, 0.5 * a])
+        result.append([q, v, 0.5 * a])
         q, v = q + h * (v + 0.5 * h * a), v + h * a
-    return found
+    return result

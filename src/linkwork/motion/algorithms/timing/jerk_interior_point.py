@@ -185,8 +185,8 @@ def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
 
     def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
         h, g, follows = row[:6], row[6:9], row[9:12]
-        found, gains = _swept((state[:5], state[5:9], state[9:]), [*h], [*g], [*follows], row[12])
-        value, gamma, dual = found
+        result, gains = _swept((state[:5], state[5:9], state[9:]), [*h], [*g], [*follows], row[12])
+        value, gamma, dual = result
         return (*value, *gamma, *dual), array(list(gains))
 
     state, gains = scan(back, tuple(carried), stages, reverse=True)
@@ -243,13 +243,13 @@ def rooms_left(
     def one(least: Any, row: Any) -> tuple[Any, None]:
         rates, bends, thirds, low, high = row
         for end in range(2):
-            found = []
+            result = []
             for (x0, u0, x1, u1), segment in zip(both, own, strict=True):
                 slow, (x, u) = 1.0 / segment.mean, ((x0, u0), (x1, u1))[end]
                 bent = segment.speeds[end] * slow * (thirds[end] * x + 3.0 * bends[end] * u)
                 value = bent + rates[end] * per * (u1 - u0)
-                found.append((high * slow - value, value - low * slow))
-            for before, after in zip(*found, strict=True):
+                result.append((high * slow - value, value - low * slow))
+            for before, after in zip(*result, strict=True):
                 least = fmin(least, after / before)
         return least, None
 
@@ -354,11 +354,11 @@ def _least_of_second_order(
 
     def one(least: Any, row: Any) -> tuple[Any, None]:
         a, b, low, high, *c = row
-        found = []
+        result = []
         for x, u, *_ in both:
             value = a * u + b * x + (c[0] if c else 0.0)
-            found.append((high - value, value - low))
-        for before, after in zip(*found, strict=True):
+            result.append((high - value, value - low))
+        for before, after in zip(*result, strict=True):
             least = fmin(least, after / before)
         return least, None
 

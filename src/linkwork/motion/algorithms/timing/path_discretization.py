@@ -126,11 +126,11 @@ def _of_piece(firsts: Any, k: Any, *columns: Any) -> list[Any]:
     if len(firsts) > _FEW:
         piece, _ = piece_at(firsts, k)
         return [take(column, piece) for column in columns]
-    found = [column[0] for column in columns]
+    result = [column[0] for column in columns]
     for j in range(1, len(firsts)):
         later = le(firsts[j], k)
-        found = [where(later, column[j], x) for x, column in zip(found, columns, strict=True)]
-    return found
+        result = [where(later, column[j], x) for x, column in zip(result, columns, strict=True)]
+    return result
 
 
 def _of_each(function: Any, *columns: Any) -> Any:

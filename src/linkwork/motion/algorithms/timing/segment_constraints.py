@@ -125,7 +125,7 @@ def segment_lines(parts: Sequence[tuple[PathValues, PathLimits]], step: Any, may
 
 def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
     """Control points of a polynomial that is nowhere less than 1/x of the largest x; none where speed has no limits."""
-    found: list[Any] | None = None
+    result: list[Any] | None = None
     if along.rates is not None:
         for j, (low, high) in enumerate(zip(limits.slowest, limits.fastest, strict=True)):
             rate = control_points([row[j] for row in along.rates])
@@ -136,7 +136,7 @@ def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
             both = where(lt(0.0, most), fmax(forwards, backwards), backwards)
             scale = where(lt(least, 0.0), both, forwards)
             scaled = [r * scale for r in rate]
-            found = _larger(found, product(scaled, scaled))
+            result = _larger(result, product(scaled, scaled))
     if along.speeds is not None:
         for j, limit in enumerate(limits.speeds):
             scale = 1.0 / limit
@@ -145,19 +145,19 @@ def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
                 own = [r * scale for r in control_points([row[j][axis] for row in along.speeds])]
                 square = product(own, own)
                 total = square if total is None else [a + b for a, b in zip(total, square, strict=True)]
-            found = _larger(found, total)
-    return [] if found is None else [[fmax(w, 0.0) for w in found]]
+            result = _larger(result, total)
+    return [] if result is None else [[fmax(w, 0.0) for w in result]]
 
 
-def _larger(found: list[Any] | None, other: Any) -> list[Any]:
-    return list(other) if found is None else [fmax(a, b) for a, b in zip(found, other, strict=True)]
+def _larger(result: list[Any] | None, other: Any) -> list[Any]:
+    return list(other) if result is None else [fmax(a, b) for a, b in zip(result, other, strict=True)]
 
 
 def _greatest(numbers: Sequence[Any]) -> Any:
-    found, *others = numbers
+    result, *others = numbers
     for x in others:
-        found = fmax(found, x)
-    return found
+        result = fmax(result, x)
+    return result
 
 
 _STEPS = 40  # corners that are passed at most
@@ -241,20 +241,20 @@ def control_points(values: Sequence[Any]) -> list[Any]:
 def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
     """Control points of a product of two polynomials, of theirs."""
     m, n = len(a) - 1, len(b) - 1
-    found = []
+    result = []
     for k in range(m + n + 1):
         total: Any = 0.0
         for i in range(max(0, k - n), min(m, k) + 1):
             total = total + (comb(m, i) * comb(n, k - i) / comb(m + n, k)) * a[i] * b[k - i]
-        found.append(total)
-    return found
+        result.append(total)
+    return result
 
 
 def polynomial_at(t: float, values: Sequence[Any]) -> Any:
     """The polynomial that has these values at `NODES`, at t."""
     nodes = NODES[len(values)]
-    found: Any = 0.0
+    result: Any = 0.0
     for k, (node, value) in enumerate(zip(nodes, values, strict=True)):
         others = [x for j, x in enumerate(nodes) if j != k]
-        found = found + float(np.prod([(t - x) / (node - x) for x in others])) * value
-    return found
+        result = result + float(np.prod([(t - x) / (node - x) for x in others])) * value
+    return result

@@ -86,10 +86,10 @@ class WeighedRows:
 
     def slopes(self, rows: Scalars) -> list[Any]:
         """How what they cost goes along with each row."""
-        found = []
+        result = []
         for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
-            found.append(_slopes(kind, _of(r, w), k, self.penalty)[0] * w)
-        return found
+            result.append(_slopes(kind, _of(r, w), k, self.penalty)[0] * w)
+        return result
 
     def beyond(self, rows: Scalars, tolerances: Scalars) -> Any:
         """By how much constraints are violated at most, |r| or max(0, r), beside what is tolerated of each."""

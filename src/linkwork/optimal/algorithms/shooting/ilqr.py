@@ -105,8 +105,8 @@ class Shooting:
 
     def _beyond(self, parts: Sequence[WeighedRows], rows: Sequence[Scalars]) -> Any:
         """The largest violation of a step."""
-        found = (part.beyond(r, most) for part, r, most in zip(parts, rows, self._tolerances, strict=True))
-        return fmax(*found)
+        result = (part.beyond(r, most) for part, r, most in zip(parts, rows, self._tolerances, strict=True))
+        return fmax(*result)
 
     def before(self, x: Any) -> Any:
         """The states from which steps begin."""
@@ -160,8 +160,8 @@ class Shooting:
             return (), (kept, tuple(map(_array, new)), tuple(map(_array, rows)), np.array(sizes), _array(gap))
 
         x, u = state.motion
-        _, found = scan(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
-        return found  # type: ignore[no-any-return]
+        _, result = scan(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
+        return result  # type: ignore[no-any-return]
 
     def model(self, packed: Any, curvature: Any = None) -> StepModel:
         """A step's, of what was kept."""
@@ -186,8 +186,8 @@ class Shooting:
             bent = self.dynamics.at(data).curvature(x, u, p)
             return (), np.array([state.bend * x for line in bent for x in line])
 
-        _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.data))
-        return found
+        _, result = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.data))
+        return result
 
     def policy(self, state: SearchState, packed: Any) -> Policy:
         """Where to go."""

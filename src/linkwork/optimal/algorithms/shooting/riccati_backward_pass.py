@@ -158,8 +158,8 @@ def free_answer(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars) -> BoxAnsw
     """Without bounds: d = −Q⁻¹ q, gains −Q⁻¹ C, of the columns of C."""
     factors, regular = _factored(Q)
     d = [-x for x in factors.solved(q)]
-    found = [[-x for x in factors.solved(column)] for column in columns]
-    return BoxAnswer(d, [list(row) for row in zip(*found, strict=True)], regular)
+    result = [[-x for x in factors.solved(column)] for column in columns]
+    return BoxAnswer(d, [list(row) for row in zip(*result, strict=True)], regular)
 
 
 def within_box(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scalars, upper: Scalars) -> BoxAnswer:

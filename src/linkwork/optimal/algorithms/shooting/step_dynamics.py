@@ -144,10 +144,10 @@ class LinearStep:
 
     def rows(self) -> list[list[Any]]:
         """The product of the factors."""
-        found = [list(row) for row in self.factors[0]]
+        result = [list(row) for row in self.factors[0]]
         for factor in self.factors[1:]:
-            found = product(found, factor)
-        return found
+            result = product(result, factor)
+        return result
 
     def gradient(self, v: Scalars) -> list[Any]:
         """Fᵀ v."""

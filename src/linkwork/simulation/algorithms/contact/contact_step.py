@@ -100,34 +100,34 @@ def contact_velocities(
     slow = [one if one.restitution is None else recovered(one, _STRIKES, h) for one in contacts]
     contacts = [bounded_contact(one, full, v, push, h) for one in slow]
     program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
-    found = _found(program, None, closely)
-    speeds, struck = _struck(program, found)
+    result = _found(program, None, closely)
+    speeds, struck = _struck(program, result)
     if struck:
         strikes = lt(0.0, sum((where(x, 1.0, 0.0) for x in struck), 0.0))
-        found = cond(strikes, lambda old: _bounced(program, old, speeds, struck, closely), lambda old: old, found)
-    impulses = [list(gamma) for gamma in found.impulses]
-    return ConvexStep(list(found.w), impulses, list(found.pushes), found.steps, found.residual)
+        result = cond(strikes, lambda old: _bounced(program, old, speeds, struck, closely), lambda old: old, result)
+    impulses = [list(gamma) for gamma in result.impulses]
+    return ConvexStep(list(result.w), impulses, list(result.pushes), result.steps, result.residual)
 
 
 def _found(program: ContactProgram, start: Scalars | None, closely: bool) -> _Found:
     """The velocities, found without derivatives and differentiated by the equation that they solve."""
     known = resting(program)
-    found = known.solution(None if start is None else still(start), closely)
-    w = implied_velocities(program, still(list(found.at.w)))
+    result = known.solution(None if start is None else still(start), closely)
+    w = implied_velocities(program, still(list(result.at.w)))
     rates, impulses = program.rates(w), ()
     if program.contacts:
-        impulses = array(program.impulses(rates, moved_as(still(list(found.used)), program.slips(rates))))
+        impulses = array(program.impulses(rates, moved_as(still(list(result.used)), program.slips(rates))))
     pushes = array(program.pushes(rates)) if program.intervals else ()
-    steps, residual = still([found.steps, 1e-6 * found.left / known.enough])
+    steps, residual = still([result.steps, 1e-6 * result.left / known.enough])
     return _Found(array(w), impulses, pushes, steps, residual)
 
 
-def _struck(program: ContactProgram, found: _Found) -> tuple[list[Any], list[Any]]:
+def _struck(program: ContactProgram, result: _Found) -> tuple[list[Any], list[Any]]:
     """Speeds along normals before the step, and which contacts bounce; none where no contact is made to."""
     if all(contact.restitution is None for contact in program.contacts):
         return [], []
     speeds = [dot(contact.J[2], program.v) for contact in program.contacts]
-    struck = [and_(lt(0.0, gamma[2]), lt(c, -_STRIKES)) for c, gamma in zip(speeds, found.impulses, strict=True)]
+    struck = [and_(lt(0.0, gamma[2]), lt(c, -_STRIKES)) for c, gamma in zip(speeds, result.impulses, strict=True)]
     return speeds, [
         x if one.restitution is not None else False for x, one in zip(struck, program.contacts, strict=True)
     ]
@@ -201,13 +201,13 @@ class _ProgramShape:
         return _ProgramShape(len(program.v), contacts, len(program.intervals), program.bounces is not None)
 
     def numbers(self, program: ContactProgram) -> list[Any]:
-        found = [program.A[i][j] for i in range(self.n) for j in range(i + 1)]
+        result = [program.A[i][j] for i in range(self.n) for j in range(i + 1)]
         for one in program.contacts:
-            found += [*(x for row in one.J for x in row), one.gap, one.friction]
-            found += [x for x in (one.stiffness, one.bearing) if x is not None]
+            result += [*(x for row in one.J for x in row), one.gap, one.friction]
+            result += [x for x in (one.stiffness, one.bearing) if x is not None]
         for interval in program.intervals:
-            found += [*interval.row, interval.wanted, interval.stiffness, interval.low, interval.high]
-        return [*found, *(program.bounces or ()), program.h]
+            result += [*interval.row, interval.wanted, interval.stiffness, interval.low, interval.high]
+        return [*result, *(program.bounces or ()), program.h]
 
     def program(self, numbers: Scalars) -> ContactProgram:
         """The program of such numbers, but for what its momentum is made of."""
@@ -249,9 +249,9 @@ class _Implied(CustomDerivative):
             return [0.0] * len(inputs)
         known = tuple(None if hasattr(x, "_precedence") else float(x) for x in inputs)
         varied = [x for x, number in zip(inputs, known, strict=True) if number is None]
-        found = iter(_pulled(self, known).run([*varied, *weights]))
+        result = iter(_pulled(self, known).run([*varied, *weights]))
         n = self.shape.n
-        gradient = [next(found) if number is None else 0.0 for number in known]
+        gradient = [next(result) if number is None else 0.0 for number in known]
         return [*[0.0] * n, *gradient[n:]]
 
     def _left(self, numbers: Scalars) -> list[Any]:

@@ -185,11 +185,11 @@ class ContactProgram:
             return own._round(begin, closely)
         most = _CLOSELY if closely else _AGAIN
 
-        found = self._rounds(lambda state: own._round(state, closely), begin, most)
+        result = self._rounds(lambda state: own._round(state, closely), begin, most)
         if not self.has_bearings:
-            return found
-        overloaded = self.is_overloaded(self.terms(list(found.used)), list(found.at.rates), list(found.made))
-        begin = found._replace(moved=where(overloaded, 1e300, 0.0), firmer=where(overloaded, _FIRM, 0.0))
+            return result
+        overloaded = self.is_overloaded(self.terms(list(result.used)), list(result.at.rates), list(result.made))
+        begin = result._replace(moved=where(overloaded, 1e300, 0.0), firmer=where(overloaded, _FIRM, 0.0))
         return self._rounds(lambda state: self._firmer_round(state, closely), begin, most + _FIRMED)
 
     @staticmethod
@@ -197,8 +197,10 @@ class ContactProgram:
         again: Callable[[ProgramSolution], ProgramSolution], begin: ProgramSolution, most: int
     ) -> ProgramSolution:
         """Return where rounds end that are done until slips move no more."""
-        found: ProgramSolution = while_loop(lambda state: lt(0.0, state.moved), again, begin, max_iterations=most).state
-        return found
+        result: ProgramSolution = while_loop(
+            lambda state: lt(0.0, state.moved), again, begin, max_iterations=most
+        ).state
+        return result
 
     def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
         """Return the solution with the slips to try next, and the slips to try after it."""
@@ -216,19 +218,19 @@ class ContactProgram:
         """Return a round's solution where contacts are as firm beyond their bearings as the state says, and how firm
         they are to be in the next: another round is done as long as that grows."""
         program = replace(self, firmer=state.firmer)
-        found = program._round(state, closely)
-        terms = program.terms(list(found.used))
-        overloaded = program.is_overloaded(terms, list(found.at.rates), list(found.made))
+        result = program._round(state, closely)
+        terms = program.terms(list(result.used))
+        overloaded = program.is_overloaded(terms, list(result.at.rates), list(result.made))
         firmer = where(overloaded, fmin(state.firmer * _FIRM, FIRMER), state.firmer)
-        moved = where(eq(firmer, state.firmer), found.moved, fmax(found.moved, 1.0))
-        return found._replace(moved=moved, firmer=firmer)
+        moved = where(eq(firmer, state.firmer), result.moved, fmax(result.moved, 1.0))
+        return result._replace(moved=moved, firmer=firmer)
 
     def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars, slips: Scalars) -> Any:
         """Return whether some contact is beyond its bearing."""
-        found: Any = False
+        result: Any = False
         for contact, term, c, slip in zip(self.contacts, terms, self._by_contact(rates), slips, strict=True):
-            found = or_(found, is_beyond(contact, term, c, slip))
-        return found
+            result = or_(result, is_beyond(contact, term, c, slip))
+        return result
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:
         """How the gradient (nv) changes with w, the slips being those of w: not symmetric by this alone."""
@@ -265,8 +267,8 @@ class ContactProgram:
         first = self._pulled(list(start.momentum), terms, list(start.rates))
         begin = _Newton(start, array(first), self.sized(first))
         enough = self.enough
-        found = while_loop(lambda s: lt(enough, s.left), step, begin, max_iterations=_AT_MOST)
-        return found.state.at, found.iterations, found.state.left
+        result = while_loop(lambda s: lt(enough, s.left), step, begin, max_iterations=_AT_MOST)
+        return result.state.at, result.iterations, result.state.left
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
         """The function's gradient (nv) at w."""
@@ -286,13 +288,13 @@ class ContactProgram:
         return self._pulled(momentum, terms, self.rates(w))
 
     def _pulled(self, momentum: Scalars, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
-        found = list(momentum)
+        result = list(momentum)
         for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
             gamma, _ = impulse_of(contact, term, c)
-            _pulled(found, contact.J, gamma)
+            _pulled(result, contact.J, gamma)
         for one, c in self._by_interval(rates):
-            _pulled(found, [one.row], [push_of(one, c)[0]])
-        return found
+            _pulled(result, [one.row], [push_of(one, c)[0]])
+        return result
 
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
         """The lower triangle of the function's Hessian, by the rows' velocities."""
