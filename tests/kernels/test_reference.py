@@ -62,14 +62,19 @@ def line(row: FunctionSpec) -> str:
     return f"| `{row.name}` | {', '.join(takes)} | {gives} | {units} | {row.doc} |\n".replace("|  |", "| |")
 
 
+SUBJECTS = ("constraint_rows", "jacobians", "joint_functions", "point_kinematics", "regressors")
+"""Modules of algorithms that are a subject of their own."""
+
+
 def part(title: str, rows: Mapping[str, FunctionSpec]) -> str:
-    """The rows of a table by subject, the package that their algorithms are in."""
+    """The rows of a table by subject: the package that their algorithms are in, or a module that is a subject alone."""
     text, subject = f"{BEGIN}{title}\n", ""
     for row in rows.values():
-        package = row.compute.__module__.rpartition(".")[0]
-        if package != subject:
-            subject = package
-            says = (inspect.getdoc(importlib.import_module(package)) or "").split("\n")[0]
+        package, _, module = row.compute.__module__.rpartition(".")
+        own = f"{package}.{module}" if module in SUBJECTS else package
+        if own != subject:
+            subject = own
+            says = (inspect.getdoc(importlib.import_module(own)) or "").split("\n")[0]
             text += f"\n{says}\n\n{COLUMNS}"
         text += line(row)
     return text

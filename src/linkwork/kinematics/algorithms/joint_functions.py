@@ -212,7 +212,8 @@ TABLE = table(
             split_wrench,
             "q wrench",
             (Output((6,), _WRENCH, "joint_force"), Output((6,), _WRENCH, "internal_force")),
-            "Joint force; w projected onto S's span, and internal force, in M, or in the world if M's pose is given.",
+            "Joint force, w projected onto S's span, and internal force, in M, or in the world where M's pose "
+            "is given.",
             optional=("world_pose",),
         ),
         FunctionSpec.of(
