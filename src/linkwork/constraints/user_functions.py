@@ -211,7 +211,7 @@ class OfFunction(Constraint):
         result = asking.run(self.function)
         if not any(isinstance(x, Symbol) for x in result):
             raise ValueError(
-                f"constraint {self.name!r}: its function ({place_of(self.function)}) gives {result}, whatever the robot does"
+                f"constraint {self.name!r}: its function ({place_of(self.function)}) gives {result} for every robot"
             )
         if not isinstance(self.units, str) and len(self.units) != len(result):
             raise ValueError(

@@ -61,7 +61,7 @@ def forward_dynamics(
     tau: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str | FrictionLaw = DEFAULT,
+    friction: str | FrictionLaw = DEFAULT.name,
     method: str = "articulated_bodies",
 ) -> list[Any]:
     """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the joint accelerations (nv) under the joint forces τ.

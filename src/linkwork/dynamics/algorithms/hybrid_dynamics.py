@@ -51,7 +51,7 @@ def hybrid_dynamics(
     joints: str | Sequence[str],
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str | FrictionLaw = DEFAULT,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
     """a and τ (nv each), complete: of the named joints a is given and τ found, of the others τ is given and a found.
 

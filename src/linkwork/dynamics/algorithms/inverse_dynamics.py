@@ -52,7 +52,7 @@ def inverse_dynamics(
     a: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str | FrictionLaw = DEFAULT,
+    friction: str | FrictionLaw = DEFAULT.name,
     method: str = "newton_euler",
 ) -> list[Any]:
     """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces (nv) under which the robot accelerates by a.
@@ -108,7 +108,7 @@ def bias_force(
     v: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str | FrictionLaw = DEFAULT,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w: the joint forces (nv) at which a = 0."""
     return inverse_dynamics(tree, q, v, [0.0] * tree.nv, wrenches, passive, friction)

@@ -36,7 +36,7 @@ __all__ = [
 Scalars = Sequence[Any]
 
 
-def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
+def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
     """τ_p (nv): what springs, damping and friction exert on the joints, and force elements between bodies."""
     result = passive_force_of_joints(tree, q, v, friction)
     if not tree.force_elements:
@@ -44,7 +44,9 @@ def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLa
     return [a if is_zero(b) else a + b for a, b in zip(result, element_forces(tree, q, v), strict=True)]
 
 
-def passive_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
+def passive_force_of_joints(
+    tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name
+) -> list[Any]:
     """τ_p (nv) without force elements: that of each joint depends on its own numbers alone."""
     q, v = tree.split_q(q), tree.split_v(v)
     return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})

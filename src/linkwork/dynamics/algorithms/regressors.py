@@ -133,7 +133,7 @@ Scalars = Sequence[Any]
 
 
 def inverse_dynamics_regressor(
-    tree: Tree, q: Scalars, v: Scalars, a: Scalars, passive: bool = False, friction: str | FrictionLaw = DEFAULT
+    tree: Tree, q: Scalars, v: Scalars, a: Scalars, passive: bool = False, friction: str | FrictionLaw = DEFAULT.name
 ) -> list[list[Any]]:
     """Y (nv × 10 nb): τ = Y π, ten columns for each body; with ``passive`` the joints' parameters have theirs after."""
     felt = force_columns(tree, q, v, a, friction) if passive else [[] for _ in range(tree.nv)]

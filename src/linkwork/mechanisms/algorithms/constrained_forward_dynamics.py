@@ -191,7 +191,7 @@ def constrained_accelerations(
     tau: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str | FrictionLaw = DEFAULT,
+    friction: str | FrictionLaw = DEFAULT.name,
     method: str = "articulated_bodies",
 ) -> list[Any]:
     """a alone, as forward dynamics is asked for it.

@@ -104,7 +104,7 @@ def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
     return result
 
 
-def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
+def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
     """What springs, damping and friction exert on the joints that close loops, one after the other."""
     state = KinematicState(tree, q, v)
     return [x for loop in loops_of(tree) for x in exerted(body_of(loop), *_state_of(state, loop), friction)]

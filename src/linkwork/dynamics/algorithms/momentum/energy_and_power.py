@@ -76,7 +76,7 @@ def power(
     tau: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str | FrictionLaw = DEFAULT,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Any, Any, Any]:
     """Of the joint forces τ, of the wrenches, and what damping and friction take: none unless ``passive`` [W]."""
     joints = sum((rate * torque for rate, torque in zip(v, tau, strict=True)), 0.0)
