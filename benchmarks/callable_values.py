@@ -118,7 +118,7 @@ _VALUES: dict[str, Any] = {
     "tasks": lambda _: ik.PositionTask("hand"),
     "task": lambda s: "pendulum" if s == "VectorEnvironment" else ik.PositionTask("hand"),
     "constraint": lambda _: constraints.Weld("hand"),
-    "element": lambda _: lw.SpringDamper("hand", "base", stiffness=1.0),
+    "element": lambda _: lw.force_elements.SpringDamper("hand", "base", stiffness=1.0),
     "sensor": lambda _: simulation.Encoder(),
     "*constraints": lambda _: [constraints.Distance("hand", "base", 0.5)],
     "functions": "mass_matrix",

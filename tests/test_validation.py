@@ -205,7 +205,7 @@ def test_what_was_taken_without_a_word() -> None:
         "is_physical: tolerance": lambda x: lw.parameters.is_physical(mass, tolerance=x),
         "explain: tolerance": lambda x: lw.parameters.explain(mass, tolerance=x),
         "hold: step": lambda x: lw.control.lqr_about_state(robot, [0.0, 0.0], dt=x),
-        "Distance: length": lambda x: lw.Distance("a", "b", x),
+        "Distance: length": lambda x: lw.constraints.Distance("a", "b", x),
         "profile: velocity": lambda x: lw.motion.profile(0.0, 1.0, velocity=x, acceleration=1.0, jerk=1.0),
         "TrajectoryProblem: duration": lambda x: lw.TrajectoryProblem(robot, num_steps=2, duration=x),
         "simulate: seed": lambda x: robot.simulate([0.0, 0.0], duration=0.01, seed=x),

@@ -28,7 +28,7 @@ car = lw.Robot.build(
         lower=-0.65,
         upper=0.65,
     ),
-).with_constraints(lw.KnifeEdge("chassis"), lw.KnifeEdge("wheel"))
+).with_constraints(lw.constraints.KnifeEdge("chassis"), lw.constraints.KnifeEdge("wheel"))
 for disc, ahead in OWN.items():
     car = car.with_point(disc, "chassis", (ahead, 0.0, 0.0))
 

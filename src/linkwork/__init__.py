@@ -100,34 +100,8 @@ from linkwork.compiler.casadi.from_casadi import from_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
 from linkwork.compiler.trace.trace import compile
-from linkwork.constraints import (
-    Angle,
-    Ball,
-    BallRolling,
-    Belt,
-    CenterOfMass,
-    Coupling,
-    Distance,
-    Gear,
-    Holonomic,
-    KnifeEdge,
-    NoSlip,
-    Parallel,
-    Pfaffian,
-    PointOnCurve,
-    PointOnLine,
-    PointOnPlane,
-    PointOnSurface,
-    Prescribed,
-    Rack,
-    Rolling,
-    RollingContact,
-    Screw,
-    Weld,
-)
 from linkwork.expr.control import call, cond, fori_loop, put, scan, take, while_loop
 from linkwork.expr.linalg import lstsq, solve
-from linkwork.force_elements import Bushing, SpringDamper
 from linkwork.geometry.fields import distance_field
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.qp_kernel import quadratic_program
@@ -145,40 +119,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Actuator",
-    "Angle",
-    "Ball",
-    "BallRolling",
-    "Belt",
-    "Bushing",
-    "CenterOfMass",
     "ContractReport",
-    "Coupling",
-    "Distance",
-    "Gear",
-    "Holonomic",
     "Joint",
     "Kernel",
-    "KnifeEdge",
     "Link",
-    "NoSlip",
-    "Parallel",
-    "Pfaffian",
-    "PointOnCurve",
-    "PointOnLine",
-    "PointOnPlane",
-    "PointOnSurface",
-    "Prescribed",
     "Progress",
-    "Rack",
     "Robot",
-    "Rolling",
-    "RollingContact",
     "Scene",
-    "Screw",
     "Simulator",
-    "SpringDamper",
     "TrajectoryProblem",
-    "Weld",
     "__version__",
     "call",
     "check_joint",

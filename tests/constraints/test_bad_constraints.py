@@ -16,86 +16,97 @@ def robot():
 
 
 BAD = (
-    (lambda: lw.Gear("elbow", "wrist_roll", 0.0), ValueError, "Gear: ratio: expected a number other than 0"),
-    (lambda: lw.Gear("elbow", "wrist_roll", NAN), ValueError, "Gear: ratio: .*nan"),
-    (lambda: lw.Gear("elbow", "wrist_roll", 2.0, offset="x"), ValueError, "Gear: offset"),
-    (lambda: lw.Rack("elbow", "wrist_roll", 0), ValueError, "Rack: radius"),
-    (lambda: lw.Screw("elbow", "wrist_roll", math.inf), ValueError, "Screw: pitch"),
-    (lambda: lw.Belt("elbow", "wrist_roll", -0.1, 0.2), ValueError, "Belt: radius_a: expected a length above 0"),
-    (lambda: lw.Belt("elbow", "wrist_roll", 0.1, 0.2, crossed=1), TypeError, "Belt: crossed"),
-    (lambda: lw.Distance("p", "world", -1.0), ValueError, "Distance: length: expected a length above 0"),
-    (lambda: lw.Distance("p", "world", 0.0), ValueError, "Distance: length"),
-    (lambda: lw.Distance("p", "world", NAN), ValueError, "Distance: length"),
-    (lambda: lw.PointOnPlane("p", "world.z", offset=NAN), ValueError, "PointOnPlane: offset"),
     (
-        lambda: lw.PointOnLine("p", "world.z", line_point=(0, 0)),
+        lambda: lw.constraints.Gear("elbow", "wrist_roll", 0.0),
+        ValueError,
+        "Gear: ratio: expected a number other than 0",
+    ),
+    (lambda: lw.constraints.Gear("elbow", "wrist_roll", NAN), ValueError, "Gear: ratio: .*nan"),
+    (lambda: lw.constraints.Gear("elbow", "wrist_roll", 2.0, offset="x"), ValueError, "Gear: offset"),
+    (lambda: lw.constraints.Rack("elbow", "wrist_roll", 0), ValueError, "Rack: radius"),
+    (lambda: lw.constraints.Screw("elbow", "wrist_roll", math.inf), ValueError, "Screw: pitch"),
+    (
+        lambda: lw.constraints.Belt("elbow", "wrist_roll", -0.1, 0.2),
+        ValueError,
+        "Belt: radius_a: expected a length above 0",
+    ),
+    (lambda: lw.constraints.Belt("elbow", "wrist_roll", 0.1, 0.2, crossed=1), TypeError, "Belt: crossed"),
+    (lambda: lw.constraints.Distance("p", "world", -1.0), ValueError, "Distance: length: expected a length above 0"),
+    (lambda: lw.constraints.Distance("p", "world", 0.0), ValueError, "Distance: length"),
+    (lambda: lw.constraints.Distance("p", "world", NAN), ValueError, "Distance: length"),
+    (lambda: lw.constraints.PointOnPlane("p", "world.z", offset=NAN), ValueError, "PointOnPlane: offset"),
+    (
+        lambda: lw.constraints.PointOnLine("p", "world.z", line_point=(0, 0)),
         ValueError,
         "PointOnLine: line_point: expected three numbers",
     ),
-    (lambda: lw.PointOnSurface("p", "z"), TypeError, "PointOnSurface: expected a function"),
-    (lambda: lw.Angle("hand.x", "world.z", 0.0), ValueError, "between 0 and π .* Parallel"),
-    (lambda: lw.Angle("hand.x", "world.z", 3.2), ValueError, "between 0 and π"),
-    (lambda: lw.Weld("hand", pose=np.ones((4, 4))), ValueError, "Weld: pose"),
-    (lambda: lw.Weld("hand", pose=np.full((4, 4), NAN)), ValueError, "Weld: pose"),
-    (lambda: lw.Ball("p", point=(0, 0, NAN)), ValueError, "Ball: point"),
-    (lambda: lw.CenterOfMass(), ValueError, "CenterOfMass: .*expected a coordinate"),
-    (lambda: lw.CenterOfMass(z=NAN), ValueError, "CenterOfMass: z"),
-    (lambda: lw.Coupling({}), TypeError, "Coupling: joints"),
-    (lambda: lw.Coupling({"elbow": 0.0}), ValueError, "weight of 'elbow': expected a number other than 0"),
-    (lambda: lw.Coupling("elbow"), TypeError, "Coupling: joints"),
-    (lambda: lw.Coupling(("elbow", "wrist_roll")), TypeError, "expected weights"),
-    (lambda: lw.Coupling({"elbow": 1.0}, unit="deg"), ValueError, "Coupling: unit"),
-    (lambda: lw.Coupling(("elbow",), 3.0), TypeError, "a function of them"),
-    (lambda: lw.Prescribed("elbow"), TypeError, "Prescribed: motion"),
-    (lambda: lw.Prescribed(motion=lambda t: t), ValueError, "expected a joint or point"),
-    (lambda: lw.Prescribed("elbow", lambda t: t, point="p"), ValueError, "expected a joint or point"),
-    (lambda: lw.Prescribed(point="p", motion=lambda t: t, axes="xx"), ValueError, "axes"),
-    (lambda: lw.Prescribed(point="p", motion=lambda t: t), ValueError, "expected 3 numbers, got 1"),
+    (lambda: lw.constraints.PointOnSurface("p", "z"), TypeError, "PointOnSurface: expected a function"),
+    (lambda: lw.constraints.Angle("hand.x", "world.z", 0.0), ValueError, "between 0 and π .* Parallel"),
+    (lambda: lw.constraints.Angle("hand.x", "world.z", 3.2), ValueError, "between 0 and π"),
+    (lambda: lw.constraints.Weld("hand", pose=np.ones((4, 4))), ValueError, "Weld: pose"),
+    (lambda: lw.constraints.Weld("hand", pose=np.full((4, 4), NAN)), ValueError, "Weld: pose"),
+    (lambda: lw.constraints.Ball("p", point=(0, 0, NAN)), ValueError, "Ball: point"),
+    (lambda: lw.constraints.CenterOfMass(), ValueError, "CenterOfMass: .*expected a coordinate"),
+    (lambda: lw.constraints.CenterOfMass(z=NAN), ValueError, "CenterOfMass: z"),
+    (lambda: lw.constraints.Coupling({}), TypeError, "Coupling: joints"),
+    (lambda: lw.constraints.Coupling({"elbow": 0.0}), ValueError, "weight of 'elbow': expected a number other than 0"),
+    (lambda: lw.constraints.Coupling("elbow"), TypeError, "Coupling: joints"),
+    (lambda: lw.constraints.Coupling(("elbow", "wrist_roll")), TypeError, "expected weights"),
+    (lambda: lw.constraints.Coupling({"elbow": 1.0}, unit="deg"), ValueError, "Coupling: unit"),
+    (lambda: lw.constraints.Coupling(("elbow",), 3.0), TypeError, "a function of them"),
+    (lambda: lw.constraints.Prescribed("elbow"), TypeError, "Prescribed: motion"),
+    (lambda: lw.constraints.Prescribed(motion=lambda t: t), ValueError, "expected a joint or point"),
+    (lambda: lw.constraints.Prescribed("elbow", lambda t: t, point="p"), ValueError, "expected a joint or point"),
+    (lambda: lw.constraints.Prescribed(point="p", motion=lambda t: t, axes="xx"), ValueError, "axes"),
+    (lambda: lw.constraints.Prescribed(point="p", motion=lambda t: t), ValueError, "expected 3 numbers, got 1"),
 )
 
 UNFIT = (
-    (lw.Gear("elbow", "elbow", 2.0), "joint 'elbow' cannot be coupled with itself"),
-    (lw.Coupling((("elbow", 1.0), ("elbow", 2.0))), "joint 'elbow' cannot be coupled with itself"),
+    (lw.constraints.Gear("elbow", "elbow", 2.0), "joint 'elbow' cannot be coupled with itself"),
+    (lw.constraints.Coupling((("elbow", 1.0), ("elbow", 2.0))), "joint 'elbow' cannot be coupled with itself"),
     (
-        lw.Rack("elbow", "wrist_roll", 0.1),
+        lw.constraints.Rack("elbow", "wrist_roll", 0.1),
         "joint 'elbow' is of type revolute, measured in rad: Rack needs one",
     ),
-    (lw.Distance("p", "r", 0.1), "'p' and 'r' are of one body"),
-    (lw.Distance("p", "p", 0.1), "between 'p' and itself"),
-    (lw.Distance("world", "base", 0.1), "'world' and 'base' are fixed to the world"),
-    (lw.PointOnPlane("p", "hand.z"), "are of one body"),
-    (lw.PointOnLine("p", "hand.z"), "are of one body"),
-    (lw.PointOnSurface("p", lambda r: r[0], frame="hand"), "are of one body"),
-    (lw.Parallel("hand.x", "hand.y"), "are of one body"),
-    (lw.Angle("world.x", "base.y", 0.3), "are fixed to the world"),
-    (lw.Weld("hand", "hand"), "between frame 'hand' and itself"),
-    (lw.Weld("base"), "are fixed to the world"),
-    (lw.Ball("p", "hand"), "are of one body"),
-    (lw.Prescribed(point="base", motion=lambda t: (t, t, t)), "are fixed to the world"),
-    (lw.Gear("elbow", "wrist_roll", 2.0, name=" "), "name: expected a text"),
-    (lw.Coupling(("elbow",), lambda elbow: 1.0), "gives the same whatever the joints do"),
-    (lw.Coupling(("elbow",), lambda: 1.0), "raised TypeError"),
-    (lw.Coupling(("elbow",), lambda elbow: (elbow, elbow)), "expected 1 numbers, got 2"),
-    (lw.PointOnSurface("p", lambda r: 0.0), "gives the same for all places"),
-    (lw.PointOnCurve("p", lambda r: r[0]), "expected 2 numbers, got 1"),
-    (lw.PointOnSurface("p", lambda r: "z"), "expected a number or an array of numbers, got 'z'"),
-    (lw.Prescribed("elbow", lambda t: (t, t)), "expected 1 numbers, got 2"),
-    (lw.Prescribed("elbow", lambda t: t * NAN), "computes with NaN"),
-    (lw.Holonomic("f", lambda k: k.q("elbow") + k.twist("hand")[0]), "k.twist: a constraint of configurations"),
-    (lw.Holonomic("f", lambda k: k.q("elbow"), units=("m", "m")), "units: expected one for each of 1 rows"),
+    (lw.constraints.Distance("p", "r", 0.1), "'p' and 'r' are of one body"),
+    (lw.constraints.Distance("p", "p", 0.1), "between 'p' and itself"),
+    (lw.constraints.Distance("world", "base", 0.1), "'world' and 'base' are fixed to the world"),
+    (lw.constraints.PointOnPlane("p", "hand.z"), "are of one body"),
+    (lw.constraints.PointOnLine("p", "hand.z"), "are of one body"),
+    (lw.constraints.PointOnSurface("p", lambda r: r[0], frame="hand"), "are of one body"),
+    (lw.constraints.Parallel("hand.x", "hand.y"), "are of one body"),
+    (lw.constraints.Angle("world.x", "base.y", 0.3), "are fixed to the world"),
+    (lw.constraints.Weld("hand", "hand"), "between frame 'hand' and itself"),
+    (lw.constraints.Weld("base"), "are fixed to the world"),
+    (lw.constraints.Ball("p", "hand"), "are of one body"),
+    (lw.constraints.Prescribed(point="base", motion=lambda t: (t, t, t)), "are fixed to the world"),
+    (lw.constraints.Gear("elbow", "wrist_roll", 2.0, name=" "), "name: expected a text"),
+    (lw.constraints.Coupling(("elbow",), lambda elbow: 1.0), "gives the same whatever the joints do"),
+    (lw.constraints.Coupling(("elbow",), lambda: 1.0), "raised TypeError"),
+    (lw.constraints.Coupling(("elbow",), lambda elbow: (elbow, elbow)), "expected 1 numbers, got 2"),
+    (lw.constraints.PointOnSurface("p", lambda r: 0.0), "gives the same for all places"),
+    (lw.constraints.PointOnCurve("p", lambda r: r[0]), "expected 2 numbers, got 1"),
+    (lw.constraints.PointOnSurface("p", lambda r: "z"), "expected a number or an array of numbers, got 'z'"),
+    (lw.constraints.Prescribed("elbow", lambda t: (t, t)), "expected 1 numbers, got 2"),
+    (lw.constraints.Prescribed("elbow", lambda t: t * NAN), "computes with NaN"),
+    (
+        lw.constraints.Holonomic("f", lambda k: k.q("elbow") + k.twist("hand")[0]),
+        "k.twist: a constraint of configurations",
+    ),
+    (lw.constraints.Holonomic("f", lambda k: k.q("elbow"), units=("m", "m")), "units: expected one for each of 1 rows"),
 )
 
 UNKNOWN = (
-    (lw.Gear("elbov", "wrist_roll", 2.0), "no joint named 'elbov'; did you mean 'elbow'"),
-    (lw.Coupling({"elbov": 2.0}), "did you mean 'elbow'"),
-    (lw.Coupling(("elbov",), lambda a: a), "did you mean 'elbow'"),
-    (lw.Prescribed("elbov", lambda t: t), "did you mean 'elbow'"),
-    (lw.Distance("hnd", "world", 1.0), "did you mean 'hand'"),
-    (lw.PointOnPlane("p", "hnd.z"), "did you mean 'hand'"),
-    (lw.PointOnSurface("p", lambda r: r[0], frame="worl"), "did you mean 'world'"),
-    (lw.Parallel("hand", "world.z"), "axes of a frame are hand.x, hand.y, hand.z"),
-    (lw.Weld("hnd"), "did you mean 'hand'"),
-    (lw.CenterOfMass(x=1.0, relative_to="hnd"), "did you mean 'hand'"),
+    (lw.constraints.Gear("elbov", "wrist_roll", 2.0), "no joint named 'elbov'; did you mean 'elbow'"),
+    (lw.constraints.Coupling({"elbov": 2.0}), "did you mean 'elbow'"),
+    (lw.constraints.Coupling(("elbov",), lambda a: a), "did you mean 'elbow'"),
+    (lw.constraints.Prescribed("elbov", lambda t: t), "did you mean 'elbow'"),
+    (lw.constraints.Distance("hnd", "world", 1.0), "did you mean 'hand'"),
+    (lw.constraints.PointOnPlane("p", "hnd.z"), "did you mean 'hand'"),
+    (lw.constraints.PointOnSurface("p", lambda r: r[0], frame="worl"), "did you mean 'world'"),
+    (lw.constraints.Parallel("hand", "world.z"), "axes of a frame are hand.x, hand.y, hand.z"),
+    (lw.constraints.Weld("hnd"), "did you mean 'hand'"),
+    (lw.constraints.CenterOfMass(x=1.0, relative_to="hnd"), "did you mean 'hand'"),
 )
 
 
@@ -113,7 +124,7 @@ def test_what_cannot_be_of_a_robot_is_refused_when_it_is_put_on():
     for constraint, message in UNKNOWN:
         with pytest.raises(lw.errors.UnknownNameError, match=message):
             arm.with_constraints(constraint)
-    gear = lw.Gear("elbow", "wrist_roll", 2.0)
+    gear = lw.constraints.Gear("elbow", "wrist_roll", 2.0)
     with pytest.raises(ValueError, match=r"has a constraint 'gear\(elbow, wrist_roll\)' already"):
         arm.with_constraints(gear, gear)
 
@@ -125,17 +136,20 @@ def test_couplings_are_of_joints_of_one_number():
     links = [lw.Link(name, mass=1.0, inertia=(1, 1, 1)) for name in ("cart", "disc", "rod")]
     cart = lw.Robot.build("cart", *links, free, wheel, arm)
     for constraint, message in (
-        (lw.Gear("base", "arm", 2.0), "joint 'base' is of type planar, with 3 numbers in q and 3 in v"),
-        (lw.Gear("arm", "wheel", 2.0), "joint 'wheel' is of type unbounded revolute, with 2 numbers in q and 1 in v"),
-        (lw.Coupling({"arm": 1.0, "base": 1.0}), "'base' is of type planar"),
-        (lw.Coupling(("arm", "base"), lambda a, b: a - b), "'base' is of type planar"),
-        (lw.Prescribed("wheel", lambda t: (t, t)), "whose velocity is not the rate of its configuration"),
+        (lw.constraints.Gear("base", "arm", 2.0), "joint 'base' is of type planar, with 3 numbers in q and 3 in v"),
+        (
+            lw.constraints.Gear("arm", "wheel", 2.0),
+            "joint 'wheel' is of type unbounded revolute, with 2 numbers in q and 1 in v",
+        ),
+        (lw.constraints.Coupling({"arm": 1.0, "base": 1.0}), "'base' is of type planar"),
+        (lw.constraints.Coupling(("arm", "base"), lambda a, b: a - b), "'base' is of type planar"),
+        (lw.constraints.Prescribed("wheel", lambda t: (t, t)), "whose velocity is not the rate of its configuration"),
     ):
         with pytest.raises(ValueError, match=message):
             cart.with_constraints(constraint)
     weightless = lw.Robot.build("light", lw.Link("rod"), lw.Joint.of(arm.type, name="a", parent="world", child="rod"))
     with pytest.raises(ValueError, match="has no mass"):
-        weightless.with_constraints(lw.CenterOfMass(z=0.1))
+        weightless.with_constraints(lw.constraints.CenterOfMass(z=0.1))
 
 
 def test_a_kind_that_does_not_say_what_it_is_names_what_is_missing():

@@ -46,26 +46,30 @@ def arm():
 def every_kind():
     """Constraints that say something of the world, each kind that can."""
     return [
-        lw.Distance("world", "tip", 1.3),
-        lw.PointOnPlane("corner", "world.z", offset=0.2),
-        lw.PointOnLine("tip", "world.x", line_point=(0.0, 0.1, 0.2)),
-        lw.PointOnSurface("tip", height),
-        lw.Parallel("up", "world.y"),
-        lw.Angle("world.x", "up", 1.1),
-        lw.Weld("rod1", pose=lw.pose((0.3, 0.2, 0.1), rpy=(0.1, 0.2, 0.3))),
-        lw.Ball("corner", point=(0.2, 0.3, 0.4)),
-        lw.Gear("wrist", "elbow", -2.0),
-        lw.Coupling({"base": 1.0, "elbow": 2.0, "wrist": -1.0}),
-        lw.Prescribed("base", turning),
-        lw.Prescribed(point="tip", motion=lambda t: t, axes="z"),
-        lw.CenterOfMass(x=0.3, z=0.1),
-        lw.Holonomic("own", lambda k: k.pose("tip")[0, 3] + k.direction("world.z", "rod2")[0] + k.point("corner")[1]),
-        lw.Holonomic("more", lambda k: k.center_of_mass()[1] - 0.1 + k.q("elbow")),
-        lw.NoSlip("corner", ("up", "world.x")),
-        lw.KnifeEdge("tip"),
-        lw.Rolling("rod2", radius=0.2),
-        lw.BallRolling("rod1", radius=0.2),
-        lw.Pfaffian("slip", lambda k: k.point_velocity("corner")[0] + k.twist("tip", expressed_in="rod1")[2]),
+        lw.constraints.Distance("world", "tip", 1.3),
+        lw.constraints.PointOnPlane("corner", "world.z", offset=0.2),
+        lw.constraints.PointOnLine("tip", "world.x", line_point=(0.0, 0.1, 0.2)),
+        lw.constraints.PointOnSurface("tip", height),
+        lw.constraints.Parallel("up", "world.y"),
+        lw.constraints.Angle("world.x", "up", 1.1),
+        lw.constraints.Weld("rod1", pose=lw.pose((0.3, 0.2, 0.1), rpy=(0.1, 0.2, 0.3))),
+        lw.constraints.Ball("corner", point=(0.2, 0.3, 0.4)),
+        lw.constraints.Gear("wrist", "elbow", -2.0),
+        lw.constraints.Coupling({"base": 1.0, "elbow": 2.0, "wrist": -1.0}),
+        lw.constraints.Prescribed("base", turning),
+        lw.constraints.Prescribed(point="tip", motion=lambda t: t, axes="z"),
+        lw.constraints.CenterOfMass(x=0.3, z=0.1),
+        lw.constraints.Holonomic(
+            "own", lambda k: k.pose("tip")[0, 3] + k.direction("world.z", "rod2")[0] + k.point("corner")[1]
+        ),
+        lw.constraints.Holonomic("more", lambda k: k.center_of_mass()[1] - 0.1 + k.q("elbow")),
+        lw.constraints.NoSlip("corner", ("up", "world.x")),
+        lw.constraints.KnifeEdge("tip"),
+        lw.constraints.Rolling("rod2", radius=0.2),
+        lw.constraints.BallRolling("rod1", radius=0.2),
+        lw.constraints.Pfaffian(
+            "slip", lambda k: k.point_velocity("corner")[0] + k.twist("tip", expressed_in="rod1")[2]
+        ),
     ]
 
 
@@ -87,26 +91,32 @@ def test_another_root_is_the_same_mechanism():
 def test_a_floating_base_keeps_the_world():
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="pedestal")
     robot = lw.Robot.build("free", lw.Link("pedestal", mass=1.0, inertia=(1, 1, 1)), free)
-    robot = robot.with_constraints(lw.Ball("pedestal", point=(0, 0, 1)))
+    robot = robot.with_constraints(lw.constraints.Ball("pedestal", point=(0, 0, 1)))
     assert robot.constraint_error([1, 0, 0, 0, 0.1, 0.2, 0.3]).tolist() == [0.1, 0.2, -0.7]
     assert robot.with_root("pedestal").constraints == robot.constraints
 
 
 def test_locked_joints():
-    robot = arm().with_constraints(lw.Gear("wrist", "elbow", -2.0), lw.Distance("world", "tip", 1.3))
+    robot = arm().with_constraints(
+        lw.constraints.Gear("wrist", "elbow", -2.0), lw.constraints.Distance("world", "tip", 1.3)
+    )
     with pytest.raises(ValueError, match=r"'gear\(wrist, elbow\)' is of joint 'elbow'"):
         robot.with_locked_joints(["elbow"])
     held = robot.with_locked_joints({"base": 0.3})
     np.testing.assert_allclose(
         held.constraint_error([-0.7, 0.4]), robot.constraint_error([0.3, -0.7, 0.4]), rtol=0, atol=1e-14
     )
-    asked = arm().with_constraints(lw.Holonomic("cam", cam))
+    asked = arm().with_constraints(lw.constraints.Holonomic("cam", cam))
     with pytest.raises(ValueError, match="'cam' is of joint 'elbow'"):
         asked.with_locked_joints(["elbow"])
 
 
 def test_edited_robots_keep_their_constraints():
-    robot = arm().with_constraints(lw.Gear("wrist", "elbow", -2.0), lw.CenterOfMass(z=0.1), lw.Holonomic("cam", cam))
+    robot = arm().with_constraints(
+        lw.constraints.Gear("wrist", "elbow", -2.0),
+        lw.constraints.CenterOfMass(z=0.1),
+        lw.constraints.Holonomic("cam", cam),
+    )
     q = [0.1, 0.2, 0.3]
     for edited in (
         robot.with_frame("more", "rod0"),
@@ -129,7 +139,9 @@ def test_edited_robots_keep_their_constraints():
 
 def test_parameters_flow_into_rows():
     robot = arm().with_constraints(
-        lw.Distance("corner", "world", 1.3), lw.PointOnLine("tip", "up"), lw.CenterOfMass(x=0.1, y=0.2)
+        lw.constraints.Distance("corner", "world", 1.3),
+        lw.constraints.PointOnLine("tip", "up"),
+        lw.constraints.CenterOfMass(x=0.1, y=0.2),
     )
     names = ["point:corner", "direction:up", "frame:tip", "inertia:rod2"]
     asked = robot.compile(["constraint_jacobian", "constraint_error"], parameters=names)
@@ -141,12 +153,16 @@ def test_parameters_flow_into_rows():
     inertia = np.array(parameters_of(other.tree.frame("rod2").inertia))
     rows, error = asked(q, corner, up, [0, 0, 0, *moved], inertia)
     other = other.with_constraints(
-        lw.Distance("corner2", "world", 1.3), lw.PointOnLine("tip2", "up2"), lw.CenterOfMass(x=0.1, y=0.2)
+        lw.constraints.Distance("corner2", "world", 1.3),
+        lw.constraints.PointOnLine("tip2", "up2"),
+        lw.constraints.CenterOfMass(x=0.1, y=0.2),
     )
     np.testing.assert_allclose(error, other.constraint_error(q), rtol=0, atol=1e-13)
     np.testing.assert_allclose(rows, other.constraint_jacobian(q), rtol=0, atol=1e-13)
     robot, other = (
-        r.without_constraints().with_constraints(lw.Distance(p, "world", 1.3), lw.CenterOfMass(x=0.1))
+        r.without_constraints().with_constraints(
+            lw.constraints.Distance(p, "world", 1.3), lw.constraints.CenterOfMass(x=0.1)
+        )
         for r, p in ((robot, "corner"), (other, "corner2"))
     )
     moving = robot.compile(["constrained_forward_dynamics"], parameters=["point:corner", "inertia:rod2"])
@@ -155,10 +171,16 @@ def test_parameters_flow_into_rows():
 
 
 def test_robots_of_functions_are_values():
-    robot = arm().with_constraints(lw.Holonomic("cam", cam), lw.Prescribed("base", turning))
-    again = arm().with_constraints(lw.Holonomic("cam", cam), lw.Prescribed("base", turning))
-    assert robot == again and hash(robot) == hash(again) and robot.constraints["cam"] == lw.Holonomic("cam", cam)
-    assert robot != arm().with_constraints(lw.Holonomic("cam", lambda k: k.q("elbow")), lw.Prescribed("base", turning))
+    robot = arm().with_constraints(lw.constraints.Holonomic("cam", cam), lw.constraints.Prescribed("base", turning))
+    again = arm().with_constraints(lw.constraints.Holonomic("cam", cam), lw.constraints.Prescribed("base", turning))
+    assert (
+        robot == again
+        and hash(robot) == hash(again)
+        and robot.constraints["cam"] == lw.constraints.Holonomic("cam", cam)
+    )
+    assert robot != arm().with_constraints(
+        lw.constraints.Holonomic("cam", lambda k: k.q("elbow")), lw.constraints.Prescribed("base", turning)
+    )
     back = pickle.loads(pickle.dumps(robot))
     assert (
         back == robot
@@ -166,10 +188,10 @@ def test_robots_of_functions_are_values():
     )
     assert copy.deepcopy(robot) == robot
     for own in (
-        lw.Holonomic("own", lambda k: k.q("elbow")),
-        lw.Coupling(("base", "elbow"), lambda base, elbow: base - elbow),
-        lw.Prescribed("base", lambda t: t),
-        lw.PointOnSurface("tip", lambda r: r[2]),
+        lw.constraints.Holonomic("own", lambda k: k.q("elbow")),
+        lw.constraints.Coupling(("base", "elbow"), lambda base, elbow: base - elbow),
+        lw.constraints.Prescribed("base", lambda t: t),
+        lw.constraints.PointOnSurface("tip", lambda r: r[2]),
     ):
         robot = arm().with_constraints(own)
         assert not _is_ours(robot.constraints[0])
@@ -178,14 +200,14 @@ def test_robots_of_functions_are_values():
             pickle.PicklingError, match=f"constraint {own.name.split('(')[0]!r}|{own.name.split('(')[0]}"
         ):
             pickle.dumps(robot)
-    assert _is_ours(lw.Gear("a", "b", 2.0)) and _is_ours(lw.Coupling({"a": 1.0}))
+    assert _is_ours(lw.constraints.Gear("a", "b", 2.0)) and _is_ours(lw.constraints.Coupling({"a": 1.0}))
 
 
 def test_no_machine_code_is_kept_for_functions():
     """Two processes with functions of one name that differ: neither gets the other's code from the cache."""
     code = (
         "import linkwork as lw; r = lw.load('arm7');"
-        "r = r.with_constraints(lw.Holonomic('f', lambda k: k.q('elbow') * {0}));"
+        "r = r.with_constraints(lw.constraints.Holonomic('f', lambda k: k.q('elbow') * {0}));"
         "print(r.constraint_error({{'elbow': -1.0}})[0])"
     )
     found = [

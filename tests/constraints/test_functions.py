@@ -25,7 +25,7 @@ def test_rates_of_a_function_are_its_derivatives():
             ]
         )
 
-    robot = lw.load("arm7").with_constraints(lw.Holonomic("f", f, units=("rad", "m", "m")))
+    robot = lw.load("arm7").with_constraints(lw.constraints.Holonomic("f", f, units=("rad", "m", "m")))
     rng = np.random.default_rng(0)
     q, v, t = rng.normal(size=7), rng.normal(size=7), 0.7
     G = robot.constraint_jacobian(q, time=t)
@@ -53,8 +53,8 @@ def test_bad_functions_are_refused():
         (lambda k: k.q("elbow") * math.nan, "NaN"),
     ):
         with pytest.raises(ValueError, match=message):
-            robot.with_constraints(lw.Holonomic("f", function))
+            robot.with_constraints(lw.constraints.Holonomic("f", function))
     with pytest.raises(lw.errors.UnknownNameError, match="did you mean 'elbow'"):
-        robot.with_constraints(lw.Holonomic("f", lambda k: k.q("elbov")))
+        robot.with_constraints(lw.constraints.Holonomic("f", lambda k: k.q("elbov")))
     with pytest.raises(TypeError, match="expected a function of k"):
-        lw.Holonomic("f", 3.0)
+        lw.constraints.Holonomic("f", 3.0)

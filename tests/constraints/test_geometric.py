@@ -29,33 +29,33 @@ def kinds(tree, state):
     tool, other = f"tool{last}", f"tool{last // 2}"
     X = state.pose(tool, other)
     return [
-        lw.Distance("marker0", other, 0.7),
-        lw.Distance("marker0", "marker1", 1.9),
-        lw.PointOnPlane("marker0", "world.z", offset=0.3),
-        lw.PointOnPlane("marker1", "arrow"),
-        lw.PointOnLine("marker0", f"{other}.x", line_point=(0.1, 0.2, -0.3)),
-        lw.PointOnLine("marker1", "arrow"),
-        lw.PointOnSurface("marker0", lambda r: f.sqrt(r @ r) + 0.1 * r[0] * r[1] - 1.0, frame=other),
-        lw.PointOnCurve("marker0", lambda r: (r[1] - np.sin(r[0]), r[2] - r[0] * r[0])),
-        lw.Parallel(f"{other}.y", "along"),
-        lw.Angle("arrow", f"{other}.z", 0.8),
-        lw.Angle("world.x", "arrow", 2.8),
-        lw.Weld(tool, other, pose=np.reshape(X.elements(), (4, 4))),
-        lw.Weld("tool0", pose=np.reshape(state.pose("tool0").elements(), (4, 4))),
-        lw.Ball("marker0", other, point=(0.1, 0.2, 0.3)),
-        lw.Ball("marker0"),
-        lw.Gear(turns[0], turns[1], -3.2, offset=0.1),
-        lw.Rack(slides[0], turns[0], 0.2),
-        lw.Screw(slides[0], turns[1], -0.01, offset=0.2),
-        lw.Belt(turns[0], turns[1], 0.1, 0.3, crossed=True),
-        lw.Coupling({turns[0]: 1.0, turns[1]: -2.0, slides[0]: 0.5}, offset=0.2),
-        lw.Coupling((turns[0], slides[0]), cam),
-        lw.Prescribed(turns[0], lambda t: 0.2 * t + np.sin(t)),
-        lw.Prescribed(several, lambda t: t * t * np.array([1.0, 2.0])),
-        lw.Prescribed(point="marker0", motion=lambda t: (0.3 * t, f.cos(t)), axes="xz", relative_to=other),
-        lw.CenterOfMass(x=0.1, z=0.4),
-        lw.CenterOfMass(y=0.2, relative_to=other, name="second"),
-        lw.Holonomic("own", lambda k: k.point("marker0", other)[:2] * k.q(turns[0]) - k.time),
+        lw.constraints.Distance("marker0", other, 0.7),
+        lw.constraints.Distance("marker0", "marker1", 1.9),
+        lw.constraints.PointOnPlane("marker0", "world.z", offset=0.3),
+        lw.constraints.PointOnPlane("marker1", "arrow"),
+        lw.constraints.PointOnLine("marker0", f"{other}.x", line_point=(0.1, 0.2, -0.3)),
+        lw.constraints.PointOnLine("marker1", "arrow"),
+        lw.constraints.PointOnSurface("marker0", lambda r: f.sqrt(r @ r) + 0.1 * r[0] * r[1] - 1.0, frame=other),
+        lw.constraints.PointOnCurve("marker0", lambda r: (r[1] - np.sin(r[0]), r[2] - r[0] * r[0])),
+        lw.constraints.Parallel(f"{other}.y", "along"),
+        lw.constraints.Angle("arrow", f"{other}.z", 0.8),
+        lw.constraints.Angle("world.x", "arrow", 2.8),
+        lw.constraints.Weld(tool, other, pose=np.reshape(X.elements(), (4, 4))),
+        lw.constraints.Weld("tool0", pose=np.reshape(state.pose("tool0").elements(), (4, 4))),
+        lw.constraints.Ball("marker0", other, point=(0.1, 0.2, 0.3)),
+        lw.constraints.Ball("marker0"),
+        lw.constraints.Gear(turns[0], turns[1], -3.2, offset=0.1),
+        lw.constraints.Rack(slides[0], turns[0], 0.2),
+        lw.constraints.Screw(slides[0], turns[1], -0.01, offset=0.2),
+        lw.constraints.Belt(turns[0], turns[1], 0.1, 0.3, crossed=True),
+        lw.constraints.Coupling({turns[0]: 1.0, turns[1]: -2.0, slides[0]: 0.5}, offset=0.2),
+        lw.constraints.Coupling((turns[0], slides[0]), cam),
+        lw.constraints.Prescribed(turns[0], lambda t: 0.2 * t + np.sin(t)),
+        lw.constraints.Prescribed(several, lambda t: t * t * np.array([1.0, 2.0])),
+        lw.constraints.Prescribed(point="marker0", motion=lambda t: (0.3 * t, f.cos(t)), axes="xz", relative_to=other),
+        lw.constraints.CenterOfMass(x=0.1, z=0.4),
+        lw.constraints.CenterOfMass(y=0.2, relative_to=other, name="second"),
+        lw.constraints.Holonomic("own", lambda k: k.point("marker0", other)[:2] * k.q(turns[0]) - k.time),
     ]
 
 
@@ -104,7 +104,7 @@ def test_rows_are_the_derivatives_of_errors(seed):
         np.testing.assert_allclose(rates.drift or 0.0, drift, rtol=0, atol=1e-8, err_msg=constraint.name)
         # biases, at a velocity that the rows allow where they mean something there alone
         u = np.array(v)
-        if isinstance(constraint, (lw.Weld, lw.Parallel)):
+        if isinstance(constraint, (lw.constraints.Weld, lw.constraints.Parallel)):
             u = u - np.linalg.pinv(rows) @ (rows @ u)
             assert np.abs(error(constraint, [0] * tree.nv)).max() < 1e-12
         state, by_itself = KinematicState(tree, q, u.tolist(), TIME), derived(tree, constraint, q, u.tolist(), TIME)

@@ -209,7 +209,7 @@ def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
         lw.Joint.of(lw.joints.Spherical(), name="turn", parent="place", child="ball"),
     ]
     robot = lw.Robot.build("turntable", *parts).with_constraints(
-        BallRolling("ball", radius=radius, on="disk"), lw.Pfaffian("motor", lambda k: k.v("table") - rate)
+        BallRolling("ball", radius=radius, on="disk"), lw.constraints.Pfaffian("motor", lambda k: k.v("table") - rate)
     )
     rng = np.random.default_rng(5)
     for _ in range(3):

@@ -92,7 +92,9 @@ def test_functions_ask_as_robots_answer():
         {"relative_to": "platform", "expressed_in": "arm"},
         {"relative_to": "arm", "expressed_in": "runner", "point": "platform"},
     ):
-        put = robot.with_constraints(lw.Pfaffian("f", lambda k, options=options: k.twist("runner", **options)))
+        put = robot.with_constraints(
+            lw.constraints.Pfaffian("f", lambda k, options=options: k.twist("runner", **options))
+        )
         expected = robot.twist(q, v, "runner", **options)
         np.testing.assert_allclose(put.constraint_jacobian(q) @ v, expected, rtol=0, atol=1e-13)
 
@@ -131,7 +133,7 @@ def test_what_no_constraint_can_be_is_refused():
         (put(Pfaffian("f", lambda k: k.twist("runner")[7])), "raised IndexError"),
         (put(Pfaffian("f", lambda k: "fast")), "expected a number"),
         (put(Pfaffian("f", lambda k: None)), "expected a number"),
-        (put(lw.Holonomic("f", lambda k: k.v("turn"))), "Pfaffian"),
+        (put(lw.constraints.Holonomic("f", lambda k: k.v("turn"))), "Pfaffian"),
         (lambda: KnifeEdge("runner", across=(0, 0, 0)), "across"),
         (put(KnifeEdge("runner", on="hand")), "of one body"),
         (put(NoSlip("heel", relative_to="runner")), "'heel' is fixed to frame 'runner'"),
@@ -209,7 +211,7 @@ def test_blades_and_soles_do_no_work():
 def test_a_hand_that_sticks_accelerates_as_one_that_is_welded():
     robot, rng = skater(), np.random.default_rng(6)
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
-    welded = robot.with_constraints(lw.Weld("hand", pose=robot.pose(q, "hand")))
+    welded = robot.with_constraints(lw.constraints.Weld("hand", pose=robot.pose(q, "hand")))
     sticking = robot.with_constraints(
         NoSlip("hand"), Pfaffian("hold", lambda k: k.twist("hand", expressed_in="hand")[:3], units="rad")
     )

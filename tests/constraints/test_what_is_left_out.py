@@ -33,7 +33,7 @@ def test_forces_of_no_actuator_are_those_that_constraints_need() -> None:
     """Columns of G that are zero up to rounding: a body that hangs from a rod, and moves as it falls."""
     body = lw.Link("b", mass=2.0, inertia=(0.3, 0.2, 0.4))
     free = lw.Robot.build("h", body, lw.Joint.of(lw.joints.Floating(), name="F", parent="world", child="b"))
-    robot = free.with_constraints(lw.Distance("b", "world", 0.5))
+    robot = free.with_constraints(lw.constraints.Distance("b", "world", 0.5))
     q = robot.neutral()
     q[4:] = 0.1, 0.2, -0.6
     q = robot.project(q)
@@ -57,11 +57,11 @@ def test_a_joint_that_rules_nothing_out_closes_a_loop_without_rows() -> None:
 def test_contradictions_of_velocities_and_the_time_of_coordinates() -> None:
     robot = lw.load("double_pendulum")
     names = [joint.name for joint in robot.joints]
-    slow = lw.Pfaffian("slow", lambda k: k.v(names[0]) - 1.0)
-    fast = lw.Pfaffian("fast", lambda k: k.v(names[0]) - 2.0)
+    slow = lw.constraints.Pfaffian("slow", lambda k: k.v(names[0]) - 1.0)
+    fast = lw.constraints.Pfaffian("fast", lambda k: k.v(names[0]) - 2.0)
     with pytest.raises(lw.errors.AssemblyError, match="contradict each other"):
         robot.with_constraints(slow, fast).project([0.1, 0.2], [0.0, 0.0])
-    driven = robot.with_constraints(lw.Prescribed(names[0], lambda t: t, name="drive"))
+    driven = robot.with_constraints(lw.constraints.Prescribed(names[0], lambda t: t, name="drive"))
     minimal = driven.minimal_coordinates(names[1], q=[0.5, 0.2], time=0.5)
     np.testing.assert_allclose(minimal.expand([0.2]), [0.5, 0.2], rtol=0, atol=1e-12)
     np.testing.assert_allclose(minimal.expand([0.2], time=0.7), [0.7, 0.2], rtol=0, atol=1e-12)

@@ -17,8 +17,8 @@ from linkwork.spatial import Force, Motion, Pose
 
 ARM = lw.load("double_pendulum")
 OWN = (
-    lw.SpringDamper("base", "tip", stiffness=50.0, damping=2.0, rest_length=0.2),
-    lw.Bushing("base", "lower_rod", stiffness=(1, 2, 3, 40, 50, 60), damping=(0.1, 0.2, 0.3, 4, 5, 6)),
+    lw.force_elements.SpringDamper("base", "tip", stiffness=50.0, damping=2.0, rest_length=0.2),
+    lw.force_elements.Bushing("base", "lower_rod", stiffness=(1, 2, 3, 40, 50, 60), damping=(0.1, 0.2, 0.3, 4, 5, 6)),
 )
 
 

@@ -132,4 +132,4 @@ def spatial_slider_crank():
         ),
     )
     robot = robot.with_point("pin", "crank", (SLIDER["crank"], 0, 0)).with_point("slider_pin", "slider", (0, 0, 0))
-    return robot.with_constraints(lw.Holonomic("rod", _length_of_rod))
+    return robot.with_constraints(lw.constraints.Holonomic("rod", _length_of_rod))

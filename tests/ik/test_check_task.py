@@ -48,7 +48,7 @@ TASKS: tuple[tuple[ik.Task, lw.Robot, dict[str, Any]], ...] = (
     (ik.JointTask("elbow"), ARM, {}),
     (ik.ManipulabilityTask("hand"), ARM, {}),
     (ik.ClearanceTask(scene=SCENE, at_least=0.02), SOLID, {}),
-    (ik.ConstraintTask(lw.PointOnPlane("tip", "world.z", offset=0.2)), ARM, {}),
+    (ik.ConstraintTask(lw.constraints.PointOnPlane("tip", "world.z", offset=0.2)), ARM, {}),
     (ik.FunctionTask("low", low, shape=(), units="m"), ARM, {}),
     (ik.JointVelocityTask("elbow"), ARM, {}),
     (ik.MomentumTask(), ARM, {}),

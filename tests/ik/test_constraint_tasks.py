@@ -55,16 +55,16 @@ def test_bounds_of_a_joint_that_closes_a_loop():
 def test_any_constraint_of_configurations_is_a_task():
     robot = ARM.with_point("tip", "hand", (0.0, 0.0, 0.1))
     made = (
-        lw.Distance("tip", "world", 0.6),
-        lw.PointOnPlane("tip", "world.z", offset=0.4),
-        lw.PointOnLine("tip", "world.z", line_point=(0.3, 0.1, 0.0)),
-        lw.Parallel("hand.z", "world.x"),
-        lw.Angle("hand.z", "world.x", 0.7),
-        lw.Ball("tip", "world", point=(0.3, 0.2, 0.4)),
-        lw.CenterOfMass(x=0.05),
-        lw.Coupling({robot.joints[0].name: 1.0, robot.joints[2].name: -2.0}),
-        lw.Holonomic("mine", lambda k: k.point("tip")[0] - 2.0 * k.point("forearm_distal")[1]),
-        lw.Prescribed(robot.joints[1].name, lambda t: 0.2 + 0.1 * t),
+        lw.constraints.Distance("tip", "world", 0.6),
+        lw.constraints.PointOnPlane("tip", "world.z", offset=0.4),
+        lw.constraints.PointOnLine("tip", "world.z", line_point=(0.3, 0.1, 0.0)),
+        lw.constraints.Parallel("hand.z", "world.x"),
+        lw.constraints.Angle("hand.z", "world.x", 0.7),
+        lw.constraints.Ball("tip", "world", point=(0.3, 0.2, 0.4)),
+        lw.constraints.CenterOfMass(x=0.05),
+        lw.constraints.Coupling({robot.joints[0].name: 1.0, robot.joints[2].name: -2.0}),
+        lw.constraints.Holonomic("mine", lambda k: k.point("tip")[0] - 2.0 * k.point("forearm_distal")[1]),
+        lw.constraints.Prescribed(robot.joints[1].name, lambda t: 0.2 + 0.1 * t),
     )
     for constraint in made:
         given = {constraint.name: 3.0} if constraint.time_dependent else {}
@@ -98,7 +98,7 @@ def test_ranges_of_errors():
     problem = ARM.ik_problem(
         [
             ik.PositionTask("hand", tolerance=(1e-6, 1e-6, np.inf), axes="reference"),
-            ik.Within(lw.PointOnPlane("hand", "world.z", name="height"), 0.1, 0.3),
+            ik.Within(lw.constraints.PointOnPlane("hand", "world.z", name="height"), 0.1, 0.3),
         ]
     )
     found = problem.solve(hand=place)
@@ -114,7 +114,7 @@ def test_ranges_of_errors():
 
 def test_rows_of_ranges_are_exact():
     """Where errors need not vanish rows are their derivative, also of what states them in another way."""
-    robot = ARM.with_constraints(lw.Weld("hand", pose=lw.pose((0.3, 0.1, 0.5))))
+    robot = ARM.with_constraints(lw.constraints.Weld("hand", pose=lw.pose((0.3, 0.1, 0.5))))
     tree, q = ARM.tree, ARM.random_configuration(seed=8)
     (weld,) = robot.tree.constraints
     for task in (ik.Within(weld, -0.1, 0.1), ik.Within(ik.PoseTask("hand", axes="frame"), -0.1, 0.1)):
@@ -130,7 +130,7 @@ def test_an_axis_of_a_weld_may_be_free():
     """Rows are then exact, though the weld states others in closed form."""
     q, aims = ARM.random_configuration(seed=1, size=12), ARM.random_configuration(seed=0)
     X = ARM.pose(aims, "hand")
-    weld = ik.ConstraintTask(lw.Weld("hand", pose=X), tolerance=(1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7))
+    weld = ik.ConstraintTask(lw.constraints.Weld("hand", pose=X), tolerance=(1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7))
     found = ARM.ik_problem(weld).solve(q)
     Y = ARM.pose(found.q, "hand")
     assert found.success.all() and np.abs(Y[:, :3, 2:] - X[:3, 2:]).max() <= 3e-7
@@ -138,7 +138,7 @@ def test_an_axis_of_a_weld_may_be_free():
 
 
 def test_soft_ones_do_not_count_as_failures():
-    far = ik.Soft(lw.Distance("hand", "world", 30.0), 1e-3)
+    far = ik.Soft(lw.constraints.Distance("hand", "world", 30.0), 1e-3)
     q = ARM.random_configuration(seed=2)
     found = ARM.ik_problem([ik.PositionTask("hand"), far]).solve(q, hand=ARM.pose(q, "hand")[:3, 3])
     assert found.success
@@ -146,9 +146,9 @@ def test_soft_ones_do_not_count_as_failures():
 
 def test_what_is_no_constraint_of_configurations_is_told():
     for constraint, text in (
-        (lw.Holonomic("mine", lambda k: 3.0), "whatever"),
-        (lw.Holonomic("mine", lambda k: k.point("hnad")[0]), "hnad"),
-        (lw.Distance("hand", "hand", 1.0), "itself"),
+        (lw.constraints.Holonomic("mine", lambda k: 3.0), "whatever"),
+        (lw.constraints.Holonomic("mine", lambda k: k.point("hnad")[0]), "hnad"),
+        (lw.constraints.Distance("hand", "hand", 1.0), "itself"),
     ):
         with pytest.raises((ValueError, KeyError), match=text):
             ARM.ik_problem(constraint)

@@ -151,8 +151,14 @@ def test_they_are_values():
     for task, same in (
         (ik.PoseTask("hand", target=pose), ik.PoseTask("hand", target=pose.copy())),
         (ik.PostureTask({"a": 2.0}, weight=1), ik.PostureTask({"a": 2}, weight=1.0)),
-        (ik.Within(lw.Distance("a", "b", 1.0), 0.0, 1.0), ik.Within(lw.Distance("a", "b", 1.0), 0, 1)),
-        (ik.Soft(lw.Distance("a", "b", 1.0), 3.0), ik.Soft(ik.ConstraintTask(lw.Distance("a", "b", 1.0)), 3.0)),
+        (
+            ik.Within(lw.constraints.Distance("a", "b", 1.0), 0.0, 1.0),
+            ik.Within(lw.constraints.Distance("a", "b", 1.0), 0, 1),
+        ),
+        (
+            ik.Soft(lw.constraints.Distance("a", "b", 1.0), 3.0),
+            ik.Soft(ik.ConstraintTask(lw.constraints.Distance("a", "b", 1.0)), 3.0),
+        ),
         (ik.CenterOfMassTask(target=[0.0, 0.0, 1.0]), ik.CenterOfMassTask(target=np.array([0.0, 0.0, 1.0]))),
         (ik.BoxTask("hand", [0, 0, 0], 1), ik.BoxTask("hand", np.zeros(3), 1.0)),
         (ik.AlignTask("hand.z", cone=1), ik.AlignTask("hand.z", cone=np.float64(1.0))),
@@ -225,7 +231,7 @@ def test_bad_input_says_what():
         (lambda: ik.FunctionTask("f", abs, shape=(0,)), ValueError, "shape"),
         (lambda: pickle.dumps(ik.FunctionTask("f", lambda k: k.q())), pickle.PicklingError, "task 'f'"),
         (lambda: ik.ConstraintTask("loop"), TypeError, "constraint"),
-        (lambda: arm.ik_problem(ik.ConstraintTask(lw.KnifeEdge("hand"))), ValueError, "one of velocities"),
+        (lambda: arm.ik_problem(ik.ConstraintTask(lw.constraints.KnifeEdge("hand"))), ValueError, "one of velocities"),
         (lambda: arm.ik_problem(ik.JointVelocityTask("elbow")), ValueError, "one of velocities"),
         (lambda: ik.Within(ik.JointVelocityTask("elbow"), 0.0), ValueError, "one of velocities"),
         (lambda: ik.JointVelocityTask(3), TypeError, "name"),

@@ -16,7 +16,7 @@ def skater():
     text = """<robot name="skater"><link name="ground"/><link name="body"/><link name="mast"/>
     <joint name="base" type="planar"><parent link="ground"/><child link="body"/><axis xyz="0 0 1"/></joint>
     <joint name="fixed" type="fixed"><parent link="body"/><child link="mast"/><origin xyz="0.3 0 0"/></joint></robot>"""
-    return lw.Robot.from_urdf_string(text).with_constraints(lw.KnifeEdge("body"))
+    return lw.Robot.from_urdf_string(text).with_constraints(lw.constraints.KnifeEdge("body"))
 
 
 def begun(robot):
@@ -72,7 +72,9 @@ def test_asked_sideways_it_does_the_best_that_rolls():
 
 def test_drifts_count():
     """A loop whose length is prescribed by time: the step goes along, where it takes up what time adds."""
-    robot = lw.load("arm7").with_constraints(lw.Prescribed("elbow", lambda t: -1.0 + 0.5 * t, name="driven"))
+    robot = lw.load("arm7").with_constraints(
+        lw.constraints.Prescribed("elbow", lambda t: -1.0 + 0.5 * t, name="driven")
+    )
     q = np.array([0.2, 0.3, 0.1, -0.9, 0.3, 2.0, 0.4])
     step = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT)
     found = step.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
@@ -116,7 +118,7 @@ def test_tasks_of_velocities():
     bare = skater().without_constraints()
     body = lw.ik.PositionTask("body", weight=1.0, name="place")
     for weight in (None, 1e3):
-        rolled = lw.ik.ConstraintTask(lw.KnifeEdge("body"), weight=weight)
+        rolled = lw.ik.ConstraintTask(lw.constraints.KnifeEdge("body"), weight=weight)
         found = bare.velocity_for([rolled, body], bare.neutral(), DT, place=[0.01, 0.01, 0.0])
         assert abs((bare.jacobian(bare.neutral(), "body") @ found.v)[4]) <= 1e-5
     with pytest.raises(ValueError, match="velocities"):

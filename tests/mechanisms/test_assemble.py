@@ -241,7 +241,7 @@ def test_derivatives_of_projections():
         lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body"),
     )
     ball = ball.with_point("hook", "body", (0.3, -0.2, 0.4))
-    ball = ball.with_constraints(lw.Holonomic("rope", lambda k: k.point("hook").dot(k.point("hook")) - 1.0))
+    ball = ball.with_constraints(lw.constraints.Holonomic("rope", lambda k: k.point("hook").dot(k.point("hook")) - 1.0))
     for robot, start in ((ball, ball.random_configuration(seed=1)), (five_bar(), [0.5, -1.2, 2.4, -2.6])):
         for metric in ("mass", "plain"):
             q = robot.project(robot.project(start, weights=metric), weights=metric)

@@ -93,7 +93,7 @@ def test_a_spherical_pendulum_is_that_of_lagrange():
     m, length, g = 2.0, 0.8, np.array([0.0, 0.0, -9.81])
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="bob")
     robot = lw.Robot.build("pendulum", lw.Link("bob", mass=m, inertia=(0.1, 0.2, 0.3)), free)
-    robot = robot.with_constraints(lw.Distance("world", "bob", length))
+    robot = robot.with_constraints(lw.constraints.Distance("world", "bob", length))
     n = np.array([2.0, -1.0, -2.0]) / 3.0
     along = np.array([1.0, 2.0, 0.0])  # across n: m a = m g + n λ, n · a = −v²/l
     q, v = np.array([1.0, 0, 0, 0, *(length * n)]), np.array([0.0, 0, 0, *along])

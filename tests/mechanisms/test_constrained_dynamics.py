@@ -56,7 +56,7 @@ def test_bad_loops_are_refused_by_name():
 
 
 def test_what_depends_on_time_is_asked_with_the_time():
-    robot = fourbars(1).with_constraints(lw.Prescribed("A0", lambda t: -1.0 - 0.5 * t, name="drive"))
+    robot = fourbars(1).with_constraints(lw.constraints.Prescribed("A0", lambda t: -1.0 - 0.5 * t, name="drive"))
     q, v = parallel(robot, 1.0, rate=0.5)
     with pytest.raises(ValueError, match=r"forward_dynamics: constraint 'drive' depends on time.*time=t"):
         robot.forward_dynamics(q, v, np.zeros(3))

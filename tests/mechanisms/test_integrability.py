@@ -6,6 +6,8 @@ import pytest
 import linkwork as lw
 from helpers.fourbars import fourbars, parallel
 
+C = lw.constraints
+
 
 def planar(*parts):
     """A body in the plane, and what is on it."""
@@ -38,14 +40,14 @@ def dimensions(report):
 @pytest.mark.parametrize(
     ("robot", "constraints", "q", "growth"),
     [
-        (planar(), [lw.KnifeEdge("body")], HERE, (2, 3)),
-        (planar(), [lw.Pfaffian("skate", lambda k: k.twist("body", expressed_in="body")[4])], HERE, (2, 3)),
-        (planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0))), [lw.Rolling("wheel", radius=0.1)], [*HERE, 0.4], (2, 3, 4)),
-        (free(), [lw.Rolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 4, 5)),
-        (free(), [lw.BallRolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 5)),
-        (free(), [lw.NoSlip("body", "body.z")], [1, 0, 0, 0, 0.1, 0.2, 0.4], (5, 6)),
+        (planar(), [C.KnifeEdge("body")], HERE, (2, 3)),
+        (planar(), [C.Pfaffian("skate", lambda k: k.twist("body", expressed_in="body")[4])], HERE, (2, 3)),
+        (planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0))), [C.Rolling("wheel", radius=0.1)], [*HERE, 0.4], (2, 3, 4)),
+        (free(), [C.Rolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 4, 5)),
+        (free(), [C.BallRolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 5)),
+        (free(), [C.NoSlip("body", "body.z")], [1, 0, 0, 0, 0.1, 0.2, 0.4], (5, 6)),
         (planar(*CAR).with_frame("axle", "trailer", (-1.2, 0, 0)),
-         [lw.KnifeEdge("body"), lw.KnifeEdge("front"), lw.KnifeEdge("axle")], [*HERE, 0.2, 0.1], (2, 3, 4, 5)),
+         [C.KnifeEdge("body"), C.KnifeEdge("front"), C.KnifeEdge("axle")], [*HERE, 0.2, 0.1], (2, 3, 4, 5)),
     ],
     ids=["skate", "function", "coin", "disc", "ball", "arrow", "car"],
 )  # fmt: skip
@@ -61,30 +63,30 @@ def test_positions_that_follow_have_names():
     slider = planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0)))
     slope = planar().with_direction("slope", "body", (0, 1, 0))
     for robot, constraint, q, expected in (
-        (planar(), lw.NoSlip("body", "world.y"), HERE, ["base.y"]),
-        (planar(), lw.NoSlip("body", ("body.x", "body.y")), HERE, ["base.x", "base.y"]),
-        (planar(), lw.Pfaffian("p", lambda k: 3 * k.point_velocity("body")[0] - 4 * k.v("base")[2]), HERE,
+        (planar(), C.NoSlip("body", "world.y"), HERE, ["base.y"]),
+        (planar(), C.NoSlip("body", ("body.x", "body.y")), HERE, ["base.x", "base.y"]),
+        (planar(), C.Pfaffian("p", lambda k: 3 * k.point_velocity("body")[0] - 4 * k.v("base")[2]), HERE,
          ["base.x - 1.33333 base.angle"]),
-        (planar(), lw.Pfaffian("p", lambda k: k.v("base")[2] - 3.0 + 0.0 * k.time), HERE, ["base.angle - 3 t"]),
-        (slider, lw.Pfaffian("p", lambda k: np.exp(k.q("wheel_joint")) * k.point_velocity("wheel")[1]), [*HERE, 1.0],
+        (planar(), C.Pfaffian("p", lambda k: k.v("base")[2] - 3.0 + 0.0 * k.time), HERE, ["base.angle - 3 t"]),
+        (slider, C.Pfaffian("p", lambda k: np.exp(k.q("wheel_joint")) * k.point_velocity("wheel")[1]), [*HERE, 1.0],
          ["base.y"]),
-        (free(), lw.NoSlip("body", ("body.x", "body.y", "body.z")), [0.6, 0.8, 0, 0, *HERE],
+        (free(), C.NoSlip("body", ("body.x", "body.y", "body.z")), [0.6, 0.8, 0, 0, *HERE],
          ["base.x", "base.y", "base.z"]),
-        (free(), lw.Pfaffian("p", lambda k: k.twist("body", expressed_in="body")[:3]), [0.6, 0.8, 0, 0, *HERE], None),
+        (free(), C.Pfaffian("p", lambda k: k.twist("body", expressed_in="body")[:3]), [0.6, 0.8, 0, 0, *HERE], None),
     ):  # fmt: skip
         report = robot.with_constraints(constraint).integrability(q)
-        count = len(constraint.directions) if isinstance(constraint, lw.NoSlip) else len(report.integrable)
+        count = len(constraint.directions) if isinstance(constraint, C.NoSlip) else len(report.integrable)
         assert report.holonomic and len(report.integrable) == count and not report.nonintegrable, str(report)
         assert report.configuration_dof == report.velocity_dof == robot.nv - count
         named = sorted({name for combination in report.integrable for name in combination.positions})
         if expected is not None:
             assert named == expected, named
-    assert slope.with_constraints(lw.NoSlip("body", "slope")).integrability(HERE).configuration_dof == 3
+    assert slope.with_constraints(C.NoSlip("body", "slope")).integrability(HERE).configuration_dof == 3
 
 
 def test_wheels_of_a_differential_drive_give_its_heading():
     q = [*HERE, 0.4, 0.5]
-    robot = planar(*WHEELS).with_constraints(lw.Rolling("left", radius=0.1), lw.Rolling("right", radius=0.1))
+    robot = planar(*WHEELS).with_constraints(C.Rolling("left", radius=0.1), C.Rolling("right", radius=0.1))
     report = robot.integrability(q)
     assert dimensions(report) == (2, 4) and report.nonintegrable_rank == 2 and len(report.redundant) == 1
     (heading,) = report.integrable
@@ -97,12 +99,12 @@ def test_wheels_of_a_differential_drive_give_its_heading():
 @pytest.mark.parametrize("size", [1e-5, 1.0, 1e4])
 def test_small_and_large_carts_are_alike(size):
     parts = [*turning("left", (0, 3 * size, size), (0, 1, 0)), *turning("right", (0, -3 * size, size), (0, 1, 0))]
-    rolling = [lw.Rolling(name, radius=size) for name in ("left", "right")]
+    rolling = [C.Rolling(name, radius=size) for name in ("left", "right")]
     report = planar(*parts).with_constraints(*rolling).integrability([0.1 * size, 0.2 * size, 0.3, 0.4, 0.5])
     assert report.growth == (2, 3, 4) and report.generic and report.margin > 1e6
     assert report.integrable[0].positions == ("base.angle + 0.166667 left_joint - 0.166667 right_joint",)
     np.testing.assert_allclose(report.integrable[0].weights, (1.0, -1.0), rtol=0, atol=1e-9)
-    report = free().with_constraints(lw.Rolling("body", radius=size)).integrability([1, 0, 0, 0, size, size, size])
+    report = free().with_constraints(C.Rolling("body", radius=size)).integrability([1, 0, 0, 0, size, size, size])
     assert report.growth == (3, 4, 5) and report.generic
 
 
@@ -115,15 +117,15 @@ def test_integrating_factors_are_no_obstacle():
     def bound(k):
         return k.point_velocity("body")[0] - k.q("base")[2] * k.point_velocity("body")[1]
 
-    (found,) = planar().with_constraints(lw.Pfaffian("p", exact)).integrability(HERE).integrable
+    (found,) = planar().with_constraints(C.Pfaffian("p", exact)).integrability(HERE).integrable
     assert found.rows == ("p",) and not found.positions and "no position that has a simple name" in str(found)
-    assert dimensions(planar().with_constraints(lw.Pfaffian("p", bound)).integrability(HERE)) == (2, 3)
+    assert dimensions(planar().with_constraints(C.Pfaffian("p", bound)).integrability(HERE)) == (2, 3)
 
 
 def test_brackets_that_vanish_here_are_found_on_the_way():
     """θ̇ = x² ẏ: at x = 0 one bracket more is needed than beside it, and what can be reached is the same."""
     robot = planar().with_constraints(
-        lw.Pfaffian("p", lambda k: k.v("base")[2] - k.point("body")[0] ** 2 * k.point_velocity("body")[1])
+        C.Pfaffian("p", lambda k: k.v("base")[2] - k.point("body")[0] ** 2 * k.point_velocity("body")[1])
     )
     for q in (HERE, [0.0, 0.2, 0.3]):
         report = robot.integrability(q)
@@ -133,7 +135,7 @@ def test_brackets_that_vanish_here_are_found_on_the_way():
 def test_special_configurations_are_told():
     """θ̇ = θ x ẏ: θ = 0 stays, and beside it all can be reached; flat four-bars have more velocities than beside it."""
     robot = planar().with_constraints(
-        lw.Pfaffian("p", lambda k: k.v("base")[2] - k.q("base")[2] * k.point("body")[0] * k.point_velocity("body")[1])
+        C.Pfaffian("p", lambda k: k.v("base")[2] - k.q("base")[2] * k.point("body")[0] * k.point_velocity("body")[1])
     )
     beside, there = robot.integrability(HERE), robot.integrability([0.1, 0.2, 0.0])
     assert dimensions(beside) == (2, 3) and beside.generic
@@ -149,21 +151,22 @@ def test_loops_and_velocities_together():
     q, _ = parallel(robot, 0.8)
     assert dimensions(robot.integrability(q)) == (1, 1) and robot.integrability(q).holonomic
     assert dimensions(robot.without_constraints().integrability(q)) == (robot.nv, robot.nv)
-    held = robot.with_constraints(lw.NoSlip("tip1", "world.x")).integrability(q)
+    held = robot.with_constraints(C.NoSlip("tip1", "world.x")).integrability(q)
     assert dimensions(held) == (0, 0) and held.holonomic and held.integrable[0].positions
     with pytest.raises(ValueError, match="does not obey the constraints of positions: 'C1"):
         robot.integrability(q + 0.1)
 
 
 def test_bad_questions_are_refused():
-    robot = planar().with_constraints(lw.KnifeEdge("body"))
+    robot = planar().with_constraints(C.KnifeEdge("body"))
     for q in (HERE[:2], [0.0, np.nan, 0.0], np.zeros((2, 3)), "here"):
         with pytest.raises((ValueError, TypeError), match="integrability: q"):
             robot.integrability(q)
     with pytest.raises(ValueError, match="time"):
         robot.integrability(HERE, time=np.nan)
     both = robot.with_constraints(
-        lw.Pfaffian("slow", lambda k: k.v("base")[0] - 1.0), lw.Pfaffian("fast", lambda k: k.v("base")[0] - 2.0)
+        C.Pfaffian("slow", lambda k: k.v("base")[0] - 1.0),
+        C.Pfaffian("fast", lambda k: k.v("base")[0] - 2.0),
     )
     with pytest.raises(ValueError, match="contradict each other"):
         both.integrability(HERE)
@@ -188,7 +191,7 @@ def test_coefficients_that_depend_on_time(form, growth, stays):
         linear = k.twist("body", expressed_in="world")
         return form(linear[3], linear[4], k.time)
 
-    robot = planar().with_constraints(lw.Pfaffian("rate", rate))
+    robot = planar().with_constraints(C.Pfaffian("rate", rate))
     for time in (0.0, 0.7):
         report = robot.integrability(HERE, time=time)
         assert report.growth == growth and report.velocity_dof == 2 and report.configuration_dof == growth[-1]

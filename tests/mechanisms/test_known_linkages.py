@@ -35,7 +35,7 @@ def test_a_universal_joint_of_two_yokes_and_a_cross():
     yokes.append(on(x, "out", "world", "yoke2", rpy=(0, 0, beta)))
     cross = [part("cross"), on(AXLE, "arm", "yoke1", "cross")]
     whole = lw.Robot.build("cardan", *yokes, *cross).with_loop("other arm", "cross", "yoke2", HINGE)
-    bare = lw.Robot.build("cardan", *yokes).with_constraints(lw.Angle("yoke1.z", "yoke2.y", np.pi / 2))
+    bare = lw.Robot.build("cardan", *yokes).with_constraints(lw.constraints.Angle("yoke1.z", "yoke2.y", np.pi / 2))
     for robot in (whole, bare):
         names = [joint.name for joint in robot.joints]
         i = names.index("out")
@@ -69,7 +69,11 @@ def test_peaucellier_draws_a_straight_line():
     )
     for name, link, length in (("B", "crank", r), ("A_", "OA", L), ("C", "OC", L), ("D", "AD", s)):
         robot = robot.with_point(name, link, (length, 0, 0))
-    rods = [lw.Distance("A_", "B", s), lw.Distance("C", "B", s), lw.Distance("C", "D", s)]
+    rods = [
+        lw.constraints.Distance("A_", "B", s),
+        lw.constraints.Distance("C", "B", s),
+        lw.constraints.Distance("C", "D", s),
+    ]
     robot = robot.with_constraints(*rods)
     half = np.arccos((4 * r * r + L * L - s * s) / (4 * r * L))  # of the angle between OA and OC, B at (2r, 0)
     away = np.arctan2(-L * np.sin(half), (L * L - s * s) / (2 * r) - L * np.cos(half))
@@ -92,7 +96,7 @@ def test_a_spatial_slider_crank():
         part("slider"),
         on(SLIDE, "slide", "world", "slider", (0, y, z)),
     )
-    robot = robot.with_point("pin", "crank", (a, 0, 0)).with_constraints(lw.Distance("pin", "slider", l))
+    robot = robot.with_point("pin", "crank", (a, 0, 0)).with_constraints(lw.constraints.Distance("pin", "slider", l))
     q = np.array([0.0, a + l])
     for phi in np.linspace(0, 2 * np.pi, 25):
         q = closed(robot, q, phi)
@@ -112,7 +116,11 @@ def test_gear_trains():
     """A train of two stages, and a planetary gear whose ring stands still (Willis): rates and accelerations."""
     wheels = [item for k in range(4) for item in (part(f"w{k}", inertia=0.1 + k), on(AXLE, f"j{k}", "world", f"w{k}"))]
     train = lw.Robot.build("train", *wheels)
-    train = train.with_constraints(lw.Gear("j0", "j1", -3.0), lw.Gear("j1", "j2", 1.0), lw.Gear("j3", "j2", 0.25))
+    train = train.with_constraints(
+        lw.constraints.Gear("j0", "j1", -3.0),
+        lw.constraints.Gear("j1", "j2", 1.0),
+        lw.constraints.Gear("j3", "j2", 0.25),
+    )
     v = np.array([-3.0, 1.0, 1.0, 0.25])
     assert np.abs(train.constraint_jacobian(np.zeros(4)) @ v).max() == 0.0
     a = train.forward_dynamics(np.zeros(4), np.zeros(4), [0, 2.0, 0, 0])
@@ -128,7 +136,7 @@ def test_gear_trains():
         part("planet", mass=m, inertia=0.05),
         on(AXLE, "p", "carrier", "planet", (arm, 0, 0)),
     )
-    meshes = lw.Coupling({"s": z_s, "c": -z_s, "p": z_p}), lw.Coupling({"c": z_r, "p": z_p})
+    meshes = lw.constraints.Coupling({"s": z_s, "c": -z_s, "p": z_p}), lw.constraints.Coupling({"c": z_r, "p": z_p})
     planetary = planetary.with_constraints(*meshes).with_gravity((0, 0, 0))
     a = planetary.forward_dynamics([0.3, 0.2, 0.1], [0, 0, 0], [1.5, 0, 0])
     rates = np.array([1 + z_r / z_s, 1.0, -z_r / z_p])
@@ -143,14 +151,14 @@ def test_couplings_are_those_that_eliminate():
     robot = lw.Robot.build("machine", *parts).with_inertia("wheel", com=(0.2, 0.1, 0.0))
     rng = np.random.default_rng(0)
     for constraint, follower, law in (
-        (lw.Gear("spin", "turn", -1.7, offset=0.2), "spin", ("turn", -1.7, 0.2)),
-        (lw.Rack("slide", "turn", 0.3, offset=0.1), "slide", ("turn", 0.3, 0.1)),
-        (lw.Screw("slide", "spin", -0.02), "slide", ("spin", -0.02, 0.0)),
-        (lw.Belt("spin", "turn", 0.2, 0.5), "spin", ("turn", 2.5, 0.0)),
-        (lw.Belt("spin", "turn", 0.2, 0.5, crossed=True, offset=0.1), "spin", ("turn", -2.5, 0.5)),
-        (lw.Coupling({"slide": 2.0, "turn": -1.0}, offset=0.4), "slide", ("turn", 0.5, 0.2)),
-        (lw.Coupling(("spin", "turn"), lambda a, b: a - 3.0 * b), "spin", ("turn", 3.0, 0.0)),
-        (lw.Holonomic("f", lambda k: k.q("spin") - 3.0 * k.q("turn")), "spin", ("turn", 3.0, 0.0)),
+        (lw.constraints.Gear("spin", "turn", -1.7, offset=0.2), "spin", ("turn", -1.7, 0.2)),
+        (lw.constraints.Rack("slide", "turn", 0.3, offset=0.1), "slide", ("turn", 0.3, 0.1)),
+        (lw.constraints.Screw("slide", "spin", -0.02), "slide", ("spin", -0.02, 0.0)),
+        (lw.constraints.Belt("spin", "turn", 0.2, 0.5), "spin", ("turn", 2.5, 0.0)),
+        (lw.constraints.Belt("spin", "turn", 0.2, 0.5, crossed=True, offset=0.1), "spin", ("turn", -2.5, 0.5)),
+        (lw.constraints.Coupling({"slide": 2.0, "turn": -1.0}, offset=0.4), "slide", ("turn", 0.5, 0.2)),
+        (lw.constraints.Coupling(("spin", "turn"), lambda a, b: a - 3.0 * b), "spin", ("turn", 3.0, 0.0)),
+        (lw.constraints.Holonomic("f", lambda k: k.q("spin") - 3.0 * k.q("turn")), "spin", ("turn", 3.0, 0.0)),
     ):
         held, free = robot.with_constraints(constraint), robot.with_couplings({follower: law})
         names = [joint.name for joint in robot.joints]
@@ -172,10 +180,10 @@ def test_welds_and_balls_are_loops_of_joints():
     X = robot.pose(q, "grip")
     there = robot.with_frame("socket", "world", X)
     for own, joint in (
-        (lw.Weld("grip", pose=X), lw.joints.Fixed()),
-        (lw.Ball("grip", point=X[:3, 3]), lw.joints.Spherical()),
-        (lw.Parallel("socket.z", "grip.z"), None),
-        (lw.PointOnLine("grip", "socket.z"), None),
+        (lw.constraints.Weld("grip", pose=X), lw.joints.Fixed()),
+        (lw.constraints.Ball("grip", point=X[:3, 3]), lw.joints.Spherical()),
+        (lw.constraints.Parallel("socket.z", "grip.z"), None),
+        (lw.constraints.PointOnLine("grip", "socket.z"), None),
     ):
         held = there.with_constraints(own)
         assert np.abs(held.constraint_error(q)).max() < 1e-13
@@ -193,7 +201,9 @@ def test_prescribed_motions_take_the_forces_of_inverse_dynamics():
     robot = lw.load("arm7")
     names, t = [joint.name for joint in robot.joints], 0.4
     laws = [lambda t, k=k: 0.1 * k + np.sin((1 + 0.1 * k) * t) for k in range(7)]
-    driven = robot.with_constraints(*(lw.Prescribed(name, law) for name, law in zip(names, laws, strict=True)))
+    driven = robot.with_constraints(
+        *(lw.constraints.Prescribed(name, law) for name, law in zip(names, laws, strict=True))
+    )
     w = 1 + 0.1 * np.arange(7)
     q, v, a = 0.1 * np.arange(7) + np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
     assert np.abs(driven.constraint_error(q, time=t)).max() < 1e-15
@@ -207,7 +217,9 @@ def test_nothing_is_a_zero_that_should_not_be_one_and_nothing_is_nan():
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body")
     robot = lw.Robot.build("free", part("body"), free).with_point("p", "body", (0.3, 0, 0))
     robot = robot.with_constraints(
-        lw.Parallel("world.z", "body.z"), lw.Distance("world", "p", 0.5), lw.Angle("world.z", "body.z", 1.0)
+        lw.constraints.Parallel("world.z", "body.z"),
+        lw.constraints.Distance("world", "p", 0.5),
+        lw.constraints.Angle("world.z", "body.z", 1.0),
     )
     for turn, parallel in (([0.0, 1.0, 0, 0], np.pi), ([0.0, 0.6, 0.8, 0], np.pi), ([1.0, 0, 0, 0], 0.0)):
         q = [*turn, *-robot.point_position([*turn, 0, 0, 0], "p")]
@@ -241,11 +253,11 @@ def test_a_machine_of_many_kinds():
     machine = machine.with_frame("ground", "world", (0, 0, 0.1))
     machine = machine.with_point("a", "runner", (0.1, 0, 0)).with_point("b", "follower", (0, 0.1, 0))
     machine = machine.with_constraints(
-        lw.Gear("wheel", "pinion", ratio=-3.2),
-        lw.Distance("a", "b", 0.8),
-        lw.Rolling("wheel", radius=0.3, on="ground"),
-        lw.Holonomic("cam", lambda k: k.q("follower") - 0.1 - 0.02 * np.cos(k.q("cam"))),
-        lw.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4]),
+        lw.constraints.Gear("wheel", "pinion", ratio=-3.2),
+        lw.constraints.Distance("a", "b", 0.8),
+        lw.constraints.Rolling("wheel", radius=0.3, on="ground"),
+        lw.constraints.Holonomic("cam", lambda k: k.q("follower") - 0.1 - 0.02 * np.cos(k.q("cam"))),
+        lw.constraints.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4]),
     )
     q = machine.random_configuration(seed=0)
     v, tau = np.random.default_rng(0).normal(size=(2, machine.nv))

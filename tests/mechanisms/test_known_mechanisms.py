@@ -195,7 +195,7 @@ def test_spatial_slider_crank():
     slide = lw.Joint.of(rail, name="slide", parent="world", child="block", placement=lw.pose((0, 0, height)))
     parts = (lw.Link("disc", mass=1.0, inertia=(0.1, 0.1, 0.2)), crank, lw.Link("block", mass=2.0), slide)
     robot = lw.Robot.build("slider-crank", *parts).with_frame("pin", "disc", (r, 0, 0))
-    robot = robot.with_constraints(lw.Distance("pin", "block", rod))
+    robot = robot.with_constraints(lw.constraints.Distance("pin", "block", rod))
     t = np.linspace(0.0, 2 * np.pi, 61)
     s = r * np.cos(t) + np.sqrt(rod**2 - height**2 - (r * np.sin(t)) ** 2)
     q = np.stack([t, s], axis=-1)

@@ -49,7 +49,9 @@ def body_of(robot, frame):
 def test_every_body_is_in_equilibrium(name):
     robot = lw.load(name)
     ends = robot.tree.bodies[0].name, robot.tree.bodies[-1].name
-    robot = robot.with_force_elements(lw.SpringDamper(*ends, stiffness=40.0, damping=3.0, rest_length=0.05))
+    robot = robot.with_force_elements(
+        lw.force_elements.SpringDamper(*ends, stiffness=40.0, damping=3.0, rest_length=0.05)
+    )
     rng = np.random.default_rng(3)
     q = robot.assemble(check=False).q
     v = robot.project_velocity(q, rng.normal(size=robot.nv))
@@ -124,7 +126,7 @@ def test_which_reactions_are_unique():
     q = by_joints(robot, closed(0.8))
     unique = robot.determinate_joint_wrenches(q)
     assert unique.tolist() == [[False, True, False, True, False, True]] * 3
-    pin = lw.PointOnLine("coupler end", "rocker end.y")  # frees what a hinge holds out of the plane
+    pin = lw.constraints.PointOnLine("coupler end", "rocker end.y")  # frees what a hinge holds out of the plane
     assert robot.without_constraints().with_constraints(pin).determinate_joint_wrenches(q).all()
     free = robot.without_constraints()
     assert free.determinate_joint_wrenches(q).all() and free.loop_joint_wrenches(q, q, q).shape == (0, 6)

@@ -83,7 +83,7 @@ def test_a_car_parks():
             lower=-0.6,
             upper=0.6,
         ),
-    ).with_constraints(lw.KnifeEdge("chassis"), lw.KnifeEdge("front"))
+    ).with_constraints(lw.constraints.KnifeEdge("chassis"), lw.constraints.KnifeEdge("front"))
     problem = lw.TrajectoryProblem(car, num_steps=32, duration=4.0).add("acceleration", "least_squares", scale=0.1)
     problem = problem.add("velocity", "least_squares", scale=0.1).add("position limits", "inequality")
     problem = problem.add("configuration", "equality", steps=-1, target=[0.0, 0.4, 0.0, 0.0], name="parked")

@@ -118,7 +118,7 @@ def _planar():
 
 def test_edges_converge_or_are_refused():
     robot = _planar()
-    line = _space(robot, NOWHERE, [lw.PointOnPlane("tip", "world.y", offset=1.0, name="line")], bound=1e-4)
+    line = _space(robot, NOWHERE, [lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")], bound=1e-4)
     q = np.array(
         [
             robot.inverse_kinematics(
@@ -145,7 +145,9 @@ def test_edges_converge_or_are_refused():
     up, down = np.array([[0.0, np.pi / 2]]), np.array([[np.pi / 2, -np.pi / 2]])
     assert (place.kept.size(np.concatenate([up, down])) <= 1.0).all() and not place.walked(up, down).kept.any()
     # a range: nothing is projected where it holds
-    above = _space(robot, NOWHERE, [lw.ik.Within(lw.PointOnPlane("tip", "world.y", name="above"), 0.2, np.inf)])
+    above = _space(
+        robot, NOWHERE, [lw.ik.Within(lw.constraints.PointOnPlane("tip", "world.y", name="above"), 0.2, np.inf)]
+    )
     inside = np.array([[1.0, 0.5], [1.4, 0.3]])
     assert np.array_equal(above.kept.projected(inside)[0], inside) and len(above.detailed(inside)) < 5
     assert (robot.pose(above.samples(0).take(30), "tip")[:, 1, 3] > 0.2 - 1e-5).all()
@@ -154,7 +156,7 @@ def test_edges_converge_or_are_refused():
 
 def test_projection_leads_to_the_nearest():
     robot = _planar()
-    line = lw.PointOnPlane("tip", "world.y", offset=1.0, name="line")
+    line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")
     problem = robot.ik_problem(line, solver="projection")
     a = np.linspace(-np.pi, np.pi, 4001)  # all of the curve: sin a + sin(a + b) = 1
     b = np.arcsin(np.clip(1.0 - np.sin(a), -1.0, 1.0))
@@ -175,14 +177,14 @@ def test_projection_leads_to_the_nearest():
     ]
     assert errors.shape == (50, 1) and np.abs(rows[:, 0] - np.array(slopes).T).max() < 1e-8
     far = robot.ik_problem(
-        lw.PointOnPlane("tip", "world.y", offset=3.0, name="far"), solver="projection", max_iterations=30
+        lw.constraints.PointOnPlane("tip", "world.y", offset=3.0, name="far"), solver="projection", max_iterations=30
     )
     assert not far.solve(q[0]).success  # 2 m reach no farther
 
 
 def test_what_is_no_way_to_keep_is_told():
     robot = _planar()
-    line = lw.PointOnPlane("tip", "world.y", offset=1.0, name="line")
+    line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")
     kept = _space(robot, NOWHERE, line).kept
     assert kept.violation(np.array([0.0, np.pi / 2])) is None
     assert kept.violation(np.zeros(2)) == "'line' is off by 1 m, and 0.001 is allowed"

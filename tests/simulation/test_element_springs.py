@@ -23,9 +23,11 @@ def slider(stiffness, damping=0.0, kind="spring"):
     ).with_frame("wall", "world", lw.pose((-1.0, 0.0, 0.0)))
     if kind == "spring":
         how = {"stiffness": stiffness, "damping": damping, "rest_length": 1.0}
-        return robot.with_force_elements(lw.SpringDamper("wall", "mass", name="held", **how))
+        return robot.with_force_elements(lw.force_elements.SpringDamper("wall", "mass", name="held", **how))
     rest = lw.pose((1.0, 0.0, 0.0))
-    return robot.with_force_elements(lw.Bushing("mass", "wall", stiffness=stiffness, damping=damping, rest=rest))
+    return robot.with_force_elements(
+        lw.force_elements.Bushing("mass", "wall", stiffness=stiffness, damping=damping, rest=rest)
+    )
 
 
 def fourbar(stiffness, damping=0.0, stretched=0.1):
@@ -36,7 +38,7 @@ def fourbar(stiffness, damping=0.0, stretched=0.1):
     q = robot.neutral()
     length = float(np.linalg.norm(robot.pose(q, "eye", relative_to="above")[:3, 3]))
     how = {"stiffness": stiffness, "damping": damping, "rest_length": length - stretched}
-    return robot.with_force_elements(lw.SpringDamper("above", "eye", name="held", **how)), q
+    return robot.with_force_elements(lw.force_elements.SpringDamper("above", "eye", name="held", **how)), q
 
 
 def energies(robot, q, v=None, **how):

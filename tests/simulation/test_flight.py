@@ -91,8 +91,8 @@ def test_lopsided_balls_and_discs_roll_as_their_constraints_say():
     on_ground = ContactGround(ContactPoint("ball", radius=r), friction=2.0)
     leaning = [math.cos(0.5 * lean), math.sin(0.5 * lean), 0, 0, 0, 0, r * math.cos(lean)]
     for robot, constraint, contacts, q, v in (
-        (disc, lw.Rolling("wheel", radius=r), rough, leaning, [0.0, 6.0, 0.3]),
-        (ball, lw.BallRolling("ball", radius=r), on_ground, [1.0, 0, 0, 0, 0, 0, r], [2.0, 5.0, 4.0]),
+        (disc, lw.constraints.Rolling("wheel", radius=r), rough, leaning, [0.0, 6.0, 0.3]),
+        (ball, lw.constraints.BallRolling("ball", radius=r), on_ground, [1.0, 0, 0, 0, 0, 0, r], [2.0, 5.0, 4.0]),
     ):
         rolling = robot.with_constraints(constraint)
         q = rolling.project_configuration(np.array(q))[0]

@@ -117,7 +117,7 @@ def test_what_floats_bears_nothing_whatever_holds_it():
     """Nothing goes through a joint that lets everything go: a rod of fixed length holds the body, or rolling wheels."""
     body = lw.Link("b", mass=2.0, com=(0.02, 0.0, 0.05), inertia=(0.3, 0.2, 0.4))
     free = lw.Robot.build("h", body, lw.Joint.of(lw.joints.Floating(), name="F", parent="world", child="b"))
-    hung = free.with_constraints(lw.Distance("b", "world", 0.5))
+    hung = free.with_constraints(lw.constraints.Distance("b", "world", 0.5))
     q = free.neutral()
     q[4:] = 0.1, 0.2, -0.6
     rolling = lw.load("differential_drive")
@@ -140,13 +140,13 @@ def test_gears_act_in_joints_and_prescribed_motions_with_time():
             lw.Joint.of(z, name=name, parent="world", child=name),
         )
     ]
-    geared = lw.Robot.build("gears", *parts).with_constraints(lw.Gear("a", "b", -2.0))
+    geared = lw.Robot.build("gears", *parts).with_constraints(lw.constraints.Gear("a", "b", -2.0))
     q, v, tau = np.array([0.2, -0.1]), np.array([2.0, -1.0]), np.array([1.5, 0.0])
     a, forces = geared.constrained_forward_dynamics(q, v, tau)
     for k, joint in enumerate("ab"):
         w = constrained_joint_wrench(geared.tree, joint, q, v, a, forces)
         assert np.isclose(w[2], 0.1 * a[k]) and np.isclose(w[5], GRAVITY)
-    driven = geared.with_constraints(lw.Prescribed("a", lambda t: 1.5 * t * t, name="drive"))
+    driven = geared.with_constraints(lw.constraints.Prescribed("a", lambda t: 1.5 * t * t, name="drive"))
     sensors = {"axle": ForceTorqueSensor("a"), "other": ForceTorqueSensor("b")}
     found = driven.simulate(np.zeros(2), duration=0.05, sensors=sensors, record_every=10)
     assert np.abs(found.records["axle"][1:, 2] - 0.1 * 3.0).max() < 1e-6

@@ -283,8 +283,8 @@ def test_constraints_hold():
         place = (0.0, 0.0, 0.3 * (k > 0))
         parts.append(lw.Joint.of(turn, name=f"j{k}", parent=parent, child=f"l{k}", placement=place))
     free = lw.Robot.build("chain", *parts)
-    driven = lw.Prescribed("j0", lambda t: 0.3 * np.sin(3.0 * t))
-    robot = free.with_constraints(driven, lw.Gear("j1", "j2", -2.0, offset=0.1))
+    driven = lw.constraints.Prescribed("j0", lambda t: 0.3 * np.sin(3.0 * t))
+    robot = free.with_constraints(driven, lw.constraints.Gear("j1", "j2", -2.0, offset=0.1))
     q = robot.project_configuration(np.array([0.0, 0.3, -0.2, 0.5]), time=0.0)[0]
     v = robot.project_velocity(q, np.zeros(4), time=0.0)
     best = robot.simulate(q, v, duration=0.2, dt=1e-3, method="rk4", passive=False)

@@ -187,8 +187,8 @@ class Coupling(Constraint):
     """Joints of one number, coupled: Σ w_i q_i = offset with ``joints`` a dict of weights, or f(q_1, q_2, ...) = offset
     with a function of the joints that are named.
 
-        lw.Coupling({"left": 1.0, "right": 1.0, "ring": -2.0})
-        lw.Coupling(("valve", "cam"), lambda valve, cam: valve - 0.01 * np.cos(cam), unit="m")
+        lw.constraints.Coupling({"left": 1.0, "right": 1.0, "ring": -2.0})
+        lw.constraints.Coupling(("valve", "cam"), lambda valve, cam: valve - 0.01 * np.cos(cam), unit="m")
 
     The function gets numbers and gives one; NumPy's functions and those of `linkwork.expr` work on them.
     """

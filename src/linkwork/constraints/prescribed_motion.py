@@ -21,8 +21,8 @@ __all__ = ["Prescribed"]
 class Prescribed(Constraint):
     """A joint, or a point in a frame, moves as a function of time says: q − f(t) = 0, or r − f(t) = 0.
 
-        lw.Prescribed("crank", lambda t: 2.0 * t)
-        lw.Prescribed(point="tip", motion=lambda t: (0.4, 0.1 * np.sin(t)), axes="xy")
+        lw.constraints.Prescribed("crank", lambda t: 2.0 * t)
+        lw.constraints.Prescribed(point="tip", motion=lambda t: (0.4, 0.1 * np.sin(t)), axes="xy")
 
     f gives as many numbers as the joint has, or as there are ``axes`` of the frame along which the point's motion is
     prescribed.  Its rates and accelerations are derived.  What it exerts is what drives: the joint's force, or a force.

@@ -364,7 +364,7 @@ class Holonomic(OfFunction):
     The function asks ``k``, an `StateQuery`, for configurations of joints, poses, points, directions and the time, and
     may use NumPy's functions and those of `linkwork.expr`.  Rates and biases are derived.
 
-        lw.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
+        lw.constraints.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
     """
 
     def error(self, state: Kinematics) -> list[Any]:
@@ -380,7 +380,7 @@ class Pfaffian(OfFunction):
     beside all that `Holonomic` may ask for.  It has to be linear in velocities, but for what does not depend on them;
     that is tried in random states when the constraint is put on a robot.  Rows, drifts and biases are derived.
 
-        lw.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4])
+        lw.constraints.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4])
     """
 
     holonomic = False

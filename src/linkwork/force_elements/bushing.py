@@ -35,7 +35,7 @@ class Bushing(ForceElement):
     Rotations from rest stay below half a turn.
 
     >>> import linkwork as lw
-    >>> lw.Bushing("engine", "chassis", stiffness=(0, 0, 0, 2e5, 2e5, 4e5), damping=100.0).name
+    >>> lw.force_elements.Bushing("engine", "chassis", stiffness=(0, 0, 0, 2e5, 2e5, 4e5), damping=100.0).name
     'bushing(engine, chassis)'
     """
 

@@ -37,7 +37,7 @@ def check_force_element(element: ForceElement, robot: Any, *, seed: int | np.ran
     report prints as a table; ``check_force_element(element, robot).raise_if_failed()`` is a test.
 
     >>> import linkwork as lw
-    >>> spring = lw.SpringDamper("base", "tip", stiffness=50.0, rest_length=0.2)
+    >>> spring = lw.force_elements.SpringDamper("base", "tip", stiffness=50.0, rest_length=0.2)
     >>> lw.force_elements.check_force_element(spring, lw.load("double_pendulum")).success
     True
     """

@@ -28,7 +28,7 @@ class SpringDamper(ForceElement):
     and no force with l₀ = 0; with another rest length the force jumps there, and is taken as zero.
 
     >>> import linkwork as lw
-    >>> lw.SpringDamper("hook", "mass", stiffness=100.0, rest_length=0.2).name
+    >>> lw.force_elements.SpringDamper("hook", "mass", stiffness=100.0, rest_length=0.2).name
     'spring(hook, mass)'
     """
 

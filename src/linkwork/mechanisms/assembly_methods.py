@@ -244,12 +244,12 @@ class IntegrabilityMethods(RobotBase):
         >>> import linkwork as lw
         >>> base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="body")
         >>> sledge = lw.Robot.build("sledge", base, lw.Link("body", mass=1.0))
-        >>> print(sledge.with_constraints(lw.KnifeEdge("body")).integrability([0.1, 0.2, 0.3]))
+        >>> print(sledge.with_constraints(lw.constraints.KnifeEdge("body")).integrability([0.1, 0.2, 0.3]))
         sledge: degrees of freedom: 2 of velocity, 3 of configuration
           brackets: 2 → 3
           positions follow from 0 of 1 constraints of velocities
           not by themselves: body skates: across
-        >>> print(sledge.with_constraints(lw.NoSlip("body", "world.y")).integrability([0.1, 0.2, 0.3]))
+        >>> print(sledge.with_constraints(lw.constraints.NoSlip("body", "world.y")).integrability([0.1, 0.2, 0.3]))
         sledge: degrees of freedom: 2 of velocity, 2 of configuration
           positions follow from 1 of 1 constraints of velocities
             body does not slip: along world.y: base.y stays

@@ -18,11 +18,13 @@ from linkwork.model.random_tree import random_tree
 
 REST = lw.pose((0.1, -0.2, 0.05), rpy=(0.2, 0.3, -0.1))
 ELEMENTS = (
-    lw.SpringDamper("tool1", "tool5", stiffness=30.0, damping=2.0, rest_length=0.4),
-    lw.SpringDamper("marker1", "marker0", stiffness=10.0),
-    lw.SpringDamper("body3", "ground0", damping=4.0),
-    lw.Bushing("tool2", "body6", stiffness=(3, 4, 5, 60, 70, 80), damping=(0.1, 0.2, 0.3, 4, 5, 6), rest=REST),
-    lw.Bushing("body4", "world", stiffness=(0, 0, 7, 0, 0, 0), name="torsion spring"),
+    lw.force_elements.SpringDamper("tool1", "tool5", stiffness=30.0, damping=2.0, rest_length=0.4),
+    lw.force_elements.SpringDamper("marker1", "marker0", stiffness=10.0),
+    lw.force_elements.SpringDamper("body3", "ground0", damping=4.0),
+    lw.force_elements.Bushing(
+        "tool2", "body6", stiffness=(3, 4, 5, 60, 70, 80), damping=(0.1, 0.2, 0.3, 4, 5, 6), rest=REST
+    ),
+    lw.force_elements.Bushing("body4", "world", stiffness=(0, 0, 7, 0, 0, 0), name="torsion spring"),
 )
 
 
@@ -112,7 +114,7 @@ def test_power_balance_and_reactions():
 def oscillator(**element):
     rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass")
     robot = lw.Robot.build("oscillator", rail, lw.Link("mass", mass=2.0))
-    return robot.with_force_elements(lw.SpringDamper("world", "mass", **element))
+    return robot.with_force_elements(lw.force_elements.SpringDamper("world", "mass", **element))
 
 
 def test_an_oscillator_moves_as_the_textbook_says():
@@ -142,7 +144,9 @@ def test_an_oscillator_moves_as_the_textbook_says():
 def test_springs_in_mechanisms_keep_energy_and_hold_them_still():
     robot = lw.load("fourbar")
     ends = [body.name for body in robot.tree.bodies]
-    robot = robot.with_force_elements(lw.SpringDamper(ends[0], ends[2], stiffness=200.0, rest_length=0.1))
+    robot = robot.with_force_elements(
+        lw.force_elements.SpringDamper(ends[0], ends[2], stiffness=200.0, rest_length=0.1)
+    )
     q = robot.assemble(hold={"crank_hinge": 0.8}).q
     found = robot.simulate(q, duration=1.0, method="rk4", record=["constraint_forces", "joint_wrenches"])
     energy = robot.kinetic_energy(found.q, found.v, passive=True) + robot.potential_energy(found.q, passive=True)
@@ -165,7 +169,9 @@ def test_robots_with_elements_are_values_and_follow_their_edits():
     moved = robot.with_parameters({"point:marker0": [0.1, 0.2, 0.3]})
     kernel = robot.compile(("inverse_dynamics", {"passive": True}), parameters=["point:marker0"])
     assert np.allclose(kernel(q, v, a, [0.1, 0.2, 0.3]), moved.inverse_dynamics(q, v, a, passive=True), atol=1e-9)
-    rerooted = lw.load("arm7", floating_base=True).with_force_elements(lw.SpringDamper("world", "hand", stiffness=3.0))
+    rerooted = lw.load("arm7", floating_base=True).with_force_elements(
+        lw.force_elements.SpringDamper("world", "hand", stiffness=3.0)
+    )
     other = rerooted.with_root("hand")
     at = rerooted.integrate(rerooted.neutral(), 0.3 * np.arange(13))
     assert other.force_elements[0].references.points
@@ -174,8 +180,10 @@ def test_robots_with_elements_are_values_and_follow_their_edits():
 
 def test_files_of_loops_hold_elements():
     robot = lw.load("fourbar").with_force_elements(
-        lw.SpringDamper("crank", "rocker", stiffness=20.0, rest_length=0.1),
-        lw.Bushing("coupler", "world", stiffness=(1, 2, 3, 4, 5, 6), damping=0.5, rest=REST, name="mount"),
+        lw.force_elements.SpringDamper("crank", "rocker", stiffness=20.0, rest_length=0.1),
+        lw.force_elements.Bushing(
+            "coupler", "world", stiffness=(1, 2, 3, 4, 5, 6), damping=0.5, rest=REST, name="mount"
+        ),
     )
     text = robot.loops_document()
     again = lw.load(lw.robots.path("fourbar")).with_loops_document(text)
@@ -193,24 +201,24 @@ def test_files_of_loops_hold_elements():
 def test_what_is_wrong_with_elements_is_said():
     robot = lw.load("arm7")
     for wrong, error, message in (
-        (lw.SpringDamper("hand", "nowhere", stiffness=1.0), KeyError, "nowhere"),
-        (lw.SpringDamper("hand", "hand", stiffness=1.0), ValueError, "itself"),
-        (lw.Bushing("base", "world"), ValueError, "fixed to the world"),
+        (lw.force_elements.SpringDamper("hand", "nowhere", stiffness=1.0), KeyError, "nowhere"),
+        (lw.force_elements.SpringDamper("hand", "hand", stiffness=1.0), ValueError, "itself"),
+        (lw.force_elements.Bushing("base", "world"), ValueError, "fixed to the world"),
         ("spring", TypeError, "expected force elements"),
     ):
         with pytest.raises(error, match=message):
             robot.with_force_elements(wrong)
-    spring = lw.SpringDamper("world", "hand", stiffness=1.0)
+    spring = lw.force_elements.SpringDamper("world", "hand", stiffness=1.0)
     with pytest.raises(ValueError, match="already"):
         robot.with_force_elements(spring, spring)
     with pytest.raises(KeyError, match="force element"):
         robot.without_force_elements("none")
     for given in ({"stiffness": -1.0}, {"damping": np.nan}, {"rest_length": "long"}):
         with pytest.raises(ValueError, match=f"SpringDamper: {next(iter(given))}"):
-            lw.SpringDamper("world", "hand", **given)
+            lw.force_elements.SpringDamper("world", "hand", **given)
     for given in ({"stiffness": (1, 2)}, {"damping": -1.0}, {"rest": np.zeros((4, 4))}):
         with pytest.raises(ValueError, match=f"Bushing: {next(iter(given))}"):
-            lw.Bushing("world", "hand", **given)
+            lw.force_elements.Bushing("world", "hand", **given)
     held = robot.with_force_elements(spring)
     with pytest.raises(ValueError, match="inverse_dynamics_regressor: it counts what joints exert"):
         held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7), passive=True)

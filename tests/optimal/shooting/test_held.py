@@ -70,7 +70,7 @@ def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
 
 def test_an_impact_of_no_time_is_that_of_a_robot_with_constraints() -> None:
     held = MONOPED.with_point("toe", "foot", (0, 0, 0))
-    held = held.with_constraints(lw.Ball("toe", point=held.pose(START, "foot")[:3, 3], name="toe"))
+    held = held.with_constraints(lw.constraints.Ball("toe", point=held.pose(START, "foot")[:3, 3], name="toe"))
     v = np.array([0.3, -1.2, 0.5, -0.7])
     known = held.constrained_impact(START, v)
     dynamics = ContactDynamics(
@@ -189,7 +189,7 @@ def test_loops_and_wheels_hold_along_a_motion() -> None:
         "sled",
         Link("sled", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.2)),
         Joint.of(Planar(), name="place", parent="world", child="sled"),
-    ).with_constraints(lw.KnifeEdge("sled"))
+    ).with_constraints(lw.constraints.KnifeEdge("sled"))
     way = lw.TrajectoryProblem(sled, num_steps=12, duration=1.0).add(
         "torque", "least_squares", scale=0.1, name="effort"
     )

@@ -95,7 +95,7 @@ class FunctionTask(FunctionRows, Task):
         lw.ik.FunctionTask("level", lambda k: k.point("left")[2] - k.point("right")[2])
         lw.ik.FunctionTask("tip", lambda k, target: robot.pose(k.q(), "hand")[:3, 3] - target, shape=(3,))
 
-    The function asks ``k``, as one of `linkwork.Holonomic` does: ``k.pose``, ``k.point``, ``k.direction``,
+    The function asks ``k``, as one of `linkwork.constraints.Holonomic` does: ``k.pose``, ``k.point``, ``k.direction``,
     ``k.center_of_mass``, ``k.q(joint)``; and ``k.q()`` is the robot's configuration, symbols on which the robot's own
     methods work, NumPy's functions and those of `linkwork.expr`.  Rows are derived in the tangent space.
     """

@@ -40,7 +40,9 @@ class ConstraintTask(AimedTask):
 
     def __post_init__(self) -> None:
         if not isinstance(self.constraint, Constraint):
-            raise TypeError(f"ConstraintTask: expected a constraint, as linkwork.Distance, got {self.constraint!r}")
+            raise TypeError(
+                f"ConstraintTask: expected a constraint, as linkwork.constraints.Distance, got {self.constraint!r}"
+            )
         self.settle(self.constraint.name)
 
     @property
@@ -274,7 +276,7 @@ class Soft(_Around):
 class Within(_Around):
     """Errors of a task, or of a constraint, are within ranges: numbers, or one a row, infinite where nothing bounds.
 
-        lw.ik.Within(lw.PointOnPlane("hand", "table.z"), 0.1, np.inf)  # above the table
+        lw.ik.Within(lw.constraints.PointOnPlane("hand", "table.z"), 0.1, np.inf)  # above the table
 
     Of what is done outside of them counts how far it is beyond.
     """
