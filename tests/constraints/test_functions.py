@@ -48,7 +48,7 @@ def test_bad_functions_are_refused():
         (lambda k: None, "expected a number or an array of numbers, got None"),
         (lambda k: k.v("elbow"), "may not ask for velocities"),
         (lambda k: k.q("elbow") > 0, "expected a number"),
-        (lambda k: 3.0, r"gives \[3.0\], whatever the robot does"),
+        (lambda k: 3.0, r"gives \[3.0\] for every robot"),
         (lambda k: math.sin(k.q("elbow")), "use NumPy's functions"),
         (lambda k: k.q("elbow") * math.nan, "NaN"),
     ):

@@ -7,8 +7,8 @@ import pytest
 
 import linkwork as lw
 from helpers.arms import chain_text
-from linkwork.motion.plots import fastest_speeds
 from linkwork.motion.timing.limits import PathNumbers, PathRows
+from linkwork.motion.timing.phase_plane_plot import fastest_speeds
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

@@ -1,6 +1,7 @@
 """Values that describe a robot, its joints and its links, as `linkwork.Robot` and `linkwork.Joint` return them."""
 
 from linkwork.model.tree import Report
+from linkwork.parts.actuation_methods import NamedConfiguration
 from linkwork.parts.joint.joint import Bounds
 from linkwork.parts.joint.link_methods import LinkMotion, LinkVelocityAcceleration, ScrewAxes
 from linkwork.parts.joint.loop_joint_view import LoopJointView
@@ -13,6 +14,7 @@ __all__ = [
     "LinkVelocityAcceleration",
     "LocalCoordinates",
     "LoopJointView",
+    "NamedConfiguration",
     "PlacedLink",
     "Report",
     "ScrewAxes",

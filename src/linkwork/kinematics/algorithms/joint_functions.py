@@ -49,7 +49,7 @@ def velocity_of(site: Site, q: Scalars, motion: Scalars) -> Any:
     return site.type.velocity_from_twist(q, Motion.of(motion))
 
 
-def gap(site: Site, pose: Scalars) -> Any:
+def pose_residual(site: Site, pose: Scalars) -> Any:
     return site.type.pose_residual(Pose.of_elements(pose))
 
 
@@ -197,7 +197,9 @@ TABLE = table(
         FunctionSpec.of(
             velocity_of, "q motion", Output(("nv",), "rad/s, m/s"), "The velocity whose twist is nearest to one."
         ),
-        FunctionSpec.of(gap, "pose", Output((6,), "rad, m"), "What is left to a pose from the nearest configuration."),
+        FunctionSpec.of(
+            pose_residual, "pose", Output((6,), "rad, m"), "What is left to a pose from the nearest configuration."
+        ),
         FunctionSpec.of(motion_subspace, "q", Output((6, "nv"), "1, m"), "S, which maps velocities to twists."),
         FunctionSpec.of(
             constraint_wrench_subspace,

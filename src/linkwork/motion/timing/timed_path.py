@@ -11,8 +11,8 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number
-from linkwork.motion.plots import plot_phase_plane
 from linkwork.motion.timing.limits import MotionAsked, MotionLimit
+from linkwork.motion.timing.phase_plane_plot import plot_phase_plane
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
