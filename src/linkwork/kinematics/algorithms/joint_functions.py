@@ -198,7 +198,7 @@ TABLE = table(
             velocity_of, "q motion", Output(("nv",), "rad/s, m/s"), "The velocity whose twist is nearest to one."
         ),
         FunctionSpec.of(
-            pose_residual, "pose", Output((6,), "rad, m"), "What is left to a pose from the nearest configuration."
+            pose_residual, "pose", Output((6,), "rad, m"), "Residual of a pose from the nearest configuration."
         ),
         FunctionSpec.of(motion_subspace, "q", Output((6, "nv"), "1, m"), "S, which maps velocities to twists."),
         FunctionSpec.of(
