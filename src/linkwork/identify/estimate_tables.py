@@ -75,7 +75,7 @@ def pose_lines(fit: Any) -> list[str]:
     ):
         rows.append([label(name), f"{x:.6f}", f"{s:.2g}", label(told) if told != name else ""])
     lines = table(["offset [rad, m]", "estimate", "σ", "stands for"], rows, left=(0, 3))
-    header = ["error [rad, m]", "initial_residual", "after"]
+    header = ["error [rad, m]", "before", "after"]
     header += [f"held-out ({fit.held_out.samples})"] if fit.held_out is not None else []
     rows = []
     for k, name in enumerate(("phi_x", "phi_y", "phi_z", "d_x", "d_y", "d_z")[-len(fit.residual) :]):
