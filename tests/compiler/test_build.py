@@ -99,7 +99,7 @@ def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
     assert robot(floating_base=True).gravity_force(robot(floating_base=True).neutral()).shape == (7,)
     assert work.since() == (1, 1)
     one = robot()
-    ways = [{}, {"at": "world"}, {"expressed_in": "arm"}, {"at": "world", "expressed_in": "arm"}]
+    ways = [{}, {"point": "world"}, {"expressed_in": "arm"}, {"point": "world", "expressed_in": "arm"}]
     jacobians = [one.jacobian(Q, "arm", **way) for way in ways]
     assert work.since() == (4, 8)
     for k, (way, jacobian) in enumerate(zip(ways, jacobians, strict=True)):

@@ -199,10 +199,10 @@ def test_ctrl_c_ends_long_loops_of_one_sample_and_of_batches() -> None:
             lambda s: s[0] < 1e9, few, [x, 0.0], max_iterations=MANY).state[0], x=()),
         "while": lw.compile(lambda x: lw.while_loop(
             lambda s: s[0] < 1e9, many, x + np.zeros(40), max_iterations=MANY).state[0], x=()),
-        "fori in registers": lw.compile(lambda x: lw.fori_loop(lambda s, k: 0.5 * s + 1.0, x, MANY), x=()),
-        "fori": lw.compile(lambda x: lw.fori_loop(lambda s, k: many(s), x + np.zeros(40), MANY)[0], x=()),
+        "fori in registers": lw.compile(lambda x: lw.fori_loop(0, MANY, lambda k, s: 0.5 * s + 1.0, x), x=()),
+        "fori": lw.compile(lambda x: lw.fori_loop(0, MANY, lambda k, s: many(s), x + np.zeros(40))[0], x=()),
         "loop in loop": lw.compile(lambda x: lw.fori_loop(
-            lambda s, k: lw.fori_loop(lambda u, j: np.sin(u) + 1.0, s, 50), x, MANY), x=()),
+            0, MANY, lambda k, s: lw.fori_loop(0, 50, lambda j, u: np.sin(u) + 1.0, s), x), x=()),
     }
     for name, kernel in kernels.items():
         print(name, [ended(lambda: kernel(np.full(shape, 0.3))) for shape in ((), 2, 100)])

@@ -35,7 +35,7 @@ CONTROLLERS = {
 
 
 @pytest.mark.parametrize("name", CONTROLLERS)
-@pytest.mark.filterwarnings("ignore:simulate. step")  # random states that are stiff
+@pytest.mark.filterwarnings("ignore:simulate. dt")  # random states that are stiff
 def test_every_controller_keeps_the_contract(name: str) -> None:
     report = check_controller(CONTROLLERS[name](), samples=3)
     assert report.success, str(report)
@@ -144,7 +144,7 @@ def test_a_controller_of_ones_own_keeps_the_contract() -> None:
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
-@pytest.mark.filterwarnings("ignore:simulate. step")
+@pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_a_broken_requirement_is_named(kind: type[Sound]) -> None:
     report = check_controller(kind(), samples=3)
     assert not report.success

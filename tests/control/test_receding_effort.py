@@ -23,10 +23,12 @@ def _cart(effort: float = np.inf) -> lw.Robot:
     return lw.Robot.build("cart", lw.Link("cart", mass=2.0), rail)
 
 
-def _reach(robot: lw.Robot, steps: int = 20) -> lw.Problem:
-    problem = lw.Problem(robot, steps=steps, duration=steps * STEP)
-    problem = problem.add("configuration", "squares", scale=10.0, name="place").add("velocity", "squares", scale=0.3)
-    return problem.add("torque", "squares", scale=0.01)
+def _reach(robot: lw.Robot, num_steps: int = 20) -> lw.TrajectoryProblem:
+    problem = lw.TrajectoryProblem(robot, num_steps=num_steps, duration=num_steps * STEP)
+    problem = problem.add("configuration", "least_squares", scale=10.0, name="place").add(
+        "velocity", "least_squares", scale=0.3
+    )
+    return problem.add("torque", "least_squares", scale=0.01)
 
 
 def _moved(robot: lw.Robot, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
@@ -120,7 +122,7 @@ def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -
     q, v = np.array([1.0, 0.2]), np.zeros(2)
     for _ in range(4):
         with monkeypatch.context() as patch:  # all code was made with the controller
-            patch.setattr(build, "link", None)
+            patch.setattr(build, "compiled", None)
             command, plan = controller.step((q, v)), controller.plan
         assert command.status == "planned" and command.torque[1] == 0.0
         assert np.abs(plan.tau[:, 1]).max() < 1e-5 and np.abs(plan.tau[:, 0]).max() < 8.0 + 1e-4
@@ -133,9 +135,11 @@ def test_what_holds_a_robot_bears_its_share() -> None:
     """A four-bar with a weak motor at its crank: the loop and the motor exert what the plan's motion takes."""
     robot = lw.load("fourbar")
     start, free = robot.assemble(robot.neutral()).q, robot.without_constraints()
-    problem = lw.Problem(robot, steps=4, duration=4 * STEP).add("acceleration", "squares", scale=0.1)
+    problem = lw.TrajectoryProblem(robot, num_steps=4, duration=4 * STEP).add(
+        "acceleration", "least_squares", scale=0.1
+    )
     turned = lw.ik.JointTask("crank_hinge")
-    problem = problem.add(turned, "squares", scale=20.0, target=start[0] + 0.3, name="turned")
+    problem = problem.add(turned, "least_squares", scale=20.0, target=start[0] + 0.3, name="turned")
     for effort, first in ((np.inf, 0.3798), (0.3, 0.3)):
         controller = problem.controller(actuators=["crank_hinge"], effort_limits=effort, first_max_iterations=200)
         command, plan = controller.step((start, np.zeros(3))), controller.plan

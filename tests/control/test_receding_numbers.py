@@ -58,7 +58,7 @@ def test_loads_come_with_a_step(solver: str) -> None:
     many.time_limit = 0.0
     braking = many.step((q, v + 0.5), PLACE, **given)
     for k, load in enumerate(LOADS):
-        a = -(v[k] + 0.5) / many.braking_time
+        a = -(v[k] + 0.5) / many.fallback_braking_time
         wanted = ARM.with_parameters({"inertia:payload": load}).inverse_dynamics(q[k], v[k] + 0.5, a)
         assert braking.status[k] == "braking" and np.allclose(braking.torque[k], wanted, atol=1e-9)
     plain = many.step((q, v + 0.5), PLACE)

@@ -155,7 +155,7 @@ def test_what_is_refused() -> None:
             finite_horizon_lqr(A, B, Q, R, end=end, num_steps=3)
     with pytest.raises(TypeError, match="expected an array of real numbers"):
         lqr(A * 1j, B, Q, R)
-    with pytest.raises(ValueError, match="steps: expected how many"):
+    with pytest.raises(ValueError, match="num_steps: expected how many"):
         finite_horizon_lqr(A, B, Q, R)
     with pytest.raises(ValueError, match="as many steps everywhere"):
         finite_horizon_lqr(np.tile(A, (3, 1, 1)), B, Q, R, num_steps=4)

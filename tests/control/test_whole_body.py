@@ -119,7 +119,7 @@ def test_what_it_finds_is_the_motion() -> None:
     # the same bits alone
     alone = law.answer(0.0, q[2], v[2], contact=on[2], **{name: x[2] for name, x in aims.items()})
     assert np.array_equal(alone.tau, found.tau[2])
-    with pytest.raises(ValueError, match=r"WholeBody.answer: shoulder: expected finite numbers"):
+    with pytest.raises(ValueError, match=r"WholeBody.answer: shoulder: expected an array of finite numbers"):
         law.answer(0.0, q, v, contact=on, **(aims | {"shoulder": np.where(np.arange(16) == 3, np.nan, 0.0)}))
 
 
@@ -244,7 +244,7 @@ def test_what_is_wrong_is_refused() -> None:
         WholeBody(robot, PoseTask("body"), contacts=["body"])  # type: ignore[arg-type]
     with pytest.raises(KeyError, match="no frame named"):
         WholeBody(robot, PoseTask("body"), contacts=ContactGround("foot"))
-    with pytest.raises(ValueError, match=r"small\[1\]: expected a number above 0"):
+    with pytest.raises(ValueError, match=r"regularization\[1\]: expected a number above 0"):
         WholeBody(robot, PoseTask("body"), regularization=(1e-3, 0.0))
     law = WholeBody(robot, JointTask("elbow"), contacts=ContactGround(tuple(CORNERS)))
     with pytest.raises(ValueError, match=r"contact: expected the shape \(4,\), got \(3,\)"):

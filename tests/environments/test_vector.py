@@ -86,7 +86,7 @@ def test_what_is_no_task_is_refused():
         (envs.render, RuntimeError, "render_mode"),
         (lambda: replace(task, efforts=(1.0, 2.0)), ValueError, "one for each of 1"),
         (lambda: replace(task, joints=("hing",)), lw.errors.UnknownNameError, "hinge"),
-        (lambda: replace(task, every=0), ValueError, "from 1"),
+        (lambda: replace(task, steps_per_action=0), ValueError, "steps_per_action: .*from 1"),
     ):
         with pytest.raises(error, match=words):
             call()

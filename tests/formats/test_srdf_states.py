@@ -37,7 +37,7 @@ def test_states_of_one_name_have_their_groups():
 
 def test_joints_without_numbers_of_their_own_are_passed_over():
     more = '<joint name="right_finger_slide" value="0.01"/>'
-    bound = GRIPPER.coupled({"right_finger_slide": ("left_finger_slide", 1.0)}).locked(["elbow"])
+    bound = GRIPPER.with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).with_locked_joints(["elbow"])
     home = bound.with_srdf_document(TEXT.format(more=more, others="")).named_configurations["home"]
     assert home.joints == () and home.q.tolist() == bound.neutral().tolist()
 

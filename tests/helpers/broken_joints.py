@@ -105,7 +105,9 @@ class Crank(Hinge):
 class Stated(Crank):
     """A crank that says of itself what a hinge may say: outright, so that it is kept."""
 
-    slides, turns, felt = Revolute.commuting_translations, Revolute.commuting_rotations, Revolute.reduced_inertia
+    commuting_translations = Revolute.commuting_translations
+    commuting_rotations = Revolute.commuting_rotations
+    reduced_inertia = Revolute.reduced_inertia
 
     def X(self, q: Any) -> Pose:
         return Crank.X(self, q)
@@ -395,7 +397,7 @@ BREAKS: dict[type[JointType], str] = {
     Drifts: "distance",
     WrongRates: "q_dot",
     WrongInverse: "velocity_from_rate",
-    WrongLocal: "retract, local",
+    WrongLocal: "integrate, difference",
     OtherOnSymbols: "symbols",
     OnlyScalars: "batches",
 }

@@ -77,7 +77,7 @@ def test_the_rate_is_the_derivative_of_a_step(joint: JointType) -> None:
 @every_joint
 @every_scalar
 def test_a_step_is_found_again(joint: JointType, run: Any) -> None:
-    """local(q, retract(q, φ)) = φ for turns up to half a turn."""
+    """difference(q, integrate(q, φ)) = φ for turns up to half a turn."""
     phi = steps(joint, LENGTHS)
     samples = np.hstack([configurations(joint, 5, len(phi)), phi])
     nq = joint.nq
@@ -89,7 +89,7 @@ def test_a_step_is_found_again(joint: JointType, run: Any) -> None:
 @every_joint
 @every_scalar
 def test_a_difference_leads_there(joint: JointType, run: Any) -> None:
-    """retract(q, local(q, p)) has the transform of p."""
+    """integrate(q, difference(q, p)) has the transform of p."""
     samples = np.hstack([configurations(joint, 6), configurations(joint, 7)])
     nq = joint.nq
 

@@ -57,7 +57,7 @@ def exact_accelerations(joint: JointType) -> list[list[float]]:
 
 @cache
 def exact_local_rates(joint: JointType) -> list[list[float]]:
-    """Of local(q, p), p = retract(q, φ / 2), while p moves at v."""
+    """Of difference(q, p), p = integrate(q, φ / 2), while p moves at v."""
     found, nq, nv = [], joint.nq, joint.nv
     for x in draw(joint, nv, nv).tolist():
         q, phi, v = x[:nq], [0.5 * a for a in x[nq : nq + nv]], x[nq + nv :]

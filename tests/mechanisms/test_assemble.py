@@ -128,8 +128,8 @@ def test_bad_calls_are_refused_by_name():
     robot = linkage()
     for arguments, message in (
         ({"hold": {"crank": np.nan}}, "hold: joint 'crank': .*nan among them"),
-        ({"guess": [0.0, np.nan, 0.0]}, r"guess\[1\] is NaN"),
-        ({"guess": [0.0, 0.0]}, r"expected an array of shape \(..., 3\)"),
+        ({"q_init": [0.0, np.nan, 0.0]}, r"q_init\[1\] is NaN"),
+        ({"q_init": [0.0, 0.0]}, r"expected an array of shape \(..., 3\)"),
         ({"hold": {"crank": "left"}}, "joint 'crank': expected a number"),
         ({"hold": {"pin": 0.0}}, "'pin' is a constraint"),
         ({"hold": {"crank": [1, 2]}, "prefer": {"knee": [1, 2, 3]}}, "do not broadcast"),

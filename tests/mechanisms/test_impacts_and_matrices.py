@@ -148,7 +148,7 @@ def test_equilibria_are_found_or_it_is_said_why_not():
     assert not none.success and none.status == "not_found"
     few = robot.equilibrium(q, max_iterations=1)
     assert not few.success and few.status == "max_iterations"
-    with pytest.raises(ValueError, match="q0"):
+    with pytest.raises(ValueError, match="q_init"):
         robot.equilibrium(np.zeros(4))
 
 

@@ -229,7 +229,7 @@ def test_named_coordinates_are_refused_with_reasons():
         (lambda: rolling.minimal_coordinates(q=on, speeds=["x", "y", "lean"]), "'lean' is -2.5 y"),
         (
             lambda: robot.minimal_coordinates("A0", q=q + np.eye(3)[0] / 10),
-            "at: it is not assembled: .* is left of 'C1: ",
+            "q: it is not assembled: .* is left of 'C1: ",
         ),
         (lambda: robot.minimal_coordinates("A0", q=parallel(robot, 1e-6)[0]), "margin .* is below 1e-06"),
         (lambda: robot.minimal_coordinates("A0", q=[0.0]), "3 numbers"),

@@ -85,7 +85,7 @@ def test_limits_hold_all_along(name: str) -> None:
         start, goal = q[~robot.in_collision(q, POSTS)][:2]
         x = next(k for k, one in enumerate(names) if one.endswith("x") and units[k] == "m")
         start[x], goal[x] = -2.5, 2.5
-        how = {"method": "optimal", "iterations": 1} if seed == 3 else {}
+        how = {"method": "optimal", "max_iterations": 1} if seed == 3 else {}
         plan = robot.plan(start, goal, POSTS, seed=seed, collision_check=edges, time_limit=60.0, **how)
         if not plan.success:
             assert "collision" in plan.status

@@ -61,7 +61,7 @@ def test_durations_that_are_known():
 
 def test_many_paths_at_once():
     paths = [_cubic(seed, 2) for seed in range(5)] + [_cubic(9, 2, many=3)]
-    how = {"velocity": 1.0, "acceleration": (-2.0, 3.0), "points": 50}
+    how = {"velocity": 1.0, "acceleration": (-2.0, 3.0), "num_points": 50}
     found = time_optimal(paths, **how)
     for path, one in zip(paths, found, strict=True):
         alone = time_optimal(path, **how)
@@ -93,7 +93,7 @@ def test_a_first_pass_of_fewer_segments_tells_as_much():
     path = _cubic(0, 2)
     longer = np.pad(path.sections[0].arrays["coefficients"], ((0, 0), (0, 0), (0, 2)))
     same = Trajectory.polynomial(path.knots, longer)
-    how = {"velocity": 1.0, "acceleration": 3.0, "points": 400}
+    how = {"velocity": 1.0, "acceleration": 3.0, "num_points": 400}
     found, of_all = time_optimal(path, **how), time_optimal(same, **how)
     assert abs(found.duration - of_all.duration) < 4e-4 * of_all.duration
     assert _kept(found, 1, -np.ones(2), np.ones(2)) < 1e-8
@@ -183,7 +183,7 @@ def test_corners_are_stopped_at():
 def test_short_edges_take_the_time_that_they_are_worth():
     """From rest to rest 2 √(length / a), or within limits of jerk 2 ∛(4 length / j): on both ways, and no NaN."""
     ends = np.array([[0.0, 0.0], [1.0, 0.5], [1.5, 2.0]])
-    how = {"velocity": 1.0, "acceleration": 3.0, "points": 50}
+    how = {"velocity": 1.0, "acceleration": 3.0, "num_points": 50}
     for jerk in (None, 30.0):
         whole = []
         for edge in (0.0, 1e-15, 1e-12, 1e-9, 1e-6):
@@ -203,7 +203,7 @@ def test_short_edges_take_the_time_that_they_are_worth():
 
 def test_how_fast_a_path_was_does_not_matter():
     """Of several sections, cut in two, or with jumps of the rate along it, too."""
-    how = {"velocity": 1.0, "acceleration": 2.0, "points": 100}
+    how = {"velocity": 1.0, "acceleration": 2.0, "num_points": 100}
     path = _cubic(1, 2)
     begin, middle, end = path.start_time, 0.45 * path.end_time, path.end_time
     halves = path.slice(begin, middle), path.slice(middle, end)
@@ -273,13 +273,16 @@ def test_what_is_refused():
         ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number from 0 on"),
         ({"acceleration": float("nan")}, "expected a limit that lets it rest, got nan"),
         ({"torque": 1.0}, "torque: expected a path of a robot, or robot="),
-        ({"acceleration": 1.0, "points": 0}, "points: expected a whole number from 1"),
+        ({"acceleration": 1.0, "num_points": 0}, "num_points: expected a whole number from 1"),
         (
-            {"limits": [MotionLimit(lambda q, v, a: a + v, -1.0, 1.0, "drag")]},
+            {"motion_limits": [MotionLimit(lambda q, v, a: a + v, -1.0, 1.0, "drag")]},
             "drag: expected a function that is linear",
         ),
-        ({"limits": [MotionLimit(lambda q, v, a: a[0], -1.0, 1.0, "odd")]}, "odd: expected numbers"),
-        ({"limits": [MotionLimit(lambda q, v, a: 3.0 + 0.0 * a, -1.0, 1.0, "far")]}, "no speed along the path obeys"),
+        ({"motion_limits": [MotionLimit(lambda q, v, a: a[0], -1.0, 1.0, "odd")]}, "odd: expected numbers"),
+        (
+            {"motion_limits": [MotionLimit(lambda q, v, a: 3.0 + 0.0 * a, -1.0, 1.0, "far")]},
+            "no speed along the path obeys",
+        ),
     ]
     for how, text in cases:
         with pytest.raises((ValueError, TypeError), match=text):

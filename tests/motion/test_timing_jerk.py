@@ -47,7 +47,7 @@ def test_straight_lines_take_what_profiles_take():
 def test_none_takes_much_longer_than_without():
     """Paths on which rounding spoils the first way of the search, or the first segments."""
     for seed in (4, 53, 78):
-        path, how = _cubic(seed, many=8), {"velocity": 2.0, "acceleration": 5.0, "points": 100}
+        path, how = _cubic(seed, many=8), {"velocity": 2.0, "acceleration": 5.0, "num_points": 100}
         assert time_optimal(path, jerk=60.0, **how).duration < 1.05 * time_optimal(path, **how).duration
 
 
@@ -77,7 +77,7 @@ def test_all_limits_hold_at_all_times():
 
 def test_rest_and_speeds_at_ends():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
-    how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0, "points": 100}
+    how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0, "num_points": 100}
     found = time_optimal(polyline, **how)
     leg = profile([0.0], [1.0], velocity=1.0, acceleration=2.0, jerk=8.0).duration
     assert abs(found.duration - 2.0 * leg) < 0.02 * leg
@@ -132,11 +132,11 @@ def test_what_is_refused():
         ({"jerk": float("nan")}, "jerk of 0: expected a limit that lets it rest, got nan"),
         ({"jerk": [0.0, 1.0]}, "jerk: '0' moves along the path, and its limit is 0"),
         ({"jerk": 1.0, "tolerance": 0.0}, "tolerance: expected a number above 0, or None"),
-        ({"jerk": 1e-3, "start_speed": 1.0, "points": 25}, "no motion within the limits was found between s = 0"),
+        ({"jerk": 1e-3, "start_speed": 1.0, "num_points": 25}, "no motion within the limits was found between s = 0"),
     ]
     for how, text in cases:
         with pytest.raises(ValueError, match=text):
-            time_optimal(path, velocity=2.0, acceleration=4.0, **{"points": 100, **how})
+            time_optimal(path, velocity=2.0, acceleration=4.0, **{"num_points": 100, **how})
 
 
 def test_how_fast_the_path_was_before_does_not_matter():

@@ -402,7 +402,7 @@ def test_what_is_refused():
 def test_what_is_outside_is_named():
     way = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]], "linear")
     for t in (0.5, [0.5], 2.0, []):
-        with pytest.raises(ValueError, match='outside: expected "refuse" or "hold", got \'foo\''):
+        with pytest.raises(ValueError, match='outside: expected "raise" or "hold", got \'foo\''):
             way(t, outside="foo")
 
 

@@ -59,9 +59,9 @@ def test_lanes_do_not_influence_each_other(reaching):
 
 def test_seeds_give_the_best_and_all(reaching):
     _, problem, q0, X = reaching
-    found = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=5, q_init=2)
+    found = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=5, seed=2)
     assert found.attempts.q.shape == (5, STEPS, 7) and found.cost == found.attempts.cost[found.attempts.success].min()
-    again = problem.solve(q0[:2], targets={"reach": X[:2]}, num_guesses=5, q_init=2)
+    again = problem.solve(q0[:2], targets={"reach": X[:2]}, num_guesses=5, seed=2)
     assert (again.q[0] == found.q).all() and again.residuals["reach"].shape == (2, 1, 6)
 
 

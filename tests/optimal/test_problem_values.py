@@ -142,7 +142,7 @@ def test_scales_are_derived_once_for_equal_problems(monkeypatch: pytest.MonkeyPa
     news: list[int] = []
     first = scales(_reaching())
     assert np.array_equal(first, scales(_reaching())) and news == [1, 0]
-    heavy = ROD.with_payload("tip", 1.0)
+    heavy = ROD.with_payload("load", "tip", 1.0)
     changes: tuple[dict[str, Any], ...] = (
         {"duration": 0.5}, {"kind": "least_squares"}, {"weight": 0.2}, {"end": END + 0.1}, {"steps": -2},
         {"speed": 2.0}, {"lower": 0.1}, {"guess": 0.2}, {"upper": 0.9}, {"pull": 0.4}, {"robot": heavy},

@@ -175,9 +175,9 @@ def test_edits_that_do_not_touch_joints_keep_all():
     for robot in (
         HOME.with_gravity((0, 0, 0)),
         HOME.with_frame("lens", "hand"),
-        HOME.with_payload("hand", 1.0),
+        HOME.with_payload("payload", "hand", 1.0),
         HOME.with_joint(HOME.joint("elbow").with_damping(0.1)),
-        HOME.rerooted("hand"),
+        HOME.with_root("hand"),
         HOME.with_joint_dynamics(armature=0.1),
     ):
         assert robot.actuators == HOME.actuators
@@ -189,7 +189,7 @@ def test_edits_that_do_not_touch_joints_keep_all():
 
 def test_locked_joints_leave_actuators_and_configurations():
     robot = HOME.with_actuators(Actuator("tendon", {"elbow": 2.0, "wrist_roll": 1.0}))
-    held = robot.locked({"elbow": -0.7})
+    held = robot.with_locked_joints({"elbow": -0.7})
     assert [x.name for x in held.actuators] == ["wrist_servo", "tendon"]
     assert held.actuators["tendon"].joints == (("wrist_roll", (1.0,)),)
     assert held.actuators["tendon"].offset == pytest.approx(-1.4)
@@ -212,7 +212,7 @@ def test_followers_are_where_their_masters_say():
     robot = lw.load("arm7_gripper")
     left, right = "left_finger_slide", "right_finger_slide"
     robot = robot.with_named_configuration("open", {left: 0.03, right: 0.02})
-    bound = robot.coupled({right: (left, 1.0)})
+    bound = robot.with_couplings({right: (left, 1.0)})
     assert bound.named_configurations["open"].joints == (left,)
     assert bound.named_configurations["open"].q[bound.joint(right).q_slice] == 0.03
     with pytest.raises(ValueError, match="follows joint 'left_finger_slide': state that one"):
@@ -223,8 +223,8 @@ def test_frames_keep_their_actuators_when_the_root_changes():
     gripper = lw.load("arm7").with_actuators(
         Actuator("pull", frame="hand", relative_to="world", wrench=(0, 0, 0, 0, 0, 1.0))
     )
-    assert gripper.rerooted("hand").actuators["pull"].relative_to == "base"
-    box = gripper.with_attached("box", lw.shapes.Box((0.1, 0.1, 0.1)), "hand")
+    assert gripper.with_root("hand").actuators["pull"].relative_to == "base"
+    box = gripper.with_attached("box", "hand", lw.shapes.Box((0.1, 0.1, 0.1)))
     pushed = box.with_actuators(Actuator("push", frame="box", wrench=(0, 0, 0, 1.0, 0, 0)))
     with pytest.raises(ValueError, match="'push' is on 'box'"):
         pushed.without_attached("box")
@@ -235,7 +235,7 @@ def test_a_floating_robot_is_where_it_was_on_another_root():
     rng, link = np.random.default_rng(3), robot.links[-1].name
     q, v = robot.random_configuration(seed=2), rng.normal(size=robot.nv)
     named = robot.with_named_configuration("there", q, v=v).with_named_configuration("zero", {})
-    moved = named.rerooted(link)
+    moved = named.with_root(link)
     for name, before in (("there", q), ("zero", robot.neutral())):
         after = moved.named_configurations[name]
         for frame in robot.frames:

@@ -279,7 +279,7 @@ def test_what_cannot_be_compiled(arm):
         arm.compile(3)
     with pytest.raises(UnknownNameError, match="no frame named 'hnd'; did you mean 'hand'"):
         arm.compile(("pose", "hnd"))
-    wrong = ["pose", ("pose", "hand", "tool"), ("pose", "hand", {"at": "world"}), ("mass_matrix", "hand")]
+    wrong = ["pose", ("pose", "hand", "tool"), ("pose", "hand", {"point": "world"}), ("mass_matrix", "hand")]
     for asked in wrong:
         with pytest.raises(TypeError, match=r": expected .*, got"):
             arm.compile(asked)

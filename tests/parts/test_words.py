@@ -50,7 +50,7 @@ def test_frames_are_names_and_come_after_arrays() -> None:
     )
     point: Any = [0, 0, 1]
     for ask, begins in (
-        (lambda: ARM.twist(Q, Q, "hand", point=point), "twist: at: expected a frame's name, got [0, 0, 1]"),
+        (lambda: ARM.twist(Q, Q, "hand", point=point), "twist: point: expected a frame's name, got [0, 0, 1]"),
         (lambda: ARM.jacobian(Q, "hand", expressed_in=point), "jacobian: expressed_in: expected a frame's name"),
         (lambda: ARM.acceleration(Q, Q, Q, "hand", relative_to=point), "acceleration: relative_to: expected a frame's"),
     ):

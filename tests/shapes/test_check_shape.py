@@ -120,7 +120,7 @@ class Near(Lens):
 
 class Small(Lens):
     @property
-    def bound(self) -> Any:
+    def bounding_sphere(self) -> Any:
         return Vec3.zero(), 0.5
 
 
@@ -146,7 +146,7 @@ def test_a_shape_of_ones_own_passes() -> None:
         (OneByOne, "batches"),
         (Near, "support"),
         (Short, "origin_radius"),
-        (Small, "bound"),
+        (Small, "bounding_sphere"),
         (Heavy, "volume"),
         (Aside, "center"),
         (Thin, "unit_inertia"),

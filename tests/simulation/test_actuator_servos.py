@@ -93,7 +93,7 @@ def test_joints_that_float_or_follow():
     free = free.with_actuators(Actuator.motor("a", "floating_base", gear=(0, 0, 0, 0, 0, 1.0)))
     with pytest.raises(ValueError, match="joint 'floating_base' floats"):
         actuator_servos(free, [1.0])
-    gripper = lw.load("arm7_gripper").coupled({"right_finger_slide": ("left_finger_slide", 1.0)})
+    gripper = lw.load("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)})
     with pytest.raises(ValueError, match="follows another joint"):
         actuator_servos(gripper.with_actuators(Actuator.motor("a", "right_finger_slide")), [1.0])
 

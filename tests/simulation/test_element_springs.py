@@ -72,7 +72,7 @@ def test_undamped_elements_keep_their_energy():
     cases = ((slider(100.0), [0.1], 5e-3), (bar, start, 1e-3))
     for robot, q, h in cases:
         for method in SYMPLECTIC:
-            energy, size = energies(robot, q, duration=10.0, step=h, method=method, every=5)
+            energy, size = energies(robot, q, duration=10.0, dt=h, method=method, record_every=5)
             error = (energy - energy[0]) / size
             most = 0.03 if robot.nv == 1 and method == "semi_implicit_euler" else 1e-3
             assert np.abs(error).max() < most, (robot.name, method, np.abs(error).max())
@@ -103,7 +103,7 @@ def test_every_stiffness_and_damping_is_stable(stiffness, damping):
         for how in ({}, {"method": "variational"}, {"passive": "coulomb"}):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SimulationWarning)
-                energy, _ = energies(robot, q, duration=2.0, step=0.01, **how)
+                energy, _ = energies(robot, q, duration=2.0, dt=0.01, **how)
             stored = energy[0] - robot.without_force_elements().potential_energy(q)
             gains = 1e-9 if "method" in how or (robot.constraints and not how) else 0.6
             assert energy.max() - energy[0] < gains * stored, (robot.name, how)

@@ -39,10 +39,10 @@ def test_an_undamped_spring_keeps_its_energy():
     robot = slider()
     for h in (1e-3, 5e-3):
         for method in METHODS:
-            energy, _ = energies(robot, [0.1], None, duration=10.0, step=h, method=method)
+            energy, _ = energies(robot, [0.1], None, duration=10.0, dt=h, method=method)
             most = 0.51 * 10.0 * h if method == "semi_implicit_euler" else 1e-6
             assert np.abs(energy / energy[0] - 1.0).max() < most, (method, h)
-        energy, _ = energies(robot, [0.1], None, duration=10.0, step=h, method="implicit_euler")
+        energy, _ = energies(robot, [0.1], None, duration=10.0, dt=h, method="implicit_euler")
         assert abs(energy[-1] / energy[0] - (1.0 + 100.0 * h * h) ** -round(10.0 / h)) < 1e-9
 
 
@@ -58,7 +58,7 @@ def test_springs_of_trees_and_loops_keep_their_energy():
     cases = ((pendulum, [0.2, -0.1], None), (ball, [1.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0]), (bar, bar.neutral(), None))
     for robot, q, v in cases:
         for method, most in (("semi_implicit_euler", 0.05), ("variational", 2e-3), ("rk4", 1e-5)):
-            energy, size = energies(robot, q, v, duration=10.0, step=1e-3, method=method, every=5)
+            energy, size = energies(robot, q, v, duration=10.0, dt=1e-3, method=method, record_every=5)
             error = (energy - energy[0]) / size
             assert np.abs(error).max() < most, (robot.name, method, np.abs(error).max())
             drift = error[-400:].mean() - error[:400].mean()

@@ -43,7 +43,7 @@ class Weld(Constraint):
         def __init__(self, frame: str, other: str = ..., *, at: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pose", given_pose(self.pose, "Weld: at"))
+        object.__setattr__(self, "pose", given_pose(self.pose, "Weld: pose"))
         object.__setattr__(self, "name", name_or(self.name, f"weld({self.frame}, {self.other})"))
 
     @property

@@ -106,7 +106,7 @@ class Impedance(CartesianLaw):
     out: ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are a number, a pair (of rotations, of ways) or
     six, from 0; at rest F = −K e.  ``inertia`` [kg m², kg] is such numbers above 0, or a matrix (6, 6), symmetric and
     positive definite: with Λ itself, at rest, the law is the one without.  It takes target (4, 4) in the world,
-    target_v and target_a (6), wrench (6).  Joints that the frame leaves free have ``null_damping`` [1/s].
+    target_v and target_a (6), wrench (6).  Joints that the frame leaves free have ``nullspace_damping`` [1/s].
 
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
     unified passivity-based control framework, Int. J. Robotics Research 26(1), 2007.
@@ -195,7 +195,7 @@ class HybridForcePosition(CartesianLaw):
     "rz", "x", "y", "z" of the frame ``axes``, "world" if left out, and ``motion_axes`` those that are moved: the
     others, if left out (a planar arm has not all).  ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s], critical if
     left out, are numbers, pairs (of rotations, of ways) or six; ``force_damping`` is k_v [1/s], ``force_gain`` k_f [1],
-    ``integral_gain`` k_i [1/s] with the ``step`` [s] of the loop: then it carries I.
+    ``integral_gain`` k_i [1/s] with the ``dt`` [s] of the loop: then it carries I.
 
     It takes target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
 
@@ -307,7 +307,7 @@ class Admittance(ControlLaw):
     With a controller of joints (`PD`, `PID`, `ComputedTorque`) x is a tangent vector (nv), and F joint forces from
     outside, ``force`` (nv); with an `Impedance` it is a rotation vector and a way (6) in the world, and F the wrench on
     the frame from outside about its origin, ``force`` (6).  ``inertia`` above 0, ``damping`` and ``stiffness`` from 0
-    are a number or as many as x has.  Steps of ``step`` [s], the loop's, are implicit:
+    are a number or as many as x has.  Steps of ``dt`` [s], the loop's, are implicit:
 
         (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺,
 

@@ -91,19 +91,19 @@ class PD(JointLaw):
     none is negative.  ``feedforward``: "none"; "gravity", what holds the robot where it is; or "dynamics", the forces
     of inverse dynamics of what is wanted, with which a trajectory is followed without an error where nothing disturbs
     it.  It takes target_q (nq), and target_v, target_a (nv), which are 0 if left out; a trajectory among
-    `simulate`'s signals that is called target is all three.
+    `simulate`'s ``time_inputs`` that is called target is all three.
 
     ``actuators`` names joints that exert forces, all but those of six degrees of freedom if left out; what those
-    cannot do of a feed-forward is left to what is not actuated.  |τ| ≤ ``limits``, the robot's own if left out.  With
-    ``passive`` what joints do by themselves is part of the feed-forward.
+    cannot do of a feed-forward is left to what is not actuated.  |τ| ≤ ``effort_limits``, the robot's own if left out.
+    With ``passive`` what joints do by themselves is part of the feed-forward.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, sections 8.5.1 and 8.3.
 
     >>> import linkwork as lw
     >>> arm = lw.load("arm7")
     >>> pd = lw.control.PD(arm, kp=100.0, kd=20.0, feedforward="gravity")
-    >>> found = arm.simulate(arm.neutral(), controller=pd, duration=1.0, constants={"target_q": arm.neutral()},
-    record_every=1000)
+    >>> aim = {"target_q": arm.neutral()}
+    >>> found = arm.simulate(arm.neutral(), controller=pd, duration=1.0, constants=aim, record_every=1000)
     >>> bool(abs(found.q[-1] - arm.neutral()).max() < 1e-2)
     True
     """
@@ -132,7 +132,7 @@ class PD(JointLaw):
 class PID(JointLaw):
     """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + I + τ_ff, with İ = K_i (q_d ⊖ q) but for what saturation makes of it.
 
-    As `PD`, with an integral I (nv) [N·m, N], which it carries from step to step of ``step`` [s]: the simulation's.
+    As `PD`, with an integral I (nv) [N·m, N], which it carries from step to step of ``dt`` [s]: the simulation's.
     ``anti_windup`` is "clamping" (what would lead farther beyond a limit is not summed up), "back_calculation" (the
     integral follows what the force is: İ = K_i e + (τ − u)/T_t, T_t being ``tracking_time`` [s], or K_p/K_i), or
     "none".

@@ -144,16 +144,16 @@ class OperationalSpace(TaskLaw):
     force.  Those of ``level`` 0 come first, and no other moves them: J M⁻¹ τ of what others exert is 0.  Errors obey
     ë + k_d ė + k_p e = 0 where tasks can be done, with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s], critical if
     left out: numbers, or dicts by task.  Rows whose ``tolerance`` is infinite are free, and weights do not count.  A
-    `PostureTask` that is the last level, alone, acts in what is left: a_0.  Without one, ``null_damping`` [1/s] does.
+    `PostureTask` that is the last level, alone, acts in what is left: a_0.  Without one, ``nullspace_damping`` [1/s]
+    does.
 
-    Near singularities Λ⁻¹ gets as much more as keeps its condition below ``condition``, in units of angles and half
+    Near singularities Λ⁻¹ gets as much more as keeps its condition below ``max_condition``, in units of angles and half
     characteristic lengths, if left out ten times what it is in half of all configurations: forces are bounded, and
-    nothing changes elsewhere.  Targets come by the tasks' names, and
-    what rates and accelerations are to be as NAME_v and NAME_a, in the axes of errors.  |τ| ≤ ``limits``, the robot's
-    own if left out.  Where more is needed, gravity comes first, then damping with what velocities need, then what
-    errors and accelerations of targets ask for, a level after the other: of each as large a share as limits leave room
-    for, in the same direction.  What is left of damping brakes all joints alike.  With ``passive`` what joints do by
-    themselves is compensated.
+    nothing changes elsewhere.  Targets come by the tasks' names, and what rates and accelerations are to be as NAME_v
+    and NAME_a, in the axes of errors.  |τ| ≤ ``effort_limits``, the robot's own if left out.  Where more is needed,
+    gravity comes first, then damping with what velocities need, then what errors and accelerations of targets ask for,
+    a level after the other: of each as large a share as limits leave room for, in the same direction.  What is left of
+    damping brakes all joints alike.  With ``passive`` what joints do by themselves is compensated.
 
     Sources: Khatib, IEEE J. Robotics and Automation RA-3(1), 1987; Sentis and Khatib, Int. J. Humanoid Robotics 2(4),
     2005.
@@ -275,9 +275,9 @@ def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarr
     Raises ValueError.
     """
     if value is not None:
-        result = positive_number(caller, "condition", value, "1")
+        result = positive_number(caller, "max_condition", value, "1")
         if result <= 1.0:
-            raise ValueError(f"{caller}: condition: expected a number above 1, got {value!r}")
+            raise ValueError(f"{caller}: max_condition: expected a number above 1, got {value!r}")
         return result
     many = []
     for q in robot.random_configuration(seed=0, size=_SAMPLES):

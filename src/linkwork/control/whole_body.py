@@ -59,10 +59,10 @@ class WholeBody(TaskLaw):
 
     ``contacts``, a `linkwork.simulation.ContactGround`, says which points hold the robot: they do not move (what they
     slip by fades with ``contact_damping`` [1/s]), and their forces are within a pyramid inside Coulomb's cone.  All
-    hold unless ``contact`` (n) is given: those do for which it is above ½.  Forces of motors are within ``limits``, the
-    robot's own if left out; joints keep their bounds and speeds, looked at ``horizon`` [s] ahead.  ``actuators`` names
-    joints that exert forces, all but those of six degrees of freedom if left out; loops are closed by forces that are
-    found too.  ``small`` are what a and f² cost beside.
+    hold unless ``contact`` (n) is given: those do for which it is above ½.  Forces of motors are within
+    ``effort_limits``, the robot's own if left out; joints keep their bounds and speeds, looked at ``horizon`` [s]
+    ahead.  ``actuators`` names joints that exert forces, all but those of six degrees of freedom if left out; loops are
+    closed by forces that are found too.  ``regularization`` is what a and f² cost beside.
 
     Where all of that contradicts itself forces are those that break it least; `answer` tells whether.
 
@@ -105,8 +105,8 @@ class WholeBody(TaskLaw):
         if not isinstance(regularization, (tuple, list, np.ndarray)) or np.shape(regularization) != (2,):
             raise ValueError(f"{self.caller}: regularization: expected two numbers above 0, got {regularization!r}")
         self.small = (
-            positive_number(self.caller, "small[0]", regularization[0], "1"),
-            positive_number(self.caller, "small[1]", regularization[1], "1"),
+            positive_number(self.caller, "regularization[0]", regularization[0], "1"),
+            positive_number(self.caller, "regularization[1]", regularization[1], "1"),
         )
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]

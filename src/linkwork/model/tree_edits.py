@@ -45,7 +45,9 @@ def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
     """
     refuse_locked(tree, {tree.bodies[i].joint_name for i in configurations})
     held = [(tree.bodies[i], q) for i, q in configurations.items()]
-    tree = with_locked_joints(tree, {body.joint_name: body.asked("local", body.asked("zero"), q) for body, q in held})
+    tree = with_locked_joints(
+        tree, {body.joint_name: body.asked("difference", body.asked("zero"), q) for body, q in held}
+    )
     places: dict[int, tuple[int, Pose]] = {WORLD: (WORLD, _IDENTITY)}  # by old index: the new body, and X_new_old
     bodies: list[Body] = []
     gone = {tree.bodies[i].joint_name for i in configurations}

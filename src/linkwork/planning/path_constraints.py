@@ -65,7 +65,7 @@ class KeptTasks:
         if (tolerances > 0.5 * self.bounds)[np.isfinite(tolerances)].any():
             k = int(np.argmax(np.where(np.isfinite(tolerances), tolerances / self.bounds, 0.0)))
             raise ValueError(
-                f"{caller}: keep_tolerance: {self.names[k]!r} is held to {tolerances[k]:.3g} at way "
+                f"{caller}: constraint_tolerance: {self.names[k]!r} is held to {tolerances[k]:.3g} at way "
                 f"points: between them "
                 f"expected at least {2.0 * tolerances[k]:.3g}, got {self.bounds[k]:.3g}"
             )
@@ -108,7 +108,7 @@ def _bound(caller: str, bound: Any) -> float:
     except (TypeError, ValueError):
         result = float("nan")
     if not 0.0 < result < float("inf"):
-        raise ValueError(f"{caller}: keep_tolerance: expected a number above zero [m, rad], got {bound!r}")
+        raise ValueError(f"{caller}: constraint_tolerance: expected a number above zero [m, rad], got {bound!r}")
     return result
 
 

@@ -48,10 +48,10 @@ class Roadmap:
 
     So many ``num_nodes`` are spread over the limits, each joined to its k nearest: ``num_neighbors`` of them, or
     k = e (1 + 1/d) log n, with which ways tend to the shortest as nodes become many.  Edges are looked at when the
-    roadmap is made, or, where it is ``lazy``, when a way would use them.  ``edges``, ``resolution``, ``margin``,
-    ``pairs``, ``weights``, ``position_limits``, ``path_constraints`` and ``constraint_tolerance`` are those of
-    `Robot.plan`, and so is what `plan` gives.  The same ``seed`` gives the same roadmap.  ``progress`` shows a bar on
-    standard error, by default if that is a terminal, or is a function of a `linkwork.Progress`, in edges.
+    roadmap is made, or, where it is ``lazy``, when a way would use them.  ``collision_check``, ``resolution``,
+    ``margin``, ``pairs``, ``weights``, ``position_limits``, ``path_constraints`` and ``constraint_tolerance`` are those
+    of `Robot.plan`, and so is what `plan` gives.  The same ``seed`` gives the same roadmap.  ``progress`` shows a bar
+    on standard error, by default if that is a terminal, or is a function of a `linkwork.Progress`, in edges.
 
     It is a value: `extended` gives a larger one, it pickles, several threads may ask it, and `save` keeps it in a file.
     (What a lazy one has learned of its edges stays with it.)

@@ -218,7 +218,9 @@ REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
     Requirement("batches", "support points are the same alone, in batches and for any length", _ROUNDING, _batches),
     Requirement("support", "no point of the shape is farther along the direction", _ROUNDING, _farthest),
     Requirement("origin_radius", "all points lie within reach of the origin", _ROUNDING, _reach),
-    Requirement("bound", "all points lie in the bounding sphere, which is no larger than reach", _ROUNDING, _bound),
+    Requirement(
+        "bounding_sphere", "all points lie in the bounding sphere, which is no larger than reach", _ROUNDING, _bound
+    ),
     Requirement("volume", "is that of the hull of the support points", _SAMPLING, _volume),
     Requirement("center", "is that of the hull of the support points", _SAMPLING, _center),
     Requirement("unit_inertia", "is that of the hull of the support points", _SAMPLING, _gyration),

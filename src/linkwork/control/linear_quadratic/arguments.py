@@ -135,7 +135,9 @@ def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:
     except (TypeError, ValueError):
         result = np.array(np.nan)
     if result.shape not in ((), (robot.nv,)) or not (result >= 0.0).all():
-        raise ValueError(f"{caller}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {value!r}")
+        raise ValueError(
+            f"{caller}: effort_limits: expected numbers from 0 on, {robot.nv} or one for all, got {value!r}"
+        )
     return np.broadcast_to(result, (robot.nv,)).copy()
 
 

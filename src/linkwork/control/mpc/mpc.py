@@ -71,22 +71,22 @@ class ModelPredictiveController:
     to do.
 
     Made by `TrajectoryProblem.controller`.  It carries a search, its path and multipliers, from step to step, moved by
-    the time that has passed, and does so many ``iterations`` in each; the last plan stays what is done when there is no
-    new one.
-    What it carries depends on nothing but the steps before, but where ``time_limit`` cuts iterations short.
+    the time that has passed, and does so many iterations in each; the last plan stays what is done when there is no
+    new one.  What it carries depends on nothing but the steps before, but where ``time_limit`` cuts iterations short.
 
     - ``period`` [s] is between steps; one of the problem's unless it is said.
-    - ``iterations`` are done in each step, ``first_iterations`` in the first; ``time_limit`` [s] ends them before.
+    - ``max_iterations`` are done in each step, ``first_max_iterations`` in the first; ``time_limit`` [s] ends them
+      before.
     - ``max_constraint_violation``: a path that violates a constraint more is no plan.
     - ``Q`` and ``R``: what deviations from the plan cost for its gains, of the state and of forces: a number, a
       diagonal or a matrix; of ``Q`` also a pair, of q and of v.
     - ``fallback_braking_time`` [s]: without a plan the robot is slowed down with -v / fallback_braking_time.
-    - ``actuators``: names of joints that have motors (all but those of six degrees of freedom); ``effort``: their
-      largest forces, a number or (nv,), the robot's unless it is said; ``passive``: forces overcome what joints do by
-      themselves.  Commands are by all three, and so are plans: limits of effort are bounds of all of their steps.
+    - ``actuators``: names of joints that have motors (all but those of six degrees of freedom); ``effort_limits``:
+      their largest forces, a number or (nv,), the robot's unless it is said; ``passive``: forces overcome what joints
+      do by themselves.  Commands are by all three, and so are plans: limits of effort are bounds of all of their steps.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to know about motors by itself, or what makes one of the
-      problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, ``passive``, and of
-      ``parameters`` where there are any.
+      problem, the names of joints that have motors, their largest forces (nv,) or None for the robot's, ``passive``,
+      and of ``parameters`` where there are any.
     - ``parameters``: numbers of the robot, by name as `Robot.parameters` has them, that come with each step; of a dict
       those of steps that say none, (*shape,) or (..., *shape) by environment, of names the robot's own.
 

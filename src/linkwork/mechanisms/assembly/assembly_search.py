@@ -75,7 +75,7 @@ def assembled(
             raise ValueError(f"{caller}: joint {name!r} is held, so nothing else can be preferred of it")
     if position_limits:
         check_limits(mechanism, held)
-    start = robot.neutral() if guess is None else read_configuration(robot, caller, "guess", guess)
+    start = robot.neutral() if guess is None else read_configuration(robot, caller, "q_init", guess)
     weight, when = read_weights(robot, caller, weights, preferred), read_time(caller, time)
     try:
         start = held.put_into(robot.tree, start)

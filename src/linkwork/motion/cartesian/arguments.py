@@ -79,7 +79,7 @@ class PathRequest:
         """The same without limits: it tells what is in the way."""
         p = self.problem
         options: dict[str, Any] = {
-            "limits": False,
+            "position_limits": False,
             "locked": p.locked,
             "tolerance": p.tolerances,
             "caller": self.caller,

@@ -213,7 +213,7 @@ def _on_path(asked: PathRequest, q: np.ndarray) -> np.ndarray:
     if way > _NEAR or turn > _NEAR or not done[0]:
         raise ValueError(
             f"{WHO}: q_init: {asked.frame!r} is {way:.3g} m and {turn:.3g} rad away from where the path begins: "
-            f"begin it at robot.pose(start, {asked.frame!r}), or leave start out"
+            f"begin it at robot.pose(q_init, {asked.frame!r}), or leave q_init out"
         )
     onto: np.ndarray = result[0]
     return onto

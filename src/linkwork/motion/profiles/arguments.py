@@ -90,8 +90,8 @@ def solved(asked: AskedProfile) -> ProfileNumbers:
     limits = ProfileLimits(*(np.where(still, 1.0, x) for x in limits)).finite()
     least = np.full(len(names), 0.0 if duration is None else duration)
     together = synchronize is not None or duration is not None
-    given = kind.polynomial and duration is not None
-    numbers = profile_kernel(kind, len(names), together, given)(*states, *limits, least)
+    fixed = kind.polynomial and duration is not None
+    numbers = profile_kernel(kind, len(names), together, fixed)(*states, *limits, least)
     status = int(numbers.status)
     if status:
         raise ValueError(why_not(caller, kind, names, states, limits, status, duration))

@@ -83,13 +83,13 @@ class ProfileNumbers(NamedTuple):
         return short_repr(self)
 
 
-def profile_kernel(kind: ProfileKind, n: int, together: bool, value: bool) -> Kernel:
-    """Of the states, the limits and the least durations (n,), which are taken as they are where they are ``value``."""
-    return _KERNELS.get((kind.name, n, together, value), lambda: _compiled(kind, n, together, value))
+def profile_kernel(kind: ProfileKind, n: int, together: bool, fixed: bool) -> Kernel:
+    """Of the states, the limits and the least durations (n,), which are taken as they are where they are ``fixed``."""
+    return _KERNELS.get((kind.name, n, together, fixed), lambda: _compiled(kind, n, together, fixed))
 
 
-def _compiled(kind: ProfileKind, n: int, together: bool, value: bool) -> Kernel:
-    more = {"given": value} if kind.polynomial else {}
+def _compiled(kind: ProfileKind, n: int, together: bool, fixed: bool) -> Kernel:
+    more = {"fixed": fixed} if kind.polynomial else {}
 
     def function(**arrays: Any) -> Any:
         return profiles_of(

@@ -203,10 +203,10 @@ def _made(m: int, r: int, *, rest: bool) -> _Kernels:
         return rooms_left_at_end([*ends], *along_of(value, value[:0]))
 
     return _Kernels(
-        compile(stages, name="smooth_stages", motion=4, given=value, mu=()),
-        compile(end, name="smooth_end", motion=2, given=at_end, mu=()),
-        compile(rooms, name="smooth_rooms", motion=4, change=4, part=(), given=value),
-        compile(end_rooms, name="smooth_end_rooms", ends=4, given=at_end),
+        compile(stages, name="smooth_stages", motion=4, value=value, mu=()),
+        compile(end, name="smooth_end", motion=2, value=at_end, mu=()),
+        compile(rooms, name="smooth_rooms", motion=4, change=4, part=(), value=value),
+        compile(end_rooms, name="smooth_end_rooms", ends=4, value=at_end),
     )
 
 

@@ -246,14 +246,14 @@ def _random(t: Trial) -> list[float]:
 MOTION = (
     Line("zero", "X(zero) = 1, if X is that for any configuration", TOLERANCE, _zero),
     Line("X", "its rotation is orthonormal and right-handed", TOLERANCE, _rigid),
-    Line("S", "S e_k = (X⁻¹ dX)^∨ along retract(q, h e_k)", DIFFERENCES, _subspace),
+    Line("S", "S e_k = (X⁻¹ dX)^∨ along integrate(q, h e_k)", DIFFERENCES, _subspace),
     Line("S", "as the contract derives it from X and q_dot", TOLERANCE, _closed_subspace),
     Line("bias", "Ṡ v, as the contract derives it from S along q_dot", TOLERANCE, _bias),
     Line("twist, acceleration", "S v, and S a + Ṡ v", TOLERANCE, _twists, ("twist", "acceleration")),
     Line("constraint_wrench_subspace", "Tᵀ S = 0, and its 6 − nv columns are independent", TOLERANCE, _wrenches),
     Line("torque", "τ · v = F · S v: power is the same", TOLERANCE, _torque),
     Line("velocity_from_rate", "velocity_from_rate(q_dot(v)) = v", TOLERANCE, _rates),
-    Line("q_dot", "q̇ is the rate of retract(q, v t) at t = 0", DIFFERENCES, _rate_of_step),
+    Line("q_dot", "q̇ is the rate of integrate(q, v t) at t = 0", DIFFERENCES, _rate_of_step),
     Line("velocity_from_rate_adjoint", "⟨f_q, q̇⟩ = ⟨f_v, v⟩", TOLERANCE, _adjoint),
     Line(
         "jacobians",
@@ -263,8 +263,8 @@ MOTION = (
         ("q_dot_jacobian", "velocity_from_rate_jacobian", "velocity_from_rate_adjoint"),
     ),
     Line(
-        "retract, local",
-        "local(q, retract(q, φ)) = φ, and local(q, q) = 0",
+        "integrate, difference",
+        "difference(q, integrate(q, φ)) = φ, and difference(q, q) = 0",
         TOLERANCE,
         _steps,
         ("integrate", "difference"),

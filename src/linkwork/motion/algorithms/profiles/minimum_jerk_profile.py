@@ -48,12 +48,12 @@ def least_jerk(
     *,
     together: bool = True,
     shortest: Sequence[Scalar] | None = None,
-    value: bool = False,
+    fixed: bool = False,
 ) -> Profile:
     """Durations, times (2) and coefficients (1, 6) of pieces, joint by joint.
 
     Durations are the first that keep the limits, of those that are 1 % apart, refined between the last that does not
-    and the first that does; where they are ``value``, they are ``shortest``.  The status is 0 where there is a motion,
+    and the first that does; where they are ``fixed``, they are ``shortest``.  The status is 0 where there is a motion,
     1 where a state at an end is outside of the limits, 2 where no duration keeps them, or the given one does not.
     """
     most = list(shortest or [0.0] * len(joints))
@@ -65,7 +65,7 @@ def least_jerk(
     possible = _at_ends(joints[0])
     for joint in joints[1:]:
         possible = and_(possible, _at_ends(joint))
-    if value:
+    if fixed:
         T, kept = most, [fits(joint, t) for joint, t in zip(joints, most, strict=True)]
     elif together:
         least = most[0]
