@@ -48,7 +48,7 @@ class CartesianLaw(ControlLaw):
         if not np.any(robot.jacobian(robot.random_configuration(seed=0), frame)):
             raise ValueError(f"{self.caller}: frame: no joint moves {frame!r}")
         self.frame, self.axes, self.passive = frame, axes, bool(passive)
-        self.condition, self.scale = 0.0, [1.0] * 3 + [2.0 / characteristic_length(robot.tree)] * 3
+        self.max_condition, self.scale = 0.0, [1.0] * 3 + [2.0 / characteristic_length(robot.tree)] * 3
 
     @property
     def pose_inputs(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class CartesianLaw(ControlLaw):
         """Joint forces Jᵀ Λ (a* − J a_0) of some axes, with a bounded Λ."""
         kept, scale = list(kept), self.scale
         level = Level([[scale[k] * x for x in rows[k]] for k in kept], [scale[k] * wanted[k] for k in kept])
-        return task_forces(self.robot.tree, list(q), [level], a0, self.condition, self.passive)
+        return task_forces(self.robot.tree, list(q), [level], a0, self.max_condition, self.passive)
 
 
 @public_constructor
@@ -146,8 +146,10 @@ class Impedance(CartesianLaw):
             self.inertia = self._read_six("inertia", inertia, "kg m², kg")
             if not (self.inertia > 0.0).all():
                 raise ValueError(f"{self.caller}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
-        self.null_damping = float(read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
-        self.condition = self._read_condition(max_condition, range(6))
+        self.nullspace_damping = float(
+            read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s")
+        )
+        self.max_condition = self._read_condition(max_condition, range(6))
 
     @property
     def input_shapes(self) -> Shapes:
@@ -164,10 +166,10 @@ class Impedance(CartesianLaw):
         V_d = inputs.get("target_v", still)
         pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
         robot, nv, feedforward = self.robot, self.robot.nv, [*inputs.get("target_a", still)]
-        a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
+        a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
         own = list(robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
         if self.inertia is None:
-            if "target_a" not in inputs and not self.null_damping:
+            if "target_a" not in inputs and not self.nullspace_damping:
                 more = [dot([row[k] for row in rows], pull) for k in range(nv)]
                 return [a + b for a, b in zip(own, more, strict=True)], None
             # what the null space takes does not accelerate the frame
@@ -245,13 +247,15 @@ class HybridForcePosition(CartesianLaw):
         self.force_damping = float(read_nonnegative(self.caller, "force_damping", force_damping, one, "1/s"))
         self.force_gain = float(read_nonnegative(self.caller, "force_gain", force_gain, one, "1"))
         self.integral_gain = float(read_nonnegative(self.caller, "integral_gain", integral_gain, one, "1/s"))
-        self.null_damping = float(read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, one, "1/s"))
-        self.condition = self._read_condition(max_condition, sorted([*self.motion_axes, *self.force_axes]))
-        self.step = 0.0
+        self.nullspace_damping = float(
+            read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, one, "1/s")
+        )
+        self.max_condition = self._read_condition(max_condition, sorted([*self.motion_axes, *self.force_axes]))
+        self.dt = 0.0
         if self.integral_gain:
             if dt is None:
                 raise ValueError(f"{self.caller}: dt: expected a time above 0 [s], as integral_gain is given, got None")
-            self.step = positive_number(self.caller, "dt", dt, "s")
+            self.dt = positive_number(self.caller, "dt", dt, "s")
             self.start = np.zeros(len(self.force_axes))
 
     def _axes(self, name: str, value: Any) -> list[int]:
@@ -282,7 +286,7 @@ class HybridForcePosition(CartesianLaw):
             wanted[k] = a - drift[k]
         for k in self.force_axes:
             wanted[k] = -self.force_damping * V[k] - drift[k]
-        a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
+        a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
         tau = list(self.robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
         inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), wanted, q, a0)
         pressed, sums = [], []
@@ -293,7 +297,7 @@ class HybridForcePosition(CartesianLaw):
                 f = f + self.force_gain * missing
                 if self.start is not None:
                     f = f + z[place]
-                    sums.append(z[place] + self.step * self.integral_gain * missing)
+                    sums.append(z[place] + self.dt * self.integral_gain * missing)
             pressed.append(f)
         more = [dot([rows[k][j] for k in self.force_axes], pressed) for j in range(self.robot.nv)]
         result = [a + b + c for a, b, c in zip(tau, inner, more, strict=True)]
@@ -329,7 +333,7 @@ class Admittance(ControlLaw):
     def __init__(self, law: ControlLaw, *, inertia: Any, damping: Any, stiffness: Any, dt: float) -> None:
         if not isinstance(law, (JointLaw, Impedance)) or "target_v" not in law.input_shapes:
             raise TypeError(f"Admittance: law: expected a controller of joints or an Impedance, got {law!r}")
-        super().__init__(law.robot, law.actuator_names, law.limits[law.acting])
+        super().__init__(law.robot, law.actuator_names, law.effort_limits[law.acting])
         self.law, self.size = law, 6 if isinstance(law, CartesianLaw) else int(law.robot.nv)
         if isinstance(law, Impedance) and (law.axes != "world" or law.inertia is not None):
             raise ValueError(
@@ -347,7 +351,7 @@ class Admittance(ControlLaw):
         )
         if not (self.inertia > 0.0).all():
             raise ValueError(f"Admittance: inertia: expected numbers above 0, got {inertia!r}")
-        self.step = positive_number(self.caller, "dt", dt, "s")
+        self.dt = positive_number(self.caller, "dt", dt, "s")
         inner = np.zeros(0) if law.start is None else law.start
         self.start = np.concatenate([np.zeros(2 * self.size), inner])
 
@@ -364,7 +368,7 @@ class Admittance(ControlLaw):
         return (*self.law.required_inputs, "force")
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
-        n, h = self.size, self.step
+        n, h = self.size, self.dt
         x, rate, inner = list(z[:n]), list(z[n : 2 * n]), z[2 * n :]
         after, accelerations = [], []
         for k in range(n):

@@ -46,7 +46,7 @@ class ControlLaw(ABC):
         self.caller = type(self).__name__
         self.acting = actuated_places(self.caller, robot, actuators)
         self.robot = robot
-        self.limits = self._read_limits(limits)
+        self.effort_limits = self._read_limits(limits)
         self._kernels: dict[Any, Kernel] = {}
 
     # -- what a controller implements
@@ -98,7 +98,7 @@ class ControlLaw(ABC):
 
     def _outputs(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> Any:
         tau, after = self.forces(t, q, v, z, inputs)
-        tau = array(bounded(self.apply_actuation(tau), [*self.limits]))
+        tau = array(bounded(self.apply_actuation(tau), [*self.effort_limits]))
         return tau if self.start is None else (tau, after)
 
     def _call_kernel(self, shapes: Shapes, t: Any, named: Mapping[str, Any]) -> Any:

@@ -167,7 +167,7 @@ class PID(JointLaw):
         self.kp, self.ki, self.kd = (self.read_gains(name, x) for name, x in (("kp", kp), ("ki", ki), ("kd", kd)))
         if anti_windup not in get_args(AntiWindup):
             raise UnknownNameError("anti_windup of PID", str(anti_windup), get_args(AntiWindup))
-        self.anti_windup, self.step = anti_windup, positive_number("PID", "dt", dt, "s")
+        self.anti_windup, self.dt = anti_windup, positive_number("PID", "dt", dt, "s")
         if tracking_time is None:
             times = np.where(self.ki > 0.0, self.kp / np.where(self.ki > 0.0, self.ki, 1.0), 1.0)
         else:
@@ -182,8 +182,8 @@ class PID(JointLaw):
             a * x + b * y + total + c
             for a, x, b, y, total, c in zip(self.kp, e, self.kd, rate, z, feedforward, strict=True)
         ]
-        exerted = bounded(self.apply_actuation(wanted), [*self.limits])
-        after = integrated(z, e, wanted, exerted, [*self.ki], self.step, self.anti_windup, [*self.tracking_time])
+        exerted = bounded(self.apply_actuation(wanted), [*self.effort_limits])
+        after = integrated(z, e, wanted, exerted, [*self.ki], self.dt, self.anti_windup, [*self.tracking_time])
         return exerted, array(after)
 
 

@@ -183,20 +183,22 @@ class OperationalSpace(TaskLaw):
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, None, effort_limits)
         require_full_actuation(self)
-        self.null_damping = float(read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
+        self.nullspace_damping = float(
+            read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s")
+        )
         self.passive = bool(passive)
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
         self.posture = None
         if len(self.levels[-1]) == 1 and self._is_posture(self.levels[-1][0]):
             self.posture = self.levels.pop()[0]
-        if self.posture is not None and self.null_damping:
+        if self.posture is not None and self.nullspace_damping:
             raise ValueError(
                 f"{self.caller}: nullspace_damping acts where no posture does, and task {self.posture.name!r} "
                 f"is one: say its "
                 f"damping, damping={{{self.posture.name!r}: ...}}"
             )
-        self.condition = read_condition(self.caller, max_condition, robot, self._first_rows)
+        self.max_condition = read_condition(self.caller, max_condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
         """Whether its Jacobian is the identity."""
@@ -214,7 +216,7 @@ class OperationalSpace(TaskLaw):
         return [[stack.scales[k] * x for x in moved.rows[k]] for k in kept]
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
-        a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
+        a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
         pull0: list[Any] = [0.0] * self.robot.nv
         if self.posture is not None:
             _, motion, accelerations, damped = self._accelerations(q, v, [self.posture], inputs)
@@ -228,7 +230,7 @@ class OperationalSpace(TaskLaw):
             rows = [[scales[k] * x for x in motion.rows[k]] for k in kept]
             levels.append(Level(rows, [scales[k] * (damped[k] - motion.drifts[k]) for k in kept]))
             pull_accelerations.append([scales[k] * (accelerations[k] - damped[k]) for k in kept])
-        if not np.isfinite(self.limits).any():  # all of it at once
+        if not np.isfinite(self.effort_limits).any():  # all of it at once
             levels = [
                 Level(x.rows, [a + b for a, b in zip(x.wanted, y, strict=True)])
                 for x, y in zip(levels, pull_accelerations, strict=True)
@@ -244,24 +246,24 @@ class OperationalSpace(TaskLaw):
         none = [[0.0] * len(x) for x in pull_accelerations]
         for k, pull in enumerate(pull_accelerations):
             own = [Level(x.rows, pull if j == k else none[j]) for j, x in enumerate(levels)]
-            more = task_forces(self.robot.tree, list(q), own, nothing, self.condition, self.passive)
+            more = task_forces(self.robot.tree, list(q), own, nothing, self.max_condition, self.passive)
             tau, _ = self._add_within_limits(tau, more)
         if self.posture is not None:
             still = [Level(x.rows, none[j]) for j, x in enumerate(levels)]
             moved = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
-            more = task_forces(self.robot.tree, list(q), still, pull0, self.condition, self.passive)
+            more = task_forces(self.robot.tree, list(q), still, pull0, self.max_condition, self.passive)
             tau, _ = self._add_within_limits(tau, [a + b for a, b in zip(moved, more, strict=True)])
         return tau, None
 
     def _task_torque(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any]) -> list[Any]:
         own = self.robot.inverse_dynamics(q, v, array(list(a0)), passive=self.passive)
-        more = task_forces(self.robot.tree, list(q), levels, a0, self.condition, self.passive)
+        more = task_forces(self.robot.tree, list(q), levels, a0, self.max_condition, self.passive)
         return [a + b for a, b in zip(own, more, strict=True)]
 
     def _add_within_limits(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
         """τ plus the largest share of ``more``, at most 1, that limits allow; and the share."""
         share: Any = 1.0
-        for x, d, most in zip(tau, more, self.limits, strict=True):
+        for x, d, most in zip(tau, more, self.effort_limits, strict=True):
             if np.isfinite(most):
                 room = fmax(most - where(lt(0.0, d), x, -x), 0.0)
                 size = fabs(d)

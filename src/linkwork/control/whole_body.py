@@ -104,7 +104,7 @@ class WholeBody(TaskLaw):
         self.horizon = positive_number(self.caller, "horizon", horizon, "s")
         if not isinstance(regularization, (tuple, list, np.ndarray)) or np.shape(regularization) != (2,):
             raise ValueError(f"{self.caller}: regularization: expected two numbers above 0, got {regularization!r}")
-        self.small = (
+        self.regularization = (
             positive_number(self.caller, "regularization[0]", regularization[0], "1"),
             positive_number(self.caller, "regularization[1]", regularization[1], "1"),
         )
@@ -167,7 +167,7 @@ class WholeBody(TaskLaw):
         gamma: list[Any] = []
         if robot.constraints:
             G, gamma = [list(row) for row in robot.constraint_jacobian(q)], list(robot.constraint_bias(q, v))
-        limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.limits)]
+        limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.effort_limits)]
         dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], list(h), limits, G, gamma)
         levels = []
         for tasks in self.levels:
@@ -185,7 +185,7 @@ class WholeBody(TaskLaw):
         lower, upper, where = self.bounds
         fastest = [float(x) for x in robot.velocity_limits]
         box = acceleration_box([q[i] for i in where], list(v), lower, upper, fastest, self.horizon)
-        return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.small)
+        return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.regularization)
 
     def _body_contacts(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> list[BodyContact]:
         if self.contacts is None:

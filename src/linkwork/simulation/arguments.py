@@ -42,7 +42,7 @@ _SAME = 1e-9  # of a step: by how much a controller's own may differ
 def check_step(caller: str, controller: Any, h: float) -> None:
     """Raises ValueError for a controller, or one in it, whose own step is another than the simulation's."""
     for one in (controller, getattr(controller, "law", None)):
-        own = getattr(one, "step", None)
+        own = getattr(one, "dt", None)
         if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
             raise ValueError(
                 f"{caller}: controller: {type(one).__name__} was made for steps of {float(own):g} s, and "

@@ -134,8 +134,8 @@ class ModelPredictiveController:
         self.problem = problem
         self._constrained = self._constrained_plans(caller)
         self.period = read_seconds(caller, "period", planner.step if period is None else period)
-        self.iterations = read_count(caller, "max_iterations", max_iterations)
-        self.first_iterations = read_count(caller, "first_max_iterations", first_max_iterations)
+        self.max_iterations = read_count(caller, "max_iterations", max_iterations)
+        self.first_max_iterations = read_count(caller, "first_max_iterations", first_max_iterations)
         self.time_limit = None if time_limit is None else read_seconds(caller, "time_limit", time_limit, zero=True)
         self.fallback_braking_time = read_seconds(caller, "fallback_braking_time", fallback_braking_time)
         self.max_constraint_violation = read_positive(caller, "max_constraint_violation", max_constraint_violation)
@@ -260,7 +260,7 @@ class ModelPredictiveController:
         own = self._robot_numbers(parameters, lead)
         numbers, active = self._call_numbers(reference, lead, phases, own)
         first = self._search is None
-        wanted = self.first_iterations if first else self.iterations
+        wanted = self.first_max_iterations if first else self.max_iterations
         self._lead = lead
         self._age = np.full(len(q), np.inf) if first else self._age + passed
         self._passed = 0.0 if first else self._passed + passed
