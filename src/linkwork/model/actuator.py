@@ -62,10 +62,11 @@ class Actuator:
             if not low <= high or low == math.inf or high == -math.inf:
                 raise ValueError(f"{caller}: {key}: expected (lower, upper), the lower one first, got {(low, high)!r}")
         if bool(self.joints) == (self.frame is not None):
-            raise ValueError(f"{caller}: expected joints or a frame to act on, and not both")
+            got = "neither" if self.frame is None else f"joints {self.joints!r} and frame {self.frame!r}"
+            raise ValueError(f"{caller}: joints: expected joints or a frame to act on, and not both, got {got}")
         if self.frame is None:
             if self.wrench or self.relative_to is not None:
-                raise ValueError(f"{caller}: wrench and relative_to are for actuators on a frame: it acts on joints")
+                raise ValueError(f"{caller}: wrench: wrench and relative_to are for actuators on a frame: it acts on joints")
             object.__setattr__(self, "joints", tuple(_gears(caller, self.joints)))
         else:
             wrench = _numbers(caller, "wrench", self.wrench, 6)
