@@ -66,7 +66,7 @@ class Actuator:
             raise ValueError(f"{caller}: joints: expected joints or a frame to act on, and not both, got {got}")
         if self.frame is None:
             if self.wrench or self.relative_to is not None:
-                raise ValueError(f"{caller}: wrench: wrench and relative_to are for actuators on a frame: it acts on joints")
+                raise ValueError(f"{caller}: wrench: wrench and relative_to are for actuators on a frame")
             object.__setattr__(self, "joints", tuple(_gears(caller, self.joints)))
         else:
             wrench = _numbers(caller, "wrench", self.wrench, 6)
