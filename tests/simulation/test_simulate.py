@@ -325,9 +325,9 @@ def test_bad_input(arm):
     """What is wrong is said before anything is computed."""
     q = arm.neutral()
     wrong = [
-        (ValueError, "step: expected a time above 0", {"dt": 0.0}),
+        (ValueError, "dt: expected a time above 0", {"dt": 0.0}),
         (ValueError, "duration: expected whole steps", {"duration": 0.0105, "dt": 1e-3}),
-        (ValueError, "every: records are made after whole steps", {"record_every": 3}),
+        (ValueError, "record_every: records are made after whole steps", {"record_every": 3}),
         (UnknownNameError, "did you mean 'rk4'", {"method": "rk5"}),
         (TypeError, "controller: expected a function", {"controller": 3.0}),
         (
@@ -338,10 +338,10 @@ def test_bad_input(arm):
         (ValueError, "expected 3 joint forces", {"controller": lambda t, q, v: q[:2]}),
         (
             ValueError,
-            "signals\\['push'\\]: expected a row for each of 10 steps",
+            "time_inputs\\['push'\\]: expected a row for each of 10 steps",
             {"time_inputs": {"push": np.zeros((9, 3))}},
         ),
-        (ValueError, "inputs\\['gain'\\]: expected finite", {"constants": {"gain": np.nan}}),
+        (ValueError, "constants\\['gain'\\]: expected finite", {"constants": {"gain": np.nan}}),
         (ValueError, "v: expected finite numbers", {"v": [0.0, np.nan, 0.0]}),
         (UnknownNameError, "kinetic_energy", {"record": ["kinetic_enrgy"]}),
         (
@@ -351,7 +351,7 @@ def test_bad_input(arm):
         ),
         (
             ValueError,
-            r"inputs\['gain'\]: 3 numbers may be one for each .* expected \(3, 1\) .* \(3, 3\)",
+            r"constants\['gain'\]: 3 numbers may be one for each .* expected \(3, 1\) .* \(3, 3\)",
             {"q": np.zeros((3, 3)), "controller": lambda t, q, v, gain: gain * q, "constants": {"gain": np.ones(3)}},
         ),
     ]

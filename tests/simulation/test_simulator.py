@@ -147,7 +147,7 @@ def test_bad_input(arm):
     pulled = lw.Simulator(arm, controller=lambda t, q, v, gain: gain * q, batch=2)
     for kind, text, wrong in (
         (TypeError, "expected a robot", lambda: lw.Simulator(3)),
-        (ValueError, "step: expected a time above 0", lambda: lw.Simulator(arm, dt=-1.0)),
+        (ValueError, "dt: expected a time above 0", lambda: lw.Simulator(arm, dt=-1.0)),
         (ValueError, "tau: expected joint forces", lambda: simulator.step(np.zeros(3))),
         (ValueError, "expected finite", lambda: simulator.step([np.nan, 0.0])),
         (TypeError, "expected no inputs", lambda: simulator.step(gain=1.0)),
