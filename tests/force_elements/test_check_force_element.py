@@ -72,7 +72,7 @@ class Unequal(Gravity):
 
 
 class Fixed(Gravity):
-    def renamed(self, names: Any) -> Any:
+    def with_names(self, names: Any) -> Any:
         return self
 
 

@@ -352,7 +352,7 @@ def test_contact_points_are_asked_of_shapes() -> None:
         lw.contact_points("box", lw.pose(), ball, lw.pose())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="contact_points: X_b: expected poses"):
         lw.contact_points(box, lw.pose(), ball, np.eye(3))
-    with pytest.raises(ValueError, match="within: expected a finite number"):
+    with pytest.raises(ValueError, match="max_distance: expected a finite number"):
         lw.contact_points(box, lw.pose(), ball, lw.pose(), max_distance=float("inf"))
     with pytest.raises(TypeError, match="half"):
         lw.contact_points(floor, lw.pose(), floor, lw.pose())

@@ -17,7 +17,7 @@ class Height(Constraint):
     name: str
     frame: str
     rate: float
-    timed = True
+    time_dependent = True
     component_names = ("height",)
     row_units = ("m",)
 

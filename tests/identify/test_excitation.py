@@ -104,10 +104,10 @@ def test_trajectories_that_cannot_be() -> None:
         ({"period": -1.0}, "period: expected a number above 0"),
         ({"period": "long"}, "period: expected a number above 0; got 'long'"),
         ({"velocity": "fast"}, "velocity: expected 7 finite numbers, or one for all; got 'fast'"),
-        ({"harmonics": 1}, "harmonics: expected a whole number from 2, got 1"),
-        ({"harmonics": 2.5}, "harmonics: expected a whole number from 2, got 2.5"),
-        ({"trials": 0}, "trials: expected a whole number from 1, got 0"),
-        ({"trials": 1.5}, "trials: expected a whole number from 1, got 1.5"),
+        ({"num_harmonics": 1}, "num_harmonics: expected a whole number from 2, got 1"),
+        ({"num_harmonics": 2.5}, "num_harmonics: expected a whole number from 2, got 2.5"),
+        ({"num_trials": 0}, "num_trials: expected a whole number from 1, got 0"),
+        ({"num_trials": 1.5}, "num_trials: expected a whole number from 1, got 1.5"),
     ):
         with pytest.raises(ValueError, match=problem):
             identify.exciting_trajectory(robot, **options)
