@@ -43,7 +43,10 @@ def test_the_argument_that_holds_an_unknown_name_is_named() -> None:
 def test_unknown_names_of_configurations_that_have_another_name() -> None:
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("assemble: q_init: no joint named 'hip'", lambda: LOOP.assemble({"hip": 1.0})),
-        ("assemble: weights: no joint named 'hip'", lambda: LOOP.assemble(LOOP.neutral(), weights={"hip": 1.0})),
+        (
+            "assemble: weights: no joint or number of v named 'hip'",
+            lambda: LOOP.assemble(LOOP.neutral(), weights={"hip": 1.0}),
+        ),
         ("plan: goal: no joint named 'hip'", lambda: ARM.plan(REST, {"hip": 1.0})),
         ("joint_wrenches: actuators: no joint or number of v named None", lambda: _wrenches(ARM, (None, None))),
         ("PD: actuators: no joint or number of v named nan", lambda: lw.control.PD(ARM, 1.0, 1.0, actuators=[np.nan])),

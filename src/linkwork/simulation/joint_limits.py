@@ -61,7 +61,7 @@ class JointStops:
     >>> from linkwork.simulation import JointStops
     >>> arm = lw.load("arm7")
     >>> fallen = arm.simulate(arm.neutral() + 0.1, duration=1.0, joint_limit_mode=JointStops(time=0.01),
-    record_every=10)
+    ...     record_every=10)
     >>> bool((fallen.q < arm.upper + 0.1).all())
     True
 

@@ -111,7 +111,7 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
     >>> def controller(t, q, v, u):
     ...     return actuator_servos(robot, u)
     >>> found = robot.simulate(robot.neutral(), controller=controller, duration=1.0, constants={"u": [-0.5]},
-    record_every=500)
+    ...     record_every=500)
     >>> round(float(found.q[-1, robot.joint("elbow").q_slice][0]), 2)
     -0.5
 

@@ -61,7 +61,7 @@ def while_loop(
 
     >>> from linkwork.expr import while_loop
     >>> while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, 3.0, max_iterations=50)
-    WhileResult(init=192.0, iterations=6, status=0)
+    WhileResult(state=192.0, iterations=6, status=0)
 
     Raises TypeError for a condition that is no truth value, a step that changes the state's shapes or nesting, and
     ValueError for a bound that is no whole number or negative.
