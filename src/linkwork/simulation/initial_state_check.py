@@ -17,7 +17,7 @@ from linkwork.simulation.simulation_spec import moving_robot
 
 __all__ = ["check_start"]
 
-_OPEN = 1e-6  # of the robot's length [m], and [rad]: what a configuration may leave open, as in `Robot.minimal_coordinates`
+_OPEN = 1e-6  # of the robot's length [m], and [rad]: what a configuration may leave open
 _FORBIDDEN = 1e-6  # the same of velocities [m/s, rad/s], and part of what each row makes of them
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
