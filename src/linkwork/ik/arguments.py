@@ -14,7 +14,6 @@ from linkwork._util.validation import names as names_of
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.ik.algorithms.task_stack import TaskState
-from linkwork.ik.tasks.frame_tasks import by_coordinate
 from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.robot_arguments import read_configuration
@@ -26,7 +25,6 @@ __all__ = [
     "check_tasks",
     "freed",
     "mid_range",
-    "pose_tolerance",
     "read_deadline",
     "read_limits",
     "read_locked",
@@ -191,24 +189,6 @@ def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     both = np.isfinite(lower) & np.isfinite(upper)
     q[both] = 0.5 * (lower[both] + upper[both])
     result: np.ndarray = np.minimum(np.maximum(q, lower), upper)
-    return result
-
-
-def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
-    """Return the tolerances of a pose's six rows (rotation x y z [rad], position x y z [m]).
-
-    Each is a positive number, which bounds the length of what is left, or three, which bound its coordinates; infinite
-    where it is free.  Raises ValueError.
-    """
-    result: list[float] = []
-    for name, unit, value in (("orientation_tolerance", "rad", orientation), ("position_tolerance", "m", position)):
-        try:
-            numbers = floats(value)
-        except (TypeError, ValueError):
-            numbers = np.array([np.nan])
-        if numbers.shape not in ((), (3,)) or not (numbers > 0.0).all():
-            raise ValueError(f"{caller}: {name}: expected a positive number or three [{unit}], got {value!r}")
-        result += by_coordinate(numbers)
     return result
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.expr.arrays.symbol_array import is_traced
-from linkwork.ik.arguments import pose_tolerance
 from linkwork.ik.closed_form import ClosedForm, closed_form_of
 from linkwork.ik.differential import DAMPING, DifferentialIK
 from linkwork.ik.ik_problem import STEPS, IKProblem
@@ -20,6 +19,7 @@ from linkwork.ik.path_ik import JUMP, IKPathResult
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks.frame_tasks import Axes, PoseTask
 from linkwork.ik.tasks.joint_tasks import PostureTask
+from linkwork.ik.tasks.pose_tolerance import pose_tolerance
 from linkwork.ik.tasks.task import TOLERANCE, Task
 from linkwork.ik.traced_ik import traced_answer
 from linkwork.ik.velocity_result import VelocityResult

@@ -25,6 +25,7 @@ from linkwork.constraints.constraint import References
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.ik.tasks.pose_tolerance import pose_tolerance
 from linkwork.ik.tasks.task import (
     TOLERANCE,
     AimedTask,
@@ -39,7 +40,7 @@ from linkwork.ik.tasks.task import (
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 
-__all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "by_coordinate", "moves"]
+__all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "moves"]
 
 Axes = Literal["frame", "target", "reference"] | str
 Exact = Literal["no", "way", "yes"]  # whether rows are derivatives away from the target, too
@@ -237,11 +238,6 @@ def _rows(*columns: list[Vec3]) -> list[list[Any]]:
     return [[getattr(column, axis) for column in part] for part in columns for axis in _XYZ]
 
 
-def by_coordinate(tolerance: np.ndarray) -> list[float]:
-    """Return the tolerances of three coordinates: a number () bounds their length, three (3,) bound each."""
-    return [float(tolerance) / math.sqrt(3.0)] * 3 if tolerance.ndim == 0 else tolerance.tolist()
-
-
 @public_constructor
 @dataclass(frozen=True)
 class PoseTask(_FrameTask):
@@ -256,17 +252,15 @@ class PoseTask(_FrameTask):
     orientation_tolerance: Any = None
 
     def __post_init__(self) -> None:
-        told = (self.orientation_tolerance, self.position_tolerance)
-        if any(one is not None for one in told):
-            if self.tolerance is not TOLERANCE and self.tolerance != TOLERANCE:
+        position, orientation = self.position_tolerance, self.orientation_tolerance
+        if position is not None or orientation is not None:
+            if not np.array_equal(self.tolerance, TOLERANCE):
                 raise ValueError(
                     "PoseTask: tolerance: expected either tolerance= of six rows, or position_tolerance= and "
                     f"orientation_tolerance=, got both: {self.tolerance!r}"
                 )
-            rows: list[float] = []
-            for one in told:
-                rows += by_coordinate(np.asarray(TOLERANCE if one is None else one, dtype=float))
-            object.__setattr__(self, "tolerance", tuple(rows))
+            given = (TOLERANCE if one is None else one for one in (position, orientation))
+            object.__setattr__(self, "tolerance", tuple(pose_tolerance("PoseTask", *given)))
             object.__setattr__(self, "position_tolerance", None)
             object.__setattr__(self, "orientation_tolerance", None)
         super().__post_init__()
