@@ -62,9 +62,9 @@ def assembled(
     time: Any,
     check: bool,
     parameters: Any = None,
+    caller: str = "assemble",
 ) -> Assembly:
     """Configurations near a guess, or what is preferred, that satisfy all constraints.  Raises as `Robot.assemble`."""
-    caller = "assemble"
     robot = varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)

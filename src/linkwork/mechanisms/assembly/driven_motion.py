@@ -18,7 +18,6 @@ import numpy as np
 from linkwork._util.result import Result
 from linkwork.errors import AssemblyError, Status
 from linkwork.joints import JointType
-from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.mechanisms.assembly.assembly_search import assembled, check_tolerance, solved
 from linkwork.mechanisms.assembly.result import Assembly, sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
@@ -110,9 +109,9 @@ def followed(
     if when is not None and when.shape:
         raise ValueError(f"{caller}: time: expected one time [s], got shape {when.shape}")
     first = {name: value[0] if value.shape[-1] > 1 else value[0, 0] for name, value in driven.values.items()}
-    if start is not None:
-        read_configuration(plain, caller, "q_init", start)
-    begun: Assembly = assembled(plain, start, first, None, None, position_limits, tolerance, 16, when, True, parameters)
+    begun: Assembly = assembled(
+        plain, start, first, None, None, position_limits, tolerance, 16, when, True, parameters, caller
+    )
     way = _Way(mechanism, driven, position_limits, tolerance, when, np.array(begun.q))
     q, slack, sign = np.full((n, robot.nq), np.nan), np.full(n, np.nan), np.zeros(n, dtype=int)
     status, singular = Status.SOLVED, []
