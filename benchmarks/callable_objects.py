@@ -124,20 +124,10 @@ def measured() -> tuple[np.ndarray, ...]:
     return q, v, a, np.asarray(arm().inverse_dynamics(q, v, a)) + 1e-3 * rng.normal(size=(60, 2))
 
 
-_MECHANISM = {
-    *(
-        "mobility",
-        "minimal_coordinates",
-        "loop",
-        "closed_configuration",
-        "project",
-        "assemble",
-        "branches",
-        "follow",
-        "equilibrium",
-    ),
+_MECHANISM = (
+    *("mobility", "minimal_coordinates", "closed_configuration", "branches", "drive_mechanism", "equilibrium"),
     *("integrability", "determinate_constraint_forces", "delassus_matrix"),
-}
+)
 
 
 def robot_of(method: str) -> Any:

@@ -48,14 +48,13 @@ BESIDES: dict[str, dict[str, Any]] = {  # by option: what the other arguments ar
     "positions": {"points": ["hand"]},
 }
 
+_ROWS = ("q", "v", "a", "tau")  # what `measured` gives
+
 OWN_VALUES: dict[str, Any] = {
-    "robots.path.name": "arm7",
-    **dict.fromkeys(("names.name", "path.name", "loops.name"), "fourbar"),
+    **dict.fromkeys(("path.name", "loops.name"), "fourbar"),
     "Robot.without_constraints.*names": [],
-    "q_index.names": ["elbow"],
     "spline.q": lambda _: [[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]],
     "Robot.spline.q": lambda _: [[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]],
-    "retimed.times": 2.0,
     "Trajectory.retimed.times": 2.0,
     "PointCloud.points": lambda _: np.eye(3),
     "Scene.with_point_cloud.points": lambda _: np.eye(3),
@@ -89,15 +88,19 @@ OWN_VALUES: dict[str, Any] = {
     "lqr.R": [[1.0]],
     "finite_horizon_lqr.R": [[1.0]],
     "finite_horizon_lqr.num_steps": 5,
-    "signals.t": lambda _: np.arange(100) * 0.01,
     "low_pass.t": lambda _: np.arange(100) * 0.01,
     "low_pass.x": lambda _: np.sin(np.arange(100) * 0.01),
     "differentiate.t": lambda _: np.arange(100) * 0.01,
     "differentiate.q": lambda _: np.sin(np.arange(200).reshape(100, 2) * 0.01),
     **{
         f"{f}.{n}": (lambda _, i=i: measured()[i])
-        for f in ("base_parameters", "inertias", "excitation", "placements")
-        for i, n in enumerate(("q", "v", "a", "tau"))
+        for f, names in (
+            ("base_parameters", _ROWS),
+            ("inertias", _ROWS),
+            ("excitation", _ROWS[:3]),
+            ("placements", "q"),
+        )
+        for i, n in enumerate(names)
     },
     "ControlTask.start": lambda _: lambda rng: (np.zeros(2), np.zeros(2)),
     "Trajectory.slice.start": 0.2,
@@ -107,16 +110,17 @@ OWN_VALUES: dict[str, Any] = {
     "Kernel.value_and_gradient.*by": ["x"],
     "compile.**shapes": {"x": 2},
     "compile.function": lambda _: lambda x: x,
-    "Robot.drive_mechanism.**": {},
-    "PD.__call__.**given": {"target_q": np.zeros(2)},
+    "PD.__call__.**inputs": {"target_q": np.zeros(2)},
     "Robot.velocity_for.**targets": {"hand": [0.5, 0.1, 0.0]},
-    "WholeBody.answer.**given": {
+    "WholeBody.answer.**inputs": {
         "hand": np.zeros(3),
     },
     "PlanResult.timed.**limits": {"acceleration": 1.0},
     "DifferentialIK.velocity.**targets": {"hand": [0.5, 0.1, 0.0]},
     "lt.y": 1.0,
-    **dict.fromkeys(("profile.*", "time_optimal.acceleration"), 1.0),
+    "where.condition": 1.0,
+    "actuator_servos.controls": {},
+    "time_optimal.acceleration": 1.0,
     "Robot.parameters.names": "gravity",
     "Robot.with_parameters.values": {"gravity": [0.0, 0.0, -9.0]},
     "Robot.joint.name": "elbow",
@@ -129,11 +133,7 @@ OWN_VALUES: dict[str, Any] = {
     "Scene.with_distance_field.field": lambda _: lw.distance_field([shapes.Sphere(0.1).at([0.0, 0.0, 0.0])], 0.05),
     "TrajectoryProblem.check.name": "start",
     "Roadmap.extended.nodes": 3,
-    "PD.gains.given": 1.0,
-    "adjoint.weights": [],
-    "tangent.direction": [],
     "TrajectoryProblem.add.kind": "least_squares",
-    "PathContact.name": "own",
     "Robot.branches.hold": {"crank_hinge": 0.1},
     "Simulator.restore.state": lambda _: simulator().state,
     "Box.support.directions": [[0.0, 0.0, 1.0]],
@@ -159,7 +159,6 @@ OWN_VALUES: dict[str, Any] = {
     "Ellipsoid.a": 0.1,
     "Ellipsoid.b": 0.1,
     "Ellipsoid.c": 0.1,
-    "ClosedForm.nearest_branch.q": lambda _: np.full(6, 0.1),
     "IKResult.derivative.by": "hand",
     "Robot.from_dh.*parts": [],
     "Robot.with_attached.name": "thing",

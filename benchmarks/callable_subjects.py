@@ -26,30 +26,17 @@ from .callable_values import value_of
 
 __all__ = ["LEFT_OUT", "Subject", "subjects"]
 
+_PUBLIC = [getattr(lw, name) for name in lw.__all__]
 MODULES: tuple[ModuleType, ...] = (
-    lw,
-    lw.expr,
-    lw.expr.linalg,
-    lw.expr.optimize,
-    lw.constraints,
-    lw.identify,
-    lw.ik,
-    lw.joints,
-    lw.motion,
-    lw.control,
-    lw.optimal,
-    lw.simulation,
-    lw.environments,
-    lw.parameters,
-    lw.robots,
-    lw.shapes,
+    *(lw, lw.environments, lw.expr.linalg, lw.expr.optimize),
+    *(x for x in _PUBLIC if isinstance(x, ModuleType) and x not in (errors, spatial)),
 )
 
 LEFT_OUT = {
     "contracts": "methods that the library calls, of kinds that users may write: of joint types, constraints, tasks, "
     "features, sensors and grounds; what they are called with is the library's own",
-    "values": "spatial values, joint types' formulas and Kinematics, Window, Asking: algebra over any scalar, symbols "
-    "too, which looks at nothing while a function is traced",
+    "values": "spatial values, joint types' formulas and Kinematics, Window, Resistance: algebra over any scalar, "
+    "symbols too, which looks at nothing while a function is traced",
     "results": "constructors of results, which the library makes",
     "errors": "constructors of errors",
     "inner methods": "public by their name alone, on no page, called by the library",
@@ -65,7 +52,12 @@ _INNER = frozenset(
 )
 _FILES = frozenset(  # read by a fuzz of their own
     (
-        *("Controller.restore", "Roadmap.load", "Robot.with_loops_document", "Simulation.load"),
+        *(
+            "ModelPredictiveController.restore",
+            "Roadmap.load",
+            "Robot.with_loops_document",
+            "Simulation.load",
+        ),
         *("TVLQRController.load", "Trajectory.load", "load_mesh"),
     )
 )
@@ -78,6 +70,7 @@ _VALUES = (
     constraints.StateQuery,
     constraints.Kinematics,
     constraints.RelativeMotion,
+    lw.force_elements.Resistance,
     lw.optimal.WindowQuery,
     lw.optimal.Window,
 )
@@ -119,7 +112,9 @@ _RESULTS = {
     *("Deviation", "Extremes", "PlanTree", "ProfileNumbers", "TrajectoryState", "FiniteHorizonLQR", "LQRGain"),
     *("MPCPlan", "WholeBodyAnswer", "WhileResult", "DifferentialIK", "IKProblem", "Trajectory", "Controller"),
     *("ControlLaw", "Task", "TaskKinematics", "Constraint", "Feature", "Shape", "Sensor", "JointType", "Joint"),
-    *("PathContact", "ConstraintForce"),
+    *("PathContact", "ConstraintForce", "QuadraticSolution", "DistanceDerivatives", "DistanceHessian"),
+    *("Obstacle", "Marks", "LinkMotion", "LinkVelocityAcceleration", "PropagatedMotion", "ScrewAxes", "Bounds"),
+    *("LocalCoordinates", "LoopJointView", "NamedConfiguration", "PlacedLink", "SplitWrench"),
 }
 _ELEMENTWISE = "linkwork.expr"
 _ABSENT = ("Robot.is_motion_free",)  # in whose results NaN stands for what is not there

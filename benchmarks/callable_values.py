@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,14 @@ from .callable_objects import (
 )
 from .callable_own_values import OWN_VALUES
 
-__all__ = ["value_of"]
+__all__ = ["known_values", "value_of"]
 
 _NO = object()
+
+
+def known_values() -> Iterable[str]:
+    """The names, "parameter" or "callable.parameter", for which a good argument is known."""
+    return _VALUES
 
 
 def value_of(subject: str, parameter: str, default: Any = _NO) -> Any:
@@ -95,10 +101,9 @@ def _text(subject: str) -> Any:
 
 _EYE = np.eye(4)
 _VALUES: dict[str, Any] = {
-    **dict.fromkeys(("q", "q0", "q1", "start", "guess"), _configuration),
+    **dict.fromkeys(("q", "q0", "q1", "start", "q_init"), _configuration),
     **dict.fromkeys(("v", "a", "tau", "x", "phi", "q_dot", "f_v", "weights", "force"), _velocity),
     "goal": [0.3, 0.3],
-    "twist": np.zeros(6),
     **dict.fromkeys(("wrench", "parent_twist", "parent_acceleration", "motion"), lambda _: np.zeros(6)),
     **dict.fromkeys(("X", "X_a", "X0", "parent_pose", "pose", "target", "X_parent_child", "X_target"), lambda _: _EYE),
     **dict.fromkeys(("X_b", "X1"), lambda _: lw.pose([1.0, 0.0, 0.0])),
@@ -138,7 +143,6 @@ _VALUES: dict[str, Any] = {
     "step": 0.01,
     "state": lambda s: (np.zeros(2), np.zeros(2)) if s == "ModelPredictiveController.step" else 0.0,
     "distance": 0.1,
-    "*radius": 0.1,
     **dict.fromkeys(("radius", "length", "mass", "height", "angle", "ratio", "pitch", "spacing", "friction"), 0.1),
     **dict.fromkeys(("radius_a", "radius_b", "sharpness", "stiffness", "damping", "inertia"), 1.0),
     "size": lambda s: (0.1, 0.2, 0.3) if s.startswith(("Box", "Scene")) else 1,
@@ -174,7 +178,6 @@ _VALUES: dict[str, Any] = {
     "effort": 1.0,
     "armature": 0.1,
     "dynamics": "none",
-    "parts_of": None,
     "a": lambda s: _pair(s, "upper"),
     "b": lambda s: _pair(s, "base"),
     "point": "tip",
@@ -189,13 +192,13 @@ _VALUES: dict[str, Any] = {
     "residual": lambda _: lambda x: x - 0.5,
     "pred": True,
     "num_steps": 3,
+    "num_samples": 10,
     "max_iterations": 5,
     "true_fun": lambda _: lambda *x: 1.0,
     "false_fun": lambda _: lambda *x: 2.0,
     "table": [1.0, 2.0, 3.0],
     "index": 1,
     "value": 2.0,
-    "values_": None,
     "outputs": [],
     "inputs": [],
     "A": lambda s: np.eye(2) if "lqr" not in s else np.array([[0.0, 1.0], [0.0, 0.0]]),
@@ -235,7 +238,6 @@ _VALUES: dict[str, Any] = {
     "reward": lambda _: lambda q, v, tau, goal: 0.0,
     "efforts": (1.0,),
     "actions": lambda _: np.zeros((2, 1)),
-    "action": [0.0],
     "first": "upper",
     "second": "lower",
     "scene": lambda _: scene(),
@@ -251,7 +253,6 @@ _VALUES: dict[str, Any] = {
     "*arrays": lambda _: [[1.0, 2.0], 1.0],
     "orientation": "free",
     "y": 1.0,
-    "tree": lambda _: arm().tree,
     "acceleration": 1.0,
     "jerk": 1.0,
     "overwrite": True,

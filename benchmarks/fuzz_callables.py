@@ -74,7 +74,7 @@ def every_case(of: Sequence[tuple[Subject, str]]) -> list[tuple[Subject, str, st
     """All cases: every function with good arguments alone, then every argument with the most telling kinds of garbage,
     then with the others."""
     others = [kind for kind in GARBAGE if kind not in TELLING]
-    good = [(subject, "", "good") for subject in dict.fromkeys(subject for subject, _ in of)]
+    good = [(subject, "", "good") for subject in {subject.name: subject for subject, _ in of}.values()]
     return good + [(s, argument, kind) for kinds in (TELLING, others) for s, argument in of for kind in kinds]
 
 

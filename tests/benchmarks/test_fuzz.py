@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.callable_own_values import REQUIRED
 from benchmarks.finds import Find
 from benchmarks.fuzz import fuzz, main
 
-from benchmarks import callable_forms, callable_subjects, fuzz_callables, fuzz_reader
+from benchmarks import callable_forms, callable_subjects, callable_values, fuzz_callables, fuzz_reader
 from linkwork.errors import Findings
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.model import tree_builder as build
@@ -134,6 +135,21 @@ def test_every_public_function_is_called_with_garbage() -> None:
         "solve",
     } <= names
     assert all(isinstance(reason, str) for reason in callable_subjects.LEFT_OUT.values())
+
+
+def test_good_arguments_are_known_for_all_that_a_call_needs_and_for_nothing_else() -> None:
+    taken, missing = set[str](), []
+    for subject in callable_subjects.subjects():
+        for name, p in subject.signature.parameters.items():
+            stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+            taken |= {f"{stars}{name}", f"{subject.name}.{stars}{name}"}
+            needed = p.default is p.empty and not stars
+            if (needed or name in REQUIRED.get(subject.name, ())) and callable_values.value_of(
+                subject.name, name
+            ) is None:
+                missing.append(f"{subject.name}.{name}")
+    assert not missing
+    assert not {*callable_values.known_values()} - taken
 
 
 def test_faults_of_public_functions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
