@@ -49,18 +49,20 @@ class Progress(NamedTuple):
 class Reporter(AbstractContextManager["Reporter"]):
     """Reports progress to a bar, a function or nobody, from its ``with`` statement's beginning to its end."""
 
-    def __init__(self, caller: str, progress: Any, label: str, total: float) -> None:
+    def __init__(self, caller: str, progress: Any, label: str, total: float, begun: float | None = None) -> None:
         """``progress`` is True for a bar, False for none, None for one if standard error is a terminal, or a function.
 
-        Raises TypeError for anything else.
+        ``begun``, a time of `time.perf_counter`, is when the computation began, by default when it is entered.  Raises
+        TypeError for anything else.
         """
         self._function = read_progress(caller, progress)
-        self._label, self._total, self._done, self._begin = label, total, 0.0 if isinstance(total, float) else 0, 0.0
+        self._label, self._total, self._done = label, total, 0.0 if isinstance(total, float) else 0
+        self._begun, self._begin = begun, 0.0
         self._bar: ProgressBar | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self._begin = time.perf_counter()
+        self._begin = time.perf_counter() if self._begun is None else self._begun
         log = Stream(sys.stderr)
         if self._function is True or (self._function is None and log.is_terminal):
             self._bar = self._stack.enter_context(ProgressBar(log, self._label, self._total))

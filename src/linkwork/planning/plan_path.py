@@ -292,7 +292,7 @@ class _Clock:
     def __init__(self, begun: float, budget: float, progress: Any) -> None:
         self.begun, self.budget, self.rounds = begun, budget, 0
         self.full = False
-        self.report = Reporter("plan", progress, "planning: seconds", budget)
+        self.report = Reporter("plan", progress, "planning: seconds", budget, begun)
 
     def __enter__(self) -> _Clock:
         self.report.__enter__()
