@@ -285,6 +285,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
             problem.controller(**options)
     for options, said in (
         ({"parameters": 3}, "controller: parameters: expected texts"),
+        ({"solver": lambda *problem: None}, "controller: solver: expected the name of a solver, a planner, or"),
         ({"iteration": 3}, "unexpected keyword argument 'iteration'"),
     ):
         with pytest.raises(TypeError, match=said):

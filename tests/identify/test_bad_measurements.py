@@ -36,6 +36,8 @@ def test_arrays_that_are_no_measurements() -> None:
                 function(robot, *arguments)
         with pytest.raises(TypeError, match="expected a robot first"):
             function(q, v, a, tau, tau)
+        with pytest.raises((TypeError, ValueError), match=f"{function.__name__}: tau: expected"):
+            function(robot, q, v, a, None)
     with pytest.raises(ValueError, match="more measured joint forces than the 6 base parameters, got 3 samples of 2"):
         identify.base_parameters(robot, q[:4], v[:4], a[:4], tau[:4])
 

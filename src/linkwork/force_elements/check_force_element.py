@@ -93,7 +93,7 @@ def _names(t: _Trial) -> list[float]:
     for name in (*said.frames, *said.points):
         other = t.element.with_names({name: f"{name} of another"}).references
         if f"{name} of another" not in (*other.frames, *other.points):
-            raise ValueError(f"renamed: {name!r} keeps its name: references are {other}")
+            raise ValueError(f"with_names: {name!r} keeps its name: references are {other}")
     return []
 
 

@@ -35,6 +35,7 @@ __all__ = [
 
 _LARGEST_WEIGHT = 1e100  # from which on squares of weighted numbers overflow
 _CHUNK = 2**22  # numbers of a regressor that are made at once
+_NOT_MEASURED = object()  # what None, given by mistake, is not
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def read(
     q: Any,
     v: Any,
     a: Any,
-    tau: Any = None,
+    tau: Any = _NOT_MEASURED,
     wrenches: Mapping[str, ArrayLike] | None = None,
     expressed_in: str | Mapping[str, str] = "world",
 ) -> Measurements:
@@ -102,7 +103,7 @@ def read(
         raise TypeError(f"{caller}: expected a robot first, got {robot!r}")
     robot.tree.require_inertias(caller)
     refuse_what_cannot_move(caller, robot)
-    given = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
+    given = {"q": q, "v": v, "a": a} | ({} if tau is _NOT_MEASURED else {"tau": tau})
     arrays = {name: read_array(caller, robot, name, value) for name, value in given.items()}
     leading = arrays["q"].shape[:-1]
     for name, array in arrays.items():

@@ -25,11 +25,11 @@ __all__ = [
     "check_tasks",
     "freed",
     "mid_range",
-    "read_deadline",
     "read_limits",
     "read_locked",
     "read_rows",
     "read_target",
+    "read_time_limit",
     "refuse_held_beyond",
 ]
 
@@ -138,8 +138,8 @@ def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarr
         place = tree.q_slices[k]
         if (lower[place] > upper[place]).any():
             raise ValueError(
-                f"{caller}: limits leave nothing of joint {body.joint_name!r}: it would have to be at least "
-                f"{lower[place].tolist()} and at most {upper[place].tolist()}"
+                f"{caller}: position_limits leave nothing of joint {body.joint_name!r}: it would have to be at "
+                f"least {lower[place].tolist()} and at most {upper[place].tolist()}"
             )
     return lower, upper
 
@@ -172,14 +172,14 @@ def refuse_held_beyond(
             )
 
 
-def read_deadline(caller: str, value: Any) -> float:
+def read_time_limit(caller: str, value: Any) -> float:
     """A time [s].  Raises ValueError for what is none."""
     try:
         result = number(value)
     except (TypeError, ValueError):
         result = math.nan
     if not result >= 0.0:
-        raise ValueError(f"{caller}: deadline: expected a time from 0 [s], got {value!r}")
+        raise ValueError(f"{caller}: time_limit: expected a time from 0 [s], got {value!r}")
     return result
 
 

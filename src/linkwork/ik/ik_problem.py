@@ -17,11 +17,11 @@ from linkwork.ik.arguments import (
     check_tasks,
     freed,
     mid_range,
-    read_deadline,
     read_limits,
     read_locked,
     read_rows,
     read_target,
+    read_time_limit,
     refuse_held_beyond,
 )
 from linkwork.ik.closed_form import ClosedForm
@@ -239,7 +239,7 @@ class IKProblem:
             if shape:
                 raise ValueError(f"{self.caller}: time_limit: it is for one state, and there are {shape}")
             run = lambda steps, first: self._run(q_init, tolerances, given, steps, first, near)  # noqa: E731
-            return until(read_deadline(self.caller, time_limit), self.max_iterations, run)
+            return until(read_time_limit(self.caller, time_limit), self.max_iterations, run)
         return self._run(q_init, tolerances, given, self._steps, self._first, near)
 
     def _near(self, q_init: Any, nearest_to: Any) -> list[np.ndarray]:

@@ -216,7 +216,7 @@ def _moving(tree: Tree, caller: str, joint: str) -> Body:
 
 
 def _on_manifold(caller: str, body: Body, values: Sequence[float]) -> tuple[float, ...]:
-    numbers = _finite(f"{caller}: joint {body.joint_name!r}", values, body.joint.nq)
+    numbers = _finite(f"{caller}: q of joint {body.joint_name!r}", values, body.joint.nq)
     try:
         return tuple(body.joint.checked(numbers, body.joint_name).tolist())
     except ValueError as error:

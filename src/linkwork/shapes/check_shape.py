@@ -118,11 +118,13 @@ def _numbers(t: _Trial) -> list[float]:
         raise ValueError(f"center: expected a Vec3 of finite numbers [m], got {shape.center!r}")
     J = shape.unit_inertia()
     if J is not None and not isinstance(J, Symmetric3):
-        raise ValueError(f"gyration: expected a Symmetric3 [m²] or None, got {J!r}")
+        raise ValueError(f"unit_inertia: expected a Symmetric3 [m²] or None, got {J!r}")
     if (J is None) != (shape.volume is None):
-        raise ValueError("volume, gyration: expected both, or None for both")
+        raise ValueError("volume, unit_inertia: expected both, or None for both")
     if J is not None and np.linalg.eigvalsh(_second(shape)).min() < -_ROUNDING:
-        raise ValueError(f"gyration: no body has this inertia: a moment is larger than the sum of the others: {J!r}")
+        raise ValueError(
+            f"unit_inertia: no body has this inertia: a moment is larger than the sum of the others: {J!r}"
+        )
     return []
 
 

@@ -93,11 +93,13 @@ def _check_input(controller: Any, name: str, x: Any) -> None:
 def whole_steps(duration: float, h: float) -> int:
     """How many steps a duration has.  Raises ValueError where they are not whole."""
     if duration > h * MOST_STEPS:
-        raise ValueError(f"simulate: duration: expected at most {MOST_STEPS:g} steps of {h:g} s, got {duration:g} s")
+        raise ValueError(
+            f"simulate: duration: expected at most {MOST_STEPS:g} steps of dt = {h:g} s, got {duration:g} s"
+        )
     count = round(duration / h)
     if duration < 0.0 or abs(duration - count * h) > _NEAR * h:
         raise ValueError(
-            f"simulate: duration: expected whole steps of {h:g} s, not negative, got {duration:g} s: "
+            f"simulate: duration: expected whole steps of dt = {h:g} s, not negative, got {duration:g} s: "
             f"{duration / h:g} steps"
         )
     return count

@@ -126,7 +126,9 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
                 raise UnknownNameError("actuator", name, names)
         u: list[Any] = [controls.get(name, 0.0) for name in names]
     else:
-        u, _ = taken_apart(array(controls) if not isinstance(controls, np.ndarray) else controls, "actuator_servos")
+        u, _ = taken_apart(
+            array(controls) if not isinstance(controls, np.ndarray) else controls, "actuator_servos: controls"
+        )
         if len(u) != len(names):
             raise ValueError(f"actuator_servos: controls: expected {len(names)} numbers, got {len(u)}")
     n = robot.nv

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -130,7 +130,10 @@ class ModelPredictiveController:
             names = actuated_joints(caller, robot, self.acting)
             most = None if effort_limits is None else self._effort
             solver = making(problem, names, most, self.passive, *([named] if named else []))
-        self.planner = planner = cast(Planner, solver)
+        if not isinstance(solver, Planner):
+            expected = "expected the name of a solver, a planner, or a function that returns one"
+            raise TypeError(f"{caller}: solver: {expected}, got {solver!r}")
+        self.planner = planner = solver
         self.problem = problem
         self._constrained = self._constrained_plans(caller)
         self.period = read_seconds(caller, "period", planner.step if period is None else period)

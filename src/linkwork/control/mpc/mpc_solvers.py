@@ -6,7 +6,7 @@ Arrays have one leading axis, that of the environments.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,6 +22,7 @@ EXCESS = 1e-2  # of a limit of effort: what forces may pass it by until a comman
 _WHOLE = 1e-9  # of a step: what is a whole one
 
 
+@runtime_checkable
 class Planner(Protocol):
     """A solver of receding problems: paths of ``steps`` steps of ``step`` seconds each, from a state on."""
 

@@ -82,7 +82,7 @@ def assembled(
         wish = preferred.put_into(robot.tree, start)
         shape = np.broadcast_shapes(wish.shape[:-1], () if when is None else when.shape)
     except ValueError as error:
-        raise ValueError(f"{caller}: guess, hold, prefer and time do not broadcast together: {error}") from None
+        raise ValueError(f"{caller}: q_init, hold, prefer and time do not broadcast together: {error}") from None
     start, wish = (np.broadcast_to(x, (*shape, robot.nq)).reshape(-1, robot.nq) for x in (start, wish))
     when = None if when is None else np.broadcast_to(when, shape).ravel()
     found = _tried(mechanism, start, wish, weight, held, bool(position_limits), tolerance, int(max_starts), when)

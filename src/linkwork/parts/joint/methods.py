@@ -165,7 +165,7 @@ class JointMethods:
         Zero where the joint can take the pose; anywhere else a constraint wrench does work on it, half a turn away too.
         pose (..., 4, 4) [1, m] -> (..., 6) [rad, m].
         """
-        self._refuse_warped("gap: pose", pose)
+        self._refuse_warped("pose_residual: pose", pose)
         return self._run("pose_residual", pose, out=out)
 
     # -- forces

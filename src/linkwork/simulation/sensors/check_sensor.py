@@ -21,6 +21,7 @@ from linkwork._util.contract_report import (
     relative_error,
     require_value,
 )
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 
 __all__ = ["REQUIREMENTS", "check_sensor"]
@@ -60,7 +61,7 @@ class _Trial:
 
     def __init__(self, sensor: Sensor, robot: Any, q: Any, contacts: Any, rng: np.random.Generator) -> None:
         self.sensor, self.robot, self.contacts = sensor, robot, contacts
-        q = robot.random_configuration(rng) if q is None else np.asarray(q, dtype=float)
+        q = robot.random_configuration(rng) if q is None else read_configuration(robot, "check_sensor", "q", q)
         v = 0.3 * rng.normal(size=robot.nv)
         self.start = robot.project(q, v) if robot.constraints else (q, v)
 
