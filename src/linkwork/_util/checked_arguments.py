@@ -4,7 +4,7 @@
 that nothing holds, are refused before the call.  For other kinds the function has the first word, as its own messages
 have units and remedies: where it fails without naming the argument, or takes it without a word, the argument that does
 not fit is named, with the original error as the cause.  Errors of the user's own functions pass as they are.
-``@public(tolerance=non_negative, ...)`` runs checks of `_validation` first.  Arrays are not looked into before a call.
+``@public(tolerance=non_negative, ...)`` runs checks of `validation` first.  Arrays are not looked into before a call.
 """
 
 from __future__ import annotations

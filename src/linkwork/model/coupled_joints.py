@@ -4,9 +4,7 @@ A tree with couplings has the numbers of its independent joints only.  Its equat
 tree with v_joint = G v put in, M = Gᵀ M_free G, as Lagrange has it: the coupling does no work.  How G comes in is said
 in two places: `Body` (X, S and bias for the master's numbers) and `Tree.gathered` (what followers feel adds up).
 
-Chains of joints that follow each other, led back to the joint that follows none.
-
-Joints that follow others: every chain of them is led back to the joint it starts from.
+A chain of joints that follow each other is led back to the joint that follows none.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Nearly all pairs are far apart, so what is asked first of each is little: whethe
 shapes meet, and whether the sphere about a shape meets an obstacle as it is, since a table fills little of a sphere of
 its own.  These questions are written out for many pairs, and one choice skips all of them where all samples side by
 side agree that none is near; what is left, a pair or two, is looked at closely.  Very many own pairs are gone over by
-loops (`many_pairs`).
+loops (`pair_loops`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ and also as long as d − w s > 0, w being the bound on the speed.  The longer o
 backward (with u of the reversed motion), and the least over the pairs is an interval that is proved to be free.
 Intervals are put together until they cover the segment: the first about its middle, the next where a gap is left.
 
-Large robots have the bounds of `path_bounds`, and loops over their pairs (`many_pairs`).
+Large robots have the bounds of `path_bounds`, and loops over their pairs (`pair_loops`).
 
 Cores are what is measured, so what rounds a shape turns with it for nothing: the radii only shorten d.  The spread of
 n · (ω × r) over a core about its center is the core's support in the direction n × ω.

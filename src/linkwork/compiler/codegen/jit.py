@@ -158,7 +158,7 @@ def _linked(objects: Sequence[bytes], target: Target, function: str, table: str)
 
 @cache
 def _attention(target: Target) -> MachineCode:
-    """Make the function that long loops call (see `attention`) known to LLVM, for as long as the process lives."""
+    """Make the function that long loops call (see `interrupt_functions`) known to LLVM until the process ends."""
     function = _linked(emit([attention_text(target.triple)], replace(target, effort=0)), target, SYMBOL, "")
     llvm.add_symbol(SYMBOL, function.address)
     return function

@@ -2,11 +2,11 @@
 
 Python's own handler of a signal only notes that it came; what the user wants done (to raise KeyboardInterrupt, as a
 rule) is done by the main thread when it is next in Python, and that may be minutes away.  So a batch on the main thread
-is computed in parts of about a millisecond, and loops that may run long ask now and then (see `attention`).  Where the
-last look is `INTERVAL` ago, ``PyErr_CheckSignals`` is called.  It runs handlers as Python would, those of other signals
-too; where they return, the work goes on.  Where one raises, the work ends and its results are not to be used.  The
-error is raised as soon as the call is back in Python: by a pending call of Python's, since NumPy does not ask its loops
-for errors.
+is computed in parts of about a millisecond, and loops that may run long ask now and then (see `interrupt_functions`).
+Where the last look is `INTERVAL` ago, ``PyErr_CheckSignals`` is called.  It runs handlers as Python would, those of
+other signals too; where they return, the work goes on.  Where one raises, the work ends and its results are not to be
+used.  The error is raised as soon as the call is back in Python: by a pending call of Python's, since NumPy does not
+ask its loops for errors.
 
 Other threads of Python compute as if nothing had happened: Python gives signals to the main thread alone.  In other
 interpreters than the first nothing is looked for, since they cannot be entered from here.

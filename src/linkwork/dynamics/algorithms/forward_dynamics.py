@@ -88,7 +88,7 @@ def articulated_bodies(
 ) -> list[Any]:
     """a (nv) by the inertia that each body shows while the joints after it are free; with the joints' ``armature``.
 
-    Where joints follow others, they share an acceleration: see `coupled_dynamics`.
+    Where joints follow others, they share an acceleration: see `coupled_forward_dynamics`.
     """
     if tree.has_couplings:
         return coupled_forward_dynamics(tree, q, v, tau, wrenches, armature)

@@ -16,7 +16,7 @@ Equations are differentiated where they stand, and never through their solution:
 
     G Δv + Δ[G v + σ] = 0,      G Δa + Δ[G a + γ] = 0,      Δτ_ID = ∂τ/∂q δ + ∂τ/∂v Δv + M Δa,
 
-Δ[·] of what depends on q, and γ on v, while v and a stay.  In time, with B the bracket of `manifold_derivatives` and λ
+Δ[·] of what depends on q, and γ on v, while v and a stay.  In time, with B the bracket of `tangent_autodiff` and λ
 what the constraints exert, τ_ID − τ = Gᵀ λ,
 
     δ̇_I = (B δ + Δv)_I,      H Δu̇ = Kᵀ (Δτ − Δτ_ID + Δ[Gᵀ λ]),      u̇ fixed within Δa and λ within Δ[·];

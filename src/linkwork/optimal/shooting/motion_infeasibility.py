@@ -11,7 +11,7 @@ linearised change of the controls removes.  Every change d that meets all linear
 rᵀ (r + J d) ≤ 0, hence |r|² ≤ −gᵀ d ≤ √δ √(|J d|² + ν |d|²_D), so that it moves the constraints by at least |r|/√δ
 times what violates them, or controls as far as the damping counts.  Where that is a thousand times, violations are
 stationary and r are the multipliers of the conflict.  Where dynamics and constraints are linear this is a Farkas
-certificate; else it is local, as in `conflict`.
+certificate; else it is local, as in `infeasibility_proof`.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, sections 10.3 and 12.9.
 """

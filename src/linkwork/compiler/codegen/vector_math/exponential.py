@@ -16,7 +16,7 @@ __all__ = ["LN2_HIGH", "LN2_LOW", "SINH", "Q", "cosh", "exp", "reduced", "scaled
 
 # ln 2 = LN2_HIGH + LN2_LOW to 2^-99.  The first has 42 bits, so that its product with n (11 bits) is exact.
 LN2_HIGH, LN2_LOW = 0.6931471805598903, 5.497923018708371e-14
-_ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `reduction`
+_ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `argument_reduction`
 
 # e^r = 1 + r + r^2 (Q0 + Q1 r + ...).  Found with the Remez exchange algorithm in 300-bit arithmetic on
 # |r| <= ln(2)/2 (1 + 2^-20) for the least error relative to r, and rounded to double together.  Largest error with the

@@ -56,7 +56,7 @@ ASIN = (
 SIN = (-0.16666666640387678, 0.008333329257224503, -0.00019839296906011897, 2.7179747578259557e-06)
 COS = (-0.49999999689548114, 0.0416666198007744, -0.0013886664084152883, 2.4381915825495094e-05)
 
-_ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `reduction`
+_ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `argument_reduction`
 _ONE = 1023 << 52
 
 

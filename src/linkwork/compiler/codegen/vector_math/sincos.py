@@ -1,8 +1,8 @@
 """Sine and cosine of one argument together, in float64.
 
-The argument less its multiple n of pi/2 is r - c (`reduction`); minimax polynomials give sin(r - c) and cos(r - c) on
-|r| <= pi/4; n mod 4 decides which of the two is the sine, and the signs.  The error is below 0.75 units in the last
-place for every finite argument; infinities and NaN give NaN.
+The argument less its multiple n of pi/2 is r - c (`argument_reduction`); minimax polynomials give sin(r - c) and
+cos(r - c) on |r| <= pi/4; n mod 4 decides which of the two is the sine, and the signs.  The error is below 0.75 units
+in the last place for every finite argument; infinities and NaN give NaN.
 
 The tangent, in float64: the quotient of sine and cosine, each as a sum of two numbers.
 

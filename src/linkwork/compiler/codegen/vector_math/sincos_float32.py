@@ -1,8 +1,8 @@
 """Sine and cosine of one argument together, in float32.
 
-As in float64: Cody and Waite's reduction where |x| <= 2^13 (cf. `reduction`), Payne and Hanek's beyond, minimax
-polynomials, and a choice by the quadrant.  Where the target fuses, the common range is float32 throughout.  Where it
-does not, the argument is reduced in float64, the polynomials are float32, and the last additions are float64.
+As in float64: Cody and Waite's reduction where |x| <= 2^13 (cf. `argument_reduction`), Payne and Hanek's beyond,
+minimax polynomials, and a choice by the quadrant.  Where the target fuses, the common range is float32 throughout.
+Where it does not, the argument is reduced in float64, the polynomials are float32, and the last additions are float64.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ __all__ = ["BOUND", "COS", "SIN", "reduce32", "sincos32"]
 BOUND = 2.0**13
 
 _PARTS = ("double", "i32")  # of the long reduction: x - n pi/2, and n
-_ROUNDER = 1.5 * 2.0**23  # rounds to the nearest integer, as in `reduction`
+_ROUNDER = 1.5 * 2.0**23  # rounds to the nearest integer, as in `argument_reduction`
 _TWO_OVER_PI = float(np.float32(2 / np.pi))
 
 # Where the parts of pi/2 end, in bits behind the point.
 #
 # With fma: x - n P1 is a multiple of 2^-24 below 1, hence exact.  n P2 is below 2^-11 and a multiple of 2^-35, so that
-# the differences that yield c are exact, as in `reduction`.  The last part, P3, is cut to float32; n P3 is below 2^-26.
+# the differences that yield c are exact, as in `argument_reduction`.  The last part, P3, is cut to float32; n P3 is
+# below 2^-26.
 # Without fma, in float64: n < 2^13, so that n P1 is exact with 40 bits of P1, and so is x - n P1.
 _ENDS_FMA = (23, 35)
 _ENDS_PLAIN = (39,)

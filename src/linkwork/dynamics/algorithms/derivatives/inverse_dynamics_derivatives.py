@@ -1,8 +1,8 @@
 """Derivatives of inverse dynamics, body by body with what it carries, and pair by pair with those that carry it.
 
-Where bodies' twists vary by Ψ̇ and accelerations by Ψ̇ × V + Ψ̈ in axes that go along (`variations`), the force on all
-that a joint carries varies by I Ψ̈ + B Ψ̇, with the sum of their inertias, and turns along.  A mass at r that moves by
-ṙ is accelerated by 2 Ψ̇_ω × ṙ more, so
+Where bodies' twists vary by Ψ̇ and accelerations by Ψ̇ × V + Ψ̈ in axes that go along (`body_motion_derivatives`), the
+force on all that a joint carries varies by I Ψ̈ + B Ψ̇, with the sum of their inertias, and turns along.  A mass at r
+that moves by ṙ is accelerated by 2 Ψ̇_ω × ṙ more, so
 
     B Ψ̇ = 2 (∫ρ r × (Ψ̇_ω × ṙ); ∫ρ Ψ̇_ω × ṙ)
 
@@ -18,7 +18,7 @@ algebra, IEEE Robotics and Automation Letters 7, 2022; Legnani et al., Mech. Mac
 Second derivatives of inverse dynamics: of a weighed sum Σ w_i τ_i, or of every joint force.
 
 With W_i the twist that joint velocities w would give body i, the sum is the power Σ F_i · W_i.  Where the bodies that
-column c carries vary by Ψ̇ and Ψ̈ (`variations`), and their W by X = W_p × J_c + ∂(S w), its gradient is
+column c carries vary by Ψ̇ and Ψ̈ (`body_motion_derivatives`), and their W by X = W_p × J_c + ∂(S w), its gradient is
 
     ∂/∂q_c = X · F_C + Ψ̈ · P_C + 2 Ψ̇_ω · Q_C,      ∂/∂v_c = Ψ̈ · P_C + 2 Ψ̇_ω · Q_C,      ∂/∂a_c = J_c · P_C
 

@@ -5,7 +5,7 @@ time
 
     δ̇ = B δ + ε,      ε̇ = ∂a/∂q δ + ∂a/∂v ε + M⁻¹ Δτ,
 
-B the bracket of `manifold_derivatives`, zero where q̇ = v.  For a step h it is the derivative of the step that the
+B the bracket of `tangent_autodiff`, zero where q̇ = v.  For a step h it is the derivative of the step that the
 integrator makes, of which each line is varied as it stands:
 
     euler                  q⁺ = q ⊕ h v,       v⁺ = v + h a(q, v, τ)

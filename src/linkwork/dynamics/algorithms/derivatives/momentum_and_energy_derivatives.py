@@ -1,7 +1,8 @@
 """Derivatives of the centroidal momentum and its rate, by what each joint carries.
 
 Along a column J of a joint, all that it carries turns and moves together, and in axes that go along its twists vary by
-Ψ̇ and its accelerations by Ψ̇ × V + Ψ̈ (`variations`).  So its momentum h_C, and the force F_C that moves it, vary by
+Ψ̇ and its accelerations by Ψ̇ × V + Ψ̈ (`body_motion_derivatives`).  So its momentum h_C, and the force F_C that
+moves it, vary by
 
     J ×* h_C + I_C Ψ̇,      J ×* F_C + I_C Ψ̈ + B_C Ψ̇.
 
@@ -15,8 +16,9 @@ Autonomous Robots 35, 2013.
 Derivatives of the velocity and the acceleration of the centre of mass.
 
 Those of the whole robot's are, as the world sees them, those of the linear momentum over the mass
-(`momentum_derivatives`); of a subtree's, or as another frame sees them, they come by differentiation over any scalar
-(`tangents`).  That of its place is `center_of_mass_jacobian`, and those by velocities and accelerations are the same.
+(`centroidal_momentum_derivatives`); of a subtree's, or as another frame sees them, they come by differentiation over
+any scalar (`tangents`).  That of its place is `center_of_mass_jacobian`, and those by velocities and accelerations are
+the same.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
 

@@ -3,9 +3,9 @@
 From (v0, a0) to (v1, a1) it takes at least T_v, whatever the way; longer ones there are up to T_x and from T_y on,
 where both accelerations have the same sense and the way back from one to the other through zero does not fit in
 between.  Of those, a duration fits a way d if d lies between the least and the farthest way of that duration
-(`third_order`).  Each boundary of the durations that fit is a root of one of the two, which Newton's method finds: the
-rate of the way is known (`way_and_rate`), decreases with the duration and then increases, so that steps from the left
-do not leave out a root.
+(`jerk_limited_profile`).  Each boundary of the durations that fit is a root of one of the two, which Newton's method
+finds: the rate of the way is known (`way_and_rate`), decreases with the duration and then increases, so that steps from
+the left do not leave out a root.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Each joint moves in the least time that fits it, or all of them in the least that fits all.  In a duration T that fits,
 a joint's motion is a mixture λ·x + (1 − λ)·y of two motions of T: limits are convex, so the mixture keeps them, and its
-way is linear in λ, so that λ follows without a search.  One of the two comes farthest or least far (`third_order`); the
-other is the one that stops, rests and starts again, where there is time for it, so that a joint with time moves no more
-than it has to, and else the opposite extreme.  The joint that takes longest is at an extreme: λ = 1.
+way is linear in λ, so that λ follows without a search.  One of the two comes farthest or least far
+(`jerk_limited_profile`); the other is the one that stops, rests and starts again, where there is time for it, so that a
+joint with time moves no more than it has to, and else the opposite extreme.  The joint that takes longest is at an
+extreme: λ = 1.
 
 Together, the joint that seems to take longest is searched for its least duration; the others show that it fits them, or
 go on to a later one.
