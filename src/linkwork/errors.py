@@ -222,7 +222,8 @@ class SingularMatrixError(np.linalg.LinAlgError):
 
 class ArgumentError(TypeError, ValueError):
     """An argument of a kind that the function does not take: a TypeError, and a ValueError too, as functions raise
-    either.  The message names the function and the argument."""
+    either.  The message names the function and the argument.
+    """
 
 
 class AssemblyError(ValueError):

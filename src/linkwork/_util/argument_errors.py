@@ -141,7 +141,8 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
 
 def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] | None:
     """Return the one argument that an error can be about, which does not name it: the only one given, the one whose
-    value the text shows, or the one whose type an error of Python's names.  None where several can be meant."""
+    value the text shows, or the one whose type an error of Python's names.  None where several can be meant.
+    """
     is_of_it = not is_plain or "expected" not in text or _GOT.search(text) is not None
     if len(given) == 1 and is_of_it:  # and not of what lacks, or of what is made of it
         return given[0][0], given[0][2]
@@ -263,7 +264,8 @@ def _has_word(text: str, word: str) -> bool:
 
 def _names_argument(text: str, name: str) -> bool:
     """Return True where a text names an argument: as in ``step: expected``, ``q[3] is`` or ``lower and upper``, and not
-    as the word that it is in English, as in ``expected a function of time``."""
+    as the word that it is in English, as in ``expected a function of time``.
+    """
     word = rf"(?<![A-Za-z0-9_.]){re.escape(name)}"
     if name in _ENGLISH:
         return re.search(rf"{word}(\[|( \[[^\]]*\])*(:|=))", text) is not None

@@ -67,7 +67,8 @@ class CollisionMethods(DistanceMethods):
     @property
     def collision_pairs(self) -> tuple[tuple[str, str], ...]:
         """The pairs of links that `distances` looks at: not those that are disabled, nor those that a joint connects,
-        unless they are enabled."""
+        unless they are enabled.
+        """
         return collision_pairs(self._tree)
 
     @edits
@@ -163,7 +164,8 @@ class CollisionMethods(DistanceMethods):
     @edits
     def without_attached(self, name: str) -> Self:
         """The robot without an object that was attached.  Raises UnknownNameError where there is none of the name,
-        ValueError where another frame or mark is on it."""
+        ValueError where another frame or mark is on it.
+        """
         return type(self)(without_attached(self._tree, name))
 
 
@@ -211,7 +213,8 @@ class CollisionPairs(Made):
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The pairs to look at: those that touch sometimes, and those that no sample saw touch and no proof says never
-        to."""
+        to.
+        """
         return tuple((pair.a, pair.b) for pair in self.found if pair.is_looked_at)
 
     @property

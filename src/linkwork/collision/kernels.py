@@ -62,7 +62,8 @@ class DistanceSpec:
     @property
     def margins(self) -> dict[str, Any]:
         """The shapes of a kernel's inputs that are margins of pairs, by name: those of the robot's own, and tables by
-        kind of obstacle (capacity, shapes)."""
+        kind of obstacle (capacity, shapes).
+        """
         own = {"margins_of_own": (len(self.pairs),)} if self.pairs else {}
         return own | {f"margins_of_{kind.name}": (capacity, len(self.shapes)) for kind, capacity in self.capacities}
 
@@ -209,7 +210,8 @@ def smooth_gradient_of(values: Sequence[Any], gradients: Sequence[Any], sharpnes
 
 def worst_edge(result: Sequence[np.ndarray]) -> np.ndarray:
     """Return one result (..., 4 + nq) of an edge kernel's results for the same edges: not free where one of them is
-    not, at what collides rather than what is undecided, with the least clearance and all checks."""
+    not, at what collides rather than what is undecided, with the least clearance and all checks.
+    """
     best = np.array(result[0])
     for other in result[1:]:
         clearance, checks = np.minimum(best[..., 2], other[..., 2]), best[..., 3] + other[..., 3]

@@ -104,7 +104,8 @@ class DistanceDerivatives(NamedTuple):
 
 class DistanceHessian(NamedTuple):
     """Distances of pairs (..., pairs) [m], their gradients (..., pairs, nv) [1, m] and Hessians (..., pairs, nv, nv)
-    [1/m, 1, m] by velocities, whether the latter exist (..., pairs), 1 or 0, and the names."""
+    [1/m, 1, m] by velocities, whether the latter exist (..., pairs), 1 or 0, and the names.
+    """
 
     distance: Any
     gradient: Any

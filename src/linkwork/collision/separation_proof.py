@@ -160,7 +160,8 @@ def in_two(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple
 
 class _Looked(NamedTuple):
     """Of boxes (n): how far apart links are in the middle at least, by how much that is more than what they are
-    displaced by, and how much of that is each joint's (n, joints)."""
+    displaced by, and how much of that is each joint's (n, joints).
+    """
 
     apart: np.ndarray
     gap: np.ndarray

@@ -135,7 +135,8 @@ def _check_poses(caller: str, name: str, X: np.ndarray) -> None:
 
 def _off(X: Any) -> Any:
     """Of the sixteen numbers of a pose: Σ |RᵀR − 1| + |det R − 1|, what the last row is off by, and 1 for each number
-    of the place that is not finite or too large; or NaN."""
+    of the place that is not finite or too large; or NaN.
+    """
     pose = Pose.of_elements(X)
     x, y, z = pose.rotation.x, pose.rotation.y, pose.rotation.z
     off = fabs(x.cross(y).dot(z) - 1.0)

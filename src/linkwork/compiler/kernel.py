@@ -269,7 +269,8 @@ def make_ready(kernel: Kernel) -> None:
 
 def call_state(kernel: Kernel) -> State:
     """What a kernel's loop tells: its ``not_finite_calls`` grow with every call in which some input
-    was not finite, or so large (beyond 1e100) that products of inputs may not be."""
+    was not finite, or so large (beyond 1e100) that products of inputs may not be.
+    """
     return kernel._general.state
 
 

@@ -40,7 +40,8 @@ def given_place(kind: str, what: str, value: Any) -> Vec3:
 
 def fixed_together(robot: Any, one: tuple[str, str], other: tuple[str, str]) -> Iterator[str]:
     """What is wrong where a constraint is between parts of one rigid body: each "frame", "point" or "direction" and its
-    name."""
+    name.
+    """
     if one == other:
         yield f"it is between {one[1]!r} and itself"
         return

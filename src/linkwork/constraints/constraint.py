@@ -159,7 +159,8 @@ class Constraint(ABC):
     @property
     def fixed_wrenches(self) -> tuple[Force, ...] | None:
         """Wrenches, a row each, of which the rows are the powers on the motion of the first frame that it references
-        relative to the second, where they are the same in the first frame's coordinates whatever the configuration."""
+        relative to the second, where they are the same in the first frame's coordinates whatever the configuration.
+        """
         return None
 
     def checked(self, robot: Any) -> Iterable[str]:

@@ -1,5 +1,6 @@
 """Constraints between frames of two bodies, or of a body and the world: welds, balls, parallels, angles, the centre
-of mass."""
+of mass.
+"""
 
 from __future__ import annotations
 

@@ -157,7 +157,8 @@ class StateQuery:
 @dataclass(frozen=True)
 class OfFunction(Constraint):
     """A constraint that is a function of the user's of `StateQuery`: what holonomic ones and those of velocities
-    share."""
+    share.
+    """
 
     name: str
     function: Callable[[StateQuery], Any]

@@ -42,7 +42,8 @@ class ControlLaw(ABC):
 
     def __init__(self, robot: Any, actuators: str | Iterable[str] | None, limits: Any) -> None:
         """``actuators`` names the actuated joints, all but those of six degrees of freedom for None; ``limits`` are
-        largest forces, a number or (m,) of actuated velocities, those of the robot for None."""
+        largest forces, a number or (m,) of actuated velocities, those of the robot for None.
+        """
         self.caller = type(self).__name__
         self.acting = actuated_places(self.caller, robot, actuators)
         self.robot = robot

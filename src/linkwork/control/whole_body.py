@@ -36,7 +36,8 @@ __all__ = ["WholeBody", "WholeBodyAnswer"]
 
 class WholeBodyAnswer(NamedTuple):
     """What `WholeBody.answer` finds: ``tau`` and ``acceleration`` (..., nv), ``contact_forces`` (..., n, 3) on the
-    robot in the world [N], ``found`` (...), 1 where these are the least, and ``rounds`` (...)."""
+    robot in the world [N], ``found`` (...), 1 where these are the least, and ``rounds`` (...).
+    """
 
     tau: Any
     acceleration: Any

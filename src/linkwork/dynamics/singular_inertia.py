@@ -1,5 +1,6 @@
 """Whether a robot's mass matrix can be inverted: looked at with numbers while a function is traced, and where it may
-fail in some configurations, by guards."""
+fail in some configurations, by guards.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ NEARLY = 1e-6  # and one as small as this is looked at again, in float64
 
 def refuse_singular_inertia(subject: Subject, request: Request) -> None:
     """Raises SingularInertiaError, which names the joints, where M is singular in every configuration, and the
-    function needs its inverse.  One or two configurations drawn at random tell."""
+    function needs its inverse.  One or two configurations drawn at random tell.
+    """
     if (
         isinstance(subject, RobotOwner)
         and request.row.regular

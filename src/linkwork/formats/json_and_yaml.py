@@ -352,7 +352,8 @@ class Builder:
 
 def decoded(document: bytes | str, file: str | None, budget: Budget) -> str:
     """The text of a document in UTF-8, without its byte-order mark.  Raises ModelError: TOO_LARGE, DATA_ENCODING,
-    DATA_EMPTY."""
+    DATA_EMPTY.
+    """
     size = len(document) if isinstance(document, bytes) else len(document.encode("utf-8", "surrogatepass"))
     if size > budget.max_bytes:
         fail("TOO_LARGE", f"{size} bytes, more than the limit of {budget.max_bytes} bytes", Location(file))

@@ -36,7 +36,8 @@ _AT_MOST = 5000  # spheres: of a ray that comes to a face at half a degree there
 
 def ray_length(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most: Any) -> Any:
     """How far [m] a ray goes from an ``origin`` in a ``direction`` of length 1: 0 inside a solid, ``most`` where there
-    is nothing so far."""
+    is nothing so far.
+    """
     length: Any = most
     others = []
     for one in solids:

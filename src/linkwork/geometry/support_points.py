@@ -142,7 +142,8 @@ def support_is_one(core: Core, direction: Vec3) -> Any:
 
 def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
     """Return whether the points of a core that are as far in a direction of length 1 lie on a line (1 or 0; points that
-    are one do not), and the line's direction, of any length."""
+    are one do not), and the line's direction, of any length.
+    """
     zero = Vec3.zero()
     if isinstance(core, (PointCore, EllipsoidCore)):
         return 0.0, zero
@@ -167,7 +168,8 @@ def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
 
 def _line_of_vertices(vertices: Sequence[Vec3], d: Vec3) -> tuple[Any, Vec3]:
     """Whether all vertices that are farthest in a direction lie on a line or are one, and the direction from one of
-    them to the farthest other one."""
+    them to the farthest other one.
+    """
     far = _farthest(vertices, d)[0]
     first = vertices[0]
     for one, vertex in zip(far[1:], vertices[1:], strict=True):

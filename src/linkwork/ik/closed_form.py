@@ -179,7 +179,8 @@ class ClosedForm:
 
     def nearest_branch(self, X_target: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Of an arm of six axes: the branch (..., nq) within limits that is nearest to configurations, or these where
-        there is none.  It takes plain arrays, poses and configurations, and does not look at them."""
+        there is none.  It takes plain arrays, poses and configurations, and does not look at them.
+        """
         result, valid, *_ = self._kernel(True)(X_target, q)
         away = np.where(valid > 0.5, ((result - q[..., None, :]) ** 2).sum(axis=-1), np.inf)
         if away.ndim == 1:

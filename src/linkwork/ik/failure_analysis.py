@@ -326,7 +326,8 @@ def judged(
     errors: np.ndarray,
 ) -> list[Reason]:
     """A reason for each of some failures: q and seeds (F, nq), targets (F, ...), tolerances and errors (F, rows), and
-    what kernels told."""
+    what kernels told.
+    """
     failures = _Failures(problem, q, given, tolerances, told, q_init, errors)
     failures.prove()
     failures.search_longer()
@@ -340,7 +341,8 @@ def judged(
 
 def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndarray]) -> tuple[BlockingLimit, ...]:
     """Joints that a configuration has beyond their bounds: whole turns aside, but of joints that tasks name, and where
-    they name some, of those alone that rows depend on."""
+    they name some, of those alone that rows depend on.
+    """
     result, tree = [], problem.robot.tree
     counted = {name for task in problem.tasks for name in task.references.joints}
     rows = problem.looking(q, *targets).rows if counted else None

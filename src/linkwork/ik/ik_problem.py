@@ -330,7 +330,8 @@ class IKProblem:
 
     def residual_and_jacobian(self, q: Any, **targets: Any) -> tuple[np.ndarray, np.ndarray]:
         """What is left of all tasks at q (..., nq), beyond their ranges, (..., rows) [m, rad], and ∂/∂v of the errors
-        (..., rows, nv), for targets as of `solve`."""
+        (..., rows, nv), for targets as of `solve`.
+        """
         result = self.looking(read_configuration(self.robot, self.caller, "q", q), *self._targets(targets).values())
         return result.errors, result.rows
 

@@ -158,7 +158,8 @@ def _largest(stack: Stack, errors: Scalars) -> list[Any]:
 
 def off_by(task: Task, target: Scalars) -> Any:
     """By how much a target is no pose or rotation: what RᵀR − 1, det R − 1 and the last row add up to; infinite where a
-    number is not finite."""
+    number is not finite.
+    """
     kind = task.target_of.kind if task.target_of is not None else ""
     off: Any = 0.0
     for number in target:

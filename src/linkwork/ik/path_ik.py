@@ -358,7 +358,8 @@ class RollingSteps:
 
     def walked(self, before: np.ndarray, targets: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, int]:
         """Return the configurations (N, nq) that steps lead to, whether tasks are done there (N,), and the number of
-        steps of all together."""
+        steps of all together.
+        """
         robot, q, size, steps = self.problem.robot, before, np.full(len(before), np.inf), 0
         for _ in range(_STEPS):
             going = ~self._done(q, targets, size) & (size > _STILL)

@@ -80,7 +80,8 @@ class IKResult(Result):
     @property
     def success(self) -> Any:
         """Whether all hard tasks are done within their tolerances and limits kept, at a minimum of what soft ones cost
-        where there are some: a bool, or an array (...)."""
+        where there are some: a bool, or an array (...).
+        """
         told = self._told
         return told[0] == 1.0 if told.__class__ is list else told[..., 0] == 1.0
 

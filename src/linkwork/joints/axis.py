@@ -63,7 +63,8 @@ def across(J: Symmetric3, a: Vec3) -> Symmetric3:
 
 def swing(axis: Vec3, other: Vec3) -> Vec3:
     """The shortest rotation vector that turns a unit axis, known in advance, to another one; π long where they are
-    opposite, about one of the axes across."""
+    opposite, about one of the axes across.
+    """
     across, along = axis.cross(other), axis.dot(other)
     s2 = across.dot(across)
     near, opposite = and_(lt(s2, 1e-8), lt(0.0, along)), and_(lt(s2, 1e-24), lt(along, 0.0))

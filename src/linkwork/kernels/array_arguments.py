@@ -201,7 +201,8 @@ class ArgumentReader:
 
     def tell_of_singularities(self, arguments: Arrays) -> None:
         """Warns of joints whose coordinates are singular (Euler angles at gimbal lock) or whose motions depend on each
-        other (axes that meet) in some of these configurations, which are on their manifolds."""
+        other (axes that meet) in some of these configurations, which are on their manifolds.
+        """
         given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
         for name, part in configurations(self.subject, given):
             numbers = np.asarray(given[name], dtype=float)[..., part.place]
@@ -338,7 +339,8 @@ def generator_of(rng: np.random.Generator | None, seed: int | None) -> np.random
 
 def leading_of(size: Size) -> tuple[int, ...]:
     """The leading dimensions of what is drawn: none, so many, or these.  Raises ValueError for a negative one,
-    TypeError for what is no whole number."""
+    TypeError for what is no whole number.
+    """
     try:
         given = () if size is None else size if isinstance(size, Iterable) else (size,)
         shape = tuple(operator.index(n) for n in given)

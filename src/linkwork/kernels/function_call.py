@@ -38,7 +38,8 @@ Call = Callable[..., Any]
 
 def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     """The call of a kernel for one function that turns dicts into arrays, explains what is wrong with arguments,
-    refuses what is not finite and normalises configurations that are a little off their manifold."""
+    refuses what is not finite and normalises configurations that are a little off their manifold.
+    """
     row, state, general, run = request.row, call_state(kernel), general_call(kernel), batch_call(kernel)
     asked = ArgumentReader(subject, row.name, kernel.inputs, kernel.outputs)
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero

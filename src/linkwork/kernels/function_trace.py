@@ -219,7 +219,8 @@ def _refuse_unused(
 
 def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
     """How far configurations are off their manifolds, above what is exact enough; and, below what is regular enough,
-    how far from singular coordinates, where that matters."""
+    how far from singular coordinates, where that matters.
+    """
     looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
     singular = {name for r in requests.values() if r.row.regular for name in r.inputs}
     result = []

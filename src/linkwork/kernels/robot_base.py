@@ -108,7 +108,8 @@ class RobotBase:
         self, name: str, arrays: tuple[Any, ...], options: dict[str, Any], given: dict[str, Any], out: Any
     ) -> Any:
         """A method's answer where it is not at hand: with lists among its options, optional inputs or wrenches, or for
-        the first time."""
+        the first time.
+        """
         row = self._subject.rows[name]
         for option in row.options:
             value = options[option.name]

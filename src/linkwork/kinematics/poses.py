@@ -1,5 +1,6 @@
 """Functions of poses on arrays: a pose from its parts, the difference of two, and motion relative to a moving
-frame."""
+frame.
+"""
 
 from __future__ import annotations
 

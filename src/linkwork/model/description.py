@@ -116,7 +116,8 @@ class NamedStateDescription:
 @dataclass(frozen=True, slots=True)
 class Attachments:
     """What is put on a robot that is there: frames, points and directions, the constraints, force elements and
-    actuators that name them, and named configurations."""
+    actuators that name them, and named configurations.
+    """
 
     frames: tuple[FrameDescription, ...] = ()
     points: tuple[MarkDescription, ...] = ()

@@ -359,7 +359,8 @@ def _straightened(tree: Tree) -> Tree | None:
 
 def affine_numbers(joint: JointType) -> np.ndarray:
     """Return which numbers of q (nq,) change at a constant rate along ``integrate(q, t φ)``: between two configurations
-    these keep to limits that both ends keep to.  By random segments, within 1e-9."""
+    these keep to limits that both ends keep to.  By random segments, within 1e-9.
+    """
     if joint.nq == 0:
         return np.ones(0, dtype=bool)
     rng = np.random.default_rng(0)

@@ -61,7 +61,8 @@ def conflict_of(
     reach: float, everywhere: Array, alone: Array, violations: dict[str, float], pressing: tuple[str, ...] = ()
 ) -> ConflictProof | None:
     """Return the proof with multipliers in proportion to these, the largest 1; None where all of them are zero or one
-    is not finite, which prove nothing."""
+    is not finite, which prove nothing.
+    """
     largest = float(np.abs(np.concatenate([np.ravel(everywhere), alone])).max(initial=0.0))
     if not (0.0 < largest < np.inf and violations):
         return None

@@ -276,7 +276,8 @@ def target_shape(tree: Tree, feature: Feature) -> tuple[int, ...] | None:
 
 def default_target(robot: Any, feature: Any) -> Array:
     """Return the target of a feature without one: zeros, the identity of poses and rotations, the neutral
-    configuration."""
+    configuration.
+    """
     kind, shape = feature.target_of.kind, target_shape(robot.tree, feature)
     assert shape is not None
     if kind == "configuration":

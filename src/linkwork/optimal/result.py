@@ -219,7 +219,8 @@ class OptimalResult(Result):
 
     def _by_feature(self, every: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
         """A number for each value, of what is looked at in all steps (..., T, rows) and of what is alone (..., rows),
-        by name at the steps where it counts (..., steps, rows)."""
+        by name at the steps where it counts (..., steps, rows).
+        """
         result: dict[str, np.ndarray] = {}
         column = row = 0
         for k, term in enumerate(self.prepared.program.terms):

@@ -112,7 +112,8 @@ def spread(
 
 def by_environment(label: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
     """What has a ``shape`` of its own with one leading axis, that of all environments (*lead,), where there is any.
-    Raises ValueError."""
+    Raises ValueError.
+    """
     if x.ndim == len(shape):
         return x
     try:
@@ -187,7 +188,8 @@ def forces_of_motion(
     robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
 ) -> Array:
     """Joint forces (..., T, nv) of motions (..., T, n) of a robot with such numbers (..., *shape), without what keeps
-    its constraints."""
+    its constraints.
+    """
     return forces_of_states(robot, along(robot.tree, numbers), q, v, a, **passive)
 
 

@@ -1,5 +1,6 @@
 """Methods of `Robot` that add, remove and list constraints and force elements, and read and write its loops as
-text."""
+text.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class ConstraintMethods(RobotBase):
     @property
     def loops(self) -> Named[LoopJointView]:
         """The joints that close loops, by name, in the order of their numbers in `loop_configuration` and
-        `loop_velocity`."""
+        `loop_velocity`.
+        """
         return Named(closing_joints(cast(Any, self)), "loop")
 
     @edits

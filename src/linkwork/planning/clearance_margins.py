@@ -60,7 +60,8 @@ class Margins:
 
 class PairBlock(NamedTuple):
     """Pairs that one kernel looks at, and the margin [m] of all of them; ``each``: arrays of margins of their own that
-    kernels take besides, the robot's own pairs (n,) first, then by kind of obstacle (capacity, shapes)."""
+    kernels take besides, the robot's own pairs (n,) first, then by kind of obstacle (capacity, shapes).
+    """
 
     asked: PairSelection
     margin: float
@@ -101,7 +102,8 @@ def _each(robot: Any, block: PairSelection, margins: Margins) -> tuple[np.ndarra
 
 def read_margins(margin: Any) -> Margins:
     """Return the margins of a number for all pairs, or of a mapping whose keys are "self" (pairs of the robot's links),
-    "scene" (links and obstacles) and pairs of names; 0 of what is not in it.  Raises ValueError."""
+    "scene" (links and obstacles) and pairs of names; 0 of what is not in it.  Raises ValueError.
+    """
     if isinstance(margin, Margins):
         return margin
     if not isinstance(margin, Mapping):

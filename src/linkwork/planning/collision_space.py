@@ -22,7 +22,8 @@ _NAMED = 3  # pairs that a sentence names
 
 def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
     """Which pairs collide at q, the deepest first, and how deep.  What is no pair, but keeps q from being free, the
-    space's own checks say."""
+    space's own checks say.
+    """
     result = space.robot.distances(q, space.scene, pairs=space.pairs)
     margins = space.margins.of(space.robot, space.robot._about("plan", space.scene, space.pairs))
     order = np.argsort(result.distance - margins, kind="stable")

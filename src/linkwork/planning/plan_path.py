@@ -146,7 +146,8 @@ def read_space(
     pairs: Any = None,
 ) -> PlanningSpace:
     """The space that is planned in, with what is to be kept in it, and a robot's own constraints.  Raises ValueError
-    and TypeError."""
+    and TypeError.
+    """
     one_of("plan", "collision_check", collision_check, METHODS)
     bounds = None if position_limits is None else read_limits("plan", robot, _named(robot, position_limits))
     options: dict[str, Any] = {

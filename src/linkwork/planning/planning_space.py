@@ -32,7 +32,8 @@ TOLERANCE = 1e-6  # [m]: distances that are no farther above the margin are not 
 
 class _Known(NamedTuple):
     """Limits (nq,), the robot whose joints go straight, whether numbers of q add up, and which of v and of q turn
-    freely."""
+    freely.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -135,7 +136,8 @@ class PlanningSpace:
 
     def looks(self, phi: np.ndarray, spacing: float) -> np.ndarray:
         """Return in how many parts ways φ (n, nv) are cut to be looked at no farther apart than a spacing: fewer where
-        they are so long, or so many, that memory would not hold the configurations."""
+        they are so long, or so many, that memory would not hold the configurations.
+        """
         most = max(_AT_ONCE // max(len(phi), 1), 1)
         return np.clip(np.ceil(self.length(phi) / spacing), 1.0, most).astype(int)
 
@@ -145,7 +147,8 @@ class PlanningSpace:
 
     def counted(self, path: np.ndarray) -> np.ndarray:
         """The path (k, nq) with whole turns added to angles without limits, so that each step is the short way as
-        angles are counted."""
+        angles are counted.
+        """
         if not self.turns:
             return path
         result = path.copy()
@@ -169,7 +172,8 @@ class PlanningSpace:
 
     def free_ends(self, q: np.ndarray) -> np.ndarray:
         """Whether edges may begin and end at configurations (n, nq): certified ones where it is told from a collision
-        alone, which takes some more room than nothing."""
+        alone, which takes some more room than nothing.
+        """
         if self.method != METHODS[0]:
             return self.free(q)
         result = np.ones(len(q), dtype=bool)
@@ -193,7 +197,8 @@ class PlanningSpace:
 
     def _looked_along(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
         """Return which ways (n,) are free with so much more margin (n,): of long ones that are sampled piece by piece,
-        and of many some at a time, so that the clock is looked at in between.  Raises OutOfTimeError."""
+        and of many some at a time, so that the clock is looked at in between.  Raises OutOfTimeError.
+        """
         self.checked += len(q0)
         if self.method == METHODS[0]:
             return self._in_batches(q0, q1, more, np.full(len(q0), 1.0 / _BATCH))
@@ -279,7 +284,8 @@ class PlanningSpace:
 
     def loop(self, what: str, kernel: Any, turning: tuple[bool, ...]) -> tuple[Any, list[np.ndarray]]:
         """A kernel of a whole loop, which is made of blocks of pairs and of what is turning, and what it takes: by
-        block, margins of pairs where each has its own, and its scene's rows."""
+        block, margins of pairs where each has its own, and its scene's rows.
+        """
         blocks = self.blocks
         deep, each = tuple([block.is_deep for block in blocks]), blocks[0].each is not None
         key: Any = (what, deep, each)

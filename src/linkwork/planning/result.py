@@ -35,7 +35,8 @@ class CostSoFar(NamedTuple):
 
 class PlanTree(NamedTuple):
     """What a search has explored from one side: configurations (n, nq), and the places of their parents (n,), −1 of
-    where it began."""
+    where it began.
+    """
 
     q: np.ndarray
     parent: np.ndarray

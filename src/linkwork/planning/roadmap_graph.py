@@ -48,7 +48,8 @@ class Roadway(NamedTuple):
 
 class WayGraph:
     """Nodes and edges of a roadmap in a space.  Edges are looked at when it is made, or ``lazy``, when a way would
-    use them; answers are the same whichever thread asks first, but for the figures."""
+    use them; answers are the same whichever thread asks first, but for the figures.
+    """
 
     def __init__(self, space: PlanningSpace, *, seed: int, neighbours: int | None, lazy: bool) -> None:
         self.space, self.seed, self.neighbours, self.lazy = space, seed, neighbours, lazy
@@ -210,7 +211,8 @@ class WayGraph:
 
     def _joined(self, q: np.ndarray) -> tuple[dict[int, float], int]:
         """The nodes near a configuration that a free edge leads to, and how far they are; how many edges were looked
-        at."""
+        at.
+        """
         space, before, k = self.space, 0, self.k(len(self.q))
         for times in _FURTHER:
             near = nearest_nodes(space, q[None], self.q, times * k)[0][before:]

@@ -34,7 +34,8 @@ _THIN = 5e-7  # relative to the extent: what is as thin is thickened by so much
 class Fit(Geometry):
     """A shape at the place where it holds what it was fitted around; ``overestimate``: how far its farthest point is
     from the
-    convex hull of that [m], at most."""
+    convex hull of that [m], at most.
+    """
 
     overestimate: float = 0.0
 

@@ -1,5 +1,6 @@
 """What bodies weigh: volume, centre and second moments of closed triangles, of bodies of revolution, and of polytopes
-and ellipsoids that are grown by a radius."""
+and ellipsoids that are grown by a radius.
+"""
 
 from __future__ import annotations
 

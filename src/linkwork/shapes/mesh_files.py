@@ -38,7 +38,8 @@ _STL_HEAD, _STL_TRIANGLE = 84, 50  # bytes of binary files: what is before the t
 @dataclass(frozen=True, eq=False, repr=False)
 class LoadedMesh:
     """The triangles of a file [m]: ``vertices`` (n, 3), no two of them the same, and ``triangles`` (m, 3) by their
-    indices.  ``issues`` says what is odd about them, in words: an open surface, one that is inside out."""
+    indices.  ``issues`` says what is odd about them, in words: an open surface, one that is inside out.
+    """
 
     file: Path
     vertices: np.ndarray

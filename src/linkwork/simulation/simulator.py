@@ -419,7 +419,8 @@ class Simulator:
     @property
     def status(self) -> Any:
         """The `linkwork.errors.Status` of one environment, an array (...) of words of a batch: "running", or why it
-        stopped, as of `linkwork.simulation.Simulation`."""
+        stopped, as of `linkwork.simulation.Simulation`.
+        """
         return status_of_codes(self._state.status, Status.RUNNING)
 
     def messages(self) -> list[str]:

@@ -90,7 +90,8 @@ class Pose(_Transform):
 
     def difference(self, target: Pose) -> Motion:
         """What is left to a target, in the axes that both are given in: (rotation vector that turns this one's axes to
-        the target's, the short way; the way from this one's origin to the target's)."""
+        the target's, the short way; the way from this one's origin to the target's).
+        """
         turn = Quaternion.of(target.rotation @ self.rotation.T)
         return Motion(turn.log(), target.translation - self.translation)
 

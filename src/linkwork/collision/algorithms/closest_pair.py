@@ -147,7 +147,8 @@ def _exponentials(
     weighed: Callable[[Scalars], Sequence[Any]],
 ) -> tuple[Any, list[Any], list[Any]]:
     """The least distance; by own pair, and by shape with all obstacles: (least, Σ exp(−k (d − least)), such sums of
-    what is to be weighed)."""
+    what is to be weighed).
+    """
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:

@@ -47,7 +47,8 @@ _LONG = 400  # products of twists, of all pairs together, that are written out
 @dataclass(frozen=True, slots=True)
 class PairHessians:
     """Numbers by pair; gradient and Hessian by velocities, and whether the latter exists: of the robot's own pairs, and
-    by moving shape and row of the scene."""
+    by moving shape and row of the scene.
+    """
 
     own: list[_OfPair]
     scene: list[list[_OfPair]]

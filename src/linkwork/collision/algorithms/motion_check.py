@@ -198,7 +198,8 @@ class _Gaps:
 
     def at(self, q: Scalars, back: Any, forth: Any) -> tuple[Any, Any, Any]:
         """The least distance at q, and how far back and forth all are known to stay above the margin, no farther than
-        is asked.  Where one is not above it, no more are measured."""
+        is asked.  Where one is not above it, no more are measured.
+        """
         X = [*forward_kinematics(self.tree, q), Pose.identity()]  # the world's comes last: its index is −1
         placed = placed_shapes(self.tree, q, X[:-1])
         centers = [anchor(one.row.solid.core) for one in placed]
@@ -243,7 +244,8 @@ class _Gaps:
         self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, place: Any, motion: Scalars = ()
     ) -> tuple[Any, list[Any]]:
         """``motion``: bounds of speed and acceleration, then v and ω of A, and of B where it moves; and the pair's own
-        margin where pairs have such: distances are those beyond it."""
+        margin where pairs have such: distances are those beyond it.
+        """
         least, back, forth = state
         motion, own = self._own(motion)
         speed, acceleration = motion[:2] if motion else (0.0, 0.0)
@@ -362,7 +364,8 @@ def _motion_between(one: Scalars, other: Scalars, shared: Scalars) -> list[Any]:
 
 def _opened(a: SolidRow, b: SolidRow, result: SignedDistance) -> Any:
     """How far apart the planes across the normal are that touch two solids: the distance, and where that was searched
-    for no more than what its normal proves."""
+    for no more than what its normal proves.
+    """
     kinds = type(a.solid.core), type(b.solid.core)
     if kinds in PAIRS or kinds[::-1] in PAIRS:
         return result.distance

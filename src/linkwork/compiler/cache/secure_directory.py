@@ -78,7 +78,8 @@ class TrustedDirectory:
 @contextmanager
 def opened(folder: Path) -> Iterator[TrustedDirectory]:
     """A directory to work in.  Raises FileNotFoundError where there is none, `UntrustedError` where it is not private,
-    and OSError as the system gives it."""
+    and OSError as the system gives it.
+    """
     if not _RELATIVE:
         if not folder.is_dir() and folder.exists():
             raise UntrustedError(f"{folder} is not a directory")

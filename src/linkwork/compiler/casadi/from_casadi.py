@@ -27,7 +27,8 @@ __all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi"]
 
 class Expressed(NamedTuple):
     """How an operation of CasADi's is expressed: ``kinds`` has an n for each argument that is to be a number, a t for
-    each that is to be a truth value, and an x for one that stays what it is."""
+    each that is to be a truth value, and an x for one that stays what it is.
+    """
 
     kinds: str
     function: Callable[..., Any]

@@ -105,7 +105,8 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
 
 class _Arrays:
     """The arrays of a batch: of each its address, the step between samples, where its strides are, and whether a
-    sample is contiguous."""
+    sample is contiguous.
+    """
 
     def __init__(self, f: Function, layout: Layout | ControlLayout) -> None:
         self.f, self.layout = f, layout

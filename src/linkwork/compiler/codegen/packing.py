@@ -34,7 +34,8 @@ SIDE_BY_SIDE = 3  # numbers of samples that go as whole vectors if they are side
 
 def packing_functions(text: Text, layout: Layout | ControlLayout) -> None:
     """The functions that pack inputs and unpack outputs, shared by ports of equal shape, and ``@slots{j}``, a table
-    that says where the results of output j stand."""
+    that says where the results of output j stand.
+    """
     real, lanes, start = layout.real, layout.lanes, 0
     for j, (port, unused) in enumerate(zip(layout.program.inputs, layout.program.unused, strict=True)):
         text.add(_pack(packing("pack", port, j if unused else None), port, real, lanes, unused))

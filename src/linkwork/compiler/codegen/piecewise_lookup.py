@@ -25,7 +25,8 @@ _T, _S, _BREAKS, _STARTS, _TABLE, _COMMON, _OUT = range(7)  # arrays, in their o
 
 def along_function(layout: Layout, name: str, columns: int) -> Instructions:
     """``@along7(arrays, sizes)``, of seven columns: the arrays are t, s, breaks, starts, table, what is common, and
-    outputs; the sizes how many places there are, and how often the rows are halved."""
+    outputs; the sizes how many places there are, and how often the rows are halved.
+    """
     real, lanes, program = layout.real, layout.lanes, layout.program
     f = Instructions(f"define void @.{name}(ptr %arrays, ptr %sizes)", layout.target, real, lanes, unchanging=False)
     flags = save_flags(f, layout.target)

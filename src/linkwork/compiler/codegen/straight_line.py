@@ -245,7 +245,8 @@ def _out_arguments(layout: Layout) -> list[str]:
 
 def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
     """For every value the elements of output arrays that it is the result for, but for those that `_zero` writes and
-    those that `_repeat` does."""
+    those that `_repeat` does.
+    """
     sinks: dict[int, list[Place]] = {}
     copied = {(pointer, to) for pointer, copies in layout.repeated.items() for _, to in copies}
     for value, place in _written(layout):

@@ -136,7 +136,8 @@ def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> li
 
 def _stood(f: Instructions, row: str, standing: TableAddress) -> list[str]:
     """A row of a table that has a vector for each number: as vectors where all lanes want the same row, as they do more
-    often than not (times in their order, one scene for all), else lane by lane."""
+    often than not (times in their order, one scene for all), else lane by lane.
+    """
     each, columns = standing.distance * f.align, [place * f.align for place in standing.columns]
     if f.lanes == 1 or len(columns) < _TOGETHER:
         return _read(f, offsets(f, row, each, f.real.bytes), standing.pointer, columns)

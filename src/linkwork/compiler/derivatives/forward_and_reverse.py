@@ -134,7 +134,8 @@ def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -
 
 def _narrowest(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
     """The numbers that come out of a rule, of those with fewer than rows the one into which most goes; none where there
-    is no such rule."""
+    is no such rule.
+    """
     outputs = [x for tangent in of for x in replay.outputs[tangent.port.name]]
     rows = sum(tangent.size for tangent in of)
     parts: dict[int, list[Symbol]] = {}
@@ -149,7 +150,8 @@ def _narrowest(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
 
 def _summed(row: FunctionSpec, shares: Sequence[tuple[Any, FunctionSpec]]) -> FunctionSpec:
     """A row and others, each times a weight.  What a condition switches off is chosen away after the sum, as `adjoint`
-    does: so nothing that is not finite there is multiplied by zero."""
+    does: so nothing that is not finite there is multiplied by zero.
+    """
     sums: dict[Symbol | None, FunctionSpec] = {None: dict(row)}
     for weight, other in shares:
         on = _condition(weight)

@@ -311,7 +311,8 @@ def _blocks(rows: Sequence[Sequence[Mapping[int, Any]]], by: Sequence[Tangent]) 
 
 def _only_in_reverse(compute: Callable[[], T]) -> T:
     """What is computed in reverse.  Raises NotDifferentiableError, with what a kernel has instead, where there is
-    nothing."""
+    nothing.
+    """
     try:
         return compute()
     except NotDifferentiableError as error:

@@ -156,7 +156,8 @@ def _averaged(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
 ) -> list[list[Any]]:
     """The same where outputs are points of a space, whose fields need not commute either: the rate of the gradient and
-    the gradient of the rate, half of each."""
+    the gradient of the rate, half of each.
+    """
     one = iter(_along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part]))
     rate = directional(replay, of, by, directions)
     outputs = [x for part in rate for x in part]

@@ -31,7 +31,8 @@ INLINE = 400  # instructions of a body that stands in its driver as a whole
 @dataclass(frozen=True, slots=True)
 class Pointers:
     """What a piece works with: the frame, columns of inputs of this step of a loop, where what it keeps goes, and what
-    a loop holds in registers, by the places that it has in the frame."""
+    a loop holds in registers, by the places that it has in the frame.
+    """
 
     frame: str = "%frame"
     columns: tuple[str, ...] = ()
@@ -224,7 +225,8 @@ def move_numbers(
     to_frame: str = "",
 ) -> None:
     """Copy numbers from place to place in a frame, or in another, and put constants into places; tables get names from
-    ``name``."""
+    ``name``.
+    """
     other = to_frame or frame
     width = real.bytes * f.lanes
     if moves:

@@ -273,7 +273,8 @@ class ControlCode(PieceCode):
 
     def _waiting(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
         """Of what a step carries on and keeps, the numbers that wait in the frame and nothing overwrites, if they are
-        many."""
+        many.
+        """
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         state = range(step.results, step.results + loop.carried)

@@ -54,7 +54,8 @@ class Spot(NamedTuple):
 @dataclass
 class Column:
     """Inputs of a loop's steps that stand side by side: where those of the first step begin, and how much further on
-    those of the next.  Constants are a table, of one number for all lanes each."""
+    those of the next.  Constants are a table, of one number for all lanes each.
+    """
 
     start: Spot
     stride: int

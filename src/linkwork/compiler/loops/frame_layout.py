@@ -156,7 +156,8 @@ class _Planner:
 
     def _put_over(self, step_of: list[int], base: int, loop: Loop) -> None:
         """Find what a loop carries on that can be put where it stood as soon as it is computed: numbers of which the
-        old one is not read any more, and that nobody looks at for NaN."""
+        old one is not read any more, and that nobody looks at for NaN.
+        """
         instructions, scope = self.listing.instructions, self.scope
         results = self.listing.results[self.listing.first :]
         last_use: dict[int, int] = {}

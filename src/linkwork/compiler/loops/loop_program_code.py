@@ -37,7 +37,8 @@ _CACHED = 1 << 18  # bytes of their frames, which should stay in the second-leve
 
 def _is_refilled(step: Piece | Control) -> bool:
     """Whether this is a loop whose samples may need different numbers of steps, each of some length, and longer than it
-    takes to bring in what a sample needs from outside, and tables, which may be long."""
+    takes to bring in what a sample needs from outside, and tables, which may be long.
+    """
     if not (isinstance(step, Control) and isinstance(step.bundle, Loop) and step.bundle.conditional):
         return False
     cost = samples_cost(step.bundle.body)
@@ -92,7 +93,8 @@ def block_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Tex
 
 def _together(layout: ControlLayout, inline: bool) -> Iterator[slice]:
     """The steps that run one after the other for a vector before they do for the next: all, but for loops whose lanes
-    take samples, or one at a time where they are long."""
+    take samples, or one at a time where they are long.
+    """
     count, start = len(layout.scope.steps), 0
     for k in range(count):
         alone = not inline or k in layout.refilled
@@ -182,7 +184,8 @@ _IDLE = 4  # of so many lanes one may be idle before new samples are taken, whic
 
 def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors: int) -> str:
     """``(frames, vectors)``: the loop for the samples of some frames; one frame more, behind the most there may be, is
-    there to work in.  Returned is the function's name."""
+    there to work in.  Returned is the function's name.
+    """
     loop: Loop = step.bundle
     (scope,) = step.scopes
     carried = range(step.results, step.results + loop.carried)

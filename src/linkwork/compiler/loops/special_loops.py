@@ -58,7 +58,8 @@ class SideBySide:
 
     def run(self, f: Instructions, step: Control, starts: Sequence[str], room: int) -> None:
         """The whole loop, in a driver of one sample; ``starts`` are where columns begin, ``room`` is how many bytes
-        behind the driver's frame that of the lanes stands."""
+        behind the driver's frame that of the lanes stands.
+        """
         loop: Loop = step.bundle
         frame = f.at("%frame", room)
         spots = step.scopes[0].inputs
@@ -184,7 +185,8 @@ def in_registers(code: PieceCode, scope: Scope, loop: Loop) -> bool:
 
 def while_in_registers(code: PieceCode, f: Instructions, step: Control, scope: Scope, going: str) -> None:
     """Steps as long as a condition holds, of lanes that ``going`` points to: all is stored at the end alone but tables,
-    which are changed where they stand."""
+    which are changed where they stand.
+    """
     loop: Loop = step.bundle
     done, status = step.ending
     places = {j: step.results + j for j in range(loop.carried) if j not in scope.stored}

@@ -29,7 +29,8 @@ _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 def compile_along(function: Callable[..., Any], name: str, common: int, column: int) -> Kernel:
     """A kernel for `PiecewiseKernel`, of a function ``(t, start, common, column)`` of one column that returns
-    numbers."""
+    numbers.
+    """
     program = trace(function, name, {"t": (), "start": (), "common": (common,), "column": (column,)})
     return Kernel(program, later=True)
 

@@ -181,7 +181,8 @@ class TVLQRController:
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """The joint forces (..., nv) at times (...) in states q (..., nq), v (..., nv); of symbols those of one state,
-        so that it is a controller of `Robot.simulate` as it is."""
+        so that it is a controller of `Robot.simulate` as it is.
+        """
         if is_traced([t, q, v]):
             return self._on_symbols(t, q, v)
         time, wanted = self._at(t)

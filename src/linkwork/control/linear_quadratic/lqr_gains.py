@@ -111,7 +111,8 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
 def _dense(arrays: Mapping[str, np.ndarray], discrete: bool) -> LQRGain:
     """The regulator by LAPACK: of many states, as a kernel of their size is long in the making, or where R is singular
     or too little costs something, which the kernel's doublings cannot begin with.  Of one system ValueError says why
-    there is none."""
+    there is none.
+    """
     A, B, Q, R, N = (np.asarray(arrays[name], dtype=float) for name in _NAMES)
     K, X, residual = dense_regulator(A, B, _whole(Q), _whole(R), N, discrete)
     if not residual.ndim and not residual < _FINE:

@@ -48,7 +48,8 @@ class AugmentedPlanner:
         parameters: tuple[Parameter, ...] = (),
     ) -> None:
         """Of motors of joints by name, with forces up to ``effort``, a number or (nv,): None are the robot's.
-        ``parameters`` of the robot come with each call."""
+        ``parameters`` of the robot come with each call.
+        """
         self.robot = robot = problem.robot
         names = None if actuators is None else tuple(actuators)
         self._arguments = problem, names, effort, passive, parameters
@@ -350,7 +351,8 @@ class _MotorTorque(TorqueFeature):
 
 def _within(problem: Any, limits: np.ndarray, passive: bool) -> Any:
     """Return the problem that limits torques to ±limits (nv,) in every step, which are 0 or above, inf where there
-    is none; the problem itself where there are no limits."""
+    is none; the problem itself where there are no limits.
+    """
     result = problem
     by_joint = {body.joint_name: limits[problem.robot.tree.v_slices[i]] for i, body in problem.robot.tree.stacked()}
     idle = [name for name, most in by_joint.items() if most.size and not most.any()]

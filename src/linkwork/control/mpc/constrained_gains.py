@@ -71,7 +71,8 @@ class ConstrainedPlans:
         numbers: Numbers,
     ) -> MPCPlan:
         """Along paths (n, steps, nq) from states; ``active`` (..., steps, holdings), ``known`` joint forces of motors
-        (n, steps, nv), or else of what holds the robot by name; ``numbers`` of the robot (n, *shape) or (*shape,)."""
+        (n, steps, nv), or else of what holds the robot by name; ``numbers`` of the robot (n, *shape) or (*shape,).
+        """
         whole_path = np.concatenate([q[:, None], path], axis=1)
         rates = np.concatenate([v[:, None], self.robot.difference(whole_path[:, :-1], path) / step], axis=1)
         places = list(self.acting)
@@ -92,7 +93,8 @@ class ConstrainedPlans:
 
     def braking(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, numbers: Numbers) -> np.ndarray:
         """Joint forces of motors (n, nv) that come nearest to accelerations, with what holds the robot (..., holdings)
-        as a plan begins."""
+        as a plan begins.
+        """
         active = np.broadcast_to(active, (len(q), active.shape[-1]))
         result = np.zeros_like(v)
         result[:, list(self.acting)] = self._forces(q, v, a, active, self._known_forces(active, {}), numbers)

@@ -165,7 +165,8 @@ class ModelPredictiveController:
 
     def prepare(self) -> None:
         """Make all code that steps take, as it is made with the controller: of one that was pickled, before its first
-        step, which then takes no longer than others."""
+        step, which then takes no longer than others.
+        """
         robot, planner = self.robot, self.planner
         planner.prepare()
         robot.warm_up(["integrate", "difference", ("inverse_dynamics", {"passive": self.passive})], progress=False)

@@ -44,7 +44,8 @@ _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 class MPCPlan(NamedTuple):
     """A path of T steps of a state: q (..., T + 1, nq) and v (..., T + 1, nv) from the state itself on, forces
-    tau (..., T, nv) of each step and gains K (..., T, m, 2nv) of the m forces that act."""
+    tau (..., T, nv) of each step and gains K (..., T, m, 2nv) of the m forces that act.
+    """
 
     q: Any
     v: Any
@@ -59,7 +60,8 @@ def followed(
     robot: Any, plan: MPCPlan, place: np.ndarray, q: np.ndarray, v: np.ndarray, acting: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Joint forces (n, nv) of plans in states beside them, and gains (n, m, 2nv), so many steps (n,) after plans began:
-    states in between are those between two steps."""
+    states in between are those between two steps.
+    """
     every = np.arange(len(q))
     k = np.minimum((place + ROUNDING).astype(int), plan.tau.shape[1] - 1)
     part = (place - k)[:, None]

@@ -39,7 +39,8 @@ class Planner(Protocol):
     ) -> Any:
         """What comes with a call, for environments along these axes; a ``schedule`` where phases are not as the problem
         has them, and ``parameters`` of the robot (n, *shape) or (*shape,) where the controller has such.  Raises
-        ValueError and UnknownNameError."""
+        ValueError and UnknownNameError.
+        """
 
     def begun(self, q: np.ndarray) -> Search:
         """A search that has not begun, from configurations (n, nq) that stay."""
@@ -58,18 +59,21 @@ class Planner(Protocol):
 
     def limited(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
         """The search, and which environments (n,) have to go on searching in this step, since forces of their plan
-        (n, steps, nv) pass limits that the search has left out so far; it knows them from now on."""
+        (n, steps, nv) pass limits that the search has left out so far; it knows them from now on.
+        """
 
     def path(self, search: Search) -> np.ndarray:
         """q (n, steps, nq), a step after the state and so on."""
 
     def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
         """The cost (n,), NaN where there is no path that is better than the first, and by how much constraints are
-        violated (n,)."""
+        violated (n,).
+        """
 
     def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
         """What is known of the plan's forces where something holds the robot: those of motors (n, steps, nv), or else
-        those of what holds it by name (n, steps, size)."""
+        those of what holds it by name (n, steps, size).
+        """
 
     def sound(self, search: Search) -> np.ndarray:
         """Whether a search may go on (n,): all of its numbers are some."""

@@ -39,7 +39,8 @@ class ShootingPlanner:
         parameters: tuple[Parameter, ...] = (),
     ) -> None:
         """Of motors of joints by name, with forces up to ``effort``, a number or (nv,): None are the robot's.
-        ``parameters`` of the robot come with each call."""
+        ``parameters`` of the robot come with each call.
+        """
         self._problem, self._own = problem, prepared(problem, True)
         self.robot, self.steps = problem.robot, self._own.program.steps
         self.step = receding_step(self._own)

@@ -81,7 +81,8 @@ def mass_pivots(
     tree: Tree, q: Scalars, armature: bool = False, held: Collection[int] = (), inverse: Inverse = lambda D: 1.0 / D
 ) -> dict[int, Any]:
     """D_k by the numbers k of velocities, but for those of the joints of bodies that are ``held``, of which the
-    accelerations are given.  ``inverse`` is how 1/D is taken."""
+    accelerations are given.  ``inverse`` is how 1/D is taken.
+    """
     if tree.has_couplings:
         M = mass_matrix(tree, q, armature)
         free = [k for k, i in enumerate(owners(tree)) if i not in held]

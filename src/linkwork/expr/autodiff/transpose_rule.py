@@ -16,7 +16,8 @@ __all__ = ["Transposed"]
 
 class Transposed(CustomDerivative):
     """A rule whose `tangent` is a formula, linear in the direction, that can be traced; it computes no truth values for
-    its derivatives."""
+    its derivatives.
+    """
 
     __slots__ = ()
 

@@ -178,7 +178,8 @@ def keys_of(rows: Iterable[FunctionSpec]) -> list[Any]:
 
 class Derived(NamedTuple):
     """Bodies of the same arguments that give derivatives of some that did, what they take further, and their results:
-    in which directions each result has a derivative, or which arguments have one."""
+    in which directions each result has a derivative, or which arguments have one.
+    """
 
     bodies: list[Region]
     given: list[Any]

@@ -125,7 +125,8 @@ def _share(
 @dataclass(frozen=True)
 class Implicit(ImplicitDerivative):
     """x with r(x, p) = 0, from a start: inputs are the start, p, and what else ``like`` takes, results x, the number of
-    steps and the status."""
+    steps and the status.
+    """
 
     body: Region  # r of x and p
     unknowns: int

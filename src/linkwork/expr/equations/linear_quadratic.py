@@ -125,7 +125,8 @@ def riccati_step(of: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
 
 def riccati_sweep(matrices: Sequence[Any], end: Any) -> tuple[Any, Any]:
     """X (T + 1, n, n) and K (T, m, n), of A (T, n, n), B, Q, R and N, a row a step; ``end`` (n, n), whose lower
-    triangle is read."""
+    triangle is read.
+    """
 
     def step(X: Any, value: Any) -> tuple[Any, Any]:
         now, K = riccati_step(LinearQuadratic.of(*value), [list(row) for row in X])

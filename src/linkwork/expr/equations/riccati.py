@@ -62,7 +62,8 @@ _GONE, _SQUARINGS = 1e-30, 16
 
 class RiccatiSolution(NamedTuple):
     """X and the gains K, how large what is left of the equation is beside X (infinite where motions do
-    not end), and how many doublings there were."""
+    not end), and how many doublings there were.
+    """
 
     X: Matrix
     K: Matrix
@@ -114,7 +115,8 @@ class _Riccati(CustomDerivative):
 
     def _ends(self, closed: Matrix, asked: Any) -> Any:
         """Where it is ``asked``: whether a motion ends well before rounding says so, in 2¹⁶ steps, or in as many parts
-        of its fastest."""
+        of its fastest.
+        """
 
         def more(state: Any) -> Any:
             M, turn = state
@@ -139,7 +141,8 @@ class _Riccati(CustomDerivative):
 
     def _refined(self, value: LinearQuadratic, X: Matrix, gamma: Any, again: Any) -> tuple[Matrix, Matrix, Any]:
         """Steps of Newton's method, where rounding has left more than it must, or ``again`` from another X that
-        stabilises; K, and what is left beside X."""
+        stabilises; K, and what is left beside X.
+        """
 
         def looked_at(X: Matrix) -> tuple[Matrix, Matrix, Any]:
             left, K = self._left(value, X)
@@ -258,7 +261,8 @@ def _flat(M: Sequence[Sequence[Any]]) -> list[Any]:
 
 def _doubled(value: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matrix, Any, Any, Any]:
     """X but for rounding, whether motions end, as (A − B K)ᵏ says, how many doublings it took, and γ; with a share of
-    Q's mean diagonal more on it, and in steps of time with what inputs do to states as part of R."""
+    Q's mean diagonal more on it, and in steps of time with what inputs do to states as part of R.
+    """
     n, R = len(value.A), value.R
     if not continuous:  # where inputs cost nothing, what they do to states does
         paid, moved = (sum((M[i][i] for i in range(len(M))), 0.0) for M in (value.Q, R))

@@ -37,7 +37,8 @@ Scalars = Sequence[Any]
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """How numbers of a program stand one after the other: the lower triangle of H, g, A, lower and upper bounds, and
-    what is to be held first."""
+    what is to be held first.
+    """
 
     n: int
     m: int

@@ -39,7 +39,8 @@ def rounding(x: Any) -> Any:
 @dataclass(frozen=True, slots=True)
 class Factored:
     """L, the reciprocals of its diagonal, and E, which H was given; Y, the scales 1/σ_i of rows, and their largest
-    coefficients."""
+    coefficients.
+    """
 
     n: int
     L: list[list[Any]]

@@ -92,7 +92,8 @@ class Graph:
 
     def clear(self) -> None:
         """Let go of all nodes, which refer back to their graph: the memory is free at once, and not when Python's
-        collector comes round."""
+        collector comes round.
+        """
         self.nodes.clear()
         self._table.clear()
 

@@ -76,7 +76,8 @@ def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
 
 def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touching:
     """Contacts in the order that they have round a normal, without those that are where the next one is; and the
-    deepest of a plane, where it is deeper than these."""
+    deepest of a plane, where it is deeper than these.
+    """
     least, far, kept = _NONE, 0.0, []
     alone: Any = around[0].there  # whether they are all in one place
     for one, other in zip(around, [*around[1:], around[0]], strict=True):

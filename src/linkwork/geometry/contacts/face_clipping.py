@@ -128,7 +128,8 @@ def face_along(box: BoxCore, n: Vec3, sign: float) -> _Face:
 
 class _End(NamedTuple):
     """Of the part of a line that is over a face: where it is on the face, how far along the line, the point of the
-    line, and whether there is such a part."""
+    line, and whether there is such a part.
+    """
 
     at: tuple[Any, Any]
     part: Any
@@ -178,7 +179,8 @@ _SHORT = 1e-24  # squares of edges that are seen as points [m²]
 
 def box_cylinder(a: BoxCore, b: CylinderCore, result: SignedDistance, within: Any) -> Touching:
     """Both ends of the lowest line of the side that is over the face, five more points of the rim, and both ends of
-    each of the face's edges over the cap; the nearest points where there are none of these: in fifteen places."""
+    each of the face's edges over the cap; the nearest points where there are none of these: in fifteen places.
+    """
     n = result.normal
     face = face_along(a, n, 1.0)
     (first, *others), low, x, y = lowest_of_rim(HalfSpaceCore(face.center, n), b)

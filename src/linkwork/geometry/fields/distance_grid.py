@@ -35,7 +35,8 @@ _ACROSS = 3  # along each edge of a box
 @dataclass(frozen=True, slots=True)
 class Voxels:
     """A distance field's numbers, over any scalar: values (l, m, n) [m], and (origin x, y, z, spacing x, y, z [m],
-    cells along x, y, z).  Values beyond the cells that there are do not count."""
+    cells along x, y, z).  Values beyond the cells that there are do not count.
+    """
 
     values: Any
     grid: Any

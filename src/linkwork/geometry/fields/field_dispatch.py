@@ -45,7 +45,8 @@ _TIE = 1e-12
 @dataclass(frozen=True)
 class Field:
     """A kind of field: its numbers as arrays that come with a call, what these are, over any scalar, and how a solid in
-    its coordinates is measured."""
+    its coordinates is measured.
+    """
 
     arrays: Callable[..., Mapping[str, np.ndarray]]  # of a shape, and of a capacity
     of: Callable[..., Any]  # by the names of the arrays
@@ -115,7 +116,8 @@ def is_bounded(shape: Shape) -> bool:
 
 def is_measured(a: Shape, b: Shape) -> bool:
     """Whether there is a distance between two shapes, none of them a compound: not between two half-spaces, and of a
-    field to what is no bounded convex shape only where one of the two is points."""
+    field to what is no bounded convex shape only where one of the two is points.
+    """
     if type(a) in FIELDS or type(b) in FIELDS:
         return is_bounded(a) or is_bounded(b) or PointCloud in (type(a), type(b))
     return a.origin_radius is not None or b.origin_radius is not None

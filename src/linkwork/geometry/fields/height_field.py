@@ -57,7 +57,8 @@ _TRIANGLES = np.array(
 class Ground:
     """A height field's numbers, over any scalar: heights (m, n) [m]; the least and greatest height of nodes in preorder
     (nodes, 2); and (origin x, y, spacing x, y [m], cells along x, y).  m − 1 and n − 1 are powers of two; heights
-    beyond the cells that there are do not count."""
+    beyond the cells that there are do not count.
+    """
 
     heights: Any
     ranges: Any

@@ -29,7 +29,8 @@ __all__ = ["ground_ray"]
 
 class _Piece(NamedTuple):
     """From ``begin`` to ``end`` [m] along the ray: how high it is at the end [m], and the next whole number of each
-    coordinate."""
+    coordinate.
+    """
 
     begin: Any
     end: Any
@@ -39,7 +40,8 @@ class _Piece(NamedTuple):
 
 def ground_ray(ground: Ground, origin: Vec3, direction: Vec3, most: Any) -> Any:
     """How far [m] a ray goes from an ``origin`` in a ``direction`` of length 1, both in the field's coordinates: 0 in
-    the ground, ``most`` where there is none so far.  What comes from beside the grid may meet the ground's side."""
+    the ground, ``most`` where there is none so far.  What comes from beside the grid may meet the ground's side.
+    """
     over = _over(ground, origin, direction, most)
     begin = where(over.ahead, over.begin, 0.0)
     known = still([*origin, *direction, begin, where(over.ahead, over.end, 0.0)])

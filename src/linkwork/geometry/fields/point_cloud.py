@@ -35,7 +35,8 @@ _TIE = 1e-12  # [m] distances, and [m²] squares of those of points, that are th
 @dataclass(frozen=True, slots=True)
 class Cloud:
     """A cloud's numbers, over any scalar: points of leaves (leaves, 12) [m]; boxes of nodes in preorder
-    (2 leaves − 1, 6), lowest and highest coordinates [m]; the points' radius [m]."""
+    (2 leaves − 1, 6), lowest and highest coordinates [m]; the points' radius [m].
+    """
 
     points: Any
     boxes: Any

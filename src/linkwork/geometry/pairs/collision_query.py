@@ -177,7 +177,8 @@ def _distance(a: Solid, b: Solid) -> Any:
 
 def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, written_out: bool = True) -> tuple[Any, bool]:
     """A function of two solids and numbers, and whether it was called with the two in the other order; closed forms are
-    ``written_out``."""
+    ``written_out``.
+    """
     types = type(a.core), type(b.core)
     if FieldCore in types or (written_out and is_closed_form(*types)):
         return function(a, b, *more), False

@@ -41,7 +41,8 @@ def _outward(x: Any) -> Any:
 
 def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
     """The start of a number 1, 2, ...: anywhere within limits; without limits, up to half a turn, or two characteristic
-    lengths, from q.  What is held stays.  Where many have not helped, every second one is nearer to bounds."""
+    lengths, from q.  What is held stays.  Where many have not helped, every second one is nearer to bounds.
+    """
     places = [0.5 + number * step for step in rates(tree.nv)]
     places = [x - floor(x) for x in places]  # from 0 to 1
     outward = and_(lt(_MANY, number), lt(number - 2.0 * floor(0.5 * number), 0.5))

@@ -224,12 +224,14 @@ class Task(ABC):
     @property
     def moved(self) -> Task | None:
         """The task whose errors' differences by time are how this one moves, in closed form; nothing where those are
-        no differences of errors: see `rates`."""
+        no differences of errors: see `rates`.
+        """
         return self
 
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         """How it moves, of as many states as its order says and one more, the newest first, each ``steps`` [s] after
-        the next: the k-th difference by time of its errors, or of what these are of where axes turn."""
+        the next: the k-th difference by time of its errors, or of what these are of where axes turn.
+        """
         return time_differences([self.errors(k, target) for k in states], steps)
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:

@@ -54,7 +54,8 @@ def _split_rotation(R: Rotation, level: int) -> tuple[Rotation, Rotation]:
 
 def independence(motions: Sequence[Scalars]) -> Any:
     """The least part of its size that a motion has beyond those before it: 1 where all are orthogonal, 0 where one is
-    a sum of others, and the Python float 1.0 where there are less than two.  By Gram and Schmidt's method."""
+    a sum of others, and the Python float 1.0 where there are less than two.  By Gram and Schmidt's method.
+    """
     least: Any = 1.0
     before: list[tuple[list[Any], Any]] = []  # orthogonal, and one over their squares
     for motion in motions if len(motions) > 1 else ():

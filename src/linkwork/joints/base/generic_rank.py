@@ -32,7 +32,8 @@ def same_motions(joint: JointType) -> bool:
 
 def independent_motions(joint: JointType, name: str = "") -> None:
     """Raises ValueError where a type does not say its sizes and units, has a transform that is no pose, more than six
-    velocities, or motions that depend on each other everywhere."""
+    velocities, or motions that depend on each other everywhere.
+    """
     of = f"joint {name!r} ({joint.type_name()})" if name else joint.type_name()
     for what, example in _STATED.items():
         if not hasattr(joint, what):
@@ -69,7 +70,8 @@ _STATED = {"nq": "1", "nv": "1", "q_units": '("rad",)', "v_units": '("rad/s",)'}
 
 def known_independent(joint: JointType) -> bool:
     """Whether it is one of linkwork's own that is made of no others: their motions are independent, but for Euler
-    angles', which say where they are not."""
+    angles', which say where they are not.
+    """
     return type(joint).__module__.startswith("linkwork.joints.") and not joint.parts
 
 

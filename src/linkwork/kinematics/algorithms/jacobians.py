@@ -132,7 +132,8 @@ def jacobian_derivative(
     point: str | None = None,
 ) -> list[list[Any]]:
     """J̇ (6 × nv), as an observer in A sees it and E's axes have it, for the point of B at P: J a + J̇ v is the
-    acceleration."""
+    acceleration.
+    """
     q, v = tree.split_q(q), tree.split_v(v)
     steps = way(tree, q, frame, relative_to, expressed_in, point)
     rates = [Motion.zero()] * tree.nv

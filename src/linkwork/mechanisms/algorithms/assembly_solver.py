@@ -204,7 +204,8 @@ class _Problem:
         self, q: Scalars, error: Scalars, d: Scalars, nearest: Weighed, heeded: Any, state: _State
     ) -> _Stopped:
         """The step without what would go beyond its limits: far from where constraints hold all of that is stopped, and
-        found again while there is more of it; else what is at its limits, and others shorten the step."""
+        found again while there is more of it; else what is at its limits, and others shorten the step.
+        """
 
         def again(before: _Stopped) -> _Stopped:
             inverse = list(nearest.inverse)

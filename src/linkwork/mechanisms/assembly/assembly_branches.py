@@ -149,7 +149,8 @@ def _distinct(
     mechanism: ClosedMechanism, q: np.ndarray, near: np.ndarray, held: HeldJoints, position_limits: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Configurations that differ, each as near to zero as whole turns make it, in the order of their numbers; how often
-    each was there."""
+    each was there.
+    """
     q = mechanism.nearest_turns(q, np.broadcast_to(near, q.shape), held.names, position_limits)
     kept: list[int] = []
     hits: list[int] = []

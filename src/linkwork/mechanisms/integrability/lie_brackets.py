@@ -206,7 +206,8 @@ def _adding(have: np.ndarray, brackets: np.ndarray, most: int) -> tuple[list[int
 
 def pivots_of(rows: list[list[Any]], numbers: np.ndarray, columns: int) -> list[tuple[int, int]]:
     """Pivots (row, column) of elimination among the first so many columns: of those that are large in a state, the one
-    that fills in least."""
+    that fills in least.
+    """
     rank, _ = rank_of(numbers[:, :columns])
     A = np.array(numbers[:, :columns], dtype=float)
     there = np.array([[not is_zero(x) for x in row[:columns]] for row in rows], dtype=bool).reshape(A.shape)

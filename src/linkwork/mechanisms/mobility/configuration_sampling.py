@@ -56,7 +56,8 @@ class Mechanism:
 
     def projected(self, q: np.ndarray) -> Assembled:
         """The way to where the error vanishes: Gauss and Newton's steps of least length, damped where they do not help
-        (Levenberg and Marquardt); to where it cannot become less, if that is not zero."""
+        (Levenberg and Marquardt); to where it cannot become less, if that is not zero.
+        """
         error, damping = self.error(q), 0.0
         size = float(np.linalg.norm(error))
         if not np.isfinite(size):

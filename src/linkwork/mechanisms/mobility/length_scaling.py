@@ -17,7 +17,8 @@ NOISE = 1e-15  # of the largest singular value, each row and column: what is bel
 
 def characteristic_length(tree: Tree) -> float:
     """How long links are [m]: of the joints and of the constraints' frames on a body, twice how far they are from their
-    middle, on average over bodies (the world among them) where some are apart; 1 m where none are."""
+    middle, on average over bodies (the world among them) where some are apart; 1 m where none are.
+    """
     there: dict[int, list[np.ndarray]] = {}
     for i, body in enumerate(tree.bodies):
         there.setdefault(body.parent, []).append(np.array([*body.placement.translation], dtype=float))
@@ -103,7 +104,8 @@ def ranked(A: np.ndarray) -> Ranked:
 
 def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0.9) -> list[int]:
     """So many rows of A that are independent of each other: QR with pivots, of those that leave nearly the most the
-    first in an order."""
+    first in an order.
+    """
     rest, result = np.array(A, dtype=float), list[int]()
     for _ in range(count):
         sizes = np.linalg.norm(rest, axis=1)

@@ -112,7 +112,8 @@ class PathRequest:
 
     def pushed(self, q: np.ndarray, way: float, habits: np.ndarray) -> np.ndarray:
         """Where to look next from q (n, nq), by how far the way is, where there is a choice: by habit (n,) of `HABITS`,
-        away from limits that joints are near; from where they are; or towards the middle of limits."""
+        away from limits that joints are near; from where they are; or towards the middle of limits.
+        """
         if not self.spare or not self.plain:
             return q
         with np.errstate(invalid="ignore"):

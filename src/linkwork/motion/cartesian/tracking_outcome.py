@@ -196,7 +196,8 @@ _NEAR = 5e-4  # [m]: what points may be off when curves are taken for chords
 
 class Met(NamedTuple):
     """What is met first: until where the path is free, where it is met and in which configuration, how that is known,
-    the pair and its distance [m]."""
+    the pair and its distance [m].
+    """
 
     free_until: float
     s: float

@@ -31,7 +31,8 @@ _ROUNDING = 1e-9
 @dataclass(frozen=True)
 class Curve:
     """A smooth part of what follows a path: way points q (k, nq) at s (k,), velocities v and accelerations a (k, nv) by
-    s."""
+    s.
+    """
 
     s: np.ndarray
     q: np.ndarray
@@ -46,7 +47,8 @@ class Curve:
 
 class RefinedCurve(NamedTuple):
     """Curves one after the other, ``begins`` where one does not begin where the one before ends; what is off [m, rad]
-    at most; and where it went wrong, if it did."""
+    at most; and where it went wrong, if it did.
+    """
 
     curves: tuple[Curve, ...]
     begins: tuple[int, ...]
@@ -164,7 +166,8 @@ def _rough(asked: PathRequest, part: _Part) -> np.ndarray:
 
 def _accelerations(asked: PathRequest, parts: list[_Part], v: np.ndarray) -> np.ndarray:
     """By way point (n, nv), of all parts one after the other: those of polynomials of degree five through neighbours
-    with their velocities; at a part's ends, and where configurations are no plain numbers, those of cubics."""
+    with their velocities; at a part's ends, and where configurations are no plain numbers, those of cubics.
+    """
     result, at = [], 0
     for part in parts:
         own = v[at : at + len(part.s)]

@@ -68,7 +68,8 @@ def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows |
 
 def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows | None, caller: str) -> Section:
     """Cubics whose accelerations have no jump: natural, clamped (with velocities of the ends), launched (with that
-    of the first end), or periodic."""
+    of the first end), or periodic.
+    """
     if space.is_plain and not any(x.dtype == object for x in (t, q, *(() if ends is None else (ends,)))):
         return of_pieces(space, t, plain_cubics(t, q, boundary, ends))
     q, h = one_sign(space, q), np.diff(t).tolist()
@@ -353,7 +354,8 @@ def values_at(
     knots: np.ndarray, degree: int, polynomials: np.ndarray, t: np.ndarray, places: np.ndarray, which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The basis functions that are not zero at times (n,), each in its span ``which`` (n,) of those at ``places``: the
-    first of them, and the values (n, degree + 1)."""
+    first of them, and the values (n, degree + 1).
+    """
     u, c = (t - knots[places[which]])[:, None], polynomials[which]
     values = c[..., degree]
     for k in range(degree - 1, -1, -1):

@@ -205,7 +205,8 @@ def _one_of(caller: str, what: str, value: Any, known: tuple[str, ...]) -> None:
 
 def free_angles(robot: Any) -> list[int]:
     """The places in q of angles without limits, which no other joint follows, and a whole turn of which leads back: of
-    a screw it does not."""
+    a screw it does not.
+    """
     tree, lower, upper = robot.tree, robot.lower, robot.upper
     followed = {place.start for body, place in zip(tree.bodies, tree.v_slices, strict=True) if body.coupling}
     result = []

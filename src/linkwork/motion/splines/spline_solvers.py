@@ -30,7 +30,8 @@ __all__ = ["plain_cubics", "settled", "settled_on_symbols", "solved_rows"]
 
 def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray | None) -> np.ndarray:
     """Coefficients (n - 1, nv, 4) of the pieces through points (n, nv): natural, clamped (at rest, or with velocities
-    (2, nv) of the ends), launched (with a velocity (nv,), and natural at the end), or periodic."""
+    (2, nv) of the ends), launched (with a velocity (nv,), and natural at the end), or periodic.
+    """
     h = np.diff(t)
     inverse = 1.0 / h
     rate = np.diff(q, axis=0) * inverse[:, None]

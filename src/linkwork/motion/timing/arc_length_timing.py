@@ -61,7 +61,8 @@ class _Rates(NamedTuple):
 
 def lengthwise(path: Trajectory, begin: float, end: float, inner: np.ndarray, asked: MotionAsked) -> list[Lengthwise]:
     """Between two places of a path, whose knots between are ``inner``: several, as g is no less than more or less
-    inside, to be tried in this order; none where its own parameter does."""
+    inside, to be tried in this order; none where its own parameter does.
+    """
     cuts = np.concatenate([[begin], inner, [end]])
     u = 0.5 - 0.5 * np.cos(np.pi * np.arange(_LOOKED_AT + 1) / _LOOKED_AT)
     places = np.unique(cuts[:-1, None] + np.diff(cuts)[:, None] * u)
@@ -121,7 +122,8 @@ def _jumps_along(path: Trajectory, cuts: np.ndarray, speed: float, rate: float) 
 
 class Lengthwise:
     """A part of a path by σ, from 0 to its ``length``; ``inner`` are knots, ``rests`` says at which ends q' vanishes,
-    and ``uneven`` whether rates jump along it."""
+    and ``uneven`` whether rates jump along it.
+    """
 
     def __init__(
         self,
@@ -206,7 +208,8 @@ class Lengthwise:
 
     def _reached(self, k: np.ndarray, wanted: np.ndarray, later: np.ndarray) -> np.ndarray:
         """Places in cells to which lengths from their beginnings, or where ``later`` back from their ends, are as
-        wanted: Newton's method, halved where it leaves."""
+        wanted: Newton's method, halved where it leaves.
+        """
         begin, end = self.cells[k], self.cells[k + 1]
         start = np.where(later, end, begin)
         low, high = begin - start, end - start
@@ -295,7 +298,8 @@ class Lengthwise:
         self, t: np.ndarray, pieces: np.ndarray, k: np.ndarray, b: np.ndarray, e: np.ndarray, jerk: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pieces of degree five from times to times within segments k, by how much of limits the jerk is off, and what
-        of it may be rounding."""
+        of it may be rounding.
+        """
         inside = _INSIDE * (e - b)
         low, high = (self._state(pieces[k], x - t[k]) for x in (b + inside, e - inside))
         middle = self._state(pieces[k], 0.5 * (b + e) - t[k])
@@ -327,7 +331,8 @@ class Lengthwise:
 
     def _end(self, side: int, h: float, jerk: float, at: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pieces of s over a segment of time h, on which σ is jerk t³/6 from an end, where it is ``at`` a time: when
-        they begin and end, and what they are."""
+        they begin and end, and what they are.
+        """
         many = int(np.ceil(-np.log(_RAMP) / np.log(_RATIO)))
         times = np.unique(np.concatenate([_RAMP ** (np.arange(many + 1) / many), _PHASES[1:]]))
         power = self._power(side, jerk * (_RAMP * h) ** 3 / 6.0)

@@ -265,7 +265,8 @@ def _duration(result: tuple[float, SmoothMotion]) -> float:
 
 def _exact(part: SmoothPart, knots: np.ndarray) -> SmoothMotion:
     """Return a motion with the same times and very nearly the same s̈, whose s and ṡ are those of the part at its ends
-    and at the path's knots inside: there derivatives of the path jump, so none lies within a segment."""
+    and at the path's knots inside: there derivatives of the path jump, so none lies within a segment.
+    """
     cuts = [0, *np.searchsorted(part.s, knots).tolist(), len(part.s) - 1]
     s, t, w, u = part.s.copy(), part.t, part.speed.copy(), part.acceleration.copy()
     for b, e in pairwise(cuts):

@@ -42,7 +42,8 @@ _INSIDE = 1e-9  # of a segment: so far from its ends are the path's third deriva
 
 class PathAsked(NamedTuple):
     """A path, and what limits a motion along it: functions of places, and limits of jerk, a part of them on the first
-    and the last segment."""
+    and the last segment.
+    """
 
     numbers: Callable[[np.ndarray], PathNumbers]
     third: Callable[[np.ndarray], np.ndarray]
@@ -54,7 +55,8 @@ class PathAsked(NamedTuple):
 
 class SmoothPart(NamedTuple):
     """A motion between two places at which it may rest: at the ends of n segments (n + 1,), s, the times t since its
-    beginning, ṡ, and s̈, which is linear in time between."""
+    beginning, ṡ, and s̈, which is linear in time between.
+    """
 
     s: np.ndarray
     t: np.ndarray
@@ -64,7 +66,8 @@ class SmoothPart(NamedTuple):
 
 class SmoothMotion(NamedTuple):
     """s, ṡ and s̈ at times t (n + 1,), and the polynomials (n, terms) that s is between; and of how many segments it was
-    made, of which each may have become several polynomials."""
+    made, of which each may have become several polynomials.
+    """
 
     s: np.ndarray
     t: np.ndarray
@@ -300,7 +303,8 @@ class _Averaged(NamedTuple):
 
     def at(self, width: float, points: int, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Times, s, ṡ and s̈ at the ends of so many segments of about the same time, averaged over a width: knots
-        inside are among them."""
+        inside are among them.
+        """
         begin = -0.5 * width if self.resting[0] else 0.0
         end = self.t[-1] + (0.5 * width if self.resting[1] else 0.0)
         passed = self._passed(knots, width, begin, end) if len(knots) else knots

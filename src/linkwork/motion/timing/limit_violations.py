@@ -27,7 +27,8 @@ Third = Callable[[np.ndarray], np.ndarray]
 
 class Polynomials(NamedTuple):
     """A motion along a path by segments: s as polynomials (n, terms) of the time in each, lowest first, and how long
-    they take."""
+    they take.
+    """
 
     coefficients: np.ndarray
     lengths: np.ndarray

@@ -161,7 +161,8 @@ def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np
 
 def corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
     """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature: what
-    jumps along the path alone is no corner of it, unless that counts as well."""
+    jumps along the path alone is no corner of it, unless that counts as well.
+    """
     inner, before, after = beside(path, knots, bends=bends)
     if not len(inner):
         return inner
@@ -288,7 +289,8 @@ def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tup
 
 def _monotone(f: np.ndarray, *, at_start: bool, at_end: bool) -> np.ndarray | None:
     """The values of a polynomial on [0, 1] between which it rises or falls; None where its rate is never small but at
-    what are ends of the path, or but where it turns back."""
+    what are ends of the path, or but where it turns back.
+    """
     polynomial = np.polynomial.polynomial
     rate = f[1:] * np.arange(1, len(f))
     roots, flat = _roots(rate), _roots(rate[1:] * np.arange(1, len(rate)))

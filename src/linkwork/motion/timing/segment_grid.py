@@ -46,7 +46,8 @@ def again(
     knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray, many: int | None = None
 ) -> np.ndarray:
     """So many segments, or as many, of a motion with ṡ² = x at s, passed at t, and s̈ = u: of the same time and change
-    of speed."""
+    of speed.
+    """
     many = len(s) - 1 if many is None else many
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(np.sqrt(x))))])
     weight = t / t[-1] + changes / max(changes[-1], 1e-300)

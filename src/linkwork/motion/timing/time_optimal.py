@@ -250,7 +250,8 @@ def _gap_of_jerk(
 ) -> float:
     """Return how much longer a motion within limits of jerk is than the least time, as that is estimated [s]: twice
     what twice the segments gain, and what the barrier leaves.  It is no more than the time by which it is longer than
-    without these limits; inf where neither is known."""
+    without these limits; inf where neither is known.
+    """
     duration, result = float(motion.t[-1]), []
     try:
         finer = _timed("optimality_gap", under, asked, ends, 2 * motion.segments, passes, tolerance)

@@ -36,7 +36,8 @@ __all__ = ["KernelMotion", "fits_single_kernel", "motions_by_single_kernel"]
 
 class KernelMotion(NamedTuple):
     """s, ṡ and t at the ends of segments (n + 1,), s̈ on them, and the clock: s, ṡ and s̈/2 at their beginnings (n, 3);
-    and the segment that cannot be passed, or −1."""
+    and the segment that cannot be passed, or −1.
+    """
 
     s: np.ndarray
     speed: np.ndarray
@@ -306,7 +307,8 @@ def _beyond(x: Any, nodes: int) -> Any:
 
 def _left(more: Any, result: Any, g: Any, law: KernelLimits) -> Any:
     """The largest part of limits by which a motion may pass them, since polynomials are not quite what they stand for;
-    −1 where standing still is not within the limits."""
+    −1 where standing still is not within the limits.
+    """
     *left, rests = more
 
     def one(worst: Any, y: Any) -> tuple[Any, None]:

@@ -250,7 +250,8 @@ class Trajectory:
 
     def sampled(self, dt: float | None = None, num_samples: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
         """Times at equal steps from start to end, both among them, and what is there: about ``dt`` [s], or
-        ``num_samples``."""
+        ``num_samples``.
+        """
         if (dt is None) == (num_samples is None):
             raise ValueError("sampled: expected either dt [s] or num_samples")
         if num_samples is None:

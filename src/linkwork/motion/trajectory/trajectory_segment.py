@@ -111,7 +111,8 @@ class Section:
 
     def at(self, times: np.ndarray, order: int, held: bool = False) -> Any:
         """q (..., nq) and so many derivatives (..., nv) at times (...) of its own, or where ``held`` of any: it stands
-        still at others."""
+        still at others.
+        """
         if held:
             inside = np.clip(times, self.start, self.end)
             result = self.at(inside, order)

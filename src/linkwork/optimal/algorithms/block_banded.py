@@ -143,7 +143,8 @@ def eliminated(
 
 def _cholesky(rows: Sequence[Scalars], least: float) -> tuple[list[list[Any]], Any]:
     """L of L Lᵀ with the inverse of its diagonal on it, and whether all pivots are more than a part of what they were;
-    a pivot that is not counts as 1."""
+    a pivot that is not counts as 1.
+    """
     L: list[list[Any]] = []
     good: Any = None
     for i, row in enumerate(rows):
@@ -205,7 +206,8 @@ def eliminated_wide(
     least: Any,
 ) -> Eliminated:
     """Forward elimination, as `banded.eliminated` has it; of each step U (width, columns), from which 1/diagonal is
-    taken out, and this apart."""
+    taken out, and this apart.
+    """
     block = depth * width  # what is carried besides the border
     size, whole = block + many, block + width + many
     # the front: the oldest step first, then the following, the newest, the border, and the right side

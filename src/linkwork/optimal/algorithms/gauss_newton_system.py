@@ -129,7 +129,8 @@ class PathSweeps(PathSteps):
     ) -> tuple[Eliminated, Any, Any]:
         """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit; how many rows are active.
 
-        ``bent`` is how much of own second derivatives terms with a step of their own have in H."""
+        ``bent`` is how much of own second derivatives terms with a step of their own have in H.
+        """
         program = self.program
         size = (program.depth + 1) * program.width
         whole: dict[str, Any] = {}

@@ -54,7 +54,8 @@ class PathConditions:
 
     def rows(self, point: PathPoint) -> dict[str, Any]:
         """Values and derivatives of constraints by number: "values0" (T, rows), (rows,) of one with a step of its
-        own, and "rows0" (..., rows · columns of a window)."""
+        own, and "rows0" (..., rows · columns of a window).
+        """
         sweeps, program = self.sweeps, self.sweeps.program
         outputs: dict[str, Any] = {}
         hard = {k: n for n, k in enumerate(program.hard)}

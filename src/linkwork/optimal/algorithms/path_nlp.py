@@ -205,7 +205,8 @@ class PathProgram:
 
     def clocks(self, numbers: OptimalNumbers) -> list[list[Any]]:
         """By step t: τ of it and of the steps before it, then the time, less what free durations make of them; then
-        what these make of each of them."""
+        what these make of each of them.
+        """
         T, m, free = self.steps, self.depth, self.durations
         first = 1 if self.started else 0
         clocks = []

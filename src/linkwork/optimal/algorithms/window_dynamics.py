@@ -215,7 +215,8 @@ class JointForces:
         self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars], weights: Scalars
     ) -> tuple[Matrix, ...]:
         """Second derivatives of Σ wᵢ τᵢ by q twice, by q and v, by v twice, and by q and a; of contacts, but not of
-        what keeps constraints."""
+        what keeps constraints.
+        """
         return inverse_dynamics_hessian(self.tree, q, v, a, weights, self._wrenches(forces), self.passive)
 
     def force_curvature(self, q: Scalars, weights: Scalars) -> dict[str, Matrix]:

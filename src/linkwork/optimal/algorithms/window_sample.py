@@ -75,7 +75,8 @@ class WindowSample:
 
     def neighbours(self, depth: int) -> Iterator[tuple[int, str, int, Self, Self]]:
         """Yield for each column of Jacobians: steps back (-1 of parameters), name, number, and the samples on both
-        sides."""
+        sides.
+        """
         for back in range(depth + 1):
             for k, name in enumerate(velocities_of(self.tree)[0]):
                 yield back, name, k, self._moved(back, k, DIFFERENCE_STEP), self._moved(back, k, -DIFFERENCE_STEP)

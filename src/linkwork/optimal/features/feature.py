@@ -231,7 +231,8 @@ def with_fields(feature: F, **fields: Any) -> F:
 @dataclass(frozen=True)
 class TaskFeature(Feature):
     """The errors of a task at a step, or with order k their k-th difference by time: of positions the point's velocity,
-    acceleration and jerk, of orientations angular ones, in axes that do not turn with the frame."""
+    acceleration and jerk, of orientations angular ones, in axes that do not turn with the frame.
+    """
 
     task: Task
     order: int = 0

@@ -66,7 +66,8 @@ def phases_of(caller: str, problem: Any) -> HoldingPhases:
 
 def holdings_of(caller: str, problem: Any) -> HoldingPhases:
     """Contacts, and the robot's constraints, whatever else the problem has.  Raises ValueError for contacts that may
-    slide."""
+    slide.
+    """
     own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
     forces = [one for one in problem.contacts if isinstance(one, PathContact)]
     by_dynamics: set[int] = set()
@@ -98,7 +99,8 @@ def holding_rows(
     robot: Any, phases: HoldingPhases, q: Array, active: Array, numbers: Mapping[Parameter, Array] | None = None
 ) -> Array:
     """G (..., rows, nv) of what holds the robot at configurations (..., nq), zeros of what does not act (..., holdings)
-    there: it exerts Gᵀ f on the joints.  ``numbers`` of the robot are each (..., *shape)."""
+    there: it exerts Gᵀ f on the joints.  ``numbers`` of the robot are each (..., *shape).
+    """
     if not numbers:
         return np.asarray(_rows(robot, phases, q, active))
     parameters = tuple(numbers)
@@ -138,7 +140,8 @@ def holding_controls(
     numbers: Mapping[Parameter, Array] | None = None,
 ) -> Array:
     """Forces of motors (..., T, m) that with those of what holds come nearest to joint forces (..., T, nv), and are
-    least."""
+    least.
+    """
     G = holding_rows(robot, phases, q, phases.active(tau.shape[-2]), numbers)
     return _nearest(G, tau, motors, 1e-15)[..., : len(motors)]
 

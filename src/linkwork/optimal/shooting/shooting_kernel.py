@@ -179,7 +179,8 @@ def row_data(
     numbers: Mapping[str, Array],
 ) -> dict[str, Array]:
     """Weights of rows by step; times, targets that move and what holds; bounds, other targets and the robot's numbers,
-    of which there are ``numbers``: by the kernel's names."""
+    of which there are ``numbers``: by the kernel's names.
+    """
     T, constants = program.steps, own.constants
     arrays: dict[str, Array] = {}
     for name, some in zip(("moving", "reached"), split, strict=True):

@@ -61,7 +61,8 @@ class BestPath(NamedTuple):
 
 class PathsSearched(NamedTuple):
     """The best path; the trees of the last search, the number of its last sample, how many searches have ended, how
-    many rounds that took, how many nodes there were, and whether the trees are to grow on, or have no room for that."""
+    many rounds that took, how many nodes there were, and whether the trees are to grow on, or have no room for that.
+    """
 
     best: BestPath
     trees: Trees

@@ -31,7 +31,8 @@ _LITTLE = 0.01  # of a path's length: places that are nearer to a node are there
 
 class CutPath(NamedTuple):
     """``nodes`` (n, nq) and ``links`` (n, 2): the place of the next one, and how far that is; the length, how many ways
-    were tried, and how often eight configurations were looked at."""
+    were tried, and how often eight configurations were looked at.
+    """
 
     nodes: Any
     links: Any
@@ -215,7 +216,8 @@ class Looked(NamedTuple):
 
 def looked_along(touches: Touches, q: Scalars, phi: Scalars, length: Any, spacing: Any, asked: Any) -> Looked:
     """Of configurations q + t φ that are no farther apart than a spacing, coarsely first, without the ends; nothing
-    where it is not ``asked``."""
+    where it is not ``asked``.
+    """
     blocks = where(asked, fmax(ceiling((length / spacing - 1.0) / ABREAST), 1.0), 0.0)
 
     def look(state: tuple[Any, Any]) -> tuple[Any, Any]:

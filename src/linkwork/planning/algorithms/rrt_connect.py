@@ -32,7 +32,8 @@ _FAR = 1e30
 
 class Trees(NamedTuple):
     """``nodes`` (n, nq) and ``links`` (n, 2): which tree each is of, 0 or 1, or `DEAD`, and its parent, −1 of roots;
-    how many rows there are, and how many of each tree."""
+    how many rows there are, and how many of each tree.
+    """
 
     nodes: Any
     links: Any

@@ -67,7 +67,8 @@ def within_a_turn(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def halton(first: int, count: int, primes: list[int]) -> np.ndarray:
     """Halton's points (count, len(primes)) from the first on: by prime p, the digits of k in base p behind the point in
-    reverse (Halton, 1960)."""
+    reverse (Halton, 1960).
+    """
     result = np.zeros((count, len(primes)))
     last = first + count - 1
     for at, p in enumerate(primes):

@@ -82,7 +82,8 @@ def components(count: int, edges: np.ndarray) -> np.ndarray:
 
 class ShortestLengths:
     """Lengths of shortest ways from many nodes at once along edges (m, 2): all edges again and again, until nothing is
-    shorter."""
+    shorter.
+    """
 
     def __init__(self, count: int, edges: np.ndarray) -> None:
         head = np.concatenate([edges[:, 1], edges[:, 0]])
@@ -94,7 +95,8 @@ class ShortestLengths:
 
     def found(self, begin: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """The lengths (n,) of shortest ways from where it begins, with the lengths (n,) that are before it, infinite
-        elsewhere; edges of infinite length are none."""
+        elsewhere; edges of infinite length are none.
+        """
         result, step = begin.copy(), lengths[self._number]
         for _ in range(self._most if len(self._heads) else 0):
             best = np.minimum.reduceat(result[self._tail] + step, self._starts)
@@ -139,7 +141,8 @@ class Adjacency:
         self, begin: dict[int, float], end: dict[int, float], ahead: Sequence[float], open_: Sequence[bool]
     ) -> list[int] | None:
         """The nodes of the shortest way from where it may begin to where it may end, each with the length that is
-        before or after it, along edges that are open; ``ahead`` is never more than what is left from a node (A*)."""
+        before or after it, along edges that are open; ``ahead`` is never more than what is left from a node (A*).
+        """
         best = dict(begin)
         before: dict[int, int] = {}
         heap = [(length + ahead[node], node) for node, length in begin.items()]

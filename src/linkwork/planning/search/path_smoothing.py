@@ -50,7 +50,8 @@ def shortened(
     going: Callable[[], bool] = lambda: True,
 ) -> np.ndarray:
     """A path from one end to the other that is no longer, every edge of which is free.  ``going`` is asked before each
-    round."""
+    round.
+    """
     try:
         return _shortened(space, path, seed, spacing, rounds, going)
     except OutOfTimeError:
@@ -105,7 +106,8 @@ def _places(space: PlanningSpace, path: np.ndarray, phase: float | None) -> tupl
 
 def straightened(space: PlanningSpace, places: np.ndarray, at: np.ndarray, spacing: float) -> np.ndarray:
     """The shortest way among places (n, nq) on a path that see each other, ``at`` being how many of its corners are
-    before each."""
+    before each.
+    """
     n = len(places)
     if n > 2 * _PLACES:
         parts = [slice(k, k + _PLACES) for k in range(0, n - 1, _PLACES - 1)]
@@ -135,7 +137,8 @@ def straightened(space: PlanningSpace, places: np.ndarray, at: np.ndarray, spaci
 
 def seem_free(space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: float) -> np.ndarray:
     """Whether ways q0 ⊕ t φ are free at configurations some spacing apart: the middles first, as most that are not free
-    are not free there, and the rest of those that are."""
+    are not free there, and the rest of those that are.
+    """
     result: np.ndarray = np.ones(len(q0), dtype=bool)
     left = np.arange(len(q0))
     counts = space.looks(phi, spacing)
@@ -188,7 +191,8 @@ _SIZES = (0.5, 0.25, 0.12, 0.05)  # of the shorter edge: of which the first is t
 
 def blended(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Times (k + 1,) and coefficients (k, nq, 4) of pieces along a path whose edges take ``lengths`` (n,) [s], without
-    the corners that could be blended; nothing where no bound is known."""
+    the corners that could be blended; nothing where no bound is known.
+    """
     if not space.is_plain:
         return None
     try:

@@ -23,7 +23,8 @@ class GrownTree(Protocol):
 
 class TreeRows:
     """One of two trees whose rows stand in the same tables, looked for when it is asked for: nodes (n, nq), and links
-    (n, 2), which tree each is of, and its parent."""
+    (n, 2), which tree each is of, and its parent.
+    """
 
     def __init__(self, nodes: np.ndarray, links: np.ndarray, side: int, count: int) -> None:
         self.count, self._given = count, (nodes, links, side)

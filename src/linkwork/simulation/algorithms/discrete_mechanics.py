@@ -143,7 +143,8 @@ def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict
 
 def _translations(place: JointPlace) -> list[tuple[range, range]]:
     """Which velocities of a joint turn, and which slide in the axes that they turn, for each part of it that does
-    both."""
+    both.
+    """
     if isinstance(place.joint, Composite):
         each = [(part, in_v.start) for part, _, in_v in composite_parts(place)]
     else:
@@ -170,7 +171,8 @@ def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
 
 def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
     """The rates of a joint's displacement halfway, and the velocities of its configuration there, for each unit
-    velocity of one end of the step, the ``first`` or the other."""
+    velocity of one end of the step, the ``first`` or the other.
+    """
     joint, n = place.joint, place.joint.nv
     rows = asked(place.name, joint, "q_dot_jacobian", q if first else end)
     moving = seeded(q if first else end, [SparseTangent(dict(enumerate(row))) for row in rows])

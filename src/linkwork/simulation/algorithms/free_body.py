@@ -39,7 +39,8 @@ _AGAIN = 2  # times that Ω is found anew: what is left is as (h ω)⁴
 @dataclass(frozen=True, slots=True)
 class FreeBody:
     """A body that no joint holds, by the place of its numbers, and its inertia in the joint's frame: nothing where it
-    carries others."""
+    carries others.
+    """
 
     place: JointPlace
     inertia: Inertia | None

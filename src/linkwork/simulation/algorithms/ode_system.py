@@ -34,7 +34,8 @@ def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
 class ElementResistance:
     """How force elements resist in a step, by rows (nv) and numbers: ``within(q)`` what a change of the step's velocity
     meets, ``settling(q)`` of that h² k of springs that are too stiff for the step, and ``after(q)`` what the velocity
-    at its end meets."""
+    at its end meets.
+    """
 
     within: Callable[[Scalars], Resisted]
     settling: Callable[[Scalars], Resisted]
@@ -44,7 +45,8 @@ class ElementResistance:
 @dataclass(frozen=True, slots=True)
 class StepForces:
     """The forces of a step of `rattle`, each (nv): ``given`` ones; those ``of_state(t, q, v)``; the ``springs(q)`` of
-    joints and force elements, with the ``stiffness`` of joints; and ``resisting(v)``, the diagonal of h D and h d."""
+    joints and force elements, with the ``stiffness`` of joints; and ``resisting(v)``, the diagonal of h D and h d.
+    """
 
     given: Scalars
     of_state: Callable[[Any, Scalars, Scalars], Scalars]
@@ -83,7 +85,8 @@ class MotionSystem:
 
     def settled(self, q: Scalars) -> Callable[[Scalars], list[Any]]:
         """Half of what takes springs that are too stiff for a step from q with the velocity w not at its middle, but at
-        its end."""
+        its end.
+        """
         rows = () if self.elements is None else [(row, c) for row, c in self.elements.settling(q) if not is_zero(c)]
 
         def of(w: Scalars) -> list[Any]:

@@ -58,7 +58,8 @@ _LEFT_OPEN = 1e-4  # of a robot's length [m], and [rad]: what it may leave open 
 
 class FoundStep(NamedTuple):
     """The velocity w (nv) of a step, where it ends (nq), and whether it passed a singular configuration; None where
-    there are no constraints, or where they move by themselves, and so do work."""
+    there are no constraints, or where they move by themselves, and so do work.
+    """
 
     w: list[Any]
     end: list[Any]
@@ -100,7 +101,8 @@ class StepConstraints:
 
     def released(self, r: Scalars, e: Scalars) -> list[Any]:
         """r − Gᵀ λ (nv), with the λ for which G M⁻¹ (r − Gᵀ λ) = e: zero where e is, and r is an impulse of the
-        constraints."""
+        constraints.
+        """
         held = self.held
         y = held.inverse.inward(r)
         impulses = held.factors.solved([dot(UD, y) - x for UD, x in zip(held.UD, e, strict=True)])
@@ -166,7 +168,8 @@ class StepConstraints:
 
     def _past_singular(self, left: Callable[[Scalars], Scalars], v: Scalars) -> tuple[Any, Any]:
         """A step of first order, without the impulse of rows that all but vanish, which ends at the nearest
-        configuration that is assembled, or leaves a little open where there is none near."""
+        configuration that is assembled, or leaves a little open where there is none near.
+        """
         held, tree = self.held, self.mechanics.tree
         firm = replace(self, held=Held(held.inverse, held.rates, _SINGULAR))
         drift = [dot(row, v) + s for row, s in zip(held.rates.rows, held.rates.drift, strict=True)]
@@ -213,7 +216,8 @@ def released_velocity(
     resisted: Resisted = (),
 ) -> list[Any]:
     """The velocity (nv) that the constraints leave of a momentum at q, where M is more by what is ``added`` and
-    ``resisted``, as in `DiscreteMechanics.inverse`."""
+    ``resisted``, as in `DiscreteMechanics.inverse`.
+    """
     inverse, tree = mechanics.inverse(q, added, resisted), mechanics.tree
     if not tree.constraints:
         return inverse.applied(momentum)

@@ -137,7 +137,8 @@ class ContactSet:
 
     def wrenches(self, robot: Any, q: Any, forces: Any) -> list[tuple[str, str, list[Any]]]:
         """Return each point's ``forces`` (points, 3) as wrenches (link, "world", numbers) on the links, at their
-        origins."""
+        origins.
+        """
         every = zip(self.places(robot, q), forces, strict=True)
         return [(link, "world", w) for place, force in every for link, w in place.wrenches(force)]
 

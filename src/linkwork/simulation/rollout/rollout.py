@@ -82,7 +82,8 @@ Named = Mapping[str, Any]
 class SimulationState(NamedTuple):
     """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, the last forces of
     joints and of contacts, with what was left of the program that finds these, what happened since the record, and what
-    records of reactions need of the last step."""
+    records of reactions need of the last step.
+    """
 
     steps: Any
     q: Any
@@ -289,7 +290,8 @@ def rolled(
 
 def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Named | None) -> Any:
     """What is recorded of a state, by name, with the forces of the step that led to it; of the robot and contacts with
-    these ``parameters``."""
+    these ``parameters``.
+    """
     robot: Any = setup.robot
     moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
     asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
@@ -383,7 +385,8 @@ def replayed(
     stopped: Any,
 ) -> ReplayedStep:
     """The step of h from q and v at t through what was found of it: ``count`` rows of a ``table``, of which a last one
-    may have ``stopped`` it.  ``advance(begin, q, v, width)`` gives q, v and more of a step as wide as asked."""
+    may have ``stopped`` it.  ``advance(begin, q, v, width)`` gives q, v and more of a step as wide as asked.
+    """
     changing = [(k, event) for k, event in enumerate(events) if event.stop or event.jump is not None]
 
     def through(s: ReplayedStep, row: Any) -> ReplayedStep:

@@ -141,7 +141,8 @@ class SimulatedDynamics:
 
     def _element_resistance(self, tree: Any, damped_after: bool) -> ElementResistance | None:
         """How force elements resist in a step whose springs are taken by the midpoint rule, and dampers by it or after
-        it."""
+        it.
+        """
         if not (self.passive and self.robot.force_elements):
             return None
         h, shares = self.h, element_shares(self.robot, self.h)

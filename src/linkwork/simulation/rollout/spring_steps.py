@@ -68,7 +68,8 @@ def element_shares(robot: Any, h: Any) -> list[Any]:
 
 def element_rates(robot: Any) -> tuple[tuple[float, float], ...]:
     """By force element the largest ω² [1/s²] with which its springs let the robot vibrate, and the largest rate [1/s]
-    at which its dampers settle it, in some configurations."""
+    at which its dampers settle it, in some configurations.
+    """
     return _ELEMENTS.get(robot, lambda: _rates(robot))
 
 
@@ -94,7 +95,8 @@ def _drives(robot: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def warn_of_implicit_springs(robot: Any, h: float) -> None:
     """Warn of the stiffest spring, of a joint or a force element, whose vibration a step of h [s] damps more than its
-    own damping does."""
+    own damping does.
+    """
     result = [*_fast_joints(robot, h), *_fast_elements(robot, h)]
     if not result:
         return

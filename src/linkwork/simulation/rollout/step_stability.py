@@ -93,7 +93,8 @@ def look_at_step(
 
 def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> None:
     """Warn of the fastest joint of a robot with loops that turns too far in a step of h [s], in records v (..., n, nv)
-    at times t (n,)."""
+    at times t (n,).
+    """
     if not any(constraint.holonomic for constraint in robot.constraints) or not v.size:
         return
     turning = np.array([unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units])

@@ -24,7 +24,8 @@ class SensorInput:
     """What sensors are told, on symbols: the ``robot`` with its parameters, t [s], q, v, the acceleration a of the last
     step (nv), the joint forces τ (nv) that it held, and each contact's force in the world's axes, with its place;
     whether what is in joints acts (``passive``), and what the rows of constraints exert (nc): numbers, or how to find
-    them."""
+    them.
+    """
 
     robot: Any
     t: Any
@@ -45,7 +46,8 @@ class SensorInput:
     @cached_property
     def external_wrenches(self) -> dict[str, Any]:
         """By frame: the wrench (moment; force) [N·m, N] of contacts and of what else acts from outside, at its origin,
-        in the world's axes."""
+        in the world's axes.
+        """
         contacts = [(link, "world", w) for link, w in self.contact_wrenches.items()]
         return in_world_axes(self.robot, self.q, [*contacts, *self.wrenches])
 

@@ -40,7 +40,8 @@ def sensed(
     """What sensors carry on from a state that a step ended in: of the robot with these ``parameters``, which
     accelerated by a (nv) under τ (nv) and the ``forces`` of contacts (points, 3), and what constraints exerted (nc),
     where the step ``held`` them by itself.  Elsewhere it is what they exert in the state.  External ``wrenches`` are
-    those of the step."""
+    those of the step.
+    """
     assert setup.sensors is not None
     robot: Any = setup.robot
     moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)

@@ -73,7 +73,8 @@ def _late(instructions: Sequence[Instruction]) -> bytearray:
 
 def _taken(program: Program, late: Sequence[int]) -> tuple[list[int], int]:
     """The numbers that late instructions and results take of others, and how many of these guards alone need, the last
-    ones.  What they take of truth values is computed again from the numbers that these are made of."""
+    ones.  What they take of truth values is computed again from the numbers that these are made of.
+    """
     instructions, results = program.instructions, program.results
     counted = program.needed(results[: len(results) - program.guards]) if program.guards else range(len(instructions))
     takers = [(k in counted, args) for k, (_, args, _) in enumerate(instructions) if late[k]]

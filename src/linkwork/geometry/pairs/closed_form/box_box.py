@@ -104,7 +104,8 @@ def box_box(a: BoxCore, b: BoxCore) -> SignedDistance:
 
 def _touching(p: _Placed, axis: _Chosen, n: Vec3, depth: Any, scale: Any) -> Vec3:
     """A's point where boxes that overlap, none of whose edges is parallel to a face of the other, touch when they are
-    parted along n: a vertex of one on a face of the other, or an edge of each."""
+    parted along n: a vertex of one on a face of the other, or an edge of each.
+    """
     a = Vec3(*(copysign(h, x) for h, x in zip(p.h, n, strict=True)))
     b = p.t
     for column, side in zip(p.axes, p.edges, strict=True):
@@ -279,7 +280,8 @@ def _rows(p: _Placed) -> tuple[tuple[Vec3, Vec3, Vec3], tuple[Vec3, Vec3, Vec3]]
 
 def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
     """Where edges of the face of B that faces A's farthest face most lie over it: (whether they do, the least height,
-    a point of A's face, and that of B's edge over it, in the middle of what lies over the face)."""
+    a point of A's face, and that of B's edge over it, in the middle of what lies over the face).
+    """
     # A's axes in an order in which that of the face is the last
     gaps = [axis.gap for axis in _faces(p)[:3]]
     last = lt(fmax(gaps[0], gaps[1]), gaps[2])

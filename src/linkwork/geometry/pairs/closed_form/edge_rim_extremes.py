@@ -140,7 +140,8 @@ def _chosen(condition: Any, a: _Arc, b: _Arc) -> _Arc:
 
 def along_axis(can: CylinderInBoxFrame) -> tuple[Vec3, Vec3]:
     """The normal across z where a cylinder's rim is nearest to what is round about z, or deepest in it, and the way
-    from the cylinder's axis to that."""
+    from the cylinder's axis to that.
+    """
     arc = _single(can, 2)[0]
     return _root(arc, lt(arc.key, 0.5 * _NEVER))
 
@@ -384,7 +385,8 @@ def out_of_cylinder(p: Vec3, center: Vec3, axis: Vec3, radius: Any, half: Any, b
 @dataclass(frozen=True, slots=True)
 class CylinderInBoxFrame:
     """In the axes of a box: the cylinder's center and axis, of length 1; radius, half of its length, and the box's half
-    edges.  ``sines`` are those of the angles between the axis and the box's."""
+    edges.  ``sines`` are those of the angles between the axis and the box's.
+    """
 
     center: Vec3
     axis: Vec3

@@ -73,7 +73,8 @@ _AS_GOOD = 1.0 + 1e-6  # of bounds, relative to the best: cells that are left be
 class Deepest(NamedTuple):
     """The best h(n) so far and its n; the rival, which is the best far from n, or from known directions, by the square
     of its h or of a bound on it, with its direction; directions with their points, the cells that wait, and how many;
-    and how many steps were taken."""
+    and how many steps were taken.
+    """
 
     depth: Any
     n: Vec3

@@ -142,7 +142,8 @@ def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
 
 def ascent(tt: Any, tu: Any, uu: Any, x: Any, y: Any) -> tuple[Any, Any, Any, Any]:
     """Newton's step (a, b) upward, by the negative Hessian and the slopes x and y; by how much it is to be shortened,
-    and its square."""
+    and its square.
+    """
     tt, tu, uu = absolute(tt, tu, uu)
     det = tt * uu - tu * tu
     known = lt(1e-300, det)

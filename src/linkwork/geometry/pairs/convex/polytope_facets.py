@@ -182,7 +182,8 @@ def _marked(sides: Sides, ends: Any, bound: Any) -> list[Any]:
 
 class _Walk(NamedTuple):
     """Arcs that wait; the part of an arc between l and r with the other body's points there, its end, and the ends of
-    the hull's edge; whether there is one, and whether r is its end; the best so far, and whether it is of two edges."""
+    the hull's edge; whether there is one, and whether r is its end; the best so far, and whether it is of two edges.
+    """
 
     words: list[Any]
     l: Vec3

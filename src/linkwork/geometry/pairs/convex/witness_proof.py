@@ -46,7 +46,8 @@ _OFF = 1e-12  # of the size: by which points may be out of their bodies
 class Found(NamedTuple):
     """What is known of two bodies: what their nearest points lie between, the distance, its normal, the point on A, the
     normal where a polish may begin, whether another one is as good (1 or 0), a normal far from it that may be as good,
-    and whether there is one (1 or 0)."""
+    and whether there is one (1 or 0).
+    """
 
     kept: Kept
     distance: Any
@@ -79,7 +80,8 @@ def proved(difference: Difference, known: Found, over: Any, scale: Any) -> Found
 class _Trial(NamedTuple):
     """State of the rounds: what is known with the normal that is tried; whether sides count where it is almost theirs;
     the rounds made of it; whether it is the rival of the first one; the first one's distance, normal, point on A and
-    whether it is tied; and whether there is another round."""
+    whether it is tied; and whether there is another round.
+    """
 
     known: Found
     lined: Any
@@ -174,7 +176,8 @@ def _off(difference: Difference, result: Found) -> Any:
 
 def moved_out(difference: Difference, result: Found, further: Any, near: Any) -> tuple[Found, Any]:
     """What is known when bodies are moved out by their depth and further, as they show where they touch; and how far
-    apart they are then."""
+    apart they are then.
+    """
     away = Moved(difference, result.normal * (further - result.distance))
     t = nearest(away, gap=near)
     kept = Kept(tuple(p + away.by for p in t.p), t.a, t.weights)
@@ -203,7 +206,8 @@ def mirrored(difference: Difference, result: Found, scale: Any) -> tuple[Found, 
 
 def apart_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
     """Distance, normal from A to B, and the point on A, of what was found: by the plane of three points, the line of
-    two, or one."""
+    two, or one.
+    """
     x, y, z = (lt(0.0, weight) for weight in s.weights)
     origin = choose(x, s.p[0], choose(y, s.p[1], s.p[2]))
     other = choose(and_(x, y), s.p[1], s.p[2])

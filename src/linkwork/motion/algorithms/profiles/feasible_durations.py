@@ -84,7 +84,8 @@ def oriented_family(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar,
 
 class Beginning(NamedTuple):
     """The least duration of the velocity alone, and of motions that begin there: the family which way to go, the way
-    that is asked of it, and durations that there are not."""
+    that is asked of it, and durations that there are not.
+    """
 
     T: Scalar
     family: Family
@@ -139,7 +140,8 @@ def estimate(result: Beginning) -> Scalar:
 
 def least_duration(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Scalar:
     """The least duration of a motion between two states that are a way apart; where that leads into a gap, its end,
-    which may not fit."""
+    which may not fit.
+    """
     result = beginning(way, ends, limits, lowest, inverses)
     return _searched(_search(result.family, result.way, result.T), result.gap, result.T)
 
@@ -175,7 +177,8 @@ def reached(
     way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, ExtremeMotions]:
     """A duration that is no less than the least, if it fits, or a later one that may, before which none fits; and the
-    extreme motions of the one asked for."""
+    extreme motions of the one asked for.
+    """
     gains = _gains(ends, limits)
     gap = _gap(*oriented(gains, ends, limits, lowest), _select(gains, inverses, inverses.mirrored()))
     inside = and_(gap.T_x * (1.0 + ROUNDING) < T, gap.T_y * (1.0 - ROUNDING) > T)
@@ -200,7 +203,8 @@ def fitting_one_way(
     up: Scalar, way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, Phases, Scalar]:
     """Of a duration that leaves time to rest: whether it fits, and the extreme motion on the side that the way is on,
-    seen from that of a motion which rests: of the mirrored joint where that is not ``up``; and its way."""
+    seen from that of a motion which rests: of the mirrored joint where that is not ``up``; and its way.
+    """
     family = oriented_family(up, ends, limits, lowest, inverses)
     result = phases(family, T)
     far_way, _ = way_and_rate(family, result)

@@ -55,7 +55,8 @@ class Ends(NamedTuple):
 
 class JointBounds(NamedTuple):
     """Limits of one joint, all of them magnitudes: V of velocity upwards, A and B of acceleration up and down; and the
-    inverses of those of jerk."""
+    inverses of those of jerk.
+    """
 
     V: Scalar
     A: Scalar
@@ -66,7 +67,8 @@ class JointBounds(NamedTuple):
 
 class Inverses(NamedTuple):
     """What follows from a joint's limits: m = (1/Jp + 1/Jn)/2 (v changes by m α² when the acceleration goes from 0 to α
-    and back), 1/m, 1/(A + B), 1/A, 1/B."""
+    and back), 1/m, 1/(A + B), 1/A, 1/B.
+    """
 
     m: Scalar
     inverse: Scalar
@@ -201,7 +203,8 @@ _WHOLE = 1e-14  # a mixture that is so near to one of the two is that one
 class Profile(NamedTuple):
     """A motion of n joints: ``durations`` (n) [s]; ``times`` (n, pieces + 1) between the pieces of each joint;
     ``coefficients`` (n, pieces, terms) of q by the time since a piece began, lowest first; and a ``status``, 0 where
-    there is a motion."""
+    there is a motion.
+    """
 
     durations: list[Scalar]
     times: list[list[Scalar]]

@@ -276,7 +276,8 @@ def _rest(joint: JointRequest, inverses: Inverses, T: Scalar) -> tuple[_Steps, S
 
 def resting_way(joint: JointRequest) -> Scalar:
     """Return the way of the motion that stops as soon as it can and starts as late as it can: of a joint that cannot
-    turn back there is none that is less far."""
+    turn back there is none that is less far.
+    """
     return _rest(joint, Inverses.of(joint.limits), 0.0)[0].way
 
 
@@ -308,7 +309,8 @@ def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _
 
 def _breaks(result: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T: Scalar) -> list[Instant]:
     """When the phases end, but for the last: those before the longest hold from the beginning on, those after it from
-    the end, so that the hold takes what rounds."""
+    the end, so that the hold takes what rounds.
+    """
     cruises = result.at_speed > 0.0
     high = where(cruises, result.peak, result.peak - result.trough)
     phases = [

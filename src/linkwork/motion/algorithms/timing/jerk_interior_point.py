@@ -195,7 +195,8 @@ def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
 
 def sweep_steps(gains: Any, stages: Any, multipliers: Any, change: Any) -> tuple[Any, Any]:
     """Return how x and u change at the ends of segments (n, 2), from how they change at their beginning, and the last
-    of these."""
+    of these.
+    """
     ν_x, ν_y = multipliers
 
     def forth(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
@@ -219,7 +220,8 @@ def rooms_left(
     numbers: Sequence[Any],
 ) -> Any:
     """Return the least share of the rooms to all limits of one segment that is left after part of a change of x and u
-    at both of its ends."""
+    at both of its ends.
+    """
     step, cap, slowest, steepest = numbers
     then = [x + part * dx for x, dx in zip(motion, change, strict=True)]
     both = (tuple(motion), tuple(then))
@@ -337,7 +339,8 @@ def _dip(
     speeds: tuple[Any, Any], inverses: tuple[Any, Any], gain: Any, step: Any, steepest: Any
 ) -> tuple[Any, tuple[Any, Any, Any], tuple[Any, Any, Any]]:
     """Return c m² − δ Δ/3, m the mean of the speeds at both ends, which is above 0 where a motion at constant jerk is
-    between them; its derivatives by x at both ends and δ; and the second ones by x."""
+    between them; its derivatives by x at both ends and δ; and the second ones by x.
+    """
     (w0, w1), (i0, i1) = speeds, inverses
     half = 0.5 * (w0 + w1)
     third = step * (1.0 / 3.0)

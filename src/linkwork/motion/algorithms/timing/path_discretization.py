@@ -61,7 +61,8 @@ def laid(starts: Any, end: Any, many: int) -> Laid:
 
 def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any, many: int) -> tuple[Laid, Any]:
     """So many segments of a motion with ṡ = w at s, passed at t, and s̈ = u between: of the same time and change of
-    speed; and whether they are any, and not nothing but rounding."""
+    speed; and whether they are any, and not nothing but rounding.
+    """
     had, last = len(u), float(many)
     final = float(had)
     whole = scan(lambda total, row: (total + fabs(row[1] - row[0]), None), 0.0 * w[0], (w[:-1], w[1:]))[0]

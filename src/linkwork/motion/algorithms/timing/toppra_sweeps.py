@@ -33,7 +33,8 @@ __all__ = ["PathTiming", "Reachable", "fastest_resting", "sweep_backward", "swee
 
 class PathTiming(NamedTuple):
     """x = ṡ² at the ends of segments (n + 1,), u = s̈ on them (n,), and the last segment that cannot be passed at any
-    speed, or −1."""
+    speed, or −1.
+    """
 
     x: Any
     u: Any
@@ -42,7 +43,8 @@ class PathTiming(NamedTuple):
 
 class Reachable(NamedTuple):
     """The interval of x from which the rest of a path can be passed, and the last of the segments that cannot be passed
-    at any speed, or −1."""
+    at any speed, or −1.
+    """
 
     low: Any
     high: Any

@@ -237,7 +237,8 @@ class Shooting:
 
     def along(self, packed: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
         """What the cost changes by along the policy's whole steps, which close the gaps: to first order, and what the
-        second adds."""
+        second adds.
+        """
         n = self.dynamics.size
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
@@ -267,7 +268,8 @@ class Shooting:
         last: Any,
     ) -> _Rolled:
         """The longest share of the policy's steps, of 1, ½, ¼ ..., with which the merit falls; the last step leaves
-        constraints within their tolerances."""
+        constraints within their tolerances.
+        """
         merit = cost + state.nu * gap
         promised = slope - state.nu * gap
         room = _ROUNDING * (1.0 + fabs(merit)) * len(state.motion.u)

@@ -76,7 +76,8 @@ _STRUCK = 1e-3  # of R, in impacts that bounce: what they fall short of, and wha
 class ContactAt:
     """Rows of a contact's velocity along two tangents and the normal, what parts it (φ, negative inside), its friction;
     stiffness [N/m], nothing where it is as rigid as the step can tell; and the part of its speed with which it parts
-    after an impact, nothing where it does not bounce."""
+    after an impact, nothing where it does not bounce.
+    """
 
     J: Rows
     gap: Any
@@ -105,7 +106,8 @@ class Interval:
 
 class ContactTerms(NamedTuple):
     """Of a contact: R by axis, the velocity it asks for along its normal, how far it yields by R, if that is bounded,
-    and how much firmer it is beyond."""
+    and how much firmer it is beyond.
+    """
 
     across: Any
     along: Any
@@ -123,13 +125,15 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> 
 
 def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
     """Dry friction of at most ``most`` [N, N·m] on the k-th of n velocities: what it holds creeps by a millionth of
-    what would move it."""
+    what would move it.
+    """
     return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, inertia * (1.0 / _FIRM), -h * most, h * most)
 
 
 def held(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
     """A constraint φ = ``error`` with φ̇ = row w + ``drift``, which pulls and pushes; what is left of φ fades within a
-    few steps."""
+    few steps.
+    """
     return Interval(row, -drift - error * _per_settling(h), 1.0 / (_FIRM * _moved([row], A)), -math.inf, math.inf)
 
 

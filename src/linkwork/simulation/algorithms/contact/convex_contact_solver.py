@@ -62,7 +62,8 @@ _SHORT = 1e-8  # of the slope along a step, where its length is found
 
 class ProgramPoint(NamedTuple):
     """w (nv), the velocities c of the rows of contacts and of intervals, and A (w − v) − p (nv): what is linear in w
-    goes along each step by as much as w does, instead of being found again."""
+    goes along each step by as much as w does, instead of being found again.
+    """
 
     w: Any
     rates: Any
@@ -71,7 +72,8 @@ class ProgramPoint(NamedTuple):
 
 class ProgramSolution(NamedTuple):
     """Where it is, the slips to try next, those that it was found with, those that it has, by how much these are apart,
-    Newton's steps, what is left, and how much firmer contacts are beyond their bearings."""
+    Newton's steps, what is left, and how much firmer contacts are beyond their bearings.
+    """
 
     at: ProgramPoint
     slips: Any
@@ -100,7 +102,8 @@ class _Search(NamedTuple):
 @dataclass(frozen=True)
 class ContactProgram:
     """A (nv × nv), v and p (nv), what touches, and a step of h [s]; velocities with which contacts ``bounces``, 0 where
-    they do not; and, where it is known more cheaply, the change of momentum to w as it is ``varied``."""
+    they do not; and, where it is known more cheaply, the change of momentum to w as it is ``varied``.
+    """
 
     A: Rows
     v: Scalars
@@ -176,7 +179,8 @@ class ContactProgram:
 
     def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
         """The velocities at which the function is least, whose slips are those that it is made with: ``closely`` to
-        rounding, or as far as it matters to forces.  It is looked for from a start, v if there is none."""
+        rounding, or as far as it matters to forces.  It is looked for from a start, v if there is none.
+        """
         point = self.point(self.v if start is None else start)
         first = array(self.slips(list(point.rates)))
         begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0, 0.0)
@@ -216,7 +220,8 @@ class ContactProgram:
 
     def _firmer_round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
         """Return a round's solution where contacts are as firm beyond their bearings as the state says, and how firm
-        they are to be in the next: another round is done as long as that grows."""
+        they are to be in the next: another round is done as long as that grows.
+        """
         program = replace(self, firmer=state.firmer)
         result = program._round(state, closely)
         terms = program.terms(list(result.used))

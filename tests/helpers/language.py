@@ -1,0 +1,117 @@
+"""The checks of the project's language: first lines of docstrings, headings, names and phrases of messages.
+
+`python tests/helpers/language.py [path ...]` lists what they find, by default in the whole project.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# First words of a clause that does not name its subject.
+CLAUSES = frozenset(
+    "of by whether what where which those as with in how from when that if to whose who why because so".split()
+)
+# Words that say nothing about what a file, class, function or parameter is.
+RETIRED_WORDS = frozenset(
+    "way ways told asked asking held holding kept given meant wanted found looked looking seen whose what nothing numbers beneath odd made "
+    "place places piece pieces still among".split()
+)
+TERMS = ("in_place", "out_of_place", "piecewise")  # of the field
+RETIRED_PHRASES = (
+    r"\bwhole numbers?\b",
+    r"\bnumbers? above zero\b",
+    r"\b(?:is|are) no (?!longer|more|less|solution)",
+    r"\bbeyond all measure\b",
+    r"\bleaves? nothing\b",
+    r"\baims? at nothing\b",
+    r"\bthere are none\b",
+    r"\bexpected texts?\b",
+    r"\bis asked for\b",
+)
+
+
+def first_word(text: str) -> str:
+    """Return the first word of a text in lower case, without markup."""
+    found = re.search(r"[A-Za-z']+", text)
+    return found.group().lower() if found and not text.startswith("`") else ""
+
+
+def retired_words(name: str) -> list[str]:
+    """Return the retired words of an identifier."""
+    for term in TERMS:
+        name = name.replace(term, "")
+    return [word for word in re.findall(r"[A-Z]?[a-z]+", name) if word.lower() in RETIRED_WORDS]
+
+
+def identifiers(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Yield the line, kind and name of every class, function and parameter of a module."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef():
+                yield node.lineno, "class", node.name
+            case ast.FunctionDef():
+                yield node.lineno, "function", node.name
+            case ast.arg():
+                yield node.lineno, "parameter", node.arg
+
+
+def messages(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and text of every string constant that is no docstring."""
+    docstrings = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                docstrings.add(id(first.value))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.lineno, node.value
+
+
+def findings_in_module(path: Path) -> Iterator[str]:
+    """Yield a line for each finding in a module's docstrings, names and messages."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    where = path.relative_to(ROOT)
+    for word in retired_words(path.stem):
+        yield f"{where}: file: {word!r}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            line = (ast.get_docstring(node) or "").split("\n")[0]
+            if first_word(line) in CLAUSES:
+                yield f"{where}:{getattr(node, 'lineno', 1)}: docstring: {line[:80]!r}"
+    for number, kind, name in identifiers(tree):
+        for word in retired_words(name):
+            yield f"{where}:{number}: {kind} {name}: {word!r}"
+    for number, text in messages(tree):
+        for phrase in RETIRED_PHRASES:
+            if re.search(phrase, text):
+                yield f"{where}:{number}: message: {text[:100]!r}"
+
+
+def findings_in_page(path: Path) -> Iterator[str]:
+    """Yield a line for each heading of a page that begins with a clause."""
+    code = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        code ^= line.startswith("```")
+        heading = re.match(r"#+ (.*)", line)
+        if heading and not code and first_word(heading.group(1)) in CLAUSES:
+            yield f"{path.relative_to(ROOT)}:{number}: heading: {heading.group(1)!r}"
+
+
+def findings(*paths: Path) -> Iterator[str]:
+    """Yield the findings in all modules and pages under some paths."""
+    for path in paths:
+        files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in (".py", ".md"))
+        for file in files:
+            yield from findings_in_module(file) if file.suffix == ".py" else findings_in_page(file)
+
+
+if __name__ == "__main__":
+    given = [Path(argument).resolve() for argument in sys.argv[1:]]
+    for finding in findings(*(given or (ROOT / "src", ROOT / "docs", ROOT / "README.md"))):
+        print(finding)
