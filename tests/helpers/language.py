@@ -14,12 +14,62 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # First words of a clause that does not name its subject.
 CLAUSES = frozenset(
-    "of by whether what where which those as with in how from when that if to whose who why because so".split()
+    {
+        "of",
+        "by",
+        "whether",
+        "what",
+        "where",
+        "which",
+        "those",
+        "as",
+        "with",
+        "in",
+        "how",
+        "from",
+        "when",
+        "that",
+        "if",
+        "to",
+        "whose",
+        "who",
+        "why",
+        "because",
+        "so",
+    }
 )
 # Words that say nothing about what a file, class, function or parameter is.
 RETIRED_WORDS = frozenset(
-    "way ways told asked asking held holding kept given meant wanted found looked looking seen whose what nothing numbers beneath odd made "
-    "place places piece pieces still among".split()
+    {
+        "way",
+        "ways",
+        "told",
+        "asked",
+        "asking",
+        "held",
+        "holding",
+        "kept",
+        "given",
+        "meant",
+        "wanted",
+        "found",
+        "looked",
+        "looking",
+        "seen",
+        "whose",
+        "what",
+        "nothing",
+        "numbers",
+        "beneath",
+        "odd",
+        "made",
+        "place",
+        "places",
+        "piece",
+        "pieces",
+        "still",
+        "among",
+    }
 )
 TERMS = ("in_place", "out_of_place", "piecewise")  # of the field
 RETIRED_PHRASES = (
