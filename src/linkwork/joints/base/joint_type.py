@@ -9,7 +9,7 @@ quaternion's) also states the four maps of its manifold: ``q_dot``, ``velocity_f
 
 Every method takes and gives sequences of scalars of any kind, except the configurations drawn at random, which are
 arrays.  A subclass that overrides a transform or a rate does not inherit the closed forms of its base that no longer
-hold (`settle`).
+hold (`inherited_methods.py`).
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, sections 3.5 and 4.4; Duindam, Port-Based
 Modeling and Control for Efficient Bipedal Walking Robots, 2006, definition 2.9.
@@ -30,10 +30,11 @@ from linkwork.expr.scalar.functions import fabs, sqrt
 from linkwork.joints.base.checks import checked
 from linkwork.joints.base.from_transform import Span, independence, rows, square, twist_along, units
 from linkwork.joints.base.generic_rank import known_independent, rank, same_motions
+from linkwork.joints.base.inherited_methods import drop_outdated_methods
 from linkwork.joints.base.pose_inversion import least_squares, left_over, nearest
 from linkwork.spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
 
-__all__ = ["FOLLOWS", "JointType"]
+__all__ = ["JointType"]
 
 
 Scalars = Sequence[Any]
@@ -56,7 +57,7 @@ class JointType(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """What is inherited and was said about another transform, or other rates, is dropped or refused."""
         super().__init_subclass__(**options)
-        settle(cls, JointType)
+        drop_outdated_methods(cls, JointType)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> JointType:
@@ -333,88 +334,3 @@ class JointType(ABC):
                 f"{type(self).__name__}.{method}: a joint with nq = {self.nq} and nv = {self.nv} has no default here, "
                 f"because its configuration's rate is not its velocity; write {type(self).__name__}.{method}"
             )
-
-
-TOGETHER = (
-    ("q_dot", "velocity_from_rate"),
-    ("velocity_from_rate", "q_dot"),
-    ("integrate", "difference"),
-    ("difference", "integrate"),
-    ("q_dot", "integrate"),
-)
-_MAPS = ("q_dot", "velocity_from_rate", "integrate", "difference")
-_ALL = (
-    "X",
-    "S",
-    *_MAPS,
-    "zero",
-    "normalize",
-    "unit_length",
-    "canonical",
-    "random",
-    "regularity",
-    "commuting_translations",
-    "commuting_rotations",
-)
-FOLLOWS: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is said about
-    "S": ("X", "q_dot"),
-    "bias": ("X", "q_dot", "S"),
-    "twist": ("X", "q_dot", "S"),
-    "acceleration": ("X", "q_dot", "S", "bias"),
-    "torque": ("X", "q_dot", "S"),
-    "constraint_wrench_subspace": ("X", "q_dot", "S"),
-    "configuration_from_pose": ("X",),
-    "velocity_from_twist": ("X", "q_dot", "S"),
-    "pose_residual": ("X",),
-    "q_dot_jacobian": ("q_dot",),
-    "velocity_from_rate_jacobian": ("velocity_from_rate",),
-    "velocity_from_rate_adjoint": ("velocity_from_rate",),
-    "difference_rate": ("difference", "q_dot"),
-    "distance": ("normalize", "unit_length"),
-    "canonical": ("X",),
-    "regularity": ("X", "q_dot"),
-    "commuting_translations": ("X",),
-    "commuting_rotations": ("X",),
-    "reduced_inertia": ("X",),
-    "num_constraints": ("X", "q_dot", "S"),
-    "is_floating": ("X", "q_dot", "S"),
-    "has_fixed_subspaces": ("X", "q_dot", "S"),
-    "reversed": (*_ALL, "reduced_inertia"),
-}
-
-
-def settle(cls: type[Any], contract: type[Any]) -> None:
-    """Lets a new class fall back to the contract's defaults where what it inherits was said about something else.
-
-    Raises TypeError where there is no default: of two maps that are each other's inverse, or of which one follows
-    from the other, only one is written.
-    """
-    for written, other in TOGETHER:
-        if _outdated(cls, contract, other, written):
-            whose = _definer(cls, other)
-            its = "its default, which takes the configuration's rate for its velocity,"
-            if whose is not contract:
-                its = f"the one of {whose.__name__}"
-            raise TypeError(
-                f"{cls.__name__}: {written} is written and {other} is not, and {its} does not fit it; "
-                f"write {cls.__name__}.{other}"
-            )
-    for said, about in FOLLOWS.items():
-        if any(_outdated(cls, contract, said, name) for name in about) and _definer(cls, said) is not contract:
-            setattr(cls, said, vars(contract)[said])
-
-
-def _outdated(cls: type[Any], contract: type[Any], said: str, about: str) -> bool:
-    """Whether the class that says it says it about another method than the one that this class has.
-
-    A base without a transform says what holds for any.
-    """
-    definer = _definer(cls, said)
-    before = getattr(definer, about, None)
-    if before is None or (about == "X" and before is contract.X):
-        return False
-    return before is not getattr(cls, about)
-
-
-def _definer(cls: type[Any], name: str) -> type[Any]:
-    return next(base for base in cls.__mro__ if name in vars(base))
