@@ -143,7 +143,7 @@ def _drawn(tree: Tree, seed: int) -> list[float]:
     q = [0.0] * tree.nq
     for i, body in tree.stacked():
         free = [math.inf] * body.joint.nq
-        q[tree.q_slices[i]] = body.asked("random", rng, [-x for x in free], free, ()).tolist()
+        q[tree.q_slices[i]] = body.call_joint("random", rng, [-x for x in free], free, ()).tolist()
     return q
 
 

@@ -10,8 +10,8 @@ from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.scalar.interpreter import reachable
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.joints.base.checks import EXACT, SINGULAR
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE
+from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
 from linkwork.kernels.owners import RobotOwner, Subject, configurations, shape_of
@@ -226,9 +226,9 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
     result = []
     for name, part in configurations(subject, looked_at):
         numbers = symbols[name][part.place]
-        result.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
+        result.append(call_joint(part.joint, part.type, "distance", numbers) - SILENT_MANIFOLD_DISTANCE)
         if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
-            result.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
+            result.append(10.0 * MIN_REGULARITY - call_joint(part.joint, part.type, "regularity", numbers))
     for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
         bounds = quantity_of(name)
         result += [bounds.least - x for x in symbols[name] if bounds.least is not None]

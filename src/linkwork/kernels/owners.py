@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
-from linkwork.joints.base.checks import may_be_off
+from linkwork.joints.base.checks import has_manifold
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.body import WORLD, Direction, Point, Site
 from linkwork.model.coordinate_names import index_of, names_in
@@ -111,7 +111,7 @@ def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, P
 
 def unfit(subject: Subject) -> list[Part]:
     """The joints of which some numbers are no configuration."""
-    return [part for part in subject.parts(QUANTITIES["q"]) if may_be_off(part.type, part.joint)]
+    return [part for part in subject.parts(QUANTITIES["q"]) if has_manifold(part.type, part.joint)]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import asked
-from linkwork.joints.base.generic_rank import independent_motions
+from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.model.friction_laws import DryFriction
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Motion, Pose, Subspace, Vec3
@@ -129,34 +129,38 @@ class Body:
     drive: Drive = Drive()
 
     def __post_init__(self) -> None:
-        independent_motions(self.joint, self.joint_name)
+        check_joint_type(self.joint, self.joint_name)
 
-    def asked(self, method: str, *arguments: Any) -> Any:
+    def call_joint(self, method: str, *arguments: Any) -> Any:
         """What a method of the joint's type gives.  Raises JointMethodError, which names the joint, where it raises."""
-        return asked(self.joint_name, self.joint, method, *arguments)
+        return call_joint(self.joint_name, self.joint, method, *arguments)
 
     def X(self, q: Sequence[Any]) -> Pose:
         """X_parent_body: the pose of this body in its parent."""
         q = q if self.coupling is None else self.coupling.q(q)
-        X: Pose = self.placement @ self.asked("X", q)
+        X: Pose = self.placement @ self.call_joint("X", q)
         return X if self.rotor.is_identity else X @ self.rotor
 
     def X_of_joint(self, q: Sequence[Any]) -> Pose:
         """X_stator_body: what of X the joint moves, and the rotor after it."""
         q = q if self.coupling is None else self.coupling.q(q)
-        X: Pose = self.asked("X", q)
+        X: Pose = self.call_joint("X", q)
         return X if self.rotor.is_identity else X @ self.rotor
 
     def S(self, q: Sequence[Any]) -> Subspace:
         """The motion subspace, in this body's coordinates: S(q) v is its twist relative to its parent."""
-        S = self.asked("S", q) if self.coupling is None else self.coupling.S(self.asked("S", self.coupling.q(q)))
+        S = (
+            self.call_joint("S", q)
+            if self.coupling is None
+            else self.coupling.S(self.call_joint("S", self.coupling.q(q)))
+        )
         return S if self.rotor.is_identity else self.rotor.inv() @ S
 
     def S_dot(self, q: Sequence[Any], v: Sequence[Any]) -> Subspace:
         """How S(q) changes in this body's coordinates at velocity v, by differentiation: Ṡ v is `bias`."""
         if self.joint.nv == 0:
             return Subspace(())
-        moving = seeded(q, self.asked("q_dot", q, v))
+        moving = seeded(q, self.call_joint("q_dot", q, v))
         level = moving[0].level
         columns = [[parts(x, level)[1] for x in column.elements()] for column in self.S(moving).columns]
         return Subspace(tuple(map(Motion.of, columns)))
@@ -165,7 +169,7 @@ class Body:
         """The acceleration of this body relative to its parent while v̇ = 0, in this body's coordinates."""
         if self.coupling is not None:
             q, v = self.coupling.q(q), self.coupling.v(v)
-        A: Motion = self.asked("bias", q, v)
+        A: Motion = self.call_joint("bias", q, v)
         return A if self.rotor.is_identity else self.rotor.inv() @ A
 
     @property

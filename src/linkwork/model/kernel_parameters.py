@@ -111,7 +111,7 @@ def joint_numbers(body: Body, kind: str) -> list[Any]:
         case "static_friction":
             return [*(body.drive.static_friction or body.friction)]
         case "rest":
-            return [*(body.drive.rest or body.asked("zero"))]
+            return [*(body.drive.rest or body.call_joint("zero"))]
         case "friction_velocity":
             return [*Drive.full(body.drive.friction_velocity, nv, FRICTION_VELOCITY)]
         case _:

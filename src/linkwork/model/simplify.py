@@ -301,7 +301,7 @@ def _count_inertia(inertia: Inertia) -> int:
 def _resists(body: Body, inertia: Inertia) -> bool:
     """Whether the inertia resists every motion of the joint by more than rounding: forward dynamics refuses others."""
     noise = 1e-15 * (abs(inertia.about.xx) + abs(inertia.mass))
-    columns = body.asked("S", body.asked("zero")).columns
+    columns = body.call_joint("S", body.call_joint("zero")).columns
     return all(column.dot(inertia @ column) > noise for column in columns)
 
 

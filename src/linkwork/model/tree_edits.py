@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 
 from linkwork.joints import Floating, JointType
-from linkwork.joints.straight_motion import straightened
+from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
 from linkwork.model.composite_body import composed, summed, told, with_summed_inertias
 from linkwork.model.named_state import NamedState
@@ -46,7 +46,7 @@ def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
     refuse_locked(tree, {tree.bodies[i].joint_name for i in configurations})
     held = [(tree.bodies[i], q) for i, q in configurations.items()]
     tree = with_locked_joints(
-        tree, {body.joint_name: body.asked("difference", body.asked("zero"), q) for body, q in held}
+        tree, {body.joint_name: body.call_joint("difference", body.call_joint("zero"), q) for body, q in held}
     )
     places: dict[int, tuple[int, Pose]] = {WORLD: (WORLD, _IDENTITY)}  # by old index: the new body, and X_new_old
     bodies: list[Body] = []
@@ -55,7 +55,7 @@ def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
         carrier, X = places[p]
         placement = _tidy(composed(X, body.placement))
         if i in configurations:
-            X_FM = _tidy(body.asked("X", configurations[i]))
+            X_FM = _tidy(body.call_joint("X", configurations[i]))
             places[i] = carrier, _tidy(composed(composed(placement, X_FM), _tidy(body.rotor)))
         else:
             places[i] = len(bodies), _IDENTITY
@@ -190,13 +190,13 @@ def _based_on(tree: Tree, frame: Frame, path: list[int], state: NamedState) -> N
     for i in path:
         body = tree.bodies[i]
         master = body.joint_name if body.coupling is None else body.coupling.joint
-        q = stated_q.get(master) or body.asked("zero")
+        q = stated_q.get(master) or body.call_joint("zero")
         v = stated_v.get(master) or (0.0,) * body.joint.nv
         X_i = body.X(q)
         X, V = X @ X_i, X_i.inv() @ V + body.S(q) @ v
     floating = tree.bodies[path[0]]
-    q = floating.asked("configuration_from_pose", floating.placement.inv() @ X @ frame.placement)
-    v = floating.asked("velocity_from_twist", q, frame.placement.inv() @ V)
+    q = floating.call_joint("configuration_from_pose", floating.placement.inv() @ X @ frame.placement)
+    v = floating.call_joint("velocity_from_twist", q, frame.placement.inv() @ V)
     return state.with_joint(floating.joint_name, q, v)
 
 
@@ -351,7 +351,7 @@ def straight_tree(tree: Tree) -> Tree:
 @lru_cache(256)
 def _straightened(tree: Tree) -> Tree | None:
     """Return the other tree, None where it would be the same."""
-    bodies = tuple([replace(body, joint=straightened(body.joint)) for body in tree.bodies])
+    bodies = tuple([replace(body, joint=straight_motion_joint(body.joint)) for body in tree.bodies])
     if all(a.joint is b.joint for a, b in zip(bodies, tree.bodies, strict=True)):
         return None
     return replace(tree, bodies=bodies)

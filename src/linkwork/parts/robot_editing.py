@@ -297,7 +297,7 @@ def held_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -
 def _held(body: Body, value: Any) -> list[float]:
     """The configuration that a joint is locked at: None stands for its zero."""
     if value is None:
-        return _within(body, body.asked("zero"))
+        return _within(body, body.call_joint("zero"))
     array = real_array(f"with_locked_joints: joint {body.joint_name!r}: expected {body.joint.nq} numbers", value)
     numbers = array[np.newaxis] if array.ndim == 0 else array
     if numbers.shape != (body.joint.nq,):

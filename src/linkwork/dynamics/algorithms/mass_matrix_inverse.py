@@ -33,7 +33,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.errors import SingularInertiaError
 from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -151,7 +151,7 @@ class ArticulatedInverse:
     def matrix(self) -> Matrix:
         """M⁻¹, symmetric."""
         many = _PER_VELOCITY * self.count**2 > _LONG
-        result = each(self.applied, units(self.count), in_loops=many, alike=True)
+        result = each(self.applied, unit_vectors(self.count), in_loops=many, alike=True)
         return mirrored(result)
 
     def applied(self, x: Scalars) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Inheritance rules of joint types: a subclass with another transform or other rates keeps no outdated closed form."""
+"""Inheritance rules of joint types: overriding a transform or rate drops outdated closed forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALL = (
     "commuting_translations",
     "commuting_rotations",
 )
-DEPENDS_ON: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is said about
+DEPENDS_ON: dict[str, tuple[str, ...]] = {  # method or attribute: the methods that its closed form is derived from
     "S": ("X", "q_dot"),
     "bias": ("X", "q_dot", "S"),
     "twist": ("X", "q_dot", "S"),
@@ -55,15 +55,15 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is
 
 
 def drop_outdated_methods(cls: type[Any], contract: type[Any]) -> None:
-    """Lets a new class fall back to the contract's defaults where what it inherits was said about something else.
+    """Replace inherited methods that no longer fit a new class by the contract's defaults.
 
-    Raises TypeError where there is no default: of two maps that are each other's inverse, or of which one follows
-    from the other, only one is written.
+    A closed form is outdated if the class overrides a method that the form depends on (`DEPENDS_ON`).  Raises TypeError
+    where no default exists: the class overrides one of two maps that belong together, but not the other.
     """
     for written, other in _WRITTEN_TOGETHER:
         if _outdated(cls, contract, other, written):
             whose = _definer(cls, other)
-            its = "its default, which takes the configuration's rate for its velocity,"
+            its = "its default, which assumes that the configuration's rate is the velocity,"
             if whose is not contract:
                 its = f"the one of {whose.__name__}"
             raise TypeError(
@@ -76,9 +76,9 @@ def drop_outdated_methods(cls: type[Any], contract: type[Any]) -> None:
 
 
 def _outdated(cls: type[Any], contract: type[Any], said: str, about: str) -> bool:
-    """Whether the class that says it says it about another method than the one that this class has.
+    """Return True if ``cls`` overrides the method ``about`` after the class that defines ``said``.
 
-    A base without a transform says what holds for any.
+    A base class without a transform states what holds for any transform.
     """
     definer = _definer(cls, said)
     before = getattr(definer, about, None)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.validation import shown
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import asked, blaming
+from linkwork.joints.base.error_context import attribute_errors, call_joint
 from linkwork.kernels.compiler_api import Space
 from linkwork.kernels.function_call import checked, lazily
 from linkwork.kernels.function_kernels import configuration_space, joint_kernel
@@ -68,7 +68,7 @@ class JointMethods:
         request = read_request(subject, name, value)
 
         def make() -> Callable[..., Any]:
-            with blaming(self.name, self.type):
+            with attribute_errors(self.name, self.type):
                 call = checked(subject, request, joint_kernel(subject, request))
             self._calls[name, swapped, *value] = call
             return call
@@ -279,7 +279,7 @@ class JointMethods:
 
     def zero_configuration(self) -> np.ndarray:
         """The configuration (nq,) whose transform is the identity.  It may lie outside the limits."""
-        return np.array(asked(self.name, self.type, "zero"), dtype=float)
+        return np.array(call_joint(self.name, self.type, "zero"), dtype=float)
 
     @property
     def configuration_space(self) -> Space:

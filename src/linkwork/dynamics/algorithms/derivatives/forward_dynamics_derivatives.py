@@ -51,7 +51,7 @@ from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solut
 from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -110,7 +110,7 @@ def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int
 
 def _floats(columns: Sequence[Motion]) -> bool:
     """Whether a joint's columns are the six unit motions, in their order."""
-    pairs = zip(_all(columns), [x for unit in units(6) for x in unit], strict=False)
+    pairs = zip(_all(columns), [x for unit in unit_vectors(6) for x in unit], strict=False)
     return len(columns) == 6 and all(isinstance(x, float) and x == y for x, y in pairs)
 
 

@@ -327,7 +327,7 @@ def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
     v, result = _kth(tree, k), [0.0] * tree.nq
     for i, body in tree.stacked():
         place = tree.q_slices[i]
-        result[place] = body.asked("q_dot", q[place], v[tree.v_slices[i]])
+        result[place] = body.call_joint("q_dot", q[place], v[tree.v_slices[i]])
     return result
 
 

@@ -53,7 +53,7 @@ from linkwork.dynamics.algorithms.momentum.center_of_mass import (
     total_mass,
 )
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -198,7 +198,7 @@ def kinetic_energy_derivatives(tree: Tree, q: Scalars, v: Scalars, passive: bool
     by_q: dict[int, list[Any]] = {}
     by_v: dict[int, list[Any]] = {}
     for i, p, body in tree.inward():
-        changes = [body.S_dot(q[i], unit) @ v[i] for unit in units(len(S[i]))]
+        changes = [body.S_dot(q[i], unit) @ v[i] for unit in unit_vectors(len(S[i]))]
         turned = [cross(carried[i], S_c) + change for S_c, change in zip(S[i].columns, changes, strict=True)]
         by_q[i], by_v[i] = [V_c.dot(h[i]) for V_c in turned], S[i].T @ h[i]
         if p != WORLD:
