@@ -45,7 +45,7 @@ def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
 
 
 def check_orthogonal(first: Vec3, second: Vec3, of: str, names: str) -> None:
-    """Raises ValueError unless two unit axes are perpendicular within 1e-9."""
+    """Raise ValueError unless two unit axes are perpendicular within 1e-9."""
     cosine = first.dot(second)
     if abs(cosine) > 1e-9:
         got = f"{(*first,)} and {(*second,)}, at {math.degrees(math.acos(max(-1.0, min(1.0, cosine)))):.6g}°"

@@ -91,19 +91,19 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
     row, given = request.row, dict(request.options)
     for name in request.given:
         if name == "gravity":
-            walked = walked.under(Vec3.of(numbers[name]))
+            walked = walked.with_gravity(Vec3.of(numbers[name]))
         else:
             given[name] = numbers[name]
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
-        given[row.acting] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
+        given[row.wrench_argument] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
     _refuse_loops_that_resist(row, walked, given)
     return _computing(row, walked)(walked, *(numbers[name] for name in row.inputs), **given)
 
 
 def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, given: Mapping[str, Any]) -> None:
     """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
-    if not (given.get("passive") or row.resisted):
+    if not (given.get("passive") or row.needs_passive_forces):
         return
     elements: Any = getattr(walked, "force_elements", ())
     if row.joint_forces_only and elements:
@@ -142,7 +142,7 @@ def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
 def is_in_double(subject: Subject, row: FunctionSpec) -> bool:
     """Whether the function is computed in float64, whatever it is called with."""
     constrained = isinstance(subject, RobotOwner) and bool(subject.tree.constraints)
-    return row.in_double or (constrained and row.constrained is not None)
+    return row.float64_only or (constrained and row.constrained is not None)
 
 
 def is_ruled(subject: Subject, request: Request) -> bool:
@@ -222,7 +222,7 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
     how far from singular coordinates, where that matters.
     """
     looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
-    singular = {name for r in requests.values() if r.row.regular for name in r.inputs}
+    singular = {name for r in requests.values() if r.row.requires_regular_coordinates for name in r.inputs}
     result = []
     for name, part in configurations(subject, looked_at):
         numbers = symbols[name][part.place]

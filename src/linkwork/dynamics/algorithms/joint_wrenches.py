@@ -151,8 +151,8 @@ SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None)
 _GIVEN: dict[str, Any] = {
     "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
     "options": (*SIDE, ACTUATORS, PASSIVE),
-    "wrenched": True,
-    "weighed": True,
+    "takes_wrenches": True,
+    "needs_body_inertia": True,
 }
 
 
@@ -208,7 +208,7 @@ ROWS = (
         "q",
         Output(("nv",), "N·m, N"),
         "Joint forces that wrenches make.",
-        wrenched=True,
+        takes_wrenches=True,
     ),
     FunctionSpec.of(
         wrench_from_torque,

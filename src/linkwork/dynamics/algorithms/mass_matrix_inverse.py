@@ -301,7 +301,7 @@ def mass_matrix_inverse(tree: Tree, q: Scalars, passive: bool = False) -> list[l
 
 def mass_matrix_solve(tree: Tree, q: Scalars, x: Scalars, passive: bool = False) -> list[Any]:
     """M(q)⁻¹ x (nv), without M: the accelerations under joint forces x, at rest without gravity."""
-    return articulated_bodies(tree.under(Vec3.zero()), q, [0.0] * tree.nv, x, armature=passive)
+    return articulated_bodies(tree.with_gravity(Vec3.zero()), q, [0.0] * tree.nv, x, armature=passive)
 
 
 ROWS = (
@@ -312,7 +312,7 @@ ROWS = (
         "Inverse of the joint-space mass matrix.",
         options=(PASSIVE,),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         mass_matrix_solve,
@@ -321,6 +321,6 @@ ROWS = (
         "Product of the inverse mass matrix with joint forces.",
         options=(PASSIVE,),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -123,6 +123,6 @@ ROWS = (
         Output(("nv",), "N·m, N"),
         "What springs, damping and dry friction exert on the joints.",
         options=(FRICTION,),
-        resisted=True,
+        needs_passive_forces=True,
     ),
 )

@@ -54,7 +54,7 @@ def check_joint_type(joint: JointType, name: str = "") -> None:
 
 
 def _check_transform(of: str, joint: JointType) -> None:
-    """Raises ValueError if the type's transform does not return a pose."""
+    """Raise ValueError if the type's transform does not return a pose."""
     if is_elementary(joint):
         return
     try:

@@ -170,6 +170,6 @@ ROWS = (
         Output(("nl",), "N·m, N"),
         "What springs, damping and friction exert on the joints that close loops.",
         options=(FRICTION,),
-        resisted=True,
+        needs_passive_forces=True,
     ),
 )

@@ -17,7 +17,7 @@ from linkwork.kernels.function_kernels import configuration_space, joint_kernel
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.owners import JointOwner
 from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
-from linkwork.model.body import Site
+from linkwork.model.body import PlacedJoint
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import is_rigid
 
@@ -76,7 +76,7 @@ class JointMethods:
         return lazily(subject, request, make)
 
     def _subject(self, swapped: bool = False) -> JointOwner:
-        return JointOwner(self.name, Site(self.type, self.placement, self.rotor, swapped), JOINT)
+        return JointOwner(self.name, PlacedJoint(self.type, self.placement, self.rotor, swapped), JOINT)
 
     def _refuse_warped(self, what: str, poses: ArrayLike) -> None:
         """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; others are told of later."""

@@ -240,7 +240,7 @@ def _of_point(
 ) -> list[Matrix]:
     """∂V/∂q, ∂V/∂v, ∂A/∂q, ∂A/∂v and ∂A/∂a."""
     body, P, E = tree.frame(frame).body, tree.frame(at or frame), tree.frame(expressed_in)
-    carried = carriers(tree.under(Vec3.zero()), tree.split_q(q), tree.split_v(v), tree.split_v(a))
+    carried = carriers(tree.with_gravity(Vec3.zero()), tree.split_q(q), tree.split_v(v), tree.split_v(a))
     B = carried[body]
     V, A, p = B.V, B.A, B.Y.point(P.placement.translation)
     v_p = V.linear + V.angular.cross(p)

@@ -274,7 +274,7 @@ _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_da")
 _FELT: dict[str, Any] = {
     "optional": ("gravity",),
     "options": (PASSIVE,),
-    "wrenched": True,
+    "takes_wrenches": True,
     "joint_space": True,
 }
 
@@ -351,7 +351,7 @@ ROWS = (
         "How the joint forces of inverse dynamics vary with q, v and a.",
         optional=("gravity",),
         options=(PASSIVE,),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
     ),
     FunctionSpec.of(
