@@ -49,7 +49,10 @@ def test_unknown_names_of_configurations_that_have_another_name() -> None:
         ),
         ("plan: goal: no joint named 'hip'", lambda: ARM.plan(REST, {"hip": 1.0})),
         ("joint_wrenches: actuators: no joint or coordinate of v named None", lambda: _wrenches(ARM, (None, None))),
-        ("PD: actuators: no joint or coordinate of v named nan", lambda: lw.control.PD(ARM, 1.0, 1.0, actuators=[np.nan])),
+        (
+            "PD: actuators: no joint or coordinate of v named nan",
+            lambda: lw.control.PD(ARM, 1.0, 1.0, actuators=[np.nan]),
+        ),
     )
     for expected, call in calls:
         with pytest.raises(UnknownNameError, match=rf"^{expected}"):

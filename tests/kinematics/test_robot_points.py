@@ -172,7 +172,7 @@ def test_on_trees_of_all_kinds(name):
         (lambda r: r.with_frame("up", "hand"), ValueError, "already has a direction 'up'"),
         (lambda r: r.with_frame("tip", "hand"), ValueError, "already has a point 'tip'"),
         (lambda r: r.with_frame("world", "hand"), ValueError, "'world'"),
-        (lambda r: r.with_direction("hand.z", "hand", (0, 0, 1)), ValueError, "axis of a frame, of this name"),
+        (lambda r: r.with_direction("hand.z", "hand", (0, 0, 1)), ValueError, "axis of a frame of this name"),
         (lambda r: r.with_direction("lens.z", "hand", (0, 0, 1)).with_frame("lens", "hand"), ValueError, "lens.z"),
         (lambda r: r.with_payload("tip", "hand", 1.0), ValueError, "point 'tip'"),
         (lambda r: r.with_point(" ", "hand"), ValueError, "expected a name"),
