@@ -110,7 +110,7 @@ class Control:
         if not bundle.count:
             return
         with np.errstate(all="ignore"):
-            found = bundle.on_numbers([growing.samples[a] for a in args])
+            found = bundle.evaluate([growing.samples[a] for a in args])
         found = [np.broadcast_to(np.asarray(x, dtype=float), (8,)) for x in found]
         if not all((np.abs(x) < 1e6).all() for x in found) and rng.random() > 0.03:
             return

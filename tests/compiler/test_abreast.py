@@ -18,7 +18,7 @@ from linkwork.compiler.codegen.target import host
 from linkwork.compiler.loops import loop_program_code as layout
 from linkwork.compiler.loops import special_loops
 from linkwork.expr import call, cond, exp, scan, sin, sqrt, where, while_loop
-from linkwork.expr.control.loops import each
+from linkwork.expr.control.loops import map_rows
 
 
 def rooted(row):
@@ -37,7 +37,7 @@ def test_rows_are_the_same_alone_and_in_batches():
 
         def function(x, y, z, n=n):
             rows = [[x[k], y[2 * k], z] if n > 3 else [x[k], y[k] * 1.0, z] for k in range(n)]
-            return np.array(each(rooted, rows, in_loops=True, alike=True), dtype=object)
+            return np.array(map_rows(rooted, rows, in_loops=True, alike=True), dtype=object)
 
         kernel = lw.compile(function, x=n, y=2 * n, z=())
         x, y, z = rng.uniform(0.1, 50.0, (5, n)), rng.uniform(-1.0, 1.0, (5, 2 * n)), rng.uniform(0.0, 1.0, 5)

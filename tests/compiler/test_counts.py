@@ -17,7 +17,7 @@ from linkwork.compiler.runtime.code_statistics import code_facts
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr import call, cond, fori_loop, linalg, root, scan, sin, while_loop
 from linkwork.expr.scalar import interpreter as interpret
-from linkwork.expr.scalar.interpreter import Instruction, called
+from linkwork.expr.scalar.interpreter import Instruction, apply_operation
 from linkwork.expr.scalar.multi_result import MultiResult
 
 
@@ -56,7 +56,7 @@ def run(kernel: Kernel, *numbers: float) -> dict[str, int]:
     def noted(instruction: Instruction, arguments: list[Any]) -> Any:
         if not isinstance(instruction.value, MultiResult):
             done[instruction.operation.name] += 1
-        return called(instruction, arguments)
+        return apply_operation(instruction, arguments)
 
     with mock.patch.object(interpret, "called", noted):  # as bodies are run
         kernel._source.traced.run(numbers, noted)

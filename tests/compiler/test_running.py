@@ -76,7 +76,7 @@ REFUSED: dict[Any, tuple[type[Exception], str]] = {
     indexes_by_truth: (TypeError, "linkwork.take"),
     writes: (TypeError, "np.zeros_like"),
     adds_to: (TypeError, r"write a = a \+ b"),
-    sorts: (TypeError, "np.sort: not on symbols"),
+    sorts: (TypeError, "np.sort: not supported on symbols"),
     plain: (TypeError, "linkwork.expr.array"),
     asks_too_much: (ValueError, r"got shape \(3,\)"),
     without_end: (RecursionError, "^f: it calls itself without end .*linkwork.while_loop"),

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from helpers.precise import difference_jacobian
 from linkwork.expr import linalg
-from linkwork.expr.autodiff.dual_numbers import Dual, parts, same, seeded
+from linkwork.expr.autodiff.dual_numbers import Dual, is_same, parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.interpreter import evaluate
@@ -108,7 +108,7 @@ def test_rows_are_vectors():
     assert (0.0 - d / 4.0 + 0.0).row == {"a": -0.5}
     assert not d - d
     assert (np.float64(2.0) * d).row == (d * np.float64(2.0)).row == {"a": 4.0}
-    assert repr(d) == "Directions({'a': 2.0})"
+    assert repr(d) == "SparseTangent({'a': 2.0})"
     np.testing.assert_array_equal((np.arange(3.0) * d).get("a"), [0.0, 2.0, 4.0])
     for wrong in (lambda: d * e, lambda: d / e, lambda: d + 1.0, lambda: 1.0 - d, lambda: f.sin(d)):
         with pytest.raises(TypeError):
@@ -121,9 +121,9 @@ def test_the_same_number():
     graph = Graph()
     x, y = graph.inputs("x", (2,))
     one, other = Dual(x, SparseTangent({0: y}), 7), Dual(x * 1.0, SparseTangent({0: y}), 7)
-    assert same(one, other)
-    assert not same(one, Dual(x, SparseTangent({1: y}), 7))
-    assert not same(one, Dual(x, SparseTangent({0: y}), 8))
-    assert not same(one, x)
-    assert same(1.0, 1.0)
-    assert not same(1.0, 2.0)
+    assert is_same(one, other)
+    assert not is_same(one, Dual(x, SparseTangent({1: y}), 7))
+    assert not is_same(one, Dual(x, SparseTangent({0: y}), 8))
+    assert not is_same(one, x)
+    assert is_same(1.0, 1.0)
+    assert not is_same(1.0, 2.0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import fabs, lt
@@ -37,19 +37,19 @@ class _Root(ImplicitDerivative):
         )
         return [found.state[0], found.iterations], []
 
-    def pushed(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
+    def residual_jvp(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
         return [direction[1]]
 
-    def pulled(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
+    def residual_vjp(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
         return [0.0, multipliers[0]]
 
-    def solved(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
+    def solve_jacobian(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
         return [right[0] / (3.0 * at.results[0] * at.results[0])]
 
 
 def test_the_derivative_is_that_of_the_equation() -> None:
     def root(start: Any, p: Any) -> Any:
-        x, steps = ruled(_Root(), [start, p])
+        x, steps = apply_rule(_Root(), [start, p])
         return np.array([x, steps])
 
     kernel = lw.compile(root, start=(), p=())

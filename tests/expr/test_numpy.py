@@ -19,7 +19,7 @@ from linkwork.compiler.trace.trace import trace
 from linkwork.expr.arrays.numpy_elementwise import ELEMENTWISE, PLAIN
 from linkwork.expr.arrays.numpy_formulas import OWN
 from linkwork.expr.arrays.numpy_functions import COMPOSED, DELEGATED, MOVING, REFUSED
-from linkwork.expr.arrays.symbol_array import SymbolArray, array, filled
+from linkwork.expr.arrays.symbol_array import SymbolArray, array, object_array
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
@@ -391,7 +391,7 @@ def test_batches_in_the_elements() -> None:
     rng = np.random.default_rng(0)
     given = {key: rng.uniform(-1.0, 1.0, (5, *shape)) for key, shape in SHAPES.items()}
     columns = {
-        key: filled(shape, list(np.moveaxis(given[key].reshape(5, math.prod(shape)), 1, 0)))
+        key: object_array(shape, list(np.moveaxis(given[key].reshape(5, math.prod(shape)), 1, 0)))
         for key, shape in SHAPES.items()
     }
     left_out = {"array2string", "array_repr", "array_str", "correlate", "convolve"}
@@ -413,7 +413,7 @@ def test_batches_in_the_elements() -> None:
 
 def test_what_cannot_work_is_refused_with_what_can() -> None:
     graph = Graph()
-    p, A = filled((3,), graph.inputs("p", (3,))), filled((3, 3), graph.inputs("A", (3, 3)))
+    p, A = object_array((3,), graph.inputs("p", (3,))), object_array((3, 3), graph.inputs("A", (3, 3)))
     for name, why in REFUSED.items():
         given = A if name.startswith("linalg") else p
         more = {"searchsorted": ([0.0],), "choose": ([p],), "percentile": (3,), "quantile": (0.3,), "compress": (p,)}
@@ -429,17 +429,17 @@ def test_what_cannot_work_is_refused_with_what_can() -> None:
         arguments = ("f", given) if name.startswith("save") else (given, *more.get(name, ()))
         with pytest.raises(TypeError) as caught:
             numpys(name)(*arguments)
-        assert str(caught.value) == f"np.{name}: not on symbols: {why}"
+        assert str(caught.value) == f"np.{name}: not supported on symbols: {why}"
     for method in ("argmax", "argmin", "argsort", "sort", "nonzero", "searchsorted"):
-        with pytest.raises(TypeError, match=f"np.{method}: not on symbols"):
+        with pytest.raises(TypeError, match=f"np.{method}: not supported on symbols"):
             getattr(p, method)(*([0.0] if method == "searchsorted" else []))
     for function in (np.frexp, np.gradient, np.unwrap, np.spacing):
-        with pytest.raises(TypeError, match=r"not known on symbols, .* docs/compiler.md"):
+        with pytest.raises(TypeError, match=r"not supported on symbols, .* docs/compiler.md"):
             function(p)
     others: dict[str, tuple[Case, str]] = {
         "bool": (lambda: bool(p[0]), "no truth value .* np.minimum"),
         "min": (lambda: min(p), "no truth value .* np.minimum"),
-        "in": (lambda: p[0] in p, "in: which numbers"),
+        "in": (lambda: p[0] in p, "in: the values"),
         "float": (lambda: float(p[0]), "no numeric value"),
         "int": (lambda: int(p[0]), "no numeric value"),
         "math": (lambda: math.sin(p[0]), "no numeric value"),
@@ -464,7 +464,7 @@ def test_what_cannot_work_is_refused_with_what_can() -> None:
 
 
 def test_copies_hold_the_same_symbols() -> None:
-    p = filled((3,), Graph().inputs("p", (3,)))
+    p = object_array((3,), Graph().inputs("p", (3,)))
     for other in (copy.copy(p), copy.deepcopy(p), p.copy()):
         assert other is not p and all(x is y for x, y in zip(other, p, strict=True))
     assert copy.deepcopy({"x": p[0]})["x"] is p[0]

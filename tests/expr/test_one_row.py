@@ -112,7 +112,7 @@ def test_a_program_with_it_is_taken_into_another_trace(whole: Any) -> None:
 
 
 def test_it_goes_as_it_came(whole: Any) -> None:
-    with pytest.raises(ValueError, match="there is an operation called 'sin' already"):
+    with pytest.raises(ValueError, match="the operation 'sin' already exists"):
         operation(np.sin, math.sin, None, "@sin", name="sin")(lambda x: x)
     remove(whole.operation)
     assert not {"whole", "rint", "round_"} & {*BY_NAME, *BY_METHOD}

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.interpreter import listed, run
+from linkwork.expr.scalar.interpreter import instructions_of, run
 from linkwork.expr.scalar.operations import BY_NAME, Operation
 from linkwork.expr.scalar.symbol import Symbol
 
@@ -143,7 +143,7 @@ def replay(
     outputs: Sequence[Any], values: Mapping[Symbol, Any], number: Callable[[float], Any] = lambda x: x
 ) -> list[Any]:
     """The outputs' values on any kind of scalar, numbers as ``number`` makes them."""
-    instructions, results = listed(outputs, values)
+    instructions, results = instructions_of(outputs, values)
     known = run(instructions, list(values.values()), constant=number)
     return [known[r] for r in results]
 

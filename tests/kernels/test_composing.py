@@ -12,7 +12,7 @@ from helpers.facade import EVERY
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace
 from linkwork.errors import SingularInertiaError, UnknownNameError
-from linkwork.expr.arrays.symbol_array import SymbolArray, filled, is_traced
+from linkwork.expr.arrays.symbol_array import SymbolArray, is_traced, object_array
 from linkwork.expr.autodiff.dual_numbers import Dual, seeded
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import input_ports, trace_requests
@@ -134,8 +134,8 @@ def test_other_scalars_of_ours_take_the_same_way() -> None:
     rate = np.array([x.tangent if isinstance(x, Dual) else 0.0 for x in pose.ravel()], float).reshape(4, 4)
     assert np.allclose(rate[:3, 3], ARM.twist(q, v, frame)[3:], rtol=1e-12, atol=1e-12)
     many, velocities, _ = state(ARM.tree, size=6)
-    columns = filled((7,), list(many.T))
-    force = ARM.bias_force(columns, filled((7,), list(velocities.T)))
+    columns = object_array((7,), list(many.T))
+    force = ARM.bias_force(columns, object_array((7,), list(velocities.T)))
     assert np.allclose(
         np.stack(list(force.tolist()), axis=-1), ARM.bias_force(many, velocities), rtol=1e-12, atol=1e-12
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.spatial import Quaternion, Rotation, Vec3
 
@@ -78,7 +78,7 @@ def test_derivatives_are_those_of_the_motion(phi: np.ndarray) -> None:
     hat = np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
     rate = np.zeros((4, 4))
     rate[:3, :3], rate[:3, 3] = hat @ start[:3, :3], v
-    moving = filled((4, 4), seeded(start.ravel().tolist(), rate.ravel().tolist()))
+    moving = object_array((4, 4), seeded(start.ravel().tolist(), rate.ravel().tolist()))
     found = [parts(x)[1] for x in lw.pose_difference(moving, end).tolist()]
     angle = float(np.linalg.norm(phi))
     turn = np.cross(phi, w)

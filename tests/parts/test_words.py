@@ -58,7 +58,7 @@ def test_frames_are_names_and_come_after_arrays() -> None:
 
 
 def test_functions_go_by_their_names() -> None:
-    assert "functions pass the name: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
+    assert "functions go by their names: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
 
 
 def test_a_robot_is_no_name() -> None:

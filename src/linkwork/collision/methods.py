@@ -27,7 +27,7 @@ from linkwork.collision.kernels import (
 )
 from linkwork.collision.motion_validity import METHODS, MotionCheck, check_edges, edge_kernel
 from linkwork.collision.result import DistanceDerivatives, DistanceHessian, RobotDistances
-from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
+from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
 from linkwork.kernels.compiler_api import Kernel, Space, call_state, single_call
@@ -306,7 +306,7 @@ class DistanceMethods(RobotBase):
             return [np.asarray(part, dtype=object).ravel().tolist() for part in parts]
 
         arrays = [values, *(scalars(x) for x in numbers)]
-        result = over_samples(sample, arrays, [1, *(0 for _ in numbers)], shapes)
+        result = map_samples(sample, arrays, [1, *(0 for _ in numbers)], shapes)
         return result if len(shapes) > 1 else result[0]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.result import Made
 from linkwork.collision.result import DistanceResult
-from linkwork.expr.arrays.symbol_array import array, is_traced, over_samples, scalars
+from linkwork.expr.arrays.symbol_array import array, is_traced, map_samples, scalars
 from linkwork.expr.scalar.functions import fabs, le, where
 from linkwork.geometry.contacts import contacts
 from linkwork.geometry.distance import SignedDistance
@@ -100,7 +100,7 @@ def posed_on_symbols(caller: str, numbers: Numbers, X_a: Any, X_b: Any, *more: A
     unit = np.eye(4).ravel().tolist()
     count = len(numbers(unit, unit, *(0.0 for _ in more)))
     sizes = [2, 2, *(0 for _ in more)]
-    (result,) = over_samples(lambda x, y, *zs: [numbers(x, y, *(z for (z,) in zs))], given, sizes, [(count,)])
+    (result,) = map_samples(lambda x, y, *zs: [numbers(x, y, *(z for (z,) in zs))], given, sizes, [(count,)])
     return result
 
 

@@ -26,8 +26,8 @@ from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, taking
-from linkwork.expr.arrays.pytree import Form, Leaf, leaves_of, put_together, taken_apart
-from linkwork.expr.arrays.symbol_array import filled, is_traced
+from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, leaf_paths, unflatten
+from linkwork.expr.arrays.symbol_array import is_traced, object_array
 
 __all__ = ["Kernel", "batch_call", "call_state", "general_call", "made_from", "make_ready", "single_call"]
 
@@ -315,7 +315,7 @@ def run_uncompiled(
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(port.shape)] for port, x in zip(inputs, arrays, strict=True)))
     arguments, start = {}, 0
     for key, form in nesting.inputs.items():
-        count = len(leaves_of(form))
+        count = len(leaf_paths(form))
         arguments[key] = _argument(form, arrays[start : start + count], batch)
         start += count
     with np.errstate(all="ignore"):
@@ -324,34 +324,34 @@ def run_uncompiled(
     return [_output(part, port, batch) for part, port in zip(parts, outputs, strict=True)]
 
 
-def _argument(form: Form | Leaf, arrays: Sequence[np.ndarray], batch: tuple[int, ...]) -> Any:
+def _argument(form: TreeDef | Leaf, arrays: Sequence[np.ndarray], batch: tuple[int, ...]) -> Any:
     numbers: list[Any] = []
-    for (_, leaf), x in zip(leaves_of(form), arrays, strict=True):
+    for (_, leaf), x in zip(leaf_paths(form), arrays, strict=True):
         if batch:
             full = np.broadcast_to(x, (*batch, *leaf.shape)).reshape(*batch, leaf.size)
             numbers += [np.array(full[..., k]) for k in range(leaf.size)]
         else:
             numbers += x.ravel().tolist()
     if batch:
-        singles = [leaf for _, leaf in leaves_of(form) if not leaf.is_array]
-        return put_together(_all_arrays(form) if singles else form, numbers)
-    return put_together(form, numbers, lambda elements: np.array(elements, dtype=np.float64))
+        singles = [leaf for _, leaf in leaf_paths(form) if not leaf.is_array]
+        return unflatten(_all_arrays(form) if singles else form, numbers)
+    return unflatten(form, numbers, lambda elements: np.array(elements, dtype=np.float64))
 
 
-def _all_arrays(form: Form | Leaf) -> Form | Leaf:
+def _all_arrays(form: TreeDef | Leaf) -> TreeDef | Leaf:
     """The form with arrays of no dimension in the place of bare numbers: so a batch is told from an array."""
     if isinstance(form, Leaf):
         return Leaf(form.shape)
-    return Form(form.kind, form.keys, tuple(_all_arrays(part) for part in form.parts))
+    return TreeDef(form.kind, form.keys, tuple(_all_arrays(part) for part in form.parts))
 
 
 def _parts(returned: Any, nesting: PortTree, count: int) -> list[Any]:
     """The arrays that a function returned, one for each output."""
     if nesting.outputs is not None:
-        numbers, form = taken_apart(returned, "output")
+        numbers, form = flatten(returned, "output")
         result, start = [], 0
-        for _, leaf in leaves_of(form):
-            result.append(filled(leaf.shape, numbers[start : start + leaf.size]))
+        for _, leaf in leaf_paths(form):
+            result.append(object_array(leaf.shape, numbers[start : start + leaf.size]))
             start += leaf.size
         return result
     if isinstance(returned, dict):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.scalar.block import Region
-from linkwork.expr.scalar.interpreter import Apply, Constant, called, way_of
+from linkwork.expr.scalar.interpreter import Apply, Constant, apply_operation, numeric_mode
 from linkwork.expr.scalar.multi_result import MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
@@ -60,10 +60,10 @@ class Rows(MultiResult):
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for any kind of number: of symbols, with all steps written out."""
-        return self.run(arguments, called, float)
+        return self.run(arguments, apply_operation, float)
 
-    def on_numbers(self, arguments: Sequence[Any]) -> list[Any]:
-        return self.run(arguments, *way_of(arguments))
+    def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
+        return self.run(arguments, *numeric_mode(arguments))
 
     def run(self, arguments: Sequence[Any], apply: Apply, constant: Constant) -> list[Any]:
         """The results, row by row; ``apply`` and ``constant`` are those of `linkwork.expr.scalar.interpreter.run`."""
@@ -74,8 +74,8 @@ class Rows(MultiResult):
                 memory[place] = value
         return memory[: self.results]
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Any]) -> Sequence[Any]:
+    def push_forward(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Any]) -> Sequence[Any]:
         raise NotDifferentiableError("steps in rows exist only where code is made: symbols have them written out")
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         raise NotDifferentiableError("steps in rows exist only where code is made: symbols have them written out")

@@ -17,10 +17,10 @@ import numpy as np
 
 from linkwork._util.validation import floats, shown
 from linkwork.compiler.operation_counts import WhileLoop, arithmetic, counted, while_loops
-from linkwork.expr.control.closure_conversion import Inside
+from linkwork.expr.control.closure_conversion import InnerName
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.block import InstructionList
-from linkwork.expr.scalar.interpreter import CONSTANT, INPUT, Instruction, listed, on_arrays, reachable
+from linkwork.expr.scalar.interpreter import CONSTANT, INPUT, Instruction, apply_on_arrays, instructions_of, reachable
 from linkwork.expr.scalar.operations import Lowering, Operation
 from linkwork.expr.scalar.symbol import Symbol
 
@@ -122,7 +122,7 @@ class Program(InstructionList):
         places = [node.index for node in nodes] if marks else []
         begun = sorted({bisect_left(places, mark) for mark in marks})
         try:
-            instructions, results = listed(elements, symbols, nodes)
+            instructions, results = instructions_of(elements, symbols, nodes)
         except KeyError as error:
             raise ValueError(f"{name}: {_unknown(error.args[0])}") from None
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
@@ -204,7 +204,7 @@ class Program(InstructionList):
             full = np.broadcast_to(x, (*batch, *port.shape))
             columns += map(np.asarray, np.moveaxis(full.reshape(*batch, port.size), -1, 0))
         with np.errstate(all="ignore"):
-            result = self.unguarded.run(columns, on_arrays, np.float64)
+            result = self.unguarded.run(columns, apply_on_arrays, np.float64)
         outputs, start = [], 0
         for port in self.outputs:
             parts = [np.broadcast_to(x, batch) for x in result[start : start + port.size]]
@@ -215,6 +215,6 @@ class Program(InstructionList):
 
 
 def _unknown(symbol: str) -> str:
-    if isinstance(symbol, Inside):
+    if isinstance(symbol, InnerName):
         return f"{symbol} is used outside, where it has no value: what comes out of a loop or a call is what it returns"
     return f"the symbol {symbol!r} is used but is not among the inputs"

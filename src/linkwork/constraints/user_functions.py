@@ -21,7 +21,7 @@ from linkwork._util.user_frames import line_of, place_of
 from linkwork._util.validation import names as names_of
 from linkwork.constraints.constraint import Constraint, Kinematics, References, with_names
 from linkwork.errors import UnknownNameError
-from linkwork.expr.arrays.symbol_array import array, filled, scalars
+from linkwork.expr.arrays.symbol_array import array, object_array, scalars
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import CONSTANT
 from linkwork.expr.scalar.symbol import Graph, Symbol
@@ -64,7 +64,7 @@ class StateQuery:
         """X_AB (4, 4), the pose of a frame B in a frame A (``relative_to``) [1, m]."""
         B, A = self._frames(frame, relative_to)
         result = self._answer(("pose", B, A), lambda: self._k.pose(B, A).elements()[:12], (3, 4))
-        return filled((4, 4), [*result.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
+        return object_array((4, 4), [*result.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
 
     def point(self, name: str, relative_to: str = "world") -> Any:
         """The position (3,) of a point, or of a frame's origin, in a frame [m]."""
@@ -142,7 +142,7 @@ class StateQuery:
             self._symbols += symbols
             self._values += given
             single = shape == () or (shape is None and len(given) == 1)
-            result = symbols[0] if single else filled(shape or (len(given),), symbols)
+            result = symbols[0] if single else object_array(shape or (len(given),), symbols)
             self._answers[question] = result
         return result.copy() if isinstance(result, np.ndarray) else result
 
@@ -274,7 +274,7 @@ def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, co
         own = [graph.input(f"x{i}[{j}]") for j in range(len(numbers))]
         symbols += own
         values += numbers
-        given.append(filled((len(own),), own) if several else own[0])
+        given.append(object_array((len(own),), own) if several else own[0])
     outputs = _outputs(name, function, given)
     if count is not None and len(outputs) != count:
         raise ValueError(f"{name}: its function ({place_of(function)}): expected {count} numbers, got {len(outputs)}")

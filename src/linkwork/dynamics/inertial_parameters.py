@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import non_negative
-from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
+from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.model.value_check import inertia_problems
 from linkwork.spatial import inertia_vector as formulas
 from linkwork.spatial.inertia_vector import LOG_CHOLESKY, PARAMETERS
@@ -143,7 +143,7 @@ def _mapped(
     if is_traced(array):
         given = scalars(array)
         _look(name, given.shape, core)
-        return over_samples(lambda numbers: [flat(numbers)], [given], [len(core)], [shape])[0]
+        return map_samples(lambda numbers: [flat(numbers)], [given], [len(core)], [shape])[0]
     numbers = _numbers(name, array, core)
     batch = numbers.shape[: numbers.ndim - len(core)]
     result = flat([*np.moveaxis(numbers.reshape(*batch, -1), -1, 0)])

@@ -1,10 +1,12 @@
 """Mathematics over any scalar: the same functions work on symbols, floats and arrays.
 
-docs/expressions.md shows what it is for, with a table of the functions.
+docs/expressions.md explains the use, with a table of the functions.
 """
 
 from linkwork.expr import linalg, optimize
-from linkwork.expr.arrays import numpy_functions as numpy_functions  # its answers to NumPy are put in place
+from linkwork.expr.arrays import (
+    numpy_functions as numpy_functions,  # registers the implementations of NumPy's functions
+)
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
 from linkwork.expr.control import WhileResult, call, cond, fori_loop, put, scan, take, while_loop
@@ -90,5 +92,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names."""
     return sorted(__all__)

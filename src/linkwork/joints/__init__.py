@@ -45,5 +45,5 @@ __all__ = ["ALL", "JointType", *(kind.__name__ for kind in ALL)]
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names."""
     return sorted(__all__)

@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 
 from linkwork.compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
-from linkwork.expr.arrays.symbol_array import is_traced, over_samples
+from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.function_request import Request
@@ -133,7 +133,7 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
         return [elements_of(part) for part in (result if len(outputs) > 1 else (result,))]
 
     arrays = asked.prepared_scalars(arguments)
-    results = over_samples(sample, arrays, [len(p.shape) for p in inputs], [p.shape for p in outputs])
+    results = map_samples(sample, arrays, [len(p.shape) for p in inputs], [p.shape for p in outputs])
     return results[0] if len(results) == 1 else _named(request.label, *(port.name for port in outputs))(*results)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
-from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.scalar.interpreter import reachable
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE
@@ -181,7 +181,7 @@ def traced(
         if watched is not None:
             walked = watched(walked, graph)
         if by_rules and row.derivative_rule is not None and is_ruled(subject, request):
-            result = ruled(row.derivative_rule(plain, marked), [x for name in row.inputs for x in symbols[name]])
+            result = apply_rule(row.derivative_rule(plain, marked), [x for name in row.inputs for x in symbols[name]])
         else:
             result = run(request, walked, symbols)
         ports = _outputs(subject, key, request, len(requests))

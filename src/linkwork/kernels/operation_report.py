@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import RULED
+from linkwork.expr.autodiff.custom_derivative import RULE
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.kernels.compiler_api import arithmetic, operations_of
@@ -116,6 +116,6 @@ def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Count
 
 def _computed(node: Symbol) -> Symbol:
     """What takes the place of a result that has a rule of differentiation, when code is made."""
-    while node.op is PART and node.args[0].op is RULED:
+    while node.op is PART and node.args[0].op is RULE:
         node = node.args[0].args[node.value]
     return node

@@ -13,9 +13,9 @@ from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.expr.optimize.convex_qp import (
     ProgramOptions,
     QuadraticSolution,
-    checked,
+    check_arrays,
     options_of,
-    solved,
+    solve_arrays,
 )
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
@@ -75,12 +75,12 @@ def quadratic_program(
     except (AttributeError, TypeError):
         key, kernel = None, None
     if kernel is None:
-        arrays, n, m = checked(dict(zip(_NAMES, values, strict=True)))
+        arrays, n, m = check_arrays(dict(zip(_NAMES, values, strict=True)))
         options = options_of(tolerance, max_iterations)
         _refuse_batches(arrays)
         _refuse_bounds(*map(arrays.get, ("lower", "upper", "x_lower", "x_upper")))
         if any(map(is_traced, arrays.values())) or not n:
-            return solved(arrays, n, m, options)
+            return solve_arrays(arrays, n, m, options)
         if not m:
             for name in ("A", "lower", "upper"):
                 arrays.pop(name, None)
@@ -99,7 +99,7 @@ def _compiled(names: tuple[str, ...], n: int, m: int, options: ProgramOptions) -
     sizes = {"H": (n, n), "A": (m, n), "lower": (m,), "upper": (m,), "warm_start": (m + n,)}
 
     def function(**arrays: Any) -> tuple[Any, ...]:
-        return tuple(solved(arrays, n, m, options))
+        return tuple(solve_arrays(arrays, n, m, options))
 
     return compile(function, name="quadratic_program", **{name: sizes.get(name, (n,)) for name in names})
 

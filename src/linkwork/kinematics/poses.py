@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
+from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.joints.axis import unit_axis
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE
 from linkwork.kernels.compiler_api import Kernel, compile
@@ -94,7 +94,7 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
             raise ValueError(f"pose_difference: {name}: expected poses of shape (..., 4, 4), got shape {shape}")
     if is_traced(X) or is_traced(target):
         given = [scalars(X), scalars(target)]
-        return over_samples(lambda *poses: [_difference(*poses)], given, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
+        return map_samples(lambda *poses: [_difference(*poses)], given, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
     kernel = _kernels.get("difference", _difference_kernel)
     result: np.ndarray = called_on_numbers("pose_difference", kernel, {"X": X, "target": target})
     return result
@@ -193,7 +193,7 @@ def propagate_motion(parent: Sequence[ArrayLike], relative: Sequence[ArrayLike])
             given.append(value)
     if any(map(is_traced, given)):
         ranks, shapes = [len(shape) for shape in _PARTS.values()], list(_PARTS.values())
-        result = over_samples(_propagated, [scalars(x) for x in given], ranks * 2, shapes)
+        result = map_samples(_propagated, [scalars(x) for x in given], ranks * 2, shapes)
         return PropagatedMotion(*result)
     return PropagatedMotion(*_kernels.get("propagate", _kernel)(*given))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import instance
-from linkwork.expr.arrays.pytree import mapped, taken_apart
+from linkwork.expr.arrays.pytree import flatten, tree_map
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond
 from linkwork.expr.scalar.functions import lt
@@ -67,7 +67,7 @@ class ControlOutput:
         """
         result = []
         for frame, axes in wrench_frames("controller: ControlOutput", robot, self.wrenches, self.expressed_in):
-            numbers, _ = taken_apart(array((self.wrenches or {})[frame]), f"controller: wrenches[{frame!r}]")
+            numbers, _ = flatten(array((self.wrenches or {})[frame]), f"controller: wrenches[{frame!r}]")
             if len(numbers) != 6:
                 raise ValueError(f"controller: wrenches[{frame!r}]: expected 6 numbers, got {len(numbers)}")
             result.append((frame, axes, numbers))
@@ -140,7 +140,7 @@ def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
         forces = tau.of(robot)
         numbers = [x for f in fields(ServoForces) for x in getattr(forces, f.name)]
     else:
-        numbers = list(taken_apart(array(tau), "controller: what it returns")[0])
+        numbers = list(flatten(array(tau), "controller: what it returns")[0])
         if len(numbers) != robot.nv:
             raise ValueError(f"controller: expected {robot.nv} joint forces, one for each velocity, got {len(numbers)}")
     return [*numbers, *(x for _, _, w in wrenches for x in w)], servos, wrenches
@@ -161,7 +161,7 @@ def command_form(setup: Any) -> OutputForm:
     if setup.begins is None:
         command = setup.controller(*state, **given)
     else:
-        z = mapped(lambda x: symbols("z", np.shape(x)), setup.begins)
+        z = tree_map(lambda x: symbols("z", np.shape(x)), setup.begins)
         result = setup.controller(*state, z, **given)
         if not (isinstance(result, tuple) and len(result) == 2):
             raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {result!r}")

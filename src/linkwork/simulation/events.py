@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import boolean
-from linkwork.expr.arrays.pytree import taken_apart
+from linkwork.expr.arrays.pytree import flatten
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.simulation.algorithms import WatchedFunction
 
@@ -110,7 +110,7 @@ def watched(robot: Any, events: tuple[Event, ...]) -> list[WatchedFunction]:
 
 def _guard(event: Event) -> Callable[..., Any]:
     def guard(t: Any, q: Any, v: Any) -> Any:
-        numbers, _ = taken_apart(array(event.guard(t, q, v)), f"event {event.name!r}: what its guard returns")
+        numbers, _ = flatten(array(event.guard(t, q, v)), f"event {event.name!r}: what its guard returns")
         if len(numbers) != 1:
             raise ValueError(f"event {event.name!r}: expected one number of its guard, got {len(numbers)}")
         return numbers[0]
@@ -126,7 +126,7 @@ def _jump(robot: Any, event: Event) -> Callable[..., Any]:
             raise ValueError(f"event {event.name!r}: expected (q, v) of its jump, got {result!r}")
         parts = []
         for name, x, n in (("q", result[0], robot.nq), ("v", result[1], robot.nv)):
-            numbers, _ = taken_apart(array(x), f"event {event.name!r}: the {name} that its jump returns")
+            numbers, _ = flatten(array(x), f"event {event.name!r}: the {name} that its jump returns")
             if len(numbers) != n:
                 raise ValueError(
                     f"event {event.name!r}: expected {n} numbers of {name} of its jump, got {len(numbers)}"

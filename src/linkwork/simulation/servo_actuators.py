@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public, public_constructor
 from linkwork.errors import UnknownNameError
-from linkwork.expr.arrays.pytree import taken_apart
+from linkwork.expr.arrays.pytree import flatten
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import lt, where
@@ -126,7 +126,7 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
                 raise UnknownNameError("actuator", name, names)
         u: list[Any] = [controls.get(name, 0.0) for name in names]
     else:
-        u, _ = taken_apart(
+        u, _ = flatten(
             array(controls) if not isinstance(controls, np.ndarray) else controls, "actuator_servos: controls"
         )
         if len(u) != len(names):
@@ -185,7 +185,7 @@ def _limited(tau: Any, most: Any) -> Any:
 
 def _numbers(what: str, value: Any, n: int) -> list[Any]:
     """So many numbers, or one for all."""
-    numbers, _ = taken_apart(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {what}")
+    numbers, _ = flatten(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {what}")
     if len(numbers) == 1 and what != "position":
         numbers = [*numbers] * n
     if len(numbers) != n:

@@ -12,7 +12,7 @@ from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import public, quick, raise_named
 from linkwork._util.validation import integer
 from linkwork.errors import Status
-from linkwork.expr.arrays.pytree import mapped
+from linkwork.expr.arrays.pytree import tree_map
 from linkwork.kernels.compiler_api import single_call
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.arguments import finite_number
@@ -281,7 +281,7 @@ class Simulator:
         controller, sensors = self._how[2], self._how[5]
         q, v = self._spread(q, np.zeros(self._robot.nq)), self._spread(v, np.zeros(self._robot.nv))
         start = getattr(controller, "start", None)
-        carried = () if start is None else mapped(lambda x: self._spread(np.asarray(x, float), x), start)
+        carried = () if start is None else tree_map(lambda x: self._spread(np.asarray(x, float), x), start)
         if sensors is not None:
             setup = self._setup((), 1, None)
             noise = np.zeros((*self._leading, sensors.count(self._robot)))
@@ -300,7 +300,7 @@ class Simulator:
 
             fresh = paired(either, fresh, self._state)
         self._events = []
-        return self._set(*mapped(np.array, fresh))
+        return self._set(*tree_map(np.array, fresh))
 
     def _spread(self, x: Any, core: Any) -> np.ndarray:
         return np.array(np.broadcast_to(x, (*self._leading, *np.shape(core))))
@@ -338,7 +338,7 @@ class Simulator:
         if carried:
             carried = tuple(map(locked, carried))
             rest = iter(carried)
-            z = mapped(lambda _: next(rest), self._state.controller)
+            z = tree_map(lambda _: next(rest), self._state.controller)
         self._plain = (done, q, v, *carried, stopped, *self._clock)
         self._state = state = _NEW(SimulatorState, (done, q, v, z, stopped, self._state.within))
         return state

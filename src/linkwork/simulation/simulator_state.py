@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.messages import short_repr
-from linkwork.expr.arrays.pytree import mapped
+from linkwork.expr.arrays.pytree import tree_map
 
 __all__ = ["SimulatorState", "copied_state", "leaves", "locked", "not_plain", "paired"]
 
@@ -65,10 +65,10 @@ def not_plain(*arrays: Any) -> None:
 def paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
     """A function of two values of one nesting, array by array."""
     others = iter(leaves(old))
-    return mapped(lambda x: function(np.asarray(x), next(others)), new)
+    return tree_map(lambda x: function(np.asarray(x), next(others)), new)
 
 
 def leaves(value: Any) -> list[np.ndarray]:
     result: list[np.ndarray] = []
-    mapped(lambda x: result.append(np.asarray(x)), value)
+    tree_map(lambda x: result.append(np.asarray(x)), value)
     return result

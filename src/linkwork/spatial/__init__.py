@@ -57,5 +57,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names."""
     return sorted(__all__)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, overload
 
-from linkwork.expr.autodiff.dual_numbers import same
+from linkwork.expr.autodiff.dual_numbers import is_same
 from linkwork.expr.scalar.functions import cos, sin
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
 from linkwork.spatial.vec3 import Vec3
@@ -234,7 +234,7 @@ class Turn:
                 if any(not _is_zero(x) for x in (R[r][i], R[r][j], R[a][k], R[b][k])):
                     continue
                 c, s = R[a][i], R[b][i]
-                if same(R[b][j], c * unit) and same(R[a][j], -s * unit):
+                if is_same(R[b][j], c * unit) and is_same(R[a][j], -s * unit):
                     return Turn(k, r, unit, c, s)
         return None
 

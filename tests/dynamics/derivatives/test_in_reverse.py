@@ -14,7 +14,7 @@ from linkwork.dynamics.algorithms.derivatives import body_motion_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as center_of_mass_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as energy_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as momentum_derivatives
-from linkwork.expr.autodiff.graph_derivative import independent
+from linkwork.expr.autodiff.graph_derivative import are_independent
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import Revolute
 from linkwork.kernels.function_request import read_request
@@ -62,5 +62,5 @@ def test_a_long_chain_takes_operations_as_the_function_does():
 
 def test_only_variables_that_are_there_once_are_independent():
     x, y = Graph().inputs("x", (2,))
-    assert independent([x, y]) and independent([])
-    assert not independent([x, x]) and not independent([x, 2.0 * y]) and not independent([x, 1.0])
+    assert are_independent([x, y]) and are_independent([])
+    assert not are_independent([x, x]) and not are_independent([x, 2.0 * y]) and not are_independent([x, 1.0])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr import and_, call, cond, cos, fori_loop, linalg, put, scan, sin, sqrt, take, where, while_loop
-from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 
@@ -46,7 +46,7 @@ class Case:
         graph = Graph()
         symbols = {name: graph.inputs(name, shape) for name, shape in self.shapes.items()}
         found = self.function(
-            *(filled(shape, symbols[name]) if shape else symbols[name][0] for name, shape in self.shapes.items())
+            *(object_array(shape, symbols[name]) if shape else symbols[name][0] for name, shape in self.shapes.items())
         )
         return flat(found), [x for part in symbols.values() for x in part]
 

@@ -91,7 +91,9 @@ def test_bounds_that_are_none() -> None:
     refused(lambda x: scan(lambda s, u: (s, u), x, length=x), ValueError, f"scan: length: {known}")
     for segments in (0, 4):
         refused(
-            lambda x, k=segments: scan(lambda s, u: (s, u), x, np.ones(3), segments=k), ValueError, "expected 1 to 3"
+            lambda x, k=segments: scan(lambda s, u: (s, u), x, np.ones(3), segments=k),
+            ValueError,
+            "from 1 to 3",
         )
 
 
@@ -100,7 +102,7 @@ def test_loops_that_would_keep_too_much() -> None:
     many = 10**9
     outputs = lambda x: scan(lambda s, _: (s * s, s), x, length=many)[1]  # noqa: E731
     gradient = lambda x: adjoint([fori_loop(0, many, lambda k, s: s * s, x)], [x], [1.0])[0]  # noqa: E731
-    here = r"(?s)1000000000 steps that keep 1 number each.* segments=k.*\n    at .*test_bad_input\.py:\d+"
+    here = r"(?s)1000000000 steps that store 1 number each.* segments=k.*\n    at .*test_bad_input\.py:\d+"
     for function in (outputs, gradient):
         refused(function, ValueError, here, floats=False)
     linear = lambda x: fori_loop(0, many, lambda k, s: 0.5 * s + k, x)  # noqa: E731
@@ -119,14 +121,14 @@ def test_inputs_of_a_scan() -> None:
         (None, None, "neither xs nor a length"),
     ):
         refused(lambda x, i=inputs, n=length: scan(step, x, i, length=n), ValueError, f"{one} {what}")
-    refused(lambda x: scan(step, x, x), ValueError, "xs: expected an array .*, a row for each step, got a number")
+    refused(lambda x: scan(step, x, x), ValueError, "xs: expected an array .*, an entry for each step, got a number")
     refused(lambda x: scan(lambda s, u: s, x, np.ones(3)), TypeError, rf"expected {HERE} to return \(state, output\)")
 
 
 def test_branches_that_return_different_values() -> None:
     for other, what in (
         (lambda x: (x, x), "expected a number, got tuple"),
-        (lambda x: x > 0.0, "one has a truth value"),
+        (lambda x: x > 0.0, "one returns a truth value"),
         (lambda x: None, "expected arrays and numbers, got None"),
     ):
         refused(lambda x, f=other: cond(x > 0.0, lambda: x, lambda: f(x)), TypeError, f"cond: .*{what}", floats=False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr.control.loops import each
+from linkwork.expr.control.loops import map_rows
 from linkwork.expr.scalar import functions as f
 
 COUNT = 300
@@ -16,13 +16,13 @@ COUNT = 300
 def mixed(x: Any, y: Any) -> Any:
     """Rows of inputs, of what is computed, of zeros and of other constants."""
     rows = [[x[0] * k, x[1], 0.0 if k % 3 else f.sin(x[2]), 1.0 * k] for k in range(COUNT)]
-    return each(lambda r: [r[0] * y[0] + r[1], f.cos(r[2]) * y[1], r[3] * r[0]], rows, in_loops=True)
+    return map_rows(lambda r: [r[0] * y[0] + r[1], f.cos(r[2]) * y[1], r[3] * r[0]], rows, in_loops=True)
 
 
 def test_numbers_go_one_by_one() -> None:
     for in_loops in (False, True):
-        assert each(lambda row: [row[0] + row[1]], [[1.0, 2.0], [3.0, 4.0]], in_loops=in_loops) == [[3.0], [7.0]]
-        assert each(lambda row: row, [], in_loops=in_loops) == []
+        assert map_rows(lambda row: [row[0] + row[1]], [[1.0, 2.0], [3.0, 4.0]], in_loops=in_loops) == [[3.0], [7.0]]
+        assert map_rows(lambda row: row, [], in_loops=in_loops) == []
 
 
 def test_in_a_trace_it_is_a_loop_for_rows_with_zeros_in_the_same_places() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from expr.control.cases import CASES
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr import cond, fori_loop, lt, scan, take, where, while_loop
-from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import Dual, parts
 
 MANY = 40
@@ -91,7 +91,7 @@ def test_batches_in_the_elements_of_arrays() -> None:
     x, u = np.linspace(-3.0, 3.0, 5), np.random.default_rng(0).normal(size=(5, 3))
     for function in functions:
         (alone,) = trace(function, "f", {"x": (), "u": (3,)}).interpret(x, u)
-        batch = function(filled((), [x]), filled((3,), list(u.T)))
+        batch = function(object_array((), [x]), object_array((3,), list(u.T)))
         together = np.stack([np.broadcast_to(y, x.shape) for y in batch.ravel().tolist()], axis=-1)
         np.testing.assert_allclose(together.reshape(alone.shape), alone, rtol=1e-14, atol=1e-14)
 

@@ -25,7 +25,7 @@ from linkwork.expr import (
     tangent,
     tanh,
 )
-from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
 from linkwork.expr.equations.root_finding import monotone_root
 from linkwork.expr.scalar.interpreter import evaluate
@@ -42,7 +42,7 @@ def equations(p: Any) -> Any:
     def residual(x: Any) -> Any:
         x = x.tolist()
         rows = [sum(float(a) * b for a, b in zip(row, x, strict=True)) for row in A]
-        return filled((3,), [row + p[0] * sin(b) - r for row, b, r in zip(rows, x, right, strict=True)])
+        return object_array((3,), [row + p[0] * sin(b) - r for row, b, r in zip(rows, x, right, strict=True)])
 
     return residual
 

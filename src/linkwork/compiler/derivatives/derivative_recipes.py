@@ -18,13 +18,13 @@ from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import PortTree, port_names
 from linkwork.errors import NotDifferentiableError, UnknownNameError
-from linkwork.expr.arrays.pytree import Form, Leaf, leaves_of, reshaped
+from linkwork.expr.arrays.pytree import Leaf, TreeDef, leaf_paths, map_leaves
 from linkwork.expr.autodiff.graph_derivative import is_zero
 
 __all__ = ["Base", "Derivative", "Wanted", "Way", "check_scalar", "derived", "ruled", "weights_of"]
 
 
-Forms = Mapping[str, Form | Leaf]
+Forms = Mapping[str, TreeDef | Leaf]
 Elements = Sequence[Sequence[Any]]  # of outputs, one after the other
 Build = Callable[[Replay, Mapping[str, Sequence[Any]]], Elements]
 
@@ -176,7 +176,7 @@ class Chosen:
     """The inputs that are differentiated by: arrays, and the inputs that they are the parts of."""
 
     tangents: tuple[Tangent, ...]
-    forms: Mapping[str, Form | Leaf]  # of tangent vectors, nested as the inputs are
+    forms: Mapping[str, TreeDef | Leaf]  # of tangent vectors, nested as the inputs are
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Base:
         if not names:
             raise ValueError(f"{self.name}: it has no inputs to differentiate by")
         result: list[Tangent] = []
-        forms: dict[str, Form | Leaf] = {}
+        forms: dict[str, TreeDef | Leaf] = {}
         for name in names:
             if not isinstance(name, str) or (name not in nested and name not in ports):
                 raise UnknownNameError("input", name, dict.fromkeys([*nested, *ports]), _remedy(name, self.outputs))
@@ -231,7 +231,7 @@ class Base:
             result += own
             shapes = iter([tangent.shape for tangent in own])
             form = self.nesting.inputs.get(name, Leaf(ports[name].shape) if name in ports else Leaf(()))
-            forms[name] = reshaped(form, lambda leaf: Leaf(shape := next(shapes), leaf.is_array or bool(shape)))  # noqa: B023
+            forms[name] = map_leaves(form, lambda leaf: Leaf(shape := next(shapes), leaf.is_array or bool(shape)))  # noqa: B023
         _once(self.name, "input", [tangent.port.name for tangent in result])
         return Chosen(tuple(result), forms)
 
@@ -277,7 +277,7 @@ class Base:
         if form is None:
             return {}
         return {
-            str(key): [next(left) for _ in leaves_of(part)] for key, part in zip(form.keys, form.parts, strict=True)
+            str(key): [next(left) for _ in leaf_paths(part)] for key, part in zip(form.keys, form.parts, strict=True)
         }
 
     def prefix(self, letter: str, names: Iterable[str]) -> str:

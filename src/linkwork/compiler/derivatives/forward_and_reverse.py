@@ -17,7 +17,7 @@ from typing import Any
 
 from linkwork.compiler.derivatives.tangent_spaces import Tangent
 from linkwork.compiler.program import Instruction, Port, Program
-from linkwork.expr.autodiff.custom_derivative import RULED
+from linkwork.expr.autodiff.custom_derivative import RULE
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero
 from linkwork.expr.scalar.functions import where
 from linkwork.expr.scalar.interpreter import CONSTANT, reachable, run
@@ -141,7 +141,7 @@ def _narrowest(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
     parts: dict[int, list[Symbol]] = {}
     rules: dict[int, Symbol] = {}
     for node in reachable(outputs):
-        if node.op is PART and node.args[0].op is RULED:
+        if node.op is PART and node.args[0].op is RULE:
             parts.setdefault(node.args[0].index, []).append(node)
             rules[node.args[0].index] = node.args[0]
     few = [k for k, some in parts.items() if len(some) > 1 and _MORE * len(some) <= rows]

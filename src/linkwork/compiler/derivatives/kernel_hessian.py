@@ -28,10 +28,10 @@ from linkwork.compiler.derivatives.sparsity import moved_by, pushes, totals
 from linkwork.compiler.derivatives.tangent_spaces import Tangent, total
 from linkwork.compiler.program import Port
 from linkwork.errors import NotDifferentiableError
-from linkwork.expr.arrays.pytree import Form, Leaf
+from linkwork.expr.arrays.pytree import Leaf, TreeDef
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, jacobian
 from linkwork.expr.autodiff.graph_derivative import tangent as tangent_of
-from linkwork.expr.scalar.interpreter import listed
+from linkwork.expr.scalar.interpreter import instructions_of
 
 _ALL_ORDERS = 3  # inputs, of which all orders are tried
 Weights = Mapping[str, Sequence[Any]]
@@ -95,7 +95,7 @@ def _order(
     Inputs are tried in all orders, or in two of many, and in each the directions as they come and by what they move.
     """
     others = [x for numbers in replay.inputs.values() for x in numbers]
-    instructions, results = listed(gradient, dict.fromkeys([*symbols, *others]))
+    instructions, results = instructions_of(gradient, dict.fromkeys([*symbols, *others]))
     sets = [sum(1 << i for i in row) for row in columns]
     moved = moved_by(instructions, dict(enumerate(sets)))
     effects = totals(moved, starts[-1])
@@ -215,7 +215,7 @@ def hessian(
         check_scalar(caller, output, "with weights=True it is the Hessian of Σ w·output, w an input")
     groups = [outputs] if weights else [(output,) for output in outputs]
     names = [f"{group[0].port.name}_" if len(group) == 1 else "" for group in groups]
-    more: dict[str, Form | Leaf] = {}
+    more: dict[str, TreeDef | Leaf] = {}
     w = d = ""
     if weights:
         w, given_weights = weights_of(base, outputs)

@@ -24,8 +24,8 @@ from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.threads import setting_address
 from linkwork.compiler.runtime.typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
 from linkwork.compiler.trace.pytree_ports import in_order
-from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
-from linkwork.expr.scalar.precision import in_double
+from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
+from linkwork.expr.scalar.precision import require_float64
 
 __all__ = ["SAY_WHAT_IS_MASKED", "GeneralCall"]
 
@@ -275,9 +275,9 @@ def on_symbols(program: Program, arrays: Sequence[Any]) -> list[Any]:
     def sample(*elements: list[Any]) -> list[list[Any]]:
         given = [x for part in elements for x in part]
         if program.in_double:
-            in_double(given)
+            require_float64(given)
         result = unguarded.run(given)
         return [result[start:end] for start, end in pairwise(ends)]
 
     ranks, shapes = [len(port.shape) for port in program.inputs], [port.shape for port in program.outputs]
-    return over_samples(sample, [scalars(x) for x in arrays], ranks, shapes)
+    return map_samples(sample, [scalars(x) for x in arrays], ranks, shapes)

@@ -21,7 +21,7 @@ import numpy as np
 from linkwork._util.validation import shown
 from linkwork.compiler.derivatives.tangent_spaces import Space
 from linkwork.compiler.program import Port
-from linkwork.expr.arrays.pytree import Form, Leaf, children, is_nested, leaves_of, remade
+from linkwork.expr.arrays.pytree import Leaf, TreeDef, children, is_nested, leaf_paths, rebuild
 
 __all__ = ["PortTree", "form_of_shapes", "in_order", "port_names", "spaces_of_shapes", "taking"]
 
@@ -30,8 +30,8 @@ __all__ = ["PortTree", "form_of_shapes", "in_order", "port_names", "spaces_of_sh
 class PortTree:
     """How the inputs and the outputs of a function are nested; no form for outputs that are one array, or several."""
 
-    inputs: Mapping[str, Form | Leaf]
-    outputs: Form | None = None
+    inputs: Mapping[str, TreeDef | Leaf]
+    outputs: TreeDef | None = None
 
     @property
     def is_flat(self) -> bool:
@@ -77,7 +77,7 @@ def taking(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[.
     return call
 
 
-def _taker(form: Form | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | None:
+def _taker(form: TreeDef | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | None:
     """What takes the arrays out of a value that is nested like this, and raises TypeError where it is not."""
     if isinstance(form, Leaf):
         return None
@@ -98,7 +98,7 @@ def _taker(form: Form | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | N
     return take
 
 
-def _parts_of(form: Form, caller: str) -> Callable[[Any], Sequence[Any]]:
+def _parts_of(form: TreeDef, caller: str) -> Callable[[Any], Sequence[Any]]:
     """What gives the parts of a container like this one."""
     keys, count = form.keys, len(form.keys)
     if issubclass(form.kind, tuple):
@@ -124,17 +124,17 @@ def _parts_of(form: Form, caller: str) -> Callable[[Any], Sequence[Any]]:
     return by_name
 
 
-def _builder(form: Form) -> Callable[[Sequence[Any]], Any]:
+def _builder(form: TreeDef) -> Callable[[Sequence[Any]], Any]:
     """What puts arrays into a container like this one."""
     kind, keys = form.kind, form.keys
-    make: Callable[[Sequence[Any]], Any] = lambda parts: remade(form, parts)  # noqa: E731
+    make: Callable[[Sequence[Any]], Any] = lambda parts: rebuild(form, parts)  # noqa: E731
     if issubclass(kind, tuple):
         make = kind._make if hasattr(kind, "_make") else kind
     elif kind is dict:
         make = lambda parts: dict(zip(keys, parts, strict=True))  # noqa: E731
     if all(isinstance(part, Leaf) for part in form.parts):
         return make
-    ends = list(accumulate((len(leaves_of(part)) for part in form.parts), initial=0))
+    ends = list(accumulate((len(leaf_paths(part)) for part in form.parts), initial=0))
     inner = [None if isinstance(part, Leaf) else _builder(part) for part in form.parts]
     places = list(zip(inner, ends, ends[1:], strict=False))
 
@@ -144,14 +144,14 @@ def _builder(form: Form) -> Callable[[Sequence[Any]], Any]:
     return build
 
 
-def _refused(form: Form, value: Any, caller: str) -> TypeError:
+def _refused(form: TreeDef, value: Any, caller: str) -> TypeError:
     got = type(value).__name__
     if is_nested(value):
         got += f"({', '.join(str(key) for key, _ in children(value))})"
     return TypeError(f"{caller}: expected {form}, got {got}")
 
 
-def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
+def _flat_out(outputs: TreeDef | None, out: Any, name: str) -> Any:
     take = None if outputs is None else _taker(outputs, f"{name}: out")
     if take is None:
         return out
@@ -162,7 +162,7 @@ def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
 MOST_ELEMENTS = 2**22  # of one input
 
 
-def form_of_shapes(key: str, value: Any) -> Form | Leaf:
+def form_of_shapes(key: str, value: Any) -> TreeDef | Leaf:
     """The form of what is said of an input: a shape, or shapes in tuples, named tuples, dataclasses and dicts.
 
     Raises ValueError for what is none of these.
@@ -174,7 +174,7 @@ def form_of_shapes(key: str, value: Any) -> Form | Leaf:
         if not parts:
             raise ValueError(f"{key}: expected shapes, got {value!r} with nothing in it")
         forms = [form_of_shapes(f"{key}[{name!r}]", part) for name, part in parts]
-        return Form(type(value), tuple(name for name, _ in parts), tuple(forms))
+        return TreeDef(type(value), tuple(name for name, _ in parts), tuple(forms))
     try:
         shape = tuple([operator.index(n) for n in (value if isinstance(value, Iterable) else (value,))])
     except TypeError:
@@ -208,9 +208,9 @@ def _is_size(n: Any) -> bool:
     return isinstance(n, (int, np.integer))
 
 
-def port_names(caller: str, key: str, form: Form | Leaf) -> list[Port]:
+def port_names(caller: str, key: str, form: TreeDef | Leaf) -> list[Port]:
     """The ports of a nested value: what leads to each array, joined by underscores."""
-    ports = [Port("_".join((key, *path) if key else path), leaf.shape) for path, leaf in leaves_of(form)]
+    ports = [Port("_".join((key, *path) if key else path), leaf.shape) for path, leaf in leaf_paths(form)]
     for port in ports:
         if not port.name.isidentifier() or keyword.iskeyword(port.name):
             raise TypeError(f"{caller}: expected parts named by identifiers, got {port.name!r}")

@@ -21,7 +21,7 @@ from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import PortTree, form_of_shapes, port_names, spaces_of_shapes
 from linkwork.compiler.trace.side_effects import SideEffects
-from linkwork.expr.arrays.pytree import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
+from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, is_nested, leaf_paths, unflatten
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.expr.scalar.symbol_methods import AS_AN_INDEX
 
@@ -131,7 +131,7 @@ def traced_function(
     graph = Graph(f"the trace of {caller}")
     inputs: list[tuple[Port, list[Symbol]]] = []
     arguments: dict[str, Any] = {}
-    forms: dict[str, Form | Leaf] = {}
+    forms: dict[str, TreeDef | Leaf] = {}
     spaces: dict[str, Space] = {}
     for key, given in shapes.items():
         if key == "out":
@@ -139,7 +139,7 @@ def traced_function(
             raise ValueError(f"an input cannot be called 'out': {taken}")
         forms[key] = form_of_shapes(key, given)
         ports = [(port, graph.inputs(port.name, port.shape)) for port in port_names(name, key, forms[key])]
-        arguments[key] = put_together(forms[key], [symbol for _, symbols in ports for symbol in symbols])
+        arguments[key] = unflatten(forms[key], [symbol for _, symbols in ports for symbol in symbols])
         inputs += ports
         points = zip(ports, spaces_of_shapes(given), strict=True)
         spaces |= {port.name: space for (port, _), space in points if space is not None}
@@ -180,7 +180,7 @@ def _check_traces(name: str, graph: Graph, outputs: list[tuple[Port, list[Any]]]
                 )
 
 
-def _outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], Form | None]:
+def _outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], TreeDef | None]:
     """The outputs by name, and how they are nested, unless they are one array or several side by side."""
     if is_nested(returned) and (not isinstance(returned, (Mapping, tuple)) or _has_nested_parts(returned)):
         return _nested_outputs(name, returned)
@@ -196,9 +196,9 @@ def _has_nested_parts(returned: Any) -> bool:
     return any(map(is_nested, returned.values() if isinstance(returned, Mapping) else returned))
 
 
-def _nested_outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], Form | None]:
-    elements, form = taken_apart(returned, f"{name}: output")
-    leaves = leaves_of(form)
+def _nested_outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], TreeDef | None]:
+    elements, form = flatten(returned, f"{name}: output")
+    leaves = leaf_paths(form)
     if not leaves:
         raise TypeError(f"{name}: expected the function to return something, got {returned!r}")
     keyed = [("_".join(path), leaf) for path, leaf in leaves]
@@ -210,7 +210,7 @@ def _nested_outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any
         _check_elements(name, key, part)
         result.append((Port(key, leaf.shape), part))
         start += leaf.size
-    return result, form if isinstance(form, Form) else None
+    return result, form if isinstance(form, TreeDef) else None
 
 
 def _named(name: str, returned: Any) -> list[tuple[str, Any]]:

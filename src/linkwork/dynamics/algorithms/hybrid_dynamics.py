@@ -21,7 +21,7 @@ from linkwork.dynamics.algorithms.forward_dynamics import inverse_resistance
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_solved, owners
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, less
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, subtract_dot
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
@@ -172,7 +172,7 @@ def _by_mass_matrix(
     a_P = [a[k] for k in known]
     rates = list(a)
     for k in free:
-        rates[k] = less(tau[k] - h[k], [M[k][j] for j in known], a_P)
+        rates[k] = subtract_dot(tau[k] - h[k], [M[k][j] for j in known], a_P)
     if sticking:  # of the others, a = a is the equation, and they count as moving
         held = [[float(i == j) if given[i] or given[j] else x for j, x in enumerate(row)] for i, row in enumerate(M)]
         moving = [1.0 if is_given else x for x, is_given in zip(v, given, strict=True)]

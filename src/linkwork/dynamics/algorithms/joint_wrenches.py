@@ -23,9 +23,9 @@ from typing import Any
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.force_element_forces import element_wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import carried_wrenches
-from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.linalg.singular_values import Pseudoinverse
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, rows_of
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, rows_of, subtract_dot
 from linkwork.joints.base.from_transform import Span
 from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.model.body import WORLD
@@ -183,9 +183,9 @@ def wrench_from_torque(
     rows = [columns[k] for k in felt]  # of Jᵀ
     if not felt:  # nothing moves the frame
         return [0.0] * 6, list(tau)
-    inverse = rows_of(ruled(Pseudoinverse(len(rows), 6, _NONE), [x for row in rows for x in row]), len(rows), 6)
+    inverse = rows_of(apply_rule(Pseudoinverse(len(rows), 6, _NONE), [x for row in rows for x in row]), len(rows), 6)
     w = [dot(row, [tau[k] for k in felt]) for row in inverse]
-    return w, [less(x, column, w) for x, column in zip(tau, columns, strict=True)]
+    return w, [subtract_dot(x, column, w) for x, column in zip(tau, columns, strict=True)]
 
 
 ROWS = (

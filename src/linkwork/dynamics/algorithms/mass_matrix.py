@@ -27,7 +27,7 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
 from linkwork.errors import SingularInertiaError, SingularMatrixError
-from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.linear_solve import Solve
 from linkwork.expr.linalg.sparse_dot import is_zero
@@ -158,7 +158,9 @@ def mass_solved(tree: Tree, M: Sequence[Sequence[Any]], b: Scalars, numbers: Seq
     """
     method, n = METHODS["pos"], len(b)
     try:
-        return ruled(Solve("mass_matrix", method, n, 1, told=False), [*(M[i][j] for i, j in method.reads(n)), *b])
+        return apply_rule(
+            Solve("mass_matrix", method, n, 1, with_status=False), [*(M[i][j] for i, j in method.reads(n)), *b]
+        )
     except SingularMatrixError as error:
         place = error.pivot if numbers is None else numbers[error.pivot]
         raise SingularInertiaError(tree.bodies[owners(tree)[place]].joint_name) from None

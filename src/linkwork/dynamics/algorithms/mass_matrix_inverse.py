@@ -31,7 +31,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies, inverse_resistance
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.errors import SingularInertiaError
-from linkwork.expr.control.loops import each
+from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
@@ -127,7 +127,7 @@ class FactoredInverse:
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
         """M⁻¹ x of several x."""
         long = 2 * sum(map(len, self.rows)) * len(columns) > _LONG
-        return each(self.applied, columns, in_loops=long)
+        return map_rows(self.applied, columns, in_loops=long)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class ArticulatedInverse:
     def matrix(self) -> Matrix:
         """M⁻¹, symmetric."""
         many = _PER_VELOCITY * self.count**2 > _LONG
-        result = each(self.applied, unit_vectors(self.count), in_loops=many, alike=True)
+        result = map_rows(self.applied, unit_vectors(self.count), in_loops=many, alike=True)
         return mirrored(result)
 
     def applied(self, x: Scalars) -> list[Any]:
@@ -188,7 +188,7 @@ class ArticulatedInverse:
 
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
         """M⁻¹ x of several x."""
-        return each(self.applied, columns, in_loops=_PER_VELOCITY * self.count * len(columns) > _LONG)
+        return map_rows(self.applied, columns, in_loops=_PER_VELOCITY * self.count * len(columns) > _LONG)
 
     @property
     def factored(self) -> FactoredInverse:

@@ -1,7 +1,7 @@
-"""NumPy's functions of elements on arrays of symbols: what each is, over any scalar.
+"""NumPy's elementwise functions on arrays of symbols, over any scalar.
 
-Those that the table of operations has a row for are that operation; the others are made of such here.  `applied` is
-what NumPy asks, for the functions themselves, for reductions, accumulations and outer products by them.
+Functions with an entry in the table of operations are that operation; the others are compositions defined here.  NumPy
+calls `apply_ufunc`, for the functions themselves and for their reductions, accumulations and outer products.
 """
 
 from __future__ import annotations
@@ -12,43 +12,54 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.arrays.symbol_array import SymbolArray, bare, filled
+from linkwork.expr.arrays.symbol_array import SymbolArray, object_array, plain_arrays
 from linkwork.expr.scalar import functions as c
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_METHOD
 from linkwork.expr.scalar.symbol_methods import ANSWERS
 
-__all__ = ["ELEMENTWISE", "PLAIN", "applied", "not_known", "over_elements", "scalar_function", "truth"]
+__all__ = [
+    "ELEMENTWISE",
+    "PLAIN",
+    "apply_ufunc",
+    "elementwise",
+    "scalar_function",
+    "truth_value",
+    "unsupported_function",
+]
 
-# What NumPy does by Python's operators on the elements, which is right as it is.
+# Functions that NumPy evaluates correctly with Python's operators on the elements.
 PLAIN = frozenset({"add", "subtract", "multiply", "negative", "positive", "matmul", "vecdot", "matvec", "vecmat"})
 
 _DEGREE = math.pi / 180.0
 
 
-def truth(x: Any) -> Any:
-    """What NumPy takes a number for where it wants a truth value: whether it is not zero."""
+def truth_value(x: Any) -> Any:
+    """Return the truth value of a number, as NumPy does: True if it is not zero."""
     return x if _is_truth(x) else f.not_(f.eq(x, 0.0))
 
 
 def power(x: Any, y: Any) -> Any:
-    """``x`` to the power ``y``; whole powers are products."""
+    """Return ``x`` to the power ``y``; integer powers are products."""
     plain = isinstance(x, (int, float)) and isinstance(y, (int, float))
     return f.pow(x, y) if plain else x**y
 
 
 def maximum(x: Any, y: Any) -> Any:
-    """The larger of two numbers, NaN where one is."""
+    """Return the larger of two numbers, NaN if one is NaN."""
     return _extreme(x, y, lambda a, b: f.le(b, a), lambda a, b: f.lt(b, a))
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """The smaller of two numbers, NaN where one is."""
+    """Return the smaller of two numbers, NaN if one is NaN."""
     return _extreme(x, y, f.le, f.lt)
 
 
 def _extreme(x: Any, y: Any, may_come_first: Callable[[Any, Any], Any], comes_first: Callable[[Any, Any], Any]) -> Any:
-    """The first of two numbers, NaN where one is; a number that is known to be none costs one comparison."""
+    """Return the first of two numbers in an order, NaN if one is NaN.
+
+    If one is a constant that is not NaN, this takes one comparison.
+    """
     if isinstance(x, (int, float)) and x == x:
         return f.where(may_come_first(x, y), x, y)
     if isinstance(y, (int, float)) and y == y:
@@ -57,12 +68,12 @@ def _extreme(x: Any, y: Any, may_come_first: Callable[[Any, Any], Any], comes_fi
 
 
 def trunc(x: Any) -> Any:
-    """The whole number next to ``x`` on the way to zero."""
+    """Return ``x`` rounded toward zero to an integer."""
     return f.copysign(f.floor(f.fabs(x)), x)
 
 
 def rint(x: Any) -> Any:
-    """The whole number nearest to ``x``, the even one of two."""
+    """Return the integer nearest to ``x``, the even one for a tie."""
     a = f.fabs(x)
     low = f.floor(a)
     rest = a - low
@@ -72,20 +83,20 @@ def rint(x: Any) -> Any:
 
 
 def modulo(x: Any, y: Any) -> Any:
-    """What is left of ``x`` after a whole number of ``y``, with the sign of ``y``."""
+    """Return the remainder of ``x / y`` with the sign of ``y``."""
     rest = c.fmod(x, y)
     other_side = f.lt(rest * f.copysign(1.0, y), 0.0)
     return f.where(other_side, rest + y, f.where(f.eq(rest, 0.0), f.copysign(0.0, y), rest))
 
 
 def floor_divide(x: Any, y: Any) -> Any:
-    """The largest whole number that is not above ``x / y``."""
+    """Return the largest integer <= ``x / y``."""
     rest = modulo(x, y)
     return rint(f.div(x - rest, y))
 
 
 def cbrt(x: Any) -> Any:
-    """Cube root: a power, and a step of Newton's method for the last digits."""
+    """Return the cube root, by a power and one Newton step for the last digits."""
     a = f.fabs(x)
     inside = f.and_(f.lt(0.0, a), f.lt(a, math.inf))
     safe = f.where(inside, a, 1.0)
@@ -129,10 +140,10 @@ ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "greater": lambda x, y: f.lt(y, x),
     "greater_equal": lambda x, y: f.le(y, x),
     "not_equal": lambda x, y: f.not_(f.eq(x, y)),
-    "logical_and": lambda x, y: f.and_(truth(x), truth(y)),
-    "logical_or": lambda x, y: f.or_(truth(x), truth(y)),
-    "logical_not": lambda x: f.not_(truth(x)),
-    "logical_xor": lambda x, y: _differ(truth(x), truth(y)),
+    "logical_and": lambda x, y: f.and_(truth_value(x), truth_value(y)),
+    "logical_or": lambda x, y: f.or_(truth_value(x), truth_value(y)),
+    "logical_not": lambda x: f.not_(truth_value(x)),
+    "logical_xor": lambda x, y: _differ(truth_value(x), truth_value(y)),
     "bitwise_and": lambda x, y: f.and_(_logical(x, "&"), _logical(y, "&")),
     "bitwise_or": lambda x, y: f.or_(_logical(x, "|"), _logical(y, "|")),
     "bitwise_xor": lambda x, y: _differ(_logical(x, "^"), _logical(y, "^")),
@@ -150,7 +161,7 @@ def _differ(x: Any, y: Any) -> Any:
 
 
 def _is_truth(x: Any) -> bool:
-    """Whether it is a truth value: a symbol of one, a batch of them, or Python's own."""
+    """Return True for a truth value: a symbol of one, a batch of them, or Python's own."""
     operation = getattr(x, "op", None)
     if operation is not None:
         return bool(operation.logical)
@@ -158,61 +169,72 @@ def _is_truth(x: Any) -> bool:
 
 
 def _logical(x: Any, sign: str) -> Any:
-    """A truth value.  Raises TypeError for a number: what NumPy does with the bits of one has no counterpart."""
+    """Return a truth value.  Raises TypeError for a number.
+
+    NumPy's bitwise operations on numbers have no counterpart.
+    """
     if _is_truth(x):
         return x
-    raise TypeError(f"{sign}: expected truth values, as comparisons give, got {x!r}")
+    raise TypeError(f"{sign}: expected truth values, such as results of comparisons, got {x!r}")
 
 
 def scalar_function(name: str) -> Callable[..., Any] | None:
-    """What NumPy's function of elements of this name is on one of any kind; None where it has no counterpart."""
+    """Return NumPy's elementwise function of this name for any scalar type, or None if unsupported."""
     own = ELEMENTWISE.get(name)
     return BY_METHOD.get(name) if own is None else own
 
 
-def not_known(name: str) -> TypeError:
-    """The error for a function of NumPy that has no counterpart."""
+def unsupported_function(name: str) -> TypeError:
+    """Return the error for a NumPy function that is not supported."""
     return TypeError(
-        f"np.{name}: not known on symbols, while a function is traced; docs/compiler.md has a table of what is known"
+        f"np.{name}: not supported on symbols, while a function is traced; docs/compiler.md lists the functions"
     )
 
 
-def over_elements(function: Callable[..., Any], count: int) -> Any:
-    """A function of scalars as one of arrays that broadcast; of two scalars it reduces over several axes too."""
+def elementwise(function: Callable[..., Any], count: int) -> Any:
+    """Return a function of scalars as a function of arrays that broadcast.
+
+    A function of two scalars can also reduce over several axes.
+    """
     return np.frompyfunc(function, count, 1, identity=None) if count == 2 else np.frompyfunc(function, count, 1)
 
 
-def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], how: dict[str, Any]) -> Any:
-    """What a ufunc, or its ``reduce``, ``accumulate`` or ``outer``, gives where symbols are among the inputs."""
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], how: dict[str, Any]) -> Any:
+    """Apply a ufunc, or its ``reduce``, ``accumulate`` or ``outer``, to inputs with symbols."""
     name, out = ufunc.__name__, how.pop("out", None)
     if how.pop("where", True) is not True:
-        raise TypeError(f"np.{name}: where= is not known on symbols: np.where chooses between what was and what is new")
+        raise TypeError(f"np.{name}: where= is not supported on symbols: use np.where(condition, new, old)")
     for ignored in ("dtype", "casting", "order", "subok"):
         how.pop(ignored, None)
     if method not in ("__call__", "reduce", "accumulate", "outer"):
-        raise TypeError(f"np.{name}.{method}: not known on symbols")
-    if all(x.__class__ not in _NUMPYS for x in inputs) and method == "__call__" and name in _OPERATORS and out is None:
+        raise TypeError(f"np.{name}.{method}: not supported on symbols")
+    if (
+        all(x.__class__ not in _ARRAY_TYPES for x in inputs)
+        and method == "__call__"
+        and name in _OPERATORS
+        and out is None
+    ):
         return _OPERATORS[name](*(x.item() if isinstance(x, np.generic) else x for x in inputs))
     of_python = ufunc.types == [f"{'O' * ufunc.nin}->{'O' * ufunc.nout}"]
     if not of_python and getattr(np, name, None) is not ufunc and (name != "clip" or ufunc.signature is not None):
-        raise TypeError(f"{name}: this ufunc is compiled, and takes no symbols while a function is traced")
-    arrays = [bare(x) for x in inputs]
+        raise TypeError(f"{name}: this ufunc is compiled and does not accept symbols during tracing")
+    arrays = [plain_arrays(x) for x in inputs]
     if method == "reduce" and name == "add":
-        arrays = [_counted(arrays[0])]
-    if name in PLAIN or of_python:  # NumPy asks the elements for it
+        arrays = [_as_summands(arrays[0])]
+    if name in PLAIN or of_python:  # NumPy calls the elements
         result = getattr(ufunc, method)(*arrays, **how)
     else:
         result = _by_elements(ufunc, name, method, arrays, how)
     if out is not None:
-        return _written(name, out[0] if isinstance(out, tuple) else out, result)
+        return _write_to(name, out[0] if isinstance(out, tuple) else out, result)
     if isinstance(result, np.ndarray):
         if result.dtype == object:
             return result.view(SymbolArray)
-        return filled((), [result])  # a batch: a single number, of no dimension
+        return object_array((), [result])  # a batch: one number, in a 0-dimensional array
     return result
 
 
-_NUMPYS = (SymbolArray, np.ndarray)
+_ARRAY_TYPES = (SymbolArray, np.ndarray)
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -225,36 +247,36 @@ def _by_elements(ufunc: np.ufunc, name: str, method: str, arrays: Sequence[Any],
     if name == "divide" and method == "__call__":
         try:
             return ufunc(*arrays)
-        except ZeroDivisionError:  # of Python's numbers; IEEE's answer is given below
+        except ZeroDivisionError:  # Python floats; the IEEE result is computed below
             pass
     function = scalar_function(name)
     if function is None:
-        raise not_known(name)
+        raise unsupported_function(name)
     with np.errstate(all="ignore"):
-        return getattr(over_elements(function, ufunc.nin), method)(*arrays, **how)
+        return getattr(elementwise(function, ufunc.nin), method)(*arrays, **how)
 
 
-def _counted(values: Any) -> Any:
-    """What is to be added up: a truth value counts 1 or 0."""
+def _as_summands(values: Any) -> Any:
+    """Return the summands, with truth values as 1 or 0."""
     values = np.asarray(values)
     if values.dtype == object and any(map(_is_truth, values.ravel().tolist())):
-        return over_elements(lambda x: f.where(truth(x), 1.0, 0.0), 1)(values)
+        return elementwise(lambda x: f.where(truth_value(x), 1.0, 0.0), 1)(values)
     return values
 
 
-def _written(name: str, out: Any, result: Any) -> Any:
-    """``out`` with the result written to it.  Raises TypeError where it cannot hold symbols."""
+def _write_to(name: str, out: Any, result: Any) -> Any:
+    """Write the result to ``out``.  Raises TypeError if ``out`` cannot store symbols."""
     if not (isinstance(out, np.ndarray) and out.dtype == object):
         kind = f"an array of {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
         raise TypeError(
-            f"np.{name}: symbols cannot be written to {kind}: write a = a + b instead of a += b, or make the array "
-            f"with np.zeros_like of an array of symbols"
+            f"np.{name}: symbols cannot be written to {kind}: write a = a + b instead of a += b, or create the "
+            f"array with np.zeros_like of an array of symbols"
         )
     if out.ndim:
         out.view(np.ndarray)[...] = result
-    else:  # of one element, which may be a batch
+    else:  # one element, which may be a batch
         out.view(np.ndarray).reshape(1)[0] = result
     return out
 
 
-ANSWERS.ufunc = applied
+ANSWERS.ufunc = apply_ufunc

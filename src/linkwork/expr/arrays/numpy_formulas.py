@@ -1,4 +1,4 @@
-"""NumPy's functions of whole arrays that are written over any scalar: choices, statistics, norms and the like."""
+"""NumPy's array functions written over any scalar: selection, statistics, norms and others."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.arrays.numpy_elementwise import ELEMENTWISE, maximum, minimum, over_elements, truth
-from linkwork.expr.arrays.symbol_array import SymbolArray, bare, is_traced
+from linkwork.expr.arrays.numpy_elementwise import ELEMENTWISE, elementwise, maximum, minimum, truth_value
+from linkwork.expr.arrays.symbol_array import SymbolArray, is_traced, plain_arrays
 from linkwork.expr.scalar import functions as f
 
-__all__ = ["OWN", "array_of", "delegated"]
+__all__ = ["OWN", "as_object_array", "linalg_function"]
 
 
-def delegated(name: str) -> Callable[..., Any]:
-    """A function of linkwork's linear algebra."""
+def linalg_function(name: str) -> Callable[..., Any]:
+    """Return a function of linkwork's linear algebra by name."""
     return getattr(importlib.import_module("linkwork.expr.linalg.numpy_linalg"), name)  # type: ignore[no-any-return]
 
 
-def array_of(x: Any) -> Any:
-    """A scalar of ours as an array of no dimension; a list with such in it as an array."""
-    made = bare(x)
+def as_object_array(x: Any) -> Any:
+    """Return a scalar as a 0-dimensional object array, and a list with symbols as an object array."""
+    made = plain_arrays(x)
     if isinstance(made, (list, tuple)) and any(map(is_traced, made)):
         made = np.array(made, dtype=object)
     return made.view(SymbolArray) if isinstance(made, np.ndarray) and made.dtype == object else x
@@ -31,12 +31,12 @@ def array_of(x: Any) -> Any:
 
 def _where(condition: Any, *choices: Any) -> Any:
     if len(choices) != 2:
-        raise TypeError("np.where: not on symbols without the two things to choose from: np.where(condition, x, y)")
-    return _over(lambda which, x, y: f.where(truth(which), x, y), condition, *choices)
+        raise TypeError("np.where: on symbols, expected three arguments: np.where(condition, x, y)")
+    return _over(lambda which, x, y: f.where(truth_value(which), x, y), condition, *choices)
 
 
 def _over(function: Callable[..., Any], *arguments: Any) -> Any:
-    return over_elements(function, len(arguments))(*map(array_of, arguments))
+    return elementwise(function, len(arguments))(*map(as_object_array, arguments))
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
@@ -50,32 +50,34 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named
 
 
 def _mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    total = np.sum(array_of(a), axis=axis, keepdims=keepdims)
+    total = np.sum(as_object_array(a), axis=axis, keepdims=keepdims)
     return total / float(np.size(a) // max(np.size(total), 1))
 
 
 def _variance(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, **named: Any
 ) -> Any:
-    a, ddof = array_of(a), named.pop("correction", ddof)
+    a, ddof = as_object_array(a), named.pop("correction", ddof)
     away = a - _mean(a, axis=axis, keepdims=True)
     total = np.sum(away * away, axis=axis, keepdims=keepdims)
     return total / (np.size(a) // max(np.size(total), 1) - ddof)
 
 
 def _deviation(*arguments: Any, **named: Any) -> Any:
-    return np.sqrt(array_of(_variance(*arguments, **named)))
+    return np.sqrt(as_object_array(_variance(*arguments, **named)))
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None) -> Any:
     if weights is None:
         return _mean(a, axis)
-    weighted = array_of(a) * weights
-    return np.sum(weighted, axis=axis) / np.sum(array_of(np.broadcast_to(weights, np.shape(weighted))), axis=axis)
+    weighted = as_object_array(a) * weights
+    return np.sum(weighted, axis=axis) / np.sum(
+        as_object_array(np.broadcast_to(weights, np.shape(weighted))), axis=axis
+    )
 
 
 def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    magnitude = np.abs(array_of(x))
+    magnitude = np.abs(as_object_array(x))
     if ord is None or ord == 2:
         return _root(np.sum(magnitude * magnitude, axis=axis, keepdims=keepdims))
     if ord == math.inf:
@@ -83,16 +85,16 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
     if ord == -math.inf:
         return np.min(magnitude, axis=axis, keepdims=keepdims)
     if ord == 0:
-        return np.sum(array_of(magnitude != 0.0), axis=axis, keepdims=keepdims)
-    return np.sum(array_of(magnitude**ord), axis=axis, keepdims=keepdims) ** (1.0 / ord)
+        return np.sum(as_object_array(magnitude != 0.0), axis=axis, keepdims=keepdims)
+    return np.sum(as_object_array(magnitude**ord), axis=axis, keepdims=keepdims) ** (1.0 / ord)
 
 
 def _root(total: Any) -> Any:
-    return np.sqrt(array_of(total)) if isinstance(total, np.ndarray) else f.sqrt(total)
+    return np.sqrt(as_object_array(total)) if isinstance(total, np.ndarray) else f.sqrt(total)
 
 
 def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    x = array_of(x)
+    x = as_object_array(x)
     if ord is None or ord == "fro":
         return _vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, math.inf, -1, -math.inf):
@@ -100,7 +102,7 @@ def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         sums = np.sum(np.abs(x), axis=along, keepdims=True)
         largest = (np.max if ord > 0 else np.min)(sums, axis=(-2, -1), keepdims=keepdims)
         return largest
-    values = delegated("svd")(x, compute_uv=False)
+    values = linalg_function("svd")(x, compute_uv=False)
     if ord not in (2, -2, "nuc"):
         raise ValueError(f"np.linalg.norm: expected one of NumPy's orders for matrices, got {ord!r}")
     result = np.sum(values, axis=-1) if ord == "nuc" else (np.max if ord == 2 else np.min)(values, axis=-1)
@@ -108,7 +110,7 @@ def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    x = array_of(x)
+    x = as_object_array(x)
     if axis is None:
         if ord is None or np.ndim(x) == 1:
             return _vector_norm(x, axis=None, keepdims=keepdims, ord=2 if ord is None else ord)
@@ -163,23 +165,23 @@ def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None,
 
 
 def _polyval(p: Any, x: Any) -> Any:
-    x, result = array_of(x), None
-    for coefficient in array_of(np.asanyarray(p)):
+    x, result = as_object_array(x), None
+    for coefficient in as_object_array(np.asanyarray(p)):
         result = coefficient if result is None else result * x + coefficient
     return result
 
 
 def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
     parts = np.arange(num) / max(num - 1 if endpoint else num, 1)
-    start, stop = array_of(start), array_of(stop)
+    start, stop = as_object_array(start), as_object_array(stop)
     shape = (num, *(1,) * max(np.ndim(start), np.ndim(stop)))
-    return array_of(start + (stop - start) * parts.reshape(shape))
+    return as_object_array(start + (stop - start) * parts.reshape(shape))
 
 
 def _matrix_power(a: Any, n: int) -> Any:
-    a = array_of(a)
+    a = as_object_array(a)
     if n < 0:
-        a, n = delegated("inv")(a), -n
+        a, n = linalg_function("inv")(a), -n
     result: Any = np.eye(a.shape[-1])
     for _ in range(n):
         result = result @ a

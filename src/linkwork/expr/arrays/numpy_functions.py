@@ -1,8 +1,8 @@
-"""NumPy's functions of whole arrays on arrays of symbols: what is known, what it is, and what to use for what is not.
+"""NumPy's array functions on arrays of symbols: the supported ones, and remedies for the others.
 
-`MOVING` and `COMPOSED` are NumPy's own, which move elements, or are made of functions of elements; `OWN` are written
-over any scalar in `numpy_formulas.py`; `DELEGATED` are linkwork's linear algebra; `REFUSED` says why, and what to use
-instead.
+`MOVING` and `COMPOSED` are NumPy's own implementations, which move elements or combine elementwise functions; `OWN` are
+written over any scalar in `numpy_formulas.py`; `DELEGATED` are linkwork's linear algebra; `REFUSED` contains reasons
+and remedies.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.arrays.numpy_elementwise import not_known
-from linkwork.expr.arrays.numpy_formulas import OWN, array_of, delegated
-from linkwork.expr.arrays.symbol_array import bare, filled, wrapped
+from linkwork.expr.arrays.numpy_elementwise import unsupported_function
+from linkwork.expr.arrays.numpy_formulas import OWN, as_object_array, linalg_function
+from linkwork.expr.arrays.symbol_array import as_symbol_arrays, object_array, plain_arrays
 from linkwork.expr.scalar.symbol_methods import ANSWERS
 
-__all__ = ["COMPOSED", "DELEGATED", "MOVING", "REFUSED", "called", "refusal"]
+__all__ = ["COMPOSED", "DELEGATED", "MOVING", "REFUSED", "apply_function", "refusal"]
 
-# On arrays of objects, NumPy moves elements, adds and multiplies them.
+# On object arrays, NumPy moves elements, adds and multiplies them.
 MOVING = frozenset(
     [
         "append",
@@ -111,7 +111,7 @@ MOVING = frozenset(
     ]
 )
 
-# NumPy's are made of functions of elements, which are asked one by one.
+# NumPy composes these of elementwise functions.
 COMPOSED = frozenset(["all", "amax", "amin", "any", "max", "min", "ptp", "sum", "trapezoid", "convolve", "correlate"])
 
 DELEGATED: Mapping[str, str] = {
@@ -119,10 +119,8 @@ DELEGATED: Mapping[str, str] = {
     for name in ("solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals", "pinv")
 }
 
-_BY_VALUE = (
-    "which numbers come first, or are asked for, depends on values, which are not known while a function is traced"
-)
-_CHOOSE = "np.where, np.minimum and np.maximum choose by value, linkwork.take looks up a computed index"
+_BY_VALUE = "the order of the elements depends on values, which are not known while a function is traced"
+_CHOOSE = "np.where, np.minimum and np.maximum select by value, linkwork.take reads a computed index"
 REFUSED: Mapping[str, str] = {
     **dict.fromkeys(
         [
@@ -161,57 +159,57 @@ REFUSED: Mapping[str, str] = {
             "unique_values",
             "intersect1d",
         ],
-        "how many numbers there are would depend on values; np.where(condition, x, 0.0) keeps their places",
+        "the number of elements would depend on values; np.where(condition, x, 0.0) keeps the shape",
     ),
     **dict.fromkeys(["bincount", "digitize", "histogram", "histogram2d"], f"counting depends on values; {_CHOOSE}"),
-    "interp": "linkwork.take looks up a table at an index that is computed, between whose numbers formulas go",
-    "choose": "linkwork.take looks up a table at an index that is computed",
+    "interp": "linkwork.take reads a table at a computed index; interpolate with formulas",
+    "choose": "linkwork.take reads a table at a computed index",
     **dict.fromkeys(
         ["array_equal", "array_equiv", "allclose"],
-        "it is one truth value of all; np.all(np.isclose(a, b)) is a symbol for np.where",
+        "the result is a single bool; np.all(np.isclose(a, b)) is a symbol for np.where",
     ),
     **dict.fromkeys(
-        ["linalg.eig", "linalg.eigvals", "roots"], "results may be complex; np.linalg.eigh is of symmetric matrices"
+        ["linalg.eig", "linalg.eigvals", "roots"], "results may be complex; np.linalg.eigh supports symmetric matrices"
     ),
-    "linalg.lstsq": "linkwork.lstsq(A, b) gives the solution alone, as an array",
-    **dict.fromkeys(["linalg.matrix_rank", "linalg.cond"], "np.linalg.svd gives singular values to compare"),
+    "linalg.lstsq": "linkwork.lstsq(A, b) returns only the solution, as an array",
+    **dict.fromkeys(["linalg.matrix_rank", "linalg.cond"], "np.linalg.svd returns singular values to compare"),
     **dict.fromkeys(["save", "savez", "savetxt"], "a symbol has no value while a function is traced"),
 }
 
 
 def refusal(name: str) -> TypeError:
-    """The error for a function that is not known on symbols."""
+    """Return the error for a function that is not supported on symbols."""
     why = REFUSED.get(name)
-    return not_known(name) if why is None else TypeError(f"np.{name}: not on symbols: {why}")
+    return unsupported_function(name) if why is None else TypeError(f"np.{name}: not supported on symbols: {why}")
 
 
 def name_of(function: Any) -> str:
-    """What NumPy calls a function, with its module where that is not NumPy itself."""
+    """Return NumPy's name of a function, with its module unless that is NumPy itself."""
     module = str(getattr(function, "__module__", "numpy")).removeprefix("numpy").strip(".")
     name = str(getattr(function, "__name__", function))
     return f"{module}.{name}" if module else name
 
 
-def called(function: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """What a function of NumPy's gives where symbols are among its arguments."""
+def apply_function(function: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """Apply a NumPy function to arguments with symbols."""
     name = name_of(function)
     own = OWN.get(name)
     if own is not None:
         return own(*arguments, **named)
     if name in MOVING:
         out = named.get("out")
-        result = function(*map(bare, arguments), **{key: bare(x) for key, x in named.items()})
+        result = function(*map(plain_arrays, arguments), **{key: plain_arrays(x) for key, x in named.items()})
         if out is not None:
             return out
         if isinstance(result, np.ndarray) and result.dtype != object and not name.endswith("_like"):
-            return filled((), [result])  # a batch: a single number, of no dimension
-        return wrapped(result)
+            return object_array((), [result])  # a batch: one number, in a 0-dimensional array
+        return as_symbol_arrays(result)
     if name in COMPOSED:
         implementation = getattr(function, "_implementation", function)
-        return wrapped(implementation(*map(array_of, arguments), **named))
+        return as_symbol_arrays(implementation(*map(as_object_array, arguments), **named))
     if name in DELEGATED:
-        return delegated(DELEGATED[name])(*arguments, **named)
+        return linalg_function(DELEGATED[name])(*arguments, **named)
     raise refusal(name)
 
 
-ANSWERS.function, ANSWERS.refusal = called, refusal
+ANSWERS.function, ANSWERS.refusal = apply_function, refusal

@@ -1,7 +1,7 @@
-"""Nested values: arrays and numbers in tuples, named tuples, dataclasses and dicts, taken apart and put together again.
+"""Nested values (pytrees): arrays and numbers in tuples, named tuples, dataclasses and dicts.
 
-A `Form` is what is left of a nested value without its numbers: how it is nested, and the shape of each array in it.
-Two values of one form hold as many numbers in the same places.  Lists are arrays, as NumPy has it.
+A `TreeDef` is a nested value without its numbers: its nesting, and the shape of each array.  Two values of one TreeDef
+have the same numbers of elements in the same positions.  Lists are arrays, as in NumPy.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.arrays.symbol_array import array, filled
+from linkwork.expr.arrays.symbol_array import array, object_array
 
 __all__ = [
-    "Form",
     "Leaf",
+    "TreeDef",
     "children",
-    "difference",
-    "form_of",
+    "describe_difference",
+    "flatten",
     "is_nested",
-    "leaves_of",
-    "mapped",
-    "put_together",
-    "remade",
-    "reshaped",
-    "shallow_form",
-    "size_of",
-    "taken_apart",
+    "leaf_paths",
+    "map_leaves",
+    "num_elements",
+    "rebuild",
+    "shallow_tree_def",
+    "tree_def",
+    "tree_map",
+    "unflatten",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An array or a number, without its numbers."""
+    """An array or a number, without its values."""
 
     shape: tuple[int, ...]
-    is_array: bool = True  # or a bare scalar
+    is_array: bool = True  # False: a bare scalar
 
     @property
     def size(self) -> int:
@@ -49,15 +49,15 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Form:
-    """How a value is nested.  ``kind`` is the container's type and ``keys`` name its parts; a leaf has neither."""
+class TreeDef:
+    """Structure of a container: ``kind`` is its type, ``keys`` name its parts."""
 
     kind: Any
     keys: tuple[Any, ...]
-    parts: tuple[Form | Leaf, ...]
+    parts: tuple[TreeDef | Leaf, ...]
 
     def leaves(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Leaf]]:
-        """Every leaf and the keys on the way to it, in order."""
+        """Yield (path of keys, leaf) for every leaf, in order."""
         for key, part in zip(self.keys, self.parts, strict=True):
             here = (*path, str(key))
             if isinstance(part, Leaf):
@@ -70,23 +70,23 @@ class Form:
         return f"{self.kind.__name__}({inside})"
 
 
-def leaves_of(form: Form | Leaf) -> list[tuple[tuple[str, ...], Leaf]]:
-    """Every leaf of a form and the keys on the way to it; a leaf is its own, at the end of no way."""
+def leaf_paths(form: TreeDef | Leaf) -> list[tuple[tuple[str, ...], Leaf]]:
+    """Return (path of keys, leaf) for every leaf; a single leaf has the path ()."""
     return [((), form)] if isinstance(form, Leaf) else list(form.leaves())
 
 
-def size_of(form: Form | Leaf) -> int:
-    """How many numbers a value of this form has."""
-    return sum(leaf.size for _, leaf in leaves_of(form))
+def num_elements(form: TreeDef | Leaf) -> int:
+    """Return the number of scalars in a value of this structure."""
+    return sum(leaf.size for _, leaf in leaf_paths(form))
 
 
 def is_nested(value: Any) -> bool:
-    """Whether a value is a container of other values, and no array or number."""
+    """Return True for a container of other values, False for an array or a number."""
     return isinstance(value, (Mapping, tuple)) or (is_dataclass(value) and not isinstance(value, type))
 
 
 def children(value: Any) -> list[tuple[Any, Any]]:
-    """What a container holds, by key."""
+    """Return the (key, value) pairs of a container."""
     if isinstance(value, Mapping):
         return list(value.items())
     if isinstance(value, tuple):
@@ -95,64 +95,64 @@ def children(value: Any) -> list[tuple[Any, Any]]:
     return [(f.name, getattr(value, f.name)) for f in fields(value)]
 
 
-def shallow_form(value: Any) -> Form:
-    """The form of a container, whatever is in it."""
+def shallow_tree_def(value: Any) -> TreeDef:
+    """Return the structure of a container with leaves for its parts."""
     keys = tuple(key for key, _ in children(value))
-    return Form(type(value), keys, (Leaf(()),) * len(keys))
+    return TreeDef(type(value), keys, (Leaf(()),) * len(keys))
 
 
-def taken_apart(value: Any, caller: str) -> tuple[list[Any], Form | Leaf]:
-    """The numbers of a nested value, one after the other, and its form.  ``caller`` names the value in errors.
+def flatten(value: Any, caller: str) -> tuple[list[Any], TreeDef | Leaf]:
+    """Return the scalars of a nested value in order, and its structure.
 
-    Raises TypeError where something in it is no array and no number.
+    ``caller`` names the value in errors.  Raises TypeError for anything in it that is neither an array nor a number.
     """
     if is_nested(value):
         numbers: list[Any] = []
         keys, parts = [], []
         for key, part in children(value):
-            result, form = taken_apart(part, f"{caller}{_step(value, key)}")
+            result, form = flatten(part, f"{caller}{_step(value, key)}")
             numbers += result
             keys.append(key)
             parts.append(form)
-        return numbers, Form(type(value), tuple(keys), tuple(parts))
+        return numbers, TreeDef(type(value), tuple(keys), tuple(parts))
     return _leaf(value, caller)
 
 
-def form_of(value: Any, caller: str) -> Form | Leaf:
-    """The form of a nested value."""
-    return taken_apart(value, caller)[1]
+def tree_def(value: Any, caller: str) -> TreeDef | Leaf:
+    """Return the structure of a nested value."""
+    return flatten(value, caller)[1]
 
 
-def put_together(form: Form | Leaf, numbers: Sequence[Any], array: Any = None) -> Any:
-    """The value of a form with these numbers; ``array`` makes an array of an object array, if it is to be another."""
-    return _put(form, iter(numbers), array)
+def unflatten(form: TreeDef | Leaf, scalars: Sequence[Any], array: Any = None) -> Any:
+    """Return the nested value with these scalars; ``array`` converts each object array, if given."""
+    return _build(form, iter(scalars), array)
 
 
-def _put(form: Form | Leaf, numbers: Iterator[Any], array: Any) -> Any:
+def _build(form: TreeDef | Leaf, scalars: Iterator[Any], array: Any) -> Any:
     if isinstance(form, Leaf):
         if not form.is_array:
-            return next(numbers)
-        made = filled(form.shape, [next(numbers) for _ in range(form.size)])
-        return made if array is None else array(made)
-    parts = [_put(part, numbers, array) for part in form.parts]
-    return remade(form, parts)
+            return next(scalars)
+        result = object_array(form.shape, [next(scalars) for _ in range(form.size)])
+        return result if array is None else array(result)
+    parts = [_build(part, scalars, array) for part in form.parts]
+    return rebuild(form, parts)
 
 
-def remade(form: Form, parts: Sequence[Any]) -> Any:
-    """A container of this form around other parts."""
+def rebuild(form: TreeDef, parts: Sequence[Any]) -> Any:
+    """Return a container of this structure around other parts."""
     kind = form.kind
     if issubclass(kind, Mapping):
         return (kind if issubclass(kind, dict) else dict)(zip(form.keys, parts, strict=True))
     if issubclass(kind, tuple):
         return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
-    whole = object.__new__(kind)  # what a dataclass does when it is made (checks of floats, say) is not for symbols
+    whole = object.__new__(kind)  # skips checks in the constructor, which are not for symbols
     for key, part in zip(form.keys, parts, strict=True):
         object.__setattr__(whole, key, part)
     return whole
 
 
-def difference(expected: Form | Leaf, got: Form | Leaf, path: str = "") -> str:
-    """Where two forms differ first, in words; "" where they do not."""
+def describe_difference(expected: TreeDef | Leaf, got: TreeDef | Leaf, path: str = "") -> str:
+    """Describe the first difference of two structures, or return "" if they are equal."""
     if isinstance(expected, Leaf) or isinstance(got, Leaf):
         if isinstance(expected, Leaf) and isinstance(got, Leaf) and expected.shape == got.shape:
             return ""
@@ -160,27 +160,27 @@ def difference(expected: Form | Leaf, got: Form | Leaf, path: str = "") -> str:
     if expected.kind is not got.kind or expected.keys != got.keys:
         return f"{path}{': ' if path else ''}expected {expected}, got {got}"
     for key, one, other in zip(expected.keys, expected.parts, got.parts, strict=True):
-        result = difference(one, other, f"{path}[{key!r}]")
+        result = describe_difference(one, other, f"{path}[{key!r}]")
         if result:
             return result
     return ""
 
 
-def mapped(function: Callable[..., Any], value: Any, *others: Any) -> Any:
-    """What a function makes of every array, or of those in the same place of several values of one nesting."""
+def tree_map(function: Callable[..., Any], value: Any, *others: Any) -> Any:
+    """Apply a function to every array, or to corresponding arrays of several values of one structure."""
     if value is None:
         return None
     if is_nested(value):
         parts = zip(children(value), *map(children, others), strict=True)
-        return remade(shallow_form(value), [mapped(function, *(part for _, part in some)) for some in parts])
+        return rebuild(shallow_tree_def(value), [tree_map(function, *(part for _, part in some)) for some in parts])
     return function(*(array(x) if isinstance(x, list) else x for x in (value, *others)))
 
 
-def reshaped(form: Form | Leaf, change: Callable[[Leaf], Leaf]) -> Form | Leaf:
-    """A form with other leaves in the places of its own."""
+def map_leaves(form: TreeDef | Leaf, change: Callable[[Leaf], Leaf]) -> TreeDef | Leaf:
+    """Return the structure with every leaf changed by a function."""
     if isinstance(form, Leaf):
         return change(form)
-    return Form(form.kind, form.keys, tuple(reshaped(part, change) for part in form.parts))
+    return TreeDef(form.kind, form.keys, tuple(map_leaves(part, change) for part in form.parts))
 
 
 def _step(value: Any, key: Any) -> str:
@@ -201,5 +201,5 @@ def _leaf(value: Any, caller: str) -> tuple[list[Any], Leaf]:
     numbers = array.ravel().tolist()
     for number in numbers:
         if not (isinstance(number, (bool, int, float, np.ndarray, np.generic)) or hasattr(number, "_precedence")):
-            raise TypeError(f"{caller}: expected arrays of numbers, got one with {number!r} in it")
+            raise TypeError(f"{caller}: expected arrays of numbers, got one with the element {number!r}")
     return numbers, Leaf(array.shape)

@@ -1,10 +1,9 @@
-"""Arrays of symbols: NumPy arrays of objects on which NumPy's functions mean what they mean on arrays of floats.
+"""Arrays of symbols: NumPy object arrays on which NumPy's functions work as on arrays of floats.
 
-`linkwork.compile` hands such arrays to the function that it traces, and functions of robots answer with them.  The
-elements are scalars of any kind: symbols, numbers, dual numbers, and whole batches (an array for each element).
-NumPy asks a `SymbolArray`, or a bare symbol among its arguments, before it does anything itself;
-`numpy_elementwise.py` and `numpy_functions.py` say what is done.  What cannot work on symbols is refused with the name
-of what can.
+`linkwork.compile` passes such arrays to the function that it traces, and functions of robots return them.  The elements
+are scalars of any type: symbols, numbers, dual numbers, and whole batches (an array as one element).  NumPy calls a
+`SymbolArray`, or a bare symbol among its arguments, first; `numpy_elementwise.py` and `numpy_functions.py` implement
+the functions.  Functions that cannot work on symbols raise an error that names an alternative.
 """
 
 from __future__ import annotations
@@ -17,11 +16,21 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork.expr.scalar.symbol_methods import ANSWERS, AS_AN_INDEX
 
-__all__ = ["SymbolArray", "array", "bare", "filled", "floats", "is_traced", "over_samples", "scalars", "wrapped"]
+__all__ = [
+    "SymbolArray",
+    "array",
+    "as_symbol_arrays",
+    "floats",
+    "is_traced",
+    "map_samples",
+    "object_array",
+    "plain_arrays",
+    "scalars",
+]
 
 
 class SymbolArray(np.ndarray):
-    """An array of scalars of any kind; see the module."""
+    """An array of scalars of any type."""
 
     __slots__ = ()
 
@@ -37,50 +46,50 @@ class SymbolArray(np.ndarray):
         except IndexError as error:
             _refuse_symbols_in(key, error)
             raise
-        # an element that is a batch is a number too: an array of no dimension keeps it apart from arrays
-        return filled((), [result]) if isinstance(result, np.ndarray) and result.dtype != object else result
+        # an element that is a batch counts as a number: a 0-dimensional array distinguishes it from arrays
+        return object_array((), [result]) if isinstance(result, np.ndarray) and result.dtype != object else result
 
     def __setitem__(self, key: Any, value: Any) -> None:
         try:
             if isinstance(value, SymbolArray) and not value.ndim:
                 there = np.ndarray.__getitem__(self, key)
                 if not (isinstance(there, np.ndarray) and there.dtype == object):
-                    value = value.item()  # NumPy would take the array itself for an element
+                    value = value.item()  # NumPy would store the array itself as an element
             np.ndarray.__setitem__(self, key, value)
         except IndexError as error:
             _refuse_symbols_in(key, error)
             raise
 
     def __contains__(self, item: Any) -> NoReturn:
-        raise TypeError("in: which numbers an array of symbols has is not known while a function is traced: compare it")
+        raise TypeError("in: the values of an array of symbols are not known during tracing: compare elements")
 
     def astype(self, dtype: Any, *arguments: Any, **how: Any) -> Any:
-        """As of any array; one of objects stays an array of symbols."""
+        """Convert to a type, as any array; an object array stays an array of symbols."""
         result = np.asarray(self).astype(dtype, *arguments, **how)
-        return wrapped(result)
+        return as_symbol_arrays(result)
 
     def dot(self, other: Any, out: Any = None) -> Any:
-        """As `numpy.dot`."""
+        """Return `numpy.dot`."""
         return np.dot(self, other)
 
     def trace(self, *arguments: Any, **how: Any) -> Any:
-        """As `numpy.trace`."""
+        """Return `numpy.trace`."""
         return np.trace(self, *arguments, **how)
 
     def round(self, *arguments: Any, **how: Any) -> Any:
-        """As `numpy.round`."""
+        """Return `numpy.round`."""
         return np.round(self, *arguments, **how)
 
     def var(self, *arguments: Any, **how: Any) -> Any:
-        """As `numpy.var`."""
+        """Return `numpy.var`."""
         return np.var(self, *arguments, **how)
 
     def std(self, *arguments: Any, **how: Any) -> Any:
-        """As `numpy.std`."""
+        """Return `numpy.std`."""
         return np.std(self, *arguments, **how)
 
     def mean(self, *arguments: Any, **how: Any) -> Any:
-        """As `numpy.mean`."""
+        """Return `numpy.mean`."""
         return np.mean(self, *arguments, **how)
 
 
@@ -89,7 +98,7 @@ def _refusing(name: str) -> Any:
         raise ANSWERS.refusal(name)
 
     method.__name__ = name
-    method.__doc__ = f"Refused: what `numpy.{name}` gives depends on values."
+    method.__doc__ = f"Raise TypeError: the result of `numpy.{name}` depends on values."
     return method
 
 
@@ -99,77 +108,76 @@ for _name in ("argmax", "argmin", "argsort", "argpartition", "sort", "partition"
 
 @public
 def array(values: Any) -> Any:
-    """What `numpy.array` makes of numbers in nested lists; where a symbol is among them, an array of symbols.
+    """Return `numpy.array` of nested lists; with symbols among the values, an array of symbols.
 
-    NumPy's own functions of elements, choices and comparisons work on the result, as they do not on what `numpy.array`
-    makes of symbols.
+    NumPy's elementwise functions, selections and comparisons work on the result, but not on `numpy.array` of symbols.
     """
     result = np.array(values)
     if result.dtype != object:
         return result
-    return filled(result.shape, [x.item() if isinstance(x, SymbolArray) else x for x in result.ravel().tolist()])
+    return object_array(result.shape, [x.item() if isinstance(x, SymbolArray) else x for x in result.ravel().tolist()])
 
 
-def filled(shape: Sequence[int], elements: Sequence[Any]) -> Any:
-    """The array of a shape with these elements, in row-major order; an element may be an array, a batch."""
+def object_array(shape: Sequence[int], elements: Sequence[Any]) -> Any:
+    """Build an object array of a shape from its elements in row-major order; an element may be a batch."""
     made = np.empty(len(elements), dtype=object)
     for k, element in enumerate(elements):
         made[k] = element
     return made.reshape(shape).view(SymbolArray)
 
 
-def floats(made: np.ndarray) -> np.ndarray:
-    """An array of floats for one of objects that are all numbers; any other as it is."""
-    elements = made.ravel().tolist()
+def floats(values: np.ndarray) -> np.ndarray:
+    """Convert an object array of numbers to floats; return any other array unchanged."""
+    elements = values.ravel().tolist()
     known = all(isinstance(x, (int, float)) for x in elements)
-    return np.array(elements, dtype=float).reshape(made.shape) if known else made
+    return np.array(elements, dtype=float).reshape(values.shape) if known else values
 
 
-def over_samples(
+def map_samples(
     function: Callable[..., Sequence[Sequence[Any]]],
     arrays: Sequence[np.ndarray],
     ranks: Sequence[int],
     shapes: Sequence[tuple[int, ...]],
 ) -> list[Any]:
-    """What a function of one sample gives for each of a batch, whose leading dimensions broadcast.
+    """Apply a function of one sample to each sample of a batch, whose leading dimensions broadcast.
 
-    It takes the elements of each array's last so many dimensions, and gives those of results of these shapes.  A result
-    of no dimension is the bare scalar.
+    The function receives the flat elements of each array's last ``ranks`` dimensions, and returns those of results of
+    these ``shapes``.  A result without dimensions is the bare scalar.
     """
     leading = [x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)]
     batch = np.broadcast_shapes(*leading)
     samples = [
-        function(*(_sample(x, own, place) for x, own in zip(arrays, leading, strict=True)))
-        for place in np.ndindex(*batch)
+        function(*(_sample(x, own, index) for x, own in zip(arrays, leading, strict=True)))
+        for index in np.ndindex(*batch)
     ]
     results = []
     for k, shape in enumerate(shapes):
         elements = [x for sample in samples for x in sample[k]]
         single = not batch and not shape and not isinstance(elements[0], np.ndarray)
-        results.append(elements[0] if single else filled((*batch, *shape), elements))
+        results.append(elements[0] if single else object_array((*batch, *shape), elements))
     return results
 
 
-def _sample(array: np.ndarray, leading: tuple[int, ...], place: tuple[int, ...]) -> list[Any]:
-    """The elements of one sample of an array that is broadcast to a batch; whole numbers as floats."""
-    own = place[len(place) - len(leading) :]
-    index: Any = (*(0 if size == 1 else k for k, size in zip(own, leading, strict=True)), ...)
-    sample = array.view(np.ndarray)[index]
+def _sample(array: np.ndarray, leading: tuple[int, ...], index: tuple[int, ...]) -> list[Any]:
+    """Return the elements of one sample of an array broadcast to a batch, with integers as floats."""
+    own = index[len(index) - len(leading) :]
+    key: Any = (*(0 if size == 1 else k for k, size in zip(own, leading, strict=True)), ...)
+    sample = array.view(np.ndarray)[key]
     return [float(x) if isinstance(x, (bool, int)) else x for x in sample.ravel().tolist()]
 
 
-def wrapped(result: Any) -> Any:
-    """What NumPy made of arrays of objects, as a caller gets it."""
+def as_symbol_arrays(result: Any) -> Any:
+    """Convert NumPy's results on object arrays to arrays of symbols."""
     if isinstance(result, np.ndarray):
         return result.view(SymbolArray) if result.dtype == object else result
     if isinstance(result, (list, tuple)):
-        parts = [wrapped(part) for part in result]
+        parts = [as_symbol_arrays(part) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return result
 
 
-def bare(x: Any) -> Any:
-    """The same as arrays that NumPy takes for plain ones; scalars of ours have no dimension, and lists stay lists."""
+def plain_arrays(x: Any) -> Any:
+    """Convert arrays of symbols to plain object arrays and scalars to 0-dimensional ones."""
     if isinstance(x, SymbolArray):
         return x.view(np.ndarray)
     if getattr(x.__class__, "_precedence", None) is not None:
@@ -177,20 +185,20 @@ def bare(x: Any) -> Any:
         made[()] = x
         return made
     if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
-        return type(x)(bare(part) for part in x)
+        return type(x)(plain_arrays(part) for part in x)
     return x
 
 
 def scalars(x: Any) -> np.ndarray:
-    """An array of scalars of any kind, of objects where some are no numbers.  Raises ValueError where it is none."""
-    made = bare(x)
+    """Return an array of scalars of any type, an object array if some are not numbers.  Raises ValueError."""
+    made = plain_arrays(x)
     if isinstance(made, np.ndarray):
         return made
     return np.array(made, dtype=object) if is_traced(x) else np.asarray(made)
 
 
 def is_traced(x: Any) -> bool:
-    """Whether it is a scalar of ours, or an array of such or of batches; or lists, tuples or dicts of these."""
+    """Return True for symbols and dual numbers, and arrays or containers with these or batches."""
     if isinstance(x, SymbolArray) or getattr(x.__class__, "_precedence", None) is not None:
         return True
     if isinstance(x, np.ndarray):
@@ -201,7 +209,7 @@ def is_traced(x: Any) -> bool:
 
 
 def _refuse_symbols_in(key: Any, error: Exception) -> None:
-    """Raises TypeError where what stands in brackets is a symbol, or an array of symbols."""
+    """Raise TypeError if an index is a symbol or an array of symbols."""
     parts = key if isinstance(key, tuple) else (key,)
     if any(is_traced(part) for part in parts):
         raise TypeError(AS_AN_INDEX) from error

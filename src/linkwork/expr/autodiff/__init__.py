@@ -1,1 +1,1 @@
-"""Derivatives of scalar programs: dual numbers, custom derivatives, transposes."""
+"""Derivatives of scalar programs: dual numbers, graph transformations, custom derivatives."""

@@ -1,10 +1,10 @@
-"""Functions with a derivative of their own: a rule says what to compute, and how what is computed is differentiated.
+"""Functions with custom derivatives: a rule defines the values and their derivatives.
 
-`ruled` applies a rule to numbers of any kind.  On symbols the results are remembered together with their rule, so that
-`tangent`, `jacobian` and `adjoint` ask the rule instead of going through the operations; the rule is dropped when
-code is made.  So a linear solve is differentiated with the factors that are there, and a root without the iterations.
+`apply_rule` applies a rule to scalars of any type.  On symbols the results are stored with their rule, so `tangent`,
+`jacobian` and `adjoint` use the rule instead of the operations; the rule is dropped when code is generated.  A linear
+solve is thus differentiated with the existing factors, and a root without its iterations.
 
-Numbers with another derivative than that of the way on which they were found: none, or that of other numbers.
+`stop_gradient` and `with_derivative_of` give scalars no derivative, or that of other scalars.
 """
 
 from __future__ import annotations
@@ -14,66 +14,66 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
+from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
-__all__ = ["RULED", "CustomDerivative", "Ruled", "moved_as", "ruled", "still"]
+__all__ = ["RULE", "CustomDerivative", "RuleResult", "apply_rule", "stop_gradient", "with_derivative_of"]
 
 
-RULED = bundle_operation("ruled")
+RULE = bundle_operation("ruled")
 
 
 class CustomDerivative(ABC):
-    """A function and its derivative, over any scalar.  Rules are immutable values: equal if they do the same."""
+    """A function and its derivative, over any scalar; an immutable value, equal if it does the same."""
 
     __slots__ = ()
 
     @abstractmethod
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The results, and what else was computed on the way that derivatives can use (factors, say)."""
+        """Return the results, and intermediate values that derivatives can use (factors, say)."""
 
     @abstractmethod
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
-        """The results' derivatives in a direction, some of whose numbers may be 0.0."""
+        """Return the derivatives of the results in a direction, some elements of which may be 0.0."""
 
     @abstractmethod
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
     ) -> Sequence[Any]:
-        """The gradient of Σ weights·results by the inputs; some of the weights may be 0.0."""
+        """Return the gradient of Σ weights·results by the inputs; some of the weights may be 0.0."""
 
 
-def ruled(rule: CustomDerivative, inputs: Sequence[Any]) -> list[Any]:
-    """The results of a rule for numbers of any kind: floats, batches, symbols, dual numbers."""
+def apply_rule(rule: CustomDerivative, inputs: Sequence[Any]) -> list[Any]:
+    """Return the results of a rule for scalars of any type: floats, batches, symbols, dual numbers."""
     highest: Any = max(inputs, key=lambda x: getattr(x, "_precedence", 0), default=None)
     kind = getattr(highest, "_precedence", 0)
-    if kind > 1:  # of dual numbers, the parts are computed by themselves
-        return list(highest._bundled(_Unfolded(rule), inputs))
+    if kind > 1:  # dual numbers: values and tangents separately
+        return list(highest._bundled(_PendingRule(rule), inputs))
     results, extra = rule.compute(inputs)
     if not kind:
         return list(results)
     kinds = "".join("t" if x.__class__ is bool or (hasattr(x, "op") and x.op.logical) else "n" for x in extra)
-    bundle = Ruled(rule, len(results), len(inputs), kinds)
+    bundle = RuleResult(rule, len(results), len(inputs), kinds)
     result = highest.graph.bundle(bundle, [*results, *inputs, *extra])
-    # what is a number does not depend on the inputs
+    # results that are numbers do not depend on the inputs
     return [symbol if hasattr(x, "_precedence") else x for symbol, x in zip(result, results, strict=True)]
 
 
 @dataclass(frozen=True)
-class Ruled(MultiResult):
-    """Results that were computed already, with the rule by which they are differentiated.
+class RuleResult(MultiResult):
+    """Computed results with the rule that differentiates them.
 
-    The arguments are the results, the inputs and what else was computed.
+    The arguments are the results, the inputs and the intermediate values.
     """
 
     rule: CustomDerivative
     results: int
     inputs: int
-    extra: str  # the kinds of what else was computed
+    extra: str  # kinds of the intermediate values
 
-    operation: ClassVar[Operation] = RULED
+    operation: ClassVar[Operation] = RULE
 
     @property
     def count(self) -> int:
@@ -82,45 +82,45 @@ class Ruled(MultiResult):
     def kinds(self, arguments: int) -> str:
         return "n" * (arguments - len(self.extra)) + self.extra
 
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return arguments[: self.count]
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> Sequence[FunctionSpec]:
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> Sequence[SparseRow]:
         end = self.count + self.inputs
-        return _pushed(self.rule, arguments[self.count : end], results, arguments[end:], rows[self.count : end])
+        return _push_forward(self.rule, arguments[self.count : end], results, arguments[end:], rows[self.count : end])
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         end = self.count + self.inputs
         result = self.rule.cotangent(arguments[self.count : end], results, arguments[end:], weights)
         return [*[0.0] * self.count, *result, *[0.0] * (len(arguments) - end)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Unfolded:
-    """A rule before it is computed: for dual numbers, whose values and derivatives go different ways."""
+class _PendingRule:
+    """A rule that is not yet computed, for dual numbers: it treats values and derivatives separately."""
 
     rule: CustomDerivative
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        return ruled(self.rule, arguments)
+        return apply_rule(self.rule, arguments)
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> Sequence[FunctionSpec]:
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> Sequence[SparseRow]:
         _, extra = self.rule.compute(arguments)
-        return _pushed(self.rule, arguments, results, extra, rows)
+        return _push_forward(self.rule, arguments, results, extra, rows)
 
 
-def _pushed(
+def _push_forward(
     rule: CustomDerivative,
     inputs: Sequence[Any],
     results: Sequence[Any],
     extra: Sequence[Any],
-    rows: Sequence[FunctionSpec],
-) -> list[FunctionSpec]:
-    """A rule's derivatives, direction by direction."""
+    rows: Sequence[SparseRow],
+) -> list[SparseRow]:
+    """Return a rule's derivatives, direction by direction."""
     result: list[dict[Any, Any]] = [{} for _ in results]
     for key in dict.fromkeys(key for row in rows for key in row):
         direction = [row.get(key, 0.0) for row in rows]
@@ -134,8 +134,8 @@ Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class _Still(CustomDerivative):
-    """Numbers as they are, without a derivative."""
+class _StopGradient(CustomDerivative):
+    """Identity without a derivative."""
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         return inputs, []
@@ -148,8 +148,8 @@ class _Still(CustomDerivative):
 
 
 @dataclass(frozen=True)
-class _MovedAs(CustomDerivative):
-    """The first half of numbers, with the derivative of the others."""
+class _WithDerivativeOf(CustomDerivative):
+    """Return the first half of the inputs, differentiated as if they were the second half."""
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         return inputs[: len(inputs) // 2], []
@@ -161,11 +161,11 @@ class _MovedAs(CustomDerivative):
         return [*([0.0] * len(results)), *weights]
 
 
-def still(numbers: Scalars) -> list[Any]:
-    """The same numbers, without derivatives."""
-    return ruled(_Still(), numbers)
+def stop_gradient(values: Scalars) -> list[Any]:
+    """Return the same values without derivatives."""
+    return apply_rule(_StopGradient(), values)
 
 
-def moved_as(numbers: Scalars, others: Scalars) -> list[Any]:
-    """Numbers that are found elsewhere, with the derivatives of others."""
-    return ruled(_MovedAs(), [*numbers, *others])
+def with_derivative_of(values: Scalars, others: Scalars) -> list[Any]:
+    """Return values computed elsewhere, with the derivatives of others."""
+    return apply_rule(_WithDerivativeOf(), [*values, *others])

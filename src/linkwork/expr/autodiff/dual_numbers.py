@@ -1,8 +1,9 @@
-"""Dual numbers over any scalar: a value and its derivative, carried together by the chain rule.
+"""Dual numbers over any scalar: forward-mode differentiation, a value with its derivative.
 
-A function over any scalar that is given `Dual` numbers also gives its directional derivative; the parts may be
-floats, NumPy batches, symbols or another library's scalars, and duals of duals give second derivatives.  A tangent may
-be a row of derivatives in many directions, `SparseTangent`; what changes in none of them is no dual number any more.
+A function over any scalar evaluated with `Dual` numbers returns its directional derivative as well.  The components may
+be floats, NumPy batches, symbols or another library's scalars; duals of duals give second derivatives.  A tangent may
+be a sparse row of derivatives in many directions, `SparseTangent`; a value that is constant in all directions is not a
+dual number.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
 """
@@ -21,17 +22,17 @@ from linkwork.expr.scalar.multi_result import Forward
 from linkwork.expr.scalar.operations import BY_METHOD, Operation
 from linkwork.expr.scalar.symbol import whole_power
 
-__all__ = ["Dual", "order_of", "parts", "same", "seeded", "value_of"]
+__all__ = ["Dual", "is_same", "order_of", "parts", "seeded", "value_of"]
 
 
-_fresh_levels = itertools.count(1000, 1000)  # what is made of them by hand comes in between
+_fresh_levels = itertools.count(1000, 1000)  # levels of duals of duals come in between
 
 
 class Dual:
     """``value + tangent·ε`` with ε² = 0.
 
-    Each level of differentiation has an ε of its own, and to it those of lower levels are constants.  A dual number
-    made by hand of dual numbers is of the next level; `seeded` takes a level that no other number has.
+    Each level of differentiation has its own ε; values with lower levels are constants to it.  A dual number
+    constructed from dual numbers has the next level; `seeded` uses a level that no other number has.
     """
 
     __slots__ = ("level", "tangent", "value")
@@ -54,7 +55,7 @@ class Dual:
             return result
         try:
             partials = operation.partials(*values, result)
-        except ZeroDivisionError:  # only Python's own floats raise it; NumPy's are infinite there, as all others are
+        except ZeroDivisionError:  # Python floats raise it; all other types return infinity
             with np.errstate(all="ignore"):
                 partials = tuple(map(_single, operation.partials(*map(_batch, (*values, result)))))
         total: Any = 0.0
@@ -64,13 +65,13 @@ class Dual:
         return _dual(result, total, level)
 
     def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:
-        """The results of a bundle, and their derivatives by its own rule."""
+        """Return the results of a bundle, and their derivatives by its own rule."""
         level = max(_level(a) for a in arguments)
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
         results = bundle(values)
         many = any(t.__class__ is SparseTangent for t in tangents)
         rows = [{} if isinstance(t, float) and t == 0.0 else t.row if many else {0: t} for t in tangents]
-        result = bundle.pushed(values, results, rows)
+        result = bundle.push_forward(values, results, rows)
         return [
             Dual(x, SparseTangent(row) if many else row[0], level) if row else x
             for x, row in zip(results, result, strict=True)
@@ -128,41 +129,41 @@ class Dual:
 
 
 def seeded(values: Sequence[Any], tangents: Sequence[Any]) -> list[Dual]:
-    """Dual numbers for one differentiation: they share an ε that no number made before them knows.
+    """Return dual numbers for one differentiation, with an ε of their own.
 
-    So derivatives of functions that differentiate are not confused, whatever those functions refer to.
+    Nested differentiation is therefore correct, whatever variables the inner functions use.
     """
     level = next(_fresh_levels)
     return [Dual(x, tangent, level) for x, tangent in zip(values, tangents, strict=True)]
 
 
 def parts(x: Any, level: int | None = None) -> tuple[Any, Any]:
-    """Value and tangent of a dual number, of its own ε or that of a level; a constant's tangent is 0.0."""
+    """Return (value, tangent) of a dual number, at its own level or at ``level``; 0.0 for a constant."""
     return _split(x, max(_level(x), 1) if level is None else level)
 
 
 def value_of(x: Any) -> Any:
-    """A number without its derivatives."""
+    """Return a number without its derivatives."""
     while isinstance(x, Dual):
         x = x.value
     return x
 
 
 def order_of(x: Any) -> int:
-    """The highest order of the derivatives that a number carries; 0 where it carries none."""
+    """Return the highest order of derivatives that a number carries; 0 for none."""
     return 1 + order_of(x.value) if isinstance(x, Dual) else 0
 
 
-def same(a: Any, b: Any) -> bool:
-    """Whether two scalars are the same number, or the same node of a trace; two dual numbers, if their parts are."""
+def is_same(a: Any, b: Any) -> bool:
+    """Return True if two scalars are the same number or node; for dual numbers, componentwise."""
     if a is b:
         return True
     if a.__class__ is not b.__class__:
         return False
     if a.__class__ is Dual:
-        return bool(a.level == b.level) and same(a.value, b.value) and same(a.tangent, b.tangent)
+        return bool(a.level == b.level) and is_same(a.value, b.value) and is_same(a.tangent, b.tangent)
     if a.__class__ is SparseTangent:
-        return a.row.keys() == b.row.keys() and all(same(x, b.row[key]) for key, x in a.row.items())
+        return a.row.keys() == b.row.keys() and all(is_same(x, b.row[key]) for key, x in a.row.items())
     return isinstance(a, float) and a == b
 
 
@@ -171,17 +172,17 @@ def _level(x: Any) -> int:
 
 
 def _split(x: Any, level: int) -> tuple[Any, Any]:
-    """Value and tangent at a level; what belongs to a lower level is a constant there."""
+    """Return (value, tangent) at a level; a number of a lower level is a constant."""
     return (x.value, x.tangent) if _level(x) == level else (x, 0.0)
 
 
 def _dual(value: Any, tangent: Any, level: int) -> Any:
-    """A dual number; what changes in none of many directions is a constant."""
+    """Return a dual number, or the value if it is constant in all directions."""
     return value if tangent.__class__ is SparseTangent and not tangent.row else Dual(value, tangent, level)
 
 
 def _batch(x: Any) -> Any:
-    """A number as a batch of one."""
+    """Return a number as a batch of one."""
     if isinstance(x, SparseTangent):
         return x.each(_batch)
     if isinstance(x, Dual):
@@ -190,7 +191,7 @@ def _batch(x: Any) -> Any:
 
 
 def _single(x: Any) -> Any:
-    """The number in a batch of one."""
+    """Return the number in a batch of one."""
     if isinstance(x, SparseTangent):
         return x.each(_single)
     if isinstance(x, Dual):
@@ -200,7 +201,7 @@ def _single(x: Any) -> Any:
 
 def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Any]:
     def method(self: Dual, other: Any) -> Any:
-        if other.__class__ is SparseTangent:  # of a higher level, whose scalars are of this one
+        if other.__class__ is SparseTangent:  # of a higher level, with scalars of this one
             return NotImplemented
         first, second = (other, self) if swap else (self, other)
         level = max(_level(first), _level(second))
@@ -218,7 +219,7 @@ def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
         return ratio, (da - ratio * db) / b
     if not da:
         return ratio, -(db * (ratio / b))
-    inverse = 1.0 / b  # once for all directions
+    inverse = 1.0 / b  # shared by all directions
     return ratio, da * inverse - db * (ratio * inverse)
 
 

@@ -1,36 +1,37 @@
-"""Differentiation as a transformation of the expression graph: derivatives are expressions again, of any order.
+"""Differentiation of expression graphs: derivatives are expressions again, of any order.
 
-`tangent` (forward) and `adjoint` (reverse) follow the chain rule with the partial derivatives of the operation table;
-`jacobian` is forward and sparse: it never touches a derivative that is structurally zero.  A zero from an unchosen
-branch of ``where`` stays zero even where that branch's own derivative is infinite there.
+`tangent` (forward) and `adjoint` (reverse) apply the chain rule with the partial derivatives of the operation table;
+`jacobian` is forward and sparse: it computes no derivative that is structurally zero.  A zero from an unselected branch
+of ``where`` stays zero even where that branch's own derivative is infinite.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3 and 7.
-
-Derivatives in reverse, where the scalars know what they are made of: those of few results by many inputs.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative
+from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import and_, not_, or_, where
 from linkwork.expr.scalar.interpreter import (
     CONSTANT,
     INPUT,
     Instruction,
     check_trace,
-    listed,
+    instructions_of,
     reachable,
     run,
 )
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME
-from linkwork.expr.scalar.symbol import Symbol
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["adjoint", "forward", "gradients", "independent", "is_zero", "jacobian", "tangent"]
+__all__ = ["TransposedTangent", "adjoint", "are_independent", "forward", "gradients", "is_zero", "jacobian", "tangent"]
 
 
 _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
@@ -38,20 +39,23 @@ T = TypeVar("T")
 
 
 def tangent(outputs: Sequence[Any], inputs: Sequence[Symbol], direction: Sequence[Any]) -> list[Any]:
-    """The directional derivative: J·direction, where J is the Jacobian of the outputs by the inputs."""
+    """Return the directional derivative J·direction, J the Jacobian of the outputs by the inputs."""
     rows = forward(outputs, inputs, [{} if is_zero(d) else {0: d} for d in direction])
     return [row.get(0, 0.0) for row in rows]
 
 
 @public
 def jacobian(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> list[list[Any]]:
-    """The Jacobian's rows, one for each output; structural zeros are the number 0.0."""
+    """Return the rows of the Jacobian, one for each output; structural zeros are the number 0.0."""
     rows = forward(outputs, inputs, [{k: 1.0} for k in range(len(inputs))])
     return [[row.get(k, 0.0) for k in range(len(inputs))] for row in rows]
 
 
 def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[Any]) -> list[Any]:
-    """The gradient of Σ weights·outputs by the inputs: Jᵀ·weights, at a small multiple of the outputs' cost."""
+    """Return the gradient of Σ weights·outputs by the inputs, Jᵀ·weights.
+
+    It costs a small multiple of the outputs.
+    """
     sums: dict[int, _Weight] = {}
     for output, weight in zip(outputs, weights, strict=True):
         if isinstance(output, Symbol):
@@ -59,7 +63,7 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
     nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
     ends = {s.index for s in inputs}
-    parts: dict[int, dict[int, Any]] = {}  # of bundles: the weights of their parts
+    parts: dict[int, dict[int, Any]] = {}  # by bundle: weights of its parts
     for node in _step_by_step(nodes[::-1], nodes[::-1]):
         if node.index in ends:
             continue
@@ -75,9 +79,9 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
 
 
 def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
-    """The items, the first ones of which belong to nodes in order, forward or backward.
+    """Yield the items; the first ones belong to nodes in order, forward or backward.
 
-    Where the nodes come to another step of the trace (`Graph.marks`), a step begins of what is made meanwhile.
+    Where the nodes enter another step of the trace (`Graph.marks`), the nodes built from then on begin a step as well.
     """
     rest = iter(items)
     if nodes and nodes[0].graph.marks:
@@ -94,29 +98,29 @@ def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
     yield from rest
 
 
-_Row = dict[int, Any]  # of derivatives, sparse: direction -> value
+_Row = dict[int, Any]  # sparse derivatives: direction -> value
 
 
 def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_Row]) -> list[_Row]:
-    """Push rows of derivatives from the inputs to the outputs: a run on pairs of a scalar and its row."""
+    """Push sparse derivatives from the inputs to the outputs."""
     nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
     given = set(inputs)
     others = [node for node in nodes if node.op is INPUT and node not in given]
-    instructions, results = listed(outputs, [*inputs, *others])
+    instructions, results = instructions_of(outputs, [*inputs, *others])
     pairs = [*zip(inputs, seeds, strict=True), *((node, {}) for node in others)]
-    values = run(_step_by_step(nodes, instructions), pairs, _pushed, lambda number: (number, {}))
+    values = run(_step_by_step(nodes, instructions), pairs, _push_instruction, lambda number: (number, {}))
     return [values[r][1] for r in results]
 
 
-def _pushed(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:
-    """An operation's result, and its row by the chain rule; of a bundle, those of each result."""
+def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:
+    """Return an operation's result and its derivatives; for a bundle, a list of these."""
     operation, bundle = instruction.operation, instruction.value
     values, rows = zip(*arguments, strict=True) if arguments else ((), ())
     if bundle is not None:
         results = bundle(values)
-        found = bundle.pushed(values, results, rows) if any(rows) else [{}] * len(results)
-        return list(zip(results, found, strict=True))
+        derivatives = bundle.push_forward(values, results, rows) if any(rows) else [{}] * len(results)
+        return list(zip(results, derivatives, strict=True))
     result = operation(*values)
     row: _Row = {}
     if operation is _WHERE:
@@ -136,13 +140,13 @@ def _partials(node: Symbol) -> tuple[Any, ...]:
     return node.op.partials(*arguments, node)
 
 
-# A weight in the reverse sweep, and the condition under which it counts (None: always).  A weight that `where` switches
-# off is chosen away at the end, not multiplied by zero on its way: 0 · ∞ does not arise.
+# A weight in the reverse sweep and the condition under which it counts (None: always).  `where` removes a weight at the
+# end, instead of multiplying it by zero on the way, so 0 · ∞ does not occur.
 _Weight = tuple[Any, Symbol | None]
 
 
 def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbol, _Weight]]:
-    """The arguments' shares of a node's weight."""
+    """Return the shares of the arguments of a node's weight."""
     if node.op is _WHERE:
         condition, a, b = node.args
         return [(a, (weight, _all(on, condition))), (b, (weight, _all(on, not_(condition))))]
@@ -152,11 +156,11 @@ def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbo
 
 
 def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Symbol, Any]]:
-    """The arguments' shares of the weights of a bundle's parts."""
+    """Return the shares of the arguments of the weights of a bundle's parts."""
     bundle = node.value
     results = node.graph.bundle(bundle, node.args)
     arguments = [a.value if a.op is CONSTANT else a for a in node.args]
-    result = bundle.pulled(arguments, results, [weights.get(k, 0.0) for k in range(bundle.count)])
+    result = bundle.pull_back(arguments, results, [weights.get(k, 0.0) for k in range(bundle.count)])
     return list(zip(node.args, result, strict=True))
 
 
@@ -194,11 +198,43 @@ def is_zero(x: Any) -> bool:
     return bool(x == 0.0)
 
 
-def independent(inputs: Sequence[Any]) -> bool:
-    """Whether `gradients` can be asked for: these are the variables of a trace, each there once."""
+def are_independent(inputs: Sequence[Any]) -> bool:
+    """Return True if the inputs are distinct variables of a trace, as `gradients` requires."""
     return all(isinstance(x, Symbol) and x.op is INPUT for x in inputs) and len({id(x) for x in inputs}) == len(inputs)
 
 
 def gradients(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[list[Any]]:
-    """The derivatives of each output by all inputs, at a small multiple of the outputs' cost for each output."""
+    """Return the gradient of each output by all inputs.
+
+    Each costs a small multiple of its output.
+    """
     return [adjoint([x], inputs, [1.0]) if isinstance(x, Symbol) else [0.0] * len(inputs) for x in outputs]
+
+
+class TransposedTangent(CustomDerivative):
+    """A rule that defines only `tangent`; its `cotangent` is the transpose of a trace of that.
+
+    The tangent must be traceable and linear in the direction, and the extra values must be numbers.
+    """
+
+    __slots__ = ()
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        used = tuple(k for k, weight in enumerate(weights) if not is_zero(weight))
+        if not used:
+            return [0.0] * len(inputs)
+        body = _transpose(self, len(inputs), len(results), len(extra), used)
+        return body.run([*inputs, *results, *extra, *(weights[k] for k in used)])
+
+
+@lru_cache(maxsize=256)
+def _transpose(rule: TransposedTangent, inputs: int, results: int, extra: int, used: tuple[int, ...]) -> Region:
+    """Return the body of the gradient by the inputs: of inputs, results, extra values and the nonzero weights."""
+    graph = Graph()
+    at, result, more, direction = (graph.inputs("x", (n,)) for n in (inputs, results, extra, inputs))
+    weights = graph.inputs("w", (len(used),))
+    rates = rule.tangent(at, result, more, direction)
+    gradient = adjoint([rates[k] for k in used], direction, weights)
+    return Region.of(gradient, [*at, *result, *more, *weights])

@@ -1,6 +1,6 @@
-"""The derivative of what an equation determines: by the equation, whatever the way to its solution was.
+"""Implicit differentiation: derivatives of the solution of an equation, independent of the solver.
 
-From r(x, p) = 0 follows J dx = −∂r/∂p dp, with J = ∂r/∂x at the solution; in reverse, with Jᵀλ = x̄, p̄ = −(∂r/∂p)ᵀλ.
+r(x, p) = 0 implies J dx = −∂r/∂p dp, with J = ∂r/∂x at the solution.  In reverse, with Jᵀλ = x̄, p̄ = −(∂r/∂p)ᵀλ.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 15.
 """
@@ -19,7 +19,7 @@ Scalars = Sequence[Any]
 
 
 class Solution(NamedTuple):
-    """The inputs of a rule, its results, and what else was computed on the way."""
+    """Inputs, results and intermediate values of a rule."""
 
     inputs: Scalars
     results: Scalars
@@ -27,9 +27,10 @@ class Solution(NamedTuple):
 
 
 class ImplicitDerivative(CustomDerivative):
-    """A function whose first results are the x of r(x, p) = 0; the results after them have no derivative.
+    """A function whose first results are the x of r(x, p) = 0; further results have no derivative.
 
-    A rule states how r changes with p, forward and in reverse, and how equations with J and Jᵀ are solved.
+    A subclass defines the products with ∂r/∂p, forward and in reverse, and the solution of linear systems with J and
+    Jᵀ.
     """
 
     __slots__ = ()
@@ -37,39 +38,39 @@ class ImplicitDerivative(CustomDerivative):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of results that are x."""
+        """Number of results that are x."""
 
     @property
     def ignored(self) -> int:
-        """The number of first inputs that are no p: x itself where it comes as an input, or a start."""
+        """Number of leading inputs that are not p: x itself as an input, or an initial guess."""
         return 0
 
     @abstractmethod
-    def pushed(self, at: Solution, direction: Scalars) -> Scalars:
-        """−∂r/∂p dp."""
+    def residual_jvp(self, at: Solution, direction: Scalars) -> Scalars:
+        """Return −∂r/∂p dp."""
 
     @abstractmethod
-    def pulled(self, at: Solution, multipliers: Scalars) -> Scalars:
-        """−(∂r/∂p)ᵀλ, by all inputs."""
+    def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
+        """Return −(∂r/∂p)ᵀλ, for all inputs."""
 
     @abstractmethod
-    def solved(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
-        """x of J x = right, or of Jᵀ x = right."""
+    def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
+        """Solve J x = right, or Jᵀ x = right with ``transpose``."""
 
     def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
         if _are_zero(direction[self.ignored :]):
             return [0.0] * len(results)
         at = Solution(inputs, results, extra)
-        result = self.solved(at, self.pushed(at, direction), False)
+        result = self.solve_jacobian(at, self.residual_jvp(at, direction), False)
         return [*result, *[0.0] * (len(results) - self.size)]
 
     def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
         if _are_zero(weights[: self.size]):
             return [0.0] * len(inputs)
         at = Solution(inputs, results, extra)
-        return self.pulled(at, self.solved(at, weights[: self.size], True))
+        return self.residual_vjp(at, self.solve_jacobian(at, weights[: self.size], True))
 
 
-def _are_zero(numbers: Scalars) -> bool:
-    """Whether numbers are known to be zero, whatever the inputs are."""
-    return all(x.__class__ is float and x == 0.0 for x in numbers)
+def _are_zero(values: Scalars) -> bool:
+    """Return True if all values are known to be zero at trace time."""
+    return all(x.__class__ is float and x == 0.0 for x in values)

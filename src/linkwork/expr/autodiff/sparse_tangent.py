@@ -1,8 +1,8 @@
-"""Derivatives in many directions at once: the tangent of a dual number that is a sparse row of scalars.
+"""Sparse tangents: derivatives in many directions, as a sparse row of scalars in a dual number.
 
-``Dual(x, Directions({0: 1.0}))`` and ``Dual(y, Directions({1: 1.0}))`` run through a function once and come back with
-its derivatives by both; a direction in which nothing changes is in no row, so nothing is computed for it.  The scalars
-are of any kind, other dual numbers among them: derivatives of derivatives.
+``Dual(x, SparseTangent({0: 1.0}))`` and ``Dual(y, SparseTangent({1: 1.0}))`` pass through a function once and return
+its derivatives by both.  A direction in which a value is constant has no entry and costs nothing.  The scalars may be
+of any type, including other dual numbers for higher derivatives.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sections 3.1 (vector mode) and 7.1 (sparse).
 """
@@ -20,21 +20,21 @@ __all__ = ["SparseTangent"]
 
 
 class SparseTangent:
-    """A sparse row of derivatives: direction -> scalar, without those that are structurally zero.  Immutable.
+    """A sparse row of derivatives, direction -> scalar, without structural zeros.  Immutable.
 
-    It is a vector: it adds up, and is multiplied and divided by scalars.  The number 0.0 is the row without any.
+    It is a vector: rows add up, and are multiplied and divided by scalars.  The number 0.0 is the empty row.
     """
 
     __slots__ = ("row",)
     __array_ufunc__ = None
 
-    _precedence = 3  # above that of dual numbers, which may be the scalars
+    _precedence = 3  # above that of dual numbers, which may be its scalars
 
     def __init__(self, row: Mapping[Hashable, Any]) -> None:
-        self.row = {key: x for key, x in row.items() if not _nothing(x)}
+        self.row = {key: x for key, x in row.items() if not _is_zero(x)}
 
     def get(self, key: Hashable) -> Any:
-        """The derivative in a direction: 0.0 where nothing changes."""
+        """Return the derivative in a direction, 0.0 if there is none."""
         return self.row.get(key, 0.0)
 
     def __iter__(self) -> Iterator[Hashable]:
@@ -44,7 +44,7 @@ class SparseTangent:
         return bool(self.row)
 
     def each(self, change: Callable[[Any], Any]) -> SparseTangent:
-        """The same of every derivative."""
+        """Apply a function to every derivative."""
         return SparseTangent({key: change(x) for key, x in self.row.items()})
 
     def __neg__(self) -> SparseTangent:
@@ -74,12 +74,12 @@ class SparseTangent:
         return SparseTangent(total)
 
     def __rsub__(self, other: Any) -> Any:
-        return -self if _nothing(other) else NotImplemented
+        return -self if _is_zero(other) else NotImplemented
 
     def __mul__(self, k: Any) -> Any:
         if k.__class__ is SparseTangent:
             return NotImplemented
-        return _NONE if _nothing(k) else self.each(lambda x: x * k)
+        return _EMPTY if _is_zero(k) else self.each(lambda x: x * k)
 
     __rmul__ = __mul__
 
@@ -89,9 +89,9 @@ class SparseTangent:
         return self * (1.0 / k)
 
     def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> SparseTangent:
-        """The choice between two rows, which is all that is asked of rows besides sums and multiples."""
+        """Apply ``where``, the only operation on rows besides sums and multiples."""
         if operation.name != "where":
-            raise TypeError(f"{operation.name}: it is of numbers, and no function of rows of derivatives")
+            raise TypeError(f"{operation.name}: expected scalars, got a sparse row of derivatives")
         condition, a, b = arguments
         one, other = _row(a), _row(b)
         if one is None or other is None:
@@ -99,11 +99,11 @@ class SparseTangent:
         return SparseTangent({k: f.where(condition, one.get(k, 0.0), other.get(k, 0.0)) for k in {**one, **other}})
 
     def __repr__(self) -> str:
-        return f"Directions({self.row!r})"
+        return f"SparseTangent({self.row!r})"
 
 
-def _nothing(x: Any) -> bool:
-    """Whether a scalar is zero whatever the numbers are."""
+def _is_zero(x: Any) -> bool:
+    """Return True if a scalar is known to be zero at trace time."""
     if x.__class__ is float or x.__class__ is int:
         return bool(x == 0)
     return x.__class__ is Symbol and x.op.name == "constant" and x.value == 0.0
@@ -112,7 +112,7 @@ def _nothing(x: Any) -> bool:
 def _row(x: Any) -> Mapping[Hashable, Any] | None:
     if x.__class__ is SparseTangent:
         return x.row
-    return {} if _nothing(x) else None
+    return {} if _is_zero(x) else None
 
 
-_NONE = SparseTangent({})
+_EMPTY = SparseTangent({})

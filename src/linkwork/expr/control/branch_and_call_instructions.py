@@ -1,7 +1,4 @@
-"""The choice as an instruction: one of two bodies runs, each where its side of the condition holds.
-
-The call as an instruction: a body that stands in the code once, however often it is called.
-"""
+"""Branch and call as instructions with bodies."""
 
 from __future__ import annotations
 
@@ -11,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkwork.expr.control.closure_conversion import pulled, pushed
+from linkwork.expr.control.closure_conversion import forward_bodies, reverse_bodies
 from linkwork.expr.scalar.block import Region
-from linkwork.expr.scalar.interpreter import way_of
-from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
+from linkwork.expr.scalar.interpreter import numeric_mode
+from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
 __all__ = ["CALL", "CHOICE", "Choice", "Subroutine"]
@@ -25,9 +22,9 @@ CHOICE = bundle_operation("choice")
 
 @dataclass(frozen=True)
 class Choice(MultiResult):
-    """Two bodies of the same arguments, of which the first runs where a condition holds, and else the second.
+    """Branch: the first of two bodies runs where a condition is true, the second elsewhere.
 
-    The arguments are the condition and what the bodies take, both all of it.
+    The arguments are the condition and the inputs of the bodies, which both accept all of them.
     """
 
     yes: Region
@@ -49,28 +46,28 @@ class Choice(MultiResult):
     def with_bodies(self, change: Callable[[Region], Region]) -> Choice:
         return replace(self, yes=change(self.yes), no=change(self.no))
 
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        condition, *taken = arguments
-        way = way_of(arguments)
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        condition, *inputs = arguments
+        mode = numeric_mode(arguments)
         if np.all(condition):
-            return self.yes.run(taken, *way)
+            return self.yes.run(inputs, *mode)
         if not np.any(condition):
-            return self.no.run(taken, *way)
-        result = (body.run(taken, *way) for body in self.bodies)
+            return self.no.run(inputs, *mode)
+        result = (body.run(inputs, *mode) for body in self.bodies)
         return [np.where(condition, a, b) for a, b in zip(*result, strict=True)]
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> list[FunctionSpec]:
-        bodies, given, result = pushed(self.bodies, rows[1:])
-        values = iter(Choice(*bodies)([*arguments, *given]))
-        return [{key: next(values) for key in some} for some in result]
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> list[SparseRow]:
+        bodies, inputs, keys = forward_bodies(self.bodies, rows[1:])
+        values = iter(Choice(*bodies)([*arguments, *inputs]))
+        return [{key: next(values) for key in some} for some in keys]
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        bodies, given, wanted = pulled(self.bodies, weights)
-        values = Choice(*bodies)([*arguments, *given]) if wanted else ()
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        bodies, inputs, indices = reverse_bodies(self.bodies, weights)
+        values = Choice(*bodies)([*arguments, *inputs]) if indices else ()
         gradient: list[Any] = [0.0] * len(arguments)
-        for k, value in zip(wanted, values, strict=True):
+        for k, value in zip(indices, values, strict=True):
             gradient[1 + k] = value
         return gradient
 
@@ -80,7 +77,10 @@ CALL = bundle_operation("call")
 
 @dataclass(frozen=True)
 class Subroutine(MultiResult):
-    """A body that runs once on its arguments."""
+    """Call: a body that runs once on its arguments.
+
+    Its code is stored once, however often it is called.
+    """
 
     body: Region
 
@@ -93,20 +93,20 @@ class Subroutine(MultiResult):
     def with_bodies(self, change: Callable[[Region], Region]) -> Subroutine:
         return replace(self, body=change(self.body))
 
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        return self.body.run(arguments, *way_of(arguments))
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        return self.body.run(arguments, *numeric_mode(arguments))
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> list[FunctionSpec]:
-        bodies, given, result = pushed([self.body], rows)
-        values = iter(Subroutine(*bodies)([*arguments, *given]))
-        return [{key: next(values) for key in some} for some in result]
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> list[SparseRow]:
+        bodies, inputs, keys = forward_bodies([self.body], rows)
+        values = iter(Subroutine(*bodies)([*arguments, *inputs]))
+        return [{key: next(values) for key in some} for some in keys]
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        bodies, given, wanted = pulled([self.body], weights)
-        values = Subroutine(*bodies)([*arguments, *given]) if wanted else ()
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        bodies, inputs, indices = reverse_bodies([self.body], weights)
+        values = Subroutine(*bodies)([*arguments, *inputs]) if indices else ()
         gradient: list[Any] = [0.0] * len(arguments)
-        for k, value in zip(wanted, values, strict=True):
+        for k, value in zip(indices, values, strict=True):
             gradient[k] = value
         return gradient

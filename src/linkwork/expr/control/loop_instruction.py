@@ -1,7 +1,7 @@
-"""The loop as an instruction: a body that runs again and again on what it carries.
+"""Loop as an instruction: a body that runs repeatedly on the state that it carries.
 
-Its derivative forward is a loop that carries derivatives too; in reverse, one that runs backward over what the first
-has found.  Which of the numbers carried have a derivative at all is found by going round until nothing is added.
+Its forward derivative is a loop that also carries derivatives.  Its reverse derivative is a loop that runs backward
+over the states of the first.  The carried values with nonzero derivatives are determined by fixed-point iteration.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3, 4 and 12.
 """
@@ -18,50 +18,49 @@ from linkwork.errors import NotDifferentiableError
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
 from linkwork.expr.control.closure_conversion import Differentiated, keys_of
 from linkwork.expr.scalar.block import Region
-from linkwork.expr.scalar.interpreter import on_arrays, reachable, way_of
-from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
+from linkwork.expr.scalar.interpreter import apply_on_arrays, numeric_mode, reachable
+from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = ["DONE", "LOOP", "NOT_A_NUMBER", "OUT_OF_ITERATIONS", "Loop"]
 
 LOOP = bundle_operation("loop")
-DONE, OUT_OF_ITERATIONS, NOT_A_NUMBER = 0.0, 1.0, 2.0  # how a loop with a condition has ended
-_MOST_KEPT = 1 << 22  # numbers of all steps together
-_SHORT = 1000  # steps: where all is known, a longer loop waits until code runs nevertheless
+DONE, OUT_OF_ITERATIONS, NOT_A_NUMBER = 0.0, 1.0, 2.0  # status of a conditional loop
+_MAX_STORED = 1 << 22  # stored values of all steps together
+_SHORT = 1000  # steps: a longer loop of constants is not evaluated at trace time
 
 
 @dataclass(frozen=True)
 class Loop(MultiResult):
-    """A body that is run at most so many times.
+    """A body that runs at most ``max_iterations`` times.
 
-    The arguments are what it carries at first, the stacked inputs (those of each step together, ``max_iterations``
-    steps) and what it takes from outside.  The body takes what is carried, the inputs of the step and what is from
-    outside; it gives, if the loop is ``conditional``, whether this step is to be done, then what is carried on, and
-    otherwise what is carried on and what is kept of this step.  The results are what is carried last, and all that was
-    kept, or the number of steps done and the status.  A conditional loop ends where one of the first ``watched``
-    numbers that it carries is NaN.
+    The arguments are the initial carried values, the stacked inputs (``max_iterations`` steps, those of each step
+    together) and the outer values.  The body accepts the carried values, the inputs of the step and the outer values.
+    A ``conditional`` loop's body returns whether to do this step, then the new carried values; any other body returns
+    the new carried values and the stored values of this step.  The results are the last carried values, and all stored
+    values, or the number of steps and the status.  A conditional loop ends if one of the first ``watched`` carried
+    values is NaN.
     """
 
     body: Region
     carried: int
-    inputs: int  # numbers of each step among the stacked inputs
-    kept: int  # numbers of each step that are results
+    inputs: int  # number of stacked inputs of each step
+    kept: int  # number of stored values of each step
     max_iterations: int
     conditional: bool = False
-    backward: bool = False  # from the last step's inputs and outputs to the first's
+    backward: bool = False  # True: from the last step's inputs and outputs to the first's
     watched: int = 0
 
     operation: ClassVar[Operation] = LOOP
 
     def __post_init__(self) -> None:
-        if self.max_iterations * self.kept > _MOST_KEPT:
-            each = (
-                f"{self.max_iterations} steps that keep {self.kept} number{'s' * (self.kept > 1)} each, of every sample"
-            )
+        if self.max_iterations * self.kept > _MAX_STORED:
+            count = f"{self.kept} number{'s' * (self.kept > 1)}"
+            each = f"{self.max_iterations} steps that store {count} each, for every sample"
             raise ValueError(
-                f"a loop of {each}: there is room for {_MOST_KEPT} in all; scan(..., segments=k) keeps the states of "
-                f"one segment at a time for a gradient, and fewer outputs are kept by steps that return None"
+                f"a loop of {each}: expected at most {_MAX_STORED} in all; scan(..., segments=k) stores the states of "
+                f"one segment at a time for a gradient, and steps that return None as output store less"
             )
 
     @property
@@ -72,13 +71,13 @@ class Loop(MultiResult):
         return replace(self, body=change(self.body))
 
     def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """What is carried at first, the stacked inputs, and what comes from outside."""
+        """Split the arguments into initial carried values, stacked inputs and outer values."""
         end = self.carried + self.max_iterations * self.inputs
         return arguments[: self.carried], arguments[self.carried : end], arguments[end:]
 
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
         state, stacked, outside = self.split(arguments)
-        apply, constant = way_of(arguments)
+        apply, constant = numeric_mode(arguments)
 
         def run(values: Sequence[Any], step: int) -> list[Any]:
             here = stacked[step * self.inputs : (step + 1) * self.inputs]
@@ -90,7 +89,7 @@ class Loop(MultiResult):
                 result = run(state, t)
                 state, kept[t] = result[: self.carried], result[self.carried :]
             return [*state, *(x for row in kept for x in row)]
-        return (self._masked if apply is on_arrays else self._one_by_one)(list(state), run)
+        return (self._masked if apply is apply_on_arrays else self._one_by_one)(list(state), run)
 
     def _one_by_one(self, state: list[Any], run: Any) -> list[Any]:
         for done in range(self.max_iterations + 1):
@@ -104,7 +103,7 @@ class Loop(MultiResult):
         return [*state, float(self.max_iterations), OUT_OF_ITERATIONS]
 
     def _masked(self, state: list[Any], run: Any) -> list[Any]:
-        """Samples side by side: one that has ended keeps what it has."""
+        """Run the loop on a batch; a sample that has ended keeps its state."""
         going: Any = np.True_
         done: Any = np.float64(0.0)
         status: Any = np.float64(OUT_OF_ITERATIONS)
@@ -123,9 +122,9 @@ class Loop(MultiResult):
             done = done + np.where(going, 1.0, 0.0)
         return [*state, done, status]
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> list[FunctionSpec]:
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> list[SparseRow]:
         n, m, steps = self.carried, self.inputs, self.max_iterations
         state, stacked, outside = self.split(arguments)
         state_rows, stacked_rows, outside_rows = self.split(rows)
@@ -135,28 +134,28 @@ class Loop(MultiResult):
         head = int(self.conditional)
         while True:
             one = Differentiated(self.body)
-            found, fresh = one.pushed(one.results[head:], [*carried, *columns, *others])
-            grown = [list(dict.fromkeys((*keys, *row))) for keys, row in zip(carried, found[:n], strict=True)]
+            derivatives_of, fresh = one.forward(one.results[head:], [*carried, *columns, *others])
+            grown = [list(dict.fromkeys((*keys, *row))) for keys, row in zip(carried, derivatives_of[:n], strict=True)]
             if grown == carried:
                 break
             carried = grown
         x, s, c = one.inputs[:n], one.inputs[n : n + m], one.inputs[n + m :]
         ends = _ends([sum(map(len, carried)), sum(map(len, columns)), sum(map(len, others))])
         dx, ds, dc = (fresh[a:b] for a, b in ends)
-        following = [found[k].get(key, 0.0) for k, keys in enumerate(carried) for key in keys]
-        kept = [list(row) for row in found[n:]]
-        kept_values = [row[key] for row, keys in zip(found[n:], kept, strict=True) for key in keys]
-        found_results = [*one.results[: head + n], *following, *one.results[head + n :], *kept_values]
-        body = Region.of(found_results, [*x, *dx, *s, *ds, *c, *dc], head)
+        following = [derivatives_of[k].get(key, 0.0) for k, keys in enumerate(carried) for key in keys]
+        kept = [list(row) for row in derivatives_of[n:]]
+        kept_values = [row[key] for row, keys in zip(derivatives_of[n:], kept, strict=True) for key in keys]
+        results_of_body = [*one.results[: head + n], *following, *one.results[head + n :], *kept_values]
+        body = Region.of(results_of_body, [*x, *dx, *s, *ds, *c, *dc], head)
         both = replace(self, body=body, carried=n + len(dx), inputs=m + len(ds), kept=self.kept + len(kept_values))
         given = [*state, *(row.get(key, 0.0) for row, keys in zip(state_rows, carried, strict=True) for key in keys)]
         for t in range(steps if m else 0):
             given += stacked[t * m : (t + 1) * m]
             given += [stacked_rows[t * m + j].get(key, 0.0) for j in range(m) for key in columns[j]]
         given += [*outside, *(row[key] for row in outside_rows for key in row)]
-        values = _derived(both, given, arguments)
+        values = _run_derived(both, given, arguments)
         derivatives = iter(values[n : both.carried])
-        result: list[FunctionSpec] = [{key: next(derivatives) for key in keys} for keys in carried]
+        result: list[SparseRow] = [{key: next(derivatives) for key in keys} for keys in carried]
         if self.conditional:
             return [*result, {}, {}]
         for t in range(steps if self.kept else 0):
@@ -164,13 +163,11 @@ class Loop(MultiResult):
             result += [{key: next(here) for key in keys} for keys in kept]
         return result
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         if self.conditional:
             raise NotDifferentiableError(
-                "while_loop: there is no gradient in reverse through a loop of unknown length: write scan or "
-                "fori_loop, "
-                "whose length is known, or root, whose derivative needs no iterations; forward derivatives (tangent) "
-                "there are"
+                "while_loop: a loop of unknown length has no reverse-mode gradient: use scan or fori_loop, whose "
+                "length is known, root, whose derivative needs no iterations, or forward derivatives (tangent)"
             )
         n, m, kept, steps = self.carried, self.inputs, self.kept, self.max_iterations
         _, stacked, outside = self.split(arguments)
@@ -178,10 +175,10 @@ class Loop(MultiResult):
         carried = [k for k in range(n) if not is_zero(weights[k])]
         while True:
             one = Differentiated(self.body)
-            lent = one.more(len(carried))
-            given = one.more(len(columns))
-            asked = [one.results[k] for k in (*carried, *(n + j for j in columns))]
-            result = adjoint(asked, one.inputs, [*lent, *given])
+            state_weights = one.more(len(carried))
+            output_weights = one.more(len(columns))
+            outputs = [one.results[k] for k in (*carried, *(n + j for j in columns))]
+            result = adjoint(outputs, one.inputs, [*state_weights, *output_weights])
             grown = [k for k in range(n) if k in carried or not is_zero(result[k])]
             if grown == carried:
                 break
@@ -189,17 +186,17 @@ class Loop(MultiResult):
         to_inputs = [j for j in range(m) if not is_zero(result[n + j])]
         to_outside = [j for j in range(len(outside)) if not is_zero(result[n + m + j])]
         sums = one.more(len(to_outside))
-        found_results = [result[k] for k in carried]
-        found_results += [total + result[n + m + j] for total, j in zip(sums, to_outside, strict=True)]
-        found_results += [result[n + j] for j in to_inputs]
-        needed = set(reachable(found_results))
+        results_of_body = [result[k] for k in carried]
+        results_of_body += [total + result[n + m + j] for total, j in zip(sums, to_outside, strict=True)]
+        results_of_body += [result[n + j] for j in to_inputs]
+        needed = set(reachable(results_of_body))
         x, s, c = (
             [j for j, symbol in enumerate(part) if symbol in needed]
             for part in (one.inputs[:n], one.inputs[n : n + m], one.inputs[n + m :])
         )
-        taken: list[Symbol] = [one.inputs[j] for j in x] + [one.inputs[n + j] for j in s] + given
-        body = Region.of(found_results, [*lent, *sums, *taken, *(one.inputs[n + m + j] for j in c)])
-        back = Loop(body, len(lent) + len(sums), len(taken), len(to_inputs), steps, backward=not self.backward)
+        taken: list[Symbol] = [one.inputs[j] for j in x] + [one.inputs[n + j] for j in s] + output_weights
+        body = Region.of(results_of_body, [*state_weights, *sums, *taken, *(one.inputs[n + m + j] for j in c)])
+        back = Loop(body, len(state_weights) + len(sums), len(taken), len(to_inputs), steps, backward=not self.backward)
         history = self._history(arguments, x)
         rows: list[Any] = []
         for t in range(steps if taken else 0):
@@ -207,7 +204,7 @@ class Loop(MultiResult):
             rows += [stacked[t * m + j] for j in s]
             rows += [weights[n + t * kept + j] for j in columns]
         start = [weights[k] for k in carried] + [0.0] * len(sums)
-        values = _derived(back, [*start, *rows, *(outside[j] for j in c)], arguments)
+        values = _run_derived(back, [*start, *rows, *(outside[j] for j in c)], arguments)
         gradient: list[Any] = [0.0] * len(arguments)
         for value, k in zip(values, carried, strict=False):
             gradient[k] = value
@@ -219,21 +216,21 @@ class Loop(MultiResult):
                 gradient[n + t * m + j] = value
         return gradient
 
-    def _history(self, arguments: Sequence[Any], wanted: Sequence[int]) -> Sequence[Any]:
-        """Some of the numbers carried, as every step finds them, step by step."""
-        if not wanted:
+    def _history(self, arguments: Sequence[Any], indices: Sequence[int]) -> Sequence[Any]:
+        """Return some of the carried values at the start of every step, step by step."""
+        if not indices:
             return []
         one = Differentiated(self.body)
-        body = Region.of([*one.results[: self.carried], *(one.inputs[k] for k in wanted)], one.inputs)
-        return replace(self, body=body, kept=len(wanted))(arguments)[self.carried :]
+        body = Region.of([*one.results[: self.carried], *(one.inputs[k] for k in indices)], one.inputs)
+        return replace(self, body=body, kept=len(indices))(arguments)[self.carried :]
 
 
-def _derived(loop: Loop, given: Sequence[Any], arguments: Sequence[Any]) -> Sequence[Any]:
-    """The results of a loop that differentiates another one of these arguments."""
+def _run_derived(loop: Loop, inputs: Sequence[Any], arguments: Sequence[Any]) -> Sequence[Any]:
+    """Run a loop that differentiates another one with these arguments."""
     graph = None
-    if loop.max_iterations > _SHORT and all(isinstance(x, (int, float)) for x in given):
+    if loop.max_iterations > _SHORT and all(isinstance(x, (int, float)) for x in inputs):
         graph = next((x.graph for x in arguments if x.__class__ is Symbol), None)
-    return loop(given) if graph is None else graph.bundle(loop, given)
+    return loop(inputs) if graph is None else graph.bundle(loop, inputs)
 
 
 def _ends(sizes: Sequence[int]) -> list[tuple[int, int]]:

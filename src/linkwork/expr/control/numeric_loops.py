@@ -1,6 +1,6 @@
-"""Loops on plain numbers, and checks of the conditions and steps of all loops before anything is computed.
+"""Loops on numbers, and checks of conditions and steps for all loops.
 
-Python's own loops run on floats; on NumPy batches, with samples in leading dimensions, finished samples are masked.
+Floats use Python's own loops.  On NumPy batches, with samples in leading dimensions, finished samples are masked.
 """
 
 from __future__ import annotations
@@ -12,50 +12,50 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.pytree import (
-    Form,
     Leaf,
+    TreeDef,
     children,
-    difference,
+    describe_difference,
+    flatten,
     is_nested,
-    leaves_of,
-    mapped,
-    remade,
-    shallow_form,
-    taken_apart,
+    leaf_paths,
+    rebuild,
+    shallow_tree_def,
+    tree_map,
 )
-from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.control.closure_conversion import Numbers, graph_of, is_truth, named
+from linkwork.expr.arrays.symbol_array import object_array
+from linkwork.expr.control.closure_conversion import FlatValue, function_label, graph_of, is_truth
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS
 from linkwork.expr.scalar.functions import where
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = [
-    "bound",
     "call_argument",
+    "check_pair",
     "check_step",
-    "chosen_by",
-    "is_of_elements",
+    "is_element_batch",
     "number_of_steps",
-    "pair",
+    "read_count",
     "scan_on_numbers",
+    "select_samples",
     "truth_of_condition",
     "while_on_numbers",
 ]
 
 
 def while_on_numbers(
-    condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, start: Numbers, most: int
+    condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, start: FlatValue, max_iterations: int
 ) -> tuple[Any, Any, Any] | Graph:
-    """The last state, the number of steps and the status; or the trace of the symbols that were met."""
+    """Return (last state, number of steps, status), or the trace if a symbol occurs."""
     done: Any = 0
     status: Any = int(OUT_OF_ITERATIONS)
     going: Any = True
     in_elements = False
     truths = _truths(state)
-    for count in range(most + 1):
+    for count in range(max_iterations + 1):
         said = call_argument("while_loop: cond_fun", "the state", condition, state)
         holds = truth_of_condition("while_loop", said, condition)
-        in_elements = in_elements or is_of_elements(said)
+        in_elements = in_elements or is_element_batch(said)
         if holds.__class__ is Symbol:
             return holds.graph
         missing = _missing(state, max(np.ndim(going), np.ndim(holds)))
@@ -67,34 +67,36 @@ def while_on_numbers(
         else:
             status = int(NOT_A_NUMBER) if missing else status if holds else int(DONE)
             going = bool(holds) and not missing
-        if count == most or not np.any(going):
+        if count == max_iterations or not np.any(going):
             break
         following = call_argument("while_loop: body_fun", "the state", step, _own(state))
-        numbers, form = taken_apart(following, f"while_loop: body_fun: result of {named(step)}")
+        numbers, form = flatten(following, f"while_loop: body_fun: result of {function_label(step)}")
         graph = graph_of(numbers)
         if graph is not None:
             return graph
         masked = bool(np.ndim(going))
         check_step("while_loop: body_fun", step, start.form, form, truths, _truths(following), batches=True)
-        state = mapped(chosen_by(going, in_elements=in_elements), following, state) if masked else following
+        state = tree_map(select_samples(going, in_elements=in_elements), following, state) if masked else following
         done = done + (np.where(going, 1, 0) if masked else 1)
     if in_elements:
-        done, status = (filled((), [x]) if np.ndim(x) else x for x in (done, status))
+        done, status = (object_array((), [x]) if np.ndim(x) else x for x in (done, status))
     return state, done, status
 
 
 def scan_on_numbers(
-    step: Callable[..., Any], state: Any, inputs: Any, start: Numbers, steps: int, backward: bool
+    step: Callable[..., Any], state: Any, inputs: Any, start: FlatValue, steps: int, backward: bool
 ) -> tuple[Any, Any] | Graph:
-    """The scan on floats or arrays; or the trace of the symbols that it met."""
+    """Run a scan on floats or arrays, or return the trace if a symbol occurs."""
     if not steps:
         return state, _no_outputs(step, state, inputs)
     truths = _truths(state)
     kept: list[Any] = [None] * steps
     for t in reversed(range(steps)) if backward else range(steps):
-        following, kept[t] = pair(step, call_argument("scan: f", "(carry, x)", step, _own(state), _row(inputs, t)))
-        numbers, form = taken_apart(following, f"scan: f: state that {named(step)} returns")
-        outputs = [] if kept[t] is None else taken_apart(kept[t], f"scan: f: output of {named(step)}")[0]
+        following, kept[t] = check_pair(
+            step, call_argument("scan: f", "(carry, x)", step, _own(state), _row(inputs, t))
+        )
+        numbers, form = flatten(following, f"scan: f: state that {function_label(step)} returns")
+        outputs = [] if kept[t] is None else flatten(kept[t], f"scan: f: output of {function_label(step)}")[0]
         graph = graph_of([*numbers, *outputs])
         if graph is not None:
             return graph
@@ -104,54 +106,54 @@ def scan_on_numbers(
 
 
 def _no_outputs(step: Callable[..., Any], state: Any, inputs: Any) -> Any:
-    """The outputs of no steps, as nested as those of one would be."""
-    _, output = pair(step, call_argument("scan: f", "(carry, x)", step, state, mapped(_nothing, inputs)))
-    return mapped(lambda x: np.zeros((0, *np.shape(x))), output)
+    """Return the outputs of zero steps, with the structure of one step's output."""
+    _, output = check_pair(step, call_argument("scan: f", "(carry, x)", step, state, tree_map(_nan_entry, inputs)))
+    return tree_map(lambda x: np.zeros((0, *np.shape(x))), output)
 
 
-def _nothing(rows: Any) -> Any:
-    """A row of none, of NaN."""
+def _nan_entry(rows: Any) -> Any:
+    """Return an entry of NaN in place of a missing one."""
     return np.full(np.shape(rows)[1:], np.nan) if np.ndim(rows) > 1 else np.nan
 
 
 def _truths(state: Any) -> list[bool]:
-    """Which of the arrays and numbers of a state are truth values."""
+    """Return, for each array and number of a state, True if it is a truth value."""
     result: list[bool] = []
 
     def look(x: Any) -> None:
         elements = x.ravel() if isinstance(x, np.ndarray) and x.dtype == object else [x]
         result.append(getattr(x, "dtype", None) == np.dtype(bool) or any(map(is_truth, elements)))
 
-    mapped(look, state)
+    tree_map(look, state)
     return result
 
 
 def _missing(state: Any, leading: int) -> Any:
-    """Whether some number of the state is NaN, of each sample."""
-    found: Any = False
+    """Return True, for each sample, where a value of the state is NaN."""
+    result: Any = False
 
     def look(x: Any) -> None:
-        nonlocal found
+        nonlocal result
         if isinstance(x, np.ndarray) and x.dtype == object:
             for element in x.ravel().tolist():
                 look(element)
             return
-        while hasattr(x, "value"):  # of a dual number
+        while hasattr(x, "value"):  # a dual number
             x = x.value
         nan = np.isnan(np.asarray(x, dtype=float))
-        found = found | (nan.any(axis=tuple(range(leading, nan.ndim))) if nan.ndim > leading else nan)
+        result = result | (nan.any(axis=tuple(range(leading, nan.ndim))) if nan.ndim > leading else nan)
 
-    mapped(look, state)
-    return found if np.ndim(found) else bool(found)
+    tree_map(look, state)
+    return result if np.ndim(result) else bool(result)
 
 
 def _row(inputs: Any, t: int) -> Any:
-    return None if inputs is None else _own(mapped(lambda x: x[t], inputs))
+    return None if inputs is None else _own(tree_map(lambda x: x[t], inputs))
 
 
 def _own(value: Any) -> Any:
-    """The same with arrays of its own, which a step may write to."""
-    return mapped(lambda x: x.copy() if isinstance(x, np.ndarray) else x, value)
+    """Copy the arrays, so that a step may write to them."""
+    return tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, value)
 
 
 def _stacked(kept: Sequence[Any]) -> Any:
@@ -159,7 +161,7 @@ def _stacked(kept: Sequence[Any]) -> Any:
         return None
     if is_nested(kept[0]):
         columns = zip(*([part for _, part in children(value)] for value in kept), strict=True)
-        return remade(shallow_form(kept[0]), [_stacked(list(column)) for column in columns])
+        return rebuild(shallow_tree_def(kept[0]), [_stacked(list(column)) for column in columns])
     return np.stack([np.asarray(x) for x in kept])
 
 
@@ -174,10 +176,12 @@ def call_argument(what: str, operands: str, function: Callable[..., Any], *argum
         is_call = error.__traceback__ is not None and error.__traceback__.tb_next is None  # no frame of the function
         if not is_call and getattr(function, "__module__", "") != "builtins":
             raise
-        raise TypeError(f"{what}: expected a function of {operands}, got {named(function)}: {error}") from error
+        raise TypeError(
+            f"{what}: expected a function of {operands}, got {function_label(function)}: {error}"
+        ) from error
 
 
-def bound(what: str, value: Any) -> int:
+def read_count(what: str, value: Any) -> int:
     """Return a count that is known at trace time.  Raises ValueError unless it is an integer >= 0."""
     try:
         number = operator.index(value)
@@ -188,35 +192,36 @@ def bound(what: str, value: Any) -> int:
     return number
 
 
-def number_of_steps(form: Form | Leaf | None, length: int | None) -> int:
-    """How many steps a scan has, of inputs like this.  Raises ValueError where they do not agree."""
+def number_of_steps(form: TreeDef | Leaf | None, length: int | None) -> int:
+    """Return the number of steps of a scan.  Raises ValueError if the inputs disagree."""
     result: dict[int, str] = {}
     if form is not None:
-        for path, leaf in leaves_of(form):
+        for path, leaf in leaf_paths(form):
             name = "".join(f"[{key!r}]" for key in path)
             if not leaf.shape:
-                raise ValueError(f"scan: xs{name}: expected an array (T, ...), a row for each step, got a number")
+                raise ValueError(f"scan: xs{name}: expected an array (T, ...), an entry for each step, got a number")
             result.setdefault(leaf.shape[0], f"xs{name}")
     if length is not None:
-        result.setdefault(bound("scan: length", length), "length")
+        result.setdefault(read_count("scan: length", length), "length")
     if len(result) != 1:
-        told = ", ".join(f"{many} ({name})" for many, name in result.items()) or "neither xs nor a length"
-        raise ValueError(f"scan: xs and length: expected one number of steps, got {told}")
+        counts = ", ".join(f"{many} ({name})" for many, name in result.items()) or "neither xs nor a length"
+        raise ValueError(f"scan: xs and length: expected one number of steps, got {counts}")
     return next(iter(result))
 
 
-def pair(step: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+def check_pair(step: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     if not (isinstance(result, tuple) and len(result) == 2):
         raise TypeError(
-            f"scan: f: expected {named(step)} to return (state, output), where output may be None, got {result!r}"
+            f"scan: f: expected {function_label(step)} to return (state, output), with output possibly None, "
+            f"got {result!r}"
         )
     return result
 
 
 def truth_of_condition(what: str, result: Any, condition: Callable[..., Any] | None = None) -> Any:
-    """A truth value, an array of them, or the symbol of one.  Raises TypeError for anything else that is found.
+    """Return the value of a condition: a truth value, an array of them, or a symbol of one.
 
-    ``condition`` is the function that gave it.
+    ``condition`` is the function that returned it.  Raises TypeError for any other value.
     """
     if isinstance(result, np.ndarray) and result.ndim == 0:
         result = result.item()
@@ -224,28 +229,28 @@ def truth_of_condition(what: str, result: Any, condition: Callable[..., Any] | N
         return result
     if isinstance(result, (bool, np.bool_)) or (isinstance(result, np.ndarray) and result.dtype == bool):
         return result
-    source = "" if condition is None else f" from {named(condition)}"
-    expected = "as comparisons, and_, or_ and not_ give them"
+    source = "" if condition is None else f" from {function_label(condition)}"
+    expected = "as comparisons, and_, or_ and not_ return it"
     argument = "pred" if condition is None else "cond_fun"
     raise TypeError(f"{what}: {argument}: expected a truth value{source}, {expected}, got {result!r}")
 
 
-def is_of_elements(result: Any) -> bool:
-    """Whether this is a batch that stands for one number, in an array of no dimension, as elements of arrays do."""
+def is_element_batch(result: Any) -> bool:
+    """Return True for a batch that represents one number, in a 0-dimensional object array."""
     return isinstance(result, np.ndarray) and result.dtype == object and result.ndim == 0
 
 
-def chosen_by(holds: np.ndarray, *, in_elements: bool) -> Callable[[Any, Any], Any]:
-    """The function that takes, of two arrays, the first's samples where a condition of a batch holds.
+def select_samples(holds: np.ndarray, *, in_elements: bool) -> Callable[[Any, Any], Any]:
+    """Return a function that selects samples of its first or second argument, by a batch's condition.
 
-    Samples stand in leading dimensions, or in the elements of arrays of objects.
+    Samples are in leading dimensions, or in the elements of object arrays.
     """
 
     def choose(x: Any, y: Any) -> Any:
         if in_elements or any(isinstance(z, np.ndarray) and z.dtype == object for z in (x, y)):
             parts = [np.asarray(z, dtype=object) for z in (x, y)]
             elements = [where(holds, a, b) for a, b in np.broadcast(*parts)]
-            return filled(np.broadcast_shapes(*(z.shape for z in parts)), elements)
+            return object_array(np.broadcast_shapes(*(z.shape for z in parts)), elements)
         core = max(np.ndim(x), np.ndim(y)) - holds.ndim
         return np.where(np.reshape(holds, holds.shape + (1,) * max(core, 0)), x, y)
 
@@ -262,23 +267,23 @@ def check_step(
     *,
     batches: bool = False,
 ) -> None:
-    """Raises TypeError where a step returns another kind of state than it got.
+    """Raise TypeError if a step returns a state of another structure than it received.
 
-    With ``batches`` an array may have samples in dimensions before its own, or have them no more.
+    With ``batches`` an array may gain or lose sample dimensions before its own.
     """
-    text = "" if batches and _over_samples(expected, got) else difference(expected, got)
+    text = "" if batches and _over_samples(expected, got) else describe_difference(expected, got)
     if not text and len(logical) == len(result) and list(logical) != list(result):
-        text = "a number became a truth value, or a truth value a number: where(condition, 1.0, 0.0) makes a number"
+        text = "a number became a truth value, or the reverse: where(condition, 1.0, 0.0) converts it"
     if text:
         raise TypeError(
-            f"{what}: expected {named(step)} to return a state of the same structure as its argument: {text}"
+            f"{what}: expected {function_label(step)} to return a state of the same structure as its argument: {text}"
         )
 
 
 def _over_samples(one: Any, other: Any) -> bool:
-    """Whether two forms are equal, but for leading dimensions."""
-    pairs = zip(leaves_of(one), leaves_of(other), strict=False)
-    return len(leaves_of(one)) == len(leaves_of(other)) and all(
+    """Return True if two structures are equal up to leading dimensions."""
+    pairs = zip(leaf_paths(one), leaf_paths(other), strict=False)
+    return len(leaf_paths(one)) == len(leaf_paths(other)) and all(
         path == same and all(a == b for a, b in zip(reversed(x.shape), reversed(y.shape), strict=False))
         for (path, x), (same, y) in pairs
     )

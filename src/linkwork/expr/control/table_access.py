@@ -1,7 +1,4 @@
-"""Tables: the entry of an index that is known only when code runs, which is taken or replaced.
-
-Tables that loops carry and change: rows of numbers of any scalar.
-"""
+"""Tables: entries read or replaced at an index that is known at run time only."""
 
 from __future__ import annotations
 
@@ -12,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.arrays.pytree import Leaf, put_together, taken_apart
+from linkwork.expr.arrays.pytree import Leaf, flatten, unflatten
 from linkwork.expr.arrays.symbol_array import floats
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.expr.control.closure_conversion import graph_of, is_truth
 from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt, where
-from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
+from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
@@ -30,9 +27,9 @@ PUT = bundle_operation("put")
 
 @dataclass(frozen=True)
 class Take(MultiResult):
-    """A row of a table of so many rows and columns.
+    """An entry of a table with ``rows`` rows and ``columns`` columns.
 
-    The arguments are the index and, unless the ``table`` is of constants, its numbers, row by row.
+    The arguments are the index and, unless the ``table`` is constant, its elements, flattened by rows.
     """
 
     rows: int
@@ -45,26 +42,26 @@ class Take(MultiResult):
     def count(self) -> int:
         return self.columns
 
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
         index, *numbers = arguments
-        place = np.asarray(np.fmin(np.fmax(np.floor(index), 0.0), float(self.rows - 1)), dtype=np.int64)
+        position = np.asarray(np.fmin(np.fmax(np.floor(index), 0.0), float(self.rows - 1)), dtype=np.int64)
         numbers = numbers or list(self.table)
         result = []
         for column in range(self.columns):
             entries = np.broadcast_arrays(*numbers[column :: self.columns])
             stacked = np.stack(entries)
-            whole = np.broadcast_shapes(place.shape, stacked.shape[1:])
+            whole = np.broadcast_shapes(position.shape, stacked.shape[1:])
             chosen = np.take_along_axis(
                 np.broadcast_to(stacked.reshape(self.rows, *(1,) * (len(whole) - stacked.ndim + 1), *stacked.shape[1:]),
                                 (self.rows, *whole)),
-                np.broadcast_to(place, whole)[np.newaxis], axis=0)[0]  # fmt: skip
+                np.broadcast_to(position, whole)[np.newaxis], axis=0)[0]  # fmt: skip
             chosen = np.where(np.isnan(index), np.nan, chosen)
             result.append(chosen if whole else float(chosen))
         return result
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> Sequence[FunctionSpec]:
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> Sequence[SparseRow]:
         result: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             derivatives = [row.get(key, 0.0) for row in rows[1:]]
@@ -73,23 +70,23 @@ class Take(MultiResult):
                 row[key] = value
         return list(result)
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         if self.table:
             return [0.0]
-        place = fmin(fmax(floor(arguments[0]), 0.0), float(self.rows - 1))
+        position = fmin(fmax(floor(arguments[0]), 0.0), float(self.rows - 1))
         gradient: list[Any] = [0.0]
         for row in range(self.rows):
-            here = eq(place, float(row))
+            here = eq(position, float(row))
             gradient += [0.0 if is_zero(weight) else where(here, weight, 0.0) for weight in weights]
         return gradient
 
 
 @dataclass(frozen=True)
 class Put(MultiResult):
-    """A table of so many rows and columns with another row at an index; the same table where no row has that index.
+    """A table with the entry at an index replaced; unchanged if the index is out of range.
 
-    The arguments are the index, the row, and the table's numbers, row by row; the results are the numbers of the new
-    table.
+    The arguments are the index, the entry, and the table's elements, flattened by rows; the results are the elements of
+    the new table.
     """
 
     rows: int
@@ -102,24 +99,24 @@ class Put(MultiResult):
         return self.rows * self.columns
 
     def split(self, arguments: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
-        """The index, the row and the table."""
+        """Split the arguments into index, entry and table."""
         return arguments[0], arguments[1 : 1 + self.columns], arguments[1 + self.columns :]
 
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
         index, row, table = self.split(arguments)
-        place = np.floor(index)
+        position = np.floor(index)
         result = list(table)
-        for k in np.unique(place[(place >= 0.0) & (place < self.rows)]) if np.ndim(place) else [place]:
+        for k in np.unique(position[(position >= 0.0) & (position < self.rows)]) if np.ndim(position) else [position]:
             if 0.0 <= k < self.rows:
                 start = int(k) * self.columns
                 for column, value in enumerate(row):
                     old = result[start + column]
-                    result[start + column] = np.where(place == k, value, old) if np.ndim(place) else value
+                    result[start + column] = np.where(position == k, value, old) if np.ndim(position) else value
         return result
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> Sequence[FunctionSpec]:
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> Sequence[SparseRow]:
         result: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             values = self([arguments[0], *(row.get(key, 0.0) for row in rows[1:])])
@@ -127,7 +124,7 @@ class Put(MultiResult):
                 row[key] = value
         return list(result)
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         index = arguments[0]
         there = and_(le(0.0, index), lt(index, float(self.rows)))
         used = [k for k in range(self.columns) if not all(map(is_zero, weights[k :: self.columns]))]
@@ -140,17 +137,17 @@ class Put(MultiResult):
 
 @public
 def take(table: Any, index: Any) -> Any:
-    """The entry of a table (n,), or the row of a table (n, ...), at an index that need not be known in advance.
+    """Return the entry of a table (n,) or (n, ...) at an index that may be known at run time only.
 
-    The index is a whole number, or is rounded down to one; one below 0 or above n - 1 gives the first or last entry,
-    and NaN gives NaN.  The derivative is that by the table's numbers: by the index it is zero.
+    The index is an integer, or is rounded down to one; an index below 0 or above n - 1 selects the first or last entry,
+    and NaN gives NaN.  The derivative is that by the table's values; by the index it is zero.
 
     >>> import numpy as np
     >>> from linkwork.expr import take
     >>> take(np.array([2.0, 3.0, 5.0]), 1.0), take([2.0, 3.0, 5.0], 7)
     (3.0, 5.0)
 
-    Raises ValueError for a table without rows, TypeError for what is no array.
+    Raises ValueError for an empty table, TypeError for anything but an array.
     """
     numbers, form = _table_of("take", table)
     index, in_elements = _index_of("take", index)
@@ -164,95 +161,95 @@ def take(table: Any, index: Any) -> Any:
         return result[0]
     if isinstance(index, np.ndarray) and index.ndim and not in_elements:
         return np.stack(result, axis=-1).reshape(*index.shape, *form.shape[1:])
-    return put_together(row, result, floats)
+    return unflatten(row, result, floats)
 
 
 @public
 def put(table: Any, index: Any, value: Any) -> Any:
-    """A table (n,) or (n, ...) with a number, or a row (...), in the place of what stands at an index.
+    """Return a table (n,) or (n, ...) with the entry at an index replaced by a number or an array (...).
 
-    The index is a whole number, or is rounded down to one, and need not be known in advance.  Where it is below 0,
-    above n - 1 or NaN, the table stays as it is: so an index of -1 puts nothing, and nothing is put beyond the end.
-    The derivative is that by the table's numbers and by the value: by the index it is zero.
+    The index is an integer, or is rounded down to one, and may be known at run time only.  If it is below 0, above n -
+    1 or NaN, the table is unchanged, so an index of -1 writes nothing.  The derivative is that by the table's values
+    and by the new entry; by the index it is zero.
 
     >>> import numpy as np
     >>> from linkwork.expr import put
     >>> put(np.array([2.0, 3.0, 5.0]), 1, 7.0), put([2.0, 3.0], 2, 7.0)
     (array([2., 7., 5.]), array([2., 3.]))
 
-    A table that a loop carries and a step changes by `put` alone is changed where it stands: its length costs nothing.
+    A table that a loop carries and a step changes only by `put` is changed in position: its length costs nothing.
 
-    Raises ValueError for a table without rows and for a value of another shape than its rows, TypeError for what is no
-    array or number.
+    Raises ValueError for an empty table and for a value of another shape than its entries, TypeError for anything but
+    arrays and numbers.
     """
     numbers, form = _table_of("put", table)
     index, _ = _index_of("put", index)
     row = _row_of(value, form.shape[1:], batches=graph_of((index, *numbers)) is None)
     if any(map(is_truth, (*numbers, *row))):
-        raise TypeError("put: value: expected numbers, got truth values: where(condition, 1.0, 0.0) makes numbers")
+        raise TypeError("put: value: expected numbers, got truth values: where(condition, 1.0, 0.0) converts them")
     size = len(row)
     if isinstance(index, (int, float)):
         start = int(index) * size if 0.0 <= index < form.shape[0] else len(numbers)
         numbers[start : start + size] = row if start < len(numbers) else []
     else:
         numbers = list(Put(form.shape[0], size)([index, *row, *numbers]))
-    return put_together(Leaf(form.shape), numbers, floats)
+    return unflatten(Leaf(form.shape), numbers, floats)
 
 
 def _table_of(caller: str, table: Any) -> tuple[list[Any], Leaf]:
-    """The numbers of a table, row by row, and its shape."""
-    numbers, form = taken_apart(table, f"{caller}: table")
+    """Return the elements of a table, flattened by rows, and its shape."""
+    numbers, form = flatten(table, f"{caller}: table")
     if not isinstance(form, Leaf) or not form.shape or form.shape[0] == 0:
-        raise ValueError(f"{caller}: table: expected an array of one row at least, got {form}")
+        raise ValueError(f"{caller}: table: expected an array with at least one entry, got {form}")
     if any(x.__class__ is Symbol and x.op.logical for x in numbers):
         raise TypeError(
-            f"{caller}: table: expected numbers, got truth values: where(condition, 1.0, 0.0) makes numbers"
+            f"{caller}: table: expected numbers, got truth values: where(condition, 1.0, 0.0) converts them"
         )
     return numbers, form
 
 
 def _index_of(caller: str, index: Any) -> tuple[Any, bool]:
-    """The index as a scalar or a batch, and whether it came as the element of an array."""
+    """Return the index as a scalar or a batch, and True if it was an element of an array."""
     in_elements = isinstance(index, np.ndarray) and index.dtype == object and index.ndim == 0
     if in_elements:
         index = index.item()
     if not (np.ndim(index) == 0 or (isinstance(index, np.ndarray) and index.dtype != object)):
         raise TypeError(f"{caller}: index: expected a number, got {index!r}")
     if not isinstance(index, np.ndarray):
-        (index,), _ = taken_apart(index, f"{caller}: index")
+        (index,), _ = flatten(index, f"{caller}: index")
     return index, in_elements
 
 
 def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
-    """The numbers of a row, which may be batches: then it has samples in dimensions before its own."""
+    """Return the elements of an entry; a batch has sample dimensions before its own."""
     if batches and isinstance(value, np.ndarray) and value.dtype != object and value.ndim > len(shape):
         samples = value.shape[: value.ndim - len(shape)]
         if value.shape[len(samples) :] == shape:
             return list(np.moveaxis(value.reshape(*samples, -1), -1, 0))
-    numbers, form = taken_apart(value, "put: value")
+    numbers, form = flatten(value, "put: value")
     if not isinstance(form, Leaf) or form.shape != shape:
-        expected = f"an array of shape {shape}, as the rows of table are" if shape else "a number, as the table has"
+        expected = f"an array of shape {shape}, as the entries of the table" if shape else "a number, as in the table"
         raise ValueError(f"put: value: expected {expected}, got {form}")
     return numbers
 
 
 def table_of(rows: Sequence[Sequence[Any]]) -> Any:
-    """Rows as a table."""
+    """Return rows as a table."""
     return np.stack([_row(numbers) for numbers in rows])
 
 
 def entry(table: Any, index: Any) -> Any:
-    """The row at an index, as a list."""
+    """Return the row at an index, as a list."""
     return list(np.moveaxis(np.asarray(take(table, index)), -1, 0))
 
 
 def with_entry(table: Any, index: Any, numbers: Sequence[Any]) -> Any:
-    """The table with a row in the place of what stands at an index, if there is such a place."""
+    """Return the table with the row at an index replaced, if the index is in range."""
     return np.asarray(put(table, index, _row(numbers)))
 
 
 def _row(numbers: Sequence[Any]) -> np.ndarray:
-    row = np.empty(len(numbers), dtype=object)  # an element may be a batch, which stays one
+    row = np.empty(len(numbers), dtype=object)  # keeps an element that is a batch as one element
     for k, x in enumerate(numbers):
         row[k] = x
     return row

@@ -27,7 +27,7 @@ import numpy as np
 
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.matmul_lists import by_rows, gram, products, shifted, solved_columns
-from linkwork.expr.linalg.sparse_dot import added, dot, less, mirrored, negated, rows_of, transposed
+from linkwork.expr.linalg.sparse_dot import add_matrices, dot, mirrored, negated, rows_of, subtract_dot, transposed
 from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt
 
 __all__ = ["TINY", "BoundedRoot", "LinearQuadratic", "riccati_step", "riccati_sweep"]
@@ -71,7 +71,7 @@ class LinearQuadratic:
         R_root = BoundedRoot.of(self.R, [TINY] * m)
         half = by_rows(R_root.solved, self.N, m * m)
         more = 0.5 * slack * reduce(fmax, (abs(x) for row in self.Q for x in row)) + TINY
-        rest_root = BoundedRoot.of(shifted(added(self.Q, negated(gram(half))), more), [TINY] * n)
+        rest_root = BoundedRoot.of(shifted(add_matrices(self.Q, negated(gram(half))), more), [TINY] * n)
         pivots = (row[-1] for root in (R_root, rest_root) for row in root.rows)
         return lt(2.0 * TINY**0.5, reduce(fmin, pivots))
 
@@ -95,8 +95,8 @@ class BoundedRoot:
         for i in range(len(M)):
             row: list[Any] = []
             for j in range(i):
-                row.append(less(M[i][j], row, rows[j][:j]) * inverses[j])
-            pivot = sqrt(fmax(less(M[i][i], row, row), least[i]))
+                row.append(subtract_dot(M[i][j], row, rows[j][:j]) * inverses[j])
+            pivot = sqrt(fmax(subtract_dot(M[i][i], row, row), least[i]))
             rows.append([*row, pivot])
             inverses.append(1.0 / pivot)
         return BoundedRoot(rows, inverses)
@@ -105,7 +105,7 @@ class BoundedRoot:
         """L⁻¹ times a column."""
         result: list[Any] = []
         for row, inverse, x in zip(self.rows, self.inverses, column, strict=True):
-            result.append(less(x, row[:-1], result) * inverse)
+            result.append(subtract_dot(x, row[:-1], result) * inverse)
         return result
 
     def from_left(self, row: Sequence[Any]) -> list[Any]:
@@ -117,10 +117,10 @@ class BoundedRoot:
 def riccati_step(of: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
     """X of this step, by that of the next, and the gains."""
     XA, XB = products(X, of.A), products(X, of.B)
-    T = added(products(transposed(of.B), XA), transposed(of.N))
-    S = mirrored(added(of.R, products(transposed(of.B), XB)))
+    T = add_matrices(products(transposed(of.B), XA), transposed(of.N))
+    S = mirrored(add_matrices(of.R, products(transposed(of.B), XB)))
     K = solved_columns(S, T, "pos")
-    return mirrored(added(of.Q, products(transposed(of.A), XA), negated(products(transposed(T), K)))), K
+    return mirrored(add_matrices(of.Q, products(transposed(of.A), XA), negated(products(transposed(T), K)))), K
 
 
 def riccati_sweep(matrices: Sequence[Any], end: Any) -> tuple[Any, Any]:

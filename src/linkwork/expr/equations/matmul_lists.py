@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linkwork.expr.control.loops import each
+from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.sparse_dot import dot, mirrored, transposed
 from linkwork.expr.linalg.triangular_factors import Pivots
@@ -21,12 +21,12 @@ def products(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> M
     """left · right."""
     columns = transposed(right)
     large = len(left) * len(columns) * len(right) > _SMALL
-    return each(lambda row: [dot(row, column) for column in columns], left, in_loops=large, alike=True)
+    return map_rows(lambda row: [dot(row, column) for column in columns], left, in_loops=large, alike=True)
 
 
 def by_rows(function: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Sequence[Any]], work: int) -> Matrix:
     """A function of each row that takes about so many products, of numbers that are all alike."""
-    return each(function, rows, in_loops=len(rows) * work > _SMALL, alike=True)
+    return map_rows(function, rows, in_loops=len(rows) * work > _SMALL, alike=True)
 
 
 def gram(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]] | None = None) -> Matrix:
@@ -60,8 +60,8 @@ def solved_columns(A: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]], a
     """X of A X = right."""
     n, k = len(A), len(right[0])
     method = METHODS[assume]
-    factors = method.factors([list(row) for row in A], Pivots("riccati", positive=method.positive, told=True))
+    factors = method.factors([list(row) for row in A], Pivots("riccati", positive=method.positive, with_status=True))
     columns = transposed(right)
     return transposed(
-        each(lambda column: method.solved(factors, list(column)), columns, in_loops=n * n * k > _SMALL, alike=True)
+        map_rows(lambda column: method.solved(factors, list(column)), columns, in_loops=n * n * k > _SMALL, alike=True)
     )

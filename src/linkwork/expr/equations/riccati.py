@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic
 from linkwork.expr.equations.matmul_lists import (
@@ -45,7 +45,7 @@ from linkwork.expr.equations.matmul_lists import (
     symmetric_products,
 )
 from linkwork.expr.equations.riccati_doubling import cayley, doubled
-from linkwork.expr.linalg.sparse_dot import added, identity, mirrored, negated, rows_of, transposed
+from linkwork.expr.linalg.sparse_dot import add_matrices, identity, mirrored, negated, rows_of, transposed
 from linkwork.expr.scalar.functions import and_, fmax, lt, not_, or_, sqrt, where
 
 __all__ = ["RiccatiSolution", "riccati"]
@@ -75,7 +75,7 @@ def riccati(of: LinearQuadratic, *, continuous: bool) -> RiccatiSolution:
     """The solution that stabilises."""
     n, m = len(of.A), len(of.R)
     rule = _Riccati(n, m, continuous)
-    result = ruled(rule, of.values())
+    result = apply_rule(rule, of.values())
     X = mirrored(rows_of(result, n, n))
     return RiccatiSolution(X, rows_of(result[n * n :], n, m), result[-2], result[-1])
 
@@ -156,7 +156,7 @@ class _Riccati(CustomDerivative):
         def step(state: Any) -> Any:
             X, left, K, residual, _, turn = state
             closed = _closed(value, K)
-            X = added(X, lyapunov(closed, left, continuous=self.continuous, gamma=gamma, left=_ROUGH))
+            X = add_matrices(X, lyapunov(closed, left, continuous=self.continuous, gamma=gamma, left=_ROUGH))
             left, K, now = looked_at(X)
             return X, left, K, now, residual, turn + 1.0
 
@@ -173,25 +173,25 @@ class _Riccati(CustomDerivative):
         X, K, closed = rows_of(results, n, n), rows_of(results[n * n :], n, m), rows_of(extra, n, n)
         # of the cost x'Q x + 2 x'N u + u'R u with u = -K x, and of where the motion leads
         crossed = products(transposed(K), transposed(d.N))
-        force = added(d.Q, negated(added(crossed, transposed(crossed))), symmetric_products(K, d.R))
-        after = added(d.A, negated(products(d.B, K)))
+        force = add_matrices(d.Q, negated(add_matrices(crossed, transposed(crossed))), symmetric_products(K, d.R))
+        after = add_matrices(d.A, negated(products(d.B, K)))
         reached = X if self.continuous else products(X, closed)  # X symmetric
         pulled = products(transposed(after), reached)
-        dX = lyapunov(closed, added(force, pulled, transposed(pulled)), continuous=self.continuous)
+        dX = lyapunov(closed, add_matrices(force, pulled, transposed(pulled)), continuous=self.continuous)
         # K = S⁻¹ T:  dK = S⁻¹ (dT − dS K)
         if self.continuous:
             S, dS = given.R, d.R
-            dT = added(products(transposed(d.B), X), products(transposed(given.B), dX), transposed(d.N))
+            dT = add_matrices(products(transposed(d.B), X), products(transposed(given.B), dX), transposed(d.N))
         else:
-            XB, dXB = products(X, given.B), added(products(dX, given.B), products(X, d.B))
-            S = added(given.R, products(transposed(given.B), XB))
-            dS = added(d.R, products(transposed(d.B), XB), products(transposed(given.B), dXB))
-            dT = added(
+            XB, dXB = products(X, given.B), add_matrices(products(dX, given.B), products(X, d.B))
+            S = add_matrices(given.R, products(transposed(given.B), XB))
+            dS = add_matrices(d.R, products(transposed(d.B), XB), products(transposed(given.B), dXB))
+            dT = add_matrices(
                 products(transposed(d.B), products(X, given.A)),
-                products(transposed(given.B), added(products(dX, given.A), products(X, d.A))),
+                products(transposed(given.B), add_matrices(products(dX, given.A), products(X, d.A))),
                 transposed(d.N),
             )
-        dK = solved_columns(S, added(dT, negated(products(dS, K))), "pos")
+        dK = solved_columns(S, add_matrices(dT, negated(products(dS, K))), "pos")
         return [*_flat(dX), *_flat(dK), 0.0, 0.0]
 
     def cotangent(
@@ -203,45 +203,45 @@ class _Riccati(CustomDerivative):
         by_X, by_K = rows_of(weights, n, n), rows_of(weights[n * n :], n, m)
         # K = S⁻¹ T: Y is the gradient by T, and U that by S
         XB = products(X, given.B)
-        S = given.R if self.continuous else added(given.R, products(transposed(given.B), XB))
+        S = given.R if self.continuous else add_matrices(given.R, products(transposed(given.B), XB))
         Y = solved_columns(S, by_K, "pos")
         U = _symmetric(negated(products(Y, transposed(K))))
         if self.continuous:
-            by_X, by_B = added(by_X, products(given.B, Y)), transposed(products(Y, X))
+            by_X, by_B = add_matrices(by_X, products(given.B, Y)), transposed(products(Y, X))
         else:
-            pulled = products(given.B, added(products(Y, transposed(given.A)), products(U, transposed(given.B))))
-            by_X, by_B = added(by_X, pulled), products(X, transposed(products(Y, transposed(given.A))))
-            by_B = added(by_B, _times(2.0, products(XB, U)))
+            pulled = products(given.B, add_matrices(products(Y, transposed(given.A)), products(U, transposed(given.B))))
+            by_X, by_B = add_matrices(by_X, pulled), products(X, transposed(products(Y, transposed(given.A))))
+            by_B = add_matrices(by_B, _times(2.0, products(XB, U)))
         P = lyapunov(transposed(closed), _symmetric(by_X), continuous=self.continuous)
         KP = products(K, P)
         by_A = _times(2.0, products(X if self.continuous else products(X, closed), P))
-        by_B = added(by_B, negated(products(by_A, transposed(K))))
+        by_B = add_matrices(by_B, negated(products(by_A, transposed(K))))
         if not self.continuous:
-            by_A = added(by_A, products(XB, Y))
-        by_R = added(U, products(KP, transposed(K)))
-        by_N = added(transposed(Y), _times(-2.0, transposed(KP)))
+            by_A = add_matrices(by_A, products(XB, Y))
+        by_R = add_matrices(U, products(KP, transposed(K)))
+        by_N = add_matrices(transposed(Y), _times(-2.0, transposed(KP)))
         return LinearQuadratic(by_A, by_B, P, by_R, by_N).values()
 
     def _left(self, value: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
         """What is left of the equation, and the gains."""
         XB = products(X, value.B)
         if self.continuous:
-            T = added(transposed(XB), transposed(value.N))
+            T = add_matrices(transposed(XB), transposed(value.N))
             K = solved_columns(value.R, T, "pos")
             AX = products(transposed(value.A), X)
-            left = added(AX, transposed(AX), value.Q)
+            left = add_matrices(AX, transposed(AX), value.Q)
         else:
             XA = products(X, value.A)
-            T = added(products(transposed(value.B), XA), transposed(value.N))
-            S = added(value.R, products(transposed(value.B), XB))
+            T = add_matrices(products(transposed(value.B), XA), transposed(value.N))
+            S = add_matrices(value.R, products(transposed(value.B), XB))
             K = solved_columns(S, T, "pos")
-            left = added(products(transposed(value.A), XA), negated(X), value.Q)
-        return mirrored(added(left, negated(products(transposed(T), K)))), K
+            left = add_matrices(products(transposed(value.A), XA), negated(X), value.Q)
+        return mirrored(add_matrices(left, negated(products(transposed(T), K)))), K
 
 
 def _closed(value: LinearQuadratic, K: Matrix) -> Matrix:
     """A − B K."""
-    return added(value.A, negated(products(value.B, K)))
+    return add_matrices(value.A, negated(products(value.B, K)))
 
 
 def _times(factor: Any, M: Matrix) -> Matrix:
@@ -271,9 +271,9 @@ def _doubled(value: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matr
         R = shifted(R, where(lt(0.0, share), share * natural * pushed * (1.0 / len(R)), 0.0))
     both = solved_columns(R, [[*b, *c] for b, c in zip(transposed(value.B), transposed(value.N), strict=True)], "pos")
     by_B, by_N = [row[:n] for row in both], [row[n:] for row in both]
-    A = added(value.A, negated(products(value.B, by_N)))
+    A = add_matrices(value.A, negated(products(value.B, by_N)))
     G = mirrored(products(value.B, by_B))
-    H = mirrored(added(value.Q, negated(products(value.N, by_N))))
+    H = mirrored(add_matrices(value.Q, negated(products(value.N, by_N))))
     paid, pushed = (sum((M[i][i] for i in range(n)), 0.0) for M in (H, G))
     grown = squares(A) if continuous else 1.0  # what states cost in units of inputs, where none costs anything itself
     H = shifted(H, share * where(lt(0.0, paid), paid * (1.0 / n), grown / fmax(pushed, 1e-300)))
@@ -303,7 +303,7 @@ def lyapunov(A: Matrix, C: Matrix, *, continuous: bool, gamma: Any = None, left:
     def step(state: Any) -> Any:
         X, A, _ = state
         moved = symmetric_products(A, X)
-        return added(X, moved), products(A, A), squares(moved)
+        return add_matrices(X, moved), products(A, A), squares(moved)
 
     result = while_loop(more, step, (C, A, fmax(1.0, squares(C))), max_iterations=_MOST)
     return [list(row) for row in result.state[0]]

@@ -34,7 +34,7 @@ from linkwork.expr.equations.matmul_lists import (
     solved_columns,
     squares,
 )
-from linkwork.expr.linalg.sparse_dot import added, dot, identity, mirrored, negated, transposed
+from linkwork.expr.linalg.sparse_dot import add_matrices, dot, identity, mirrored, negated, transposed
 from linkwork.expr.scalar.functions import and_, exp, fmax, le, log, lt, not_, or_, sqrt
 
 __all__ = ["cayley", "doubled"]
@@ -89,9 +89,9 @@ def doubled(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Any, Any]:
         A, G, H = ([list(row) for row in M] for M in state[:3])
         result = _Step.of(A, G, H)
         Z = result.Z
-        after = products(A, added(A, negated(products(Z, transposed(result.Y)))))
-        kept = products(A, added(G, negated(gram(Z))))
-        return after, added(G, gram(kept, A)), added(H, gram(result.Y)), squares(A)
+        after = products(A, add_matrices(A, negated(products(Z, transposed(result.Y)))))
+        kept = products(A, add_matrices(G, negated(gram(Z))))
+        return after, add_matrices(G, gram(kept, A)), add_matrices(H, gram(result.Y)), squares(A)
 
     result = while_loop(more, step, (A, G, H, 1.0), max_iterations=_MOST)
     *_, H, going = result.state
@@ -119,7 +119,7 @@ def cayley(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix, Any
     result = while_loop(near, away, (_gamma(A, G, H) / 1.5, none, none), max_iterations=_TRIES)
     gamma, LG, inverse = result.state
     LG, inverse = ([list(row) for row in M] for M in (LG, inverse))
-    W = added(transposed(shifted(A, -gamma)), products(H, LG))
+    W = add_matrices(transposed(shifted(A, -gamma)), products(H, LG))
     both = solved_columns(W, [[*e, *h] for e, h in zip(identity(n), products(H, inverse), strict=True)])
     W_inverse, WH = [row[:n] for row in both], [row[n:] for row in both]
     doubled = 2.0 * gamma
@@ -140,7 +140,7 @@ def _gamma(A: Matrix, G: Matrix, H: Matrix) -> Any:
         [[x + _SLIGHT * H_size if i == j else x for j, x in enumerate(r)] for i, r in enumerate(H)], [TINY] * n
     )
     V = by_rows(C.solved, A, n * n)
-    S = added(G, gram(V))
+    S = add_matrices(G, gram(V))
     L = BoundedRoot.of(
         [[x * (1.0 + _SLIGHT) if i == j else x for j, x in enumerate(r)] for i, r in enumerate(S)], [TINY] * n
     )

@@ -15,22 +15,29 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.pytree import (
-    Form,
     Leaf,
-    leaves_of,
-    mapped,
-    put_together,
-    size_of,
-    taken_apart,
+    TreeDef,
+    flatten,
+    leaf_paths,
+    num_elements,
+    tree_map,
+    unflatten,
 )
 from linkwork.expr.arrays.symbol_array import floats
-from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.autodiff.dual_numbers import Dual, order_of, parts, seeded, value_of
 from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
-from linkwork.expr.control.closure_conversion import Residual, closed, graph_of, is_truth, lent, named
+from linkwork.expr.control.closure_conversion import (
+    Residual,
+    close_over,
+    function_label,
+    graph_of,
+    inner_symbols,
+    is_truth,
+)
 from linkwork.expr.control.loop_instruction import NOT_A_NUMBER
 from linkwork.expr.control.loops import while_loop
-from linkwork.expr.control.numeric_loops import bound
+from linkwork.expr.control.numeric_loops import read_count
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.linear_solve import Solve
 from linkwork.expr.linalg.sparse_dot import dot, negated, rows_of, transposed
@@ -119,10 +126,10 @@ def _solve(
     line_search: bool = False,
     like: Callable[[Any], Any] | None = None,
 ) -> Root:
-    max_iterations = bound(f"{caller}: max_iterations", max_iterations)
+    max_iterations = read_count(f"{caller}: max_iterations", max_iterations)
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < math.inf):
         raise ValueError(f"{caller}: tolerance: expected a number >= 0 that is known at trace time, got {tolerance!r}")
-    scalars, form = taken_apart(start, f"{caller}: start")
+    scalars, form = flatten(start, f"{caller}: start")
     if any(map(is_truth, scalars)):
         raise TypeError(f"{caller}: start: expected numbers, got a truth value")
     first = [value_of(x) for x in scalars]
@@ -130,12 +137,12 @@ def _solve(
         return Root(start, 0, 0)
 
     def residual(x: Sequence[Any]) -> list[Any]:
-        result = _elements(caller, function, function(put_together(form, x)), form)
+        result = _elements(caller, function, function(unflatten(form, x)), form)
         return [a - b for a, b in zip(result, x, strict=True)] if is_fixed_point else result
 
     def like_residual(x: Sequence[Any]) -> list[Any]:
         assert like is not None
-        return _elements(caller, like, like(put_together(form, x)), form)
+        return _elements(caller, like, like(unflatten(form, x)), form)
 
     def residual_value(x: Sequence[Any]) -> list[Any]:
         return [value_of(r) for r in residual(x)]
@@ -154,36 +161,40 @@ def _solve(
             searched = residual_value if line_search else None
             x, done, status = _iterate(correction, first, max_iterations, float(tolerance), searched)
         else:
-            fresh = lent(graph, f"the unknowns of {caller} of {named(function)}", len(first))
-            body, outside = closed(fresh, residual_value(fresh))
-            near, others = (None, []) if like is None else closed(fresh, [value_of(r) for r in like_residual(fresh)])
+            fresh = inner_symbols(graph, f"the unknowns of {caller} of {function_label(function)}", len(first))
+            body, outside = close_over(fresh, residual_value(fresh))
+            near, others = (
+                (None, []) if like is None else close_over(fresh, [value_of(r) for r in like_residual(fresh)])
+            )
             rule = _RootRule(body, len(first), max_iterations, float(tolerance), is_fixed_point, line_search, near)
-            *x, done, status = ruled(rule, [*first, *outside, *others])
+            *x, done, status = apply_rule(rule, [*first, *outside, *others])
         orders = max(map(order_of, probe))
         _, rows = _linearized(residual, x) if orders else ([], [])
         for _ in range(orders):  # each Newton step makes the derivatives of one more order exact
             x = [a - d for a, d in zip(x, _linear_solve(rows, residual(x))[0], strict=True)]
     if status.__class__ is float:
         status = int(status)
-    return Root(put_together(form, x, floats if graph is None else None), done, status)
+    return Root(unflatten(form, x, floats if graph is None else None), done, status)
 
 
-def _elements(caller: str, function: Callable[[Any], Any], value: Any, form: Form | Leaf) -> list[Any]:
+def _elements(caller: str, function: Callable[[Any], Any], value: Any, form: TreeDef | Leaf) -> list[Any]:
     """Return the elements of a residual's value, each an array of the samples where the value is a batch."""
-    name = f"{caller}: result of {named(function)}"
+    name = f"{caller}: result of {function_label(function)}"
     leaves: list[Any] = []
-    mapped(leaves.append, value)
-    shapes = [leaf.shape for _, leaf in leaves_of(form)]
+    tree_map(leaves.append, value)
+    shapes = [leaf.shape for _, leaf in leaf_paths(form)]
     if len(leaves) != len(shapes):
-        result, _ = taken_apart(value, name)
+        result, _ = flatten(value, name)
     else:
         parts_of = [
-            _columns(leaf, len(shape)) if _is_batch(leaf, shape) else taken_apart(leaf, name)[0]
+            _columns(leaf, len(shape)) if _is_batch(leaf, shape) else flatten(leaf, name)[0]
             for leaf, shape in zip(leaves, shapes, strict=True)
         ]
         result = [x for part in parts_of for x in part]
-    if len(result) != size_of(form) or any(map(is_truth, result)):
-        expected = f"expected {named(function)} to return as many numbers as the start has, {size_of(form)}"
+    if len(result) != num_elements(form) or any(map(is_truth, result)):
+        expected = (
+            f"expected {function_label(function)} to return as many numbers as the start has, {num_elements(form)}"
+        )
         raise TypeError(f"{caller}: {expected}, got {value!r}")
     return [_bare(x) for x in result]
 
@@ -222,7 +233,9 @@ def _linearized(residual: Callable[[Sequence[Any]], list[Any]], x: Sequence[Any]
 def _linear_solve(rows: Sequence[Sequence[Any]], column: Sequence[Any]) -> tuple[list[Any], Any]:
     """Solve a square linear system.  Return (solution, 0 or, for a singular matrix, a positive number)."""
     n = len(column)
-    result = ruled(Solve("root", METHODS["gen"], n, 1, told=True), [*(x for row in rows for x in row), *column])
+    result = apply_rule(
+        Solve("root", METHODS["gen"], n, 1, with_status=True), [*(x for row in rows for x in row), *column]
+    )
     return result[:n], result[n]
 
 
@@ -362,14 +375,14 @@ class _RootRule(ImplicitDerivative):
         x, done, status = _iterate(correction, inputs[:n], self.max_iterations, self.tolerance, searched)
         return [*x, done, status], []
 
-    def pushed(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
-        return [-x for x in self._residual.pushed.run([*self._at(at), *self._parameters(direction)])]
+    def residual_jvp(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
+        return [-x for x in self._residual.jvp.run([*self._at(at), *self._parameters(direction)])]
 
-    def pulled(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
-        result = self._residual.pulled.run([*self._at(at), *multipliers])
+    def residual_vjp(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
+        result = self._residual.vjp.run([*self._at(at), *multipliers])
         return [*[0.0] * self.size, *negated([result])[0], *[0.0] * (len(at.inputs) - self.body.elements_in)]
 
-    def solved(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
+    def solve_jacobian(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
         J = rows_of(self._residual.linear.run(self._at(at))[self.size :], self.size)
         return _linear_solve(transposed(J) if transpose else J, right)[0]
 

@@ -17,11 +17,11 @@ from linkwork._util.validation import shown
 from linkwork.errors import SingularMatrixError
 from linkwork.expr.arrays.symbol_array import SymbolArray, scalars
 
-__all__ = ["Array", "Found", "applied", "array_of", "matrix", "right_side", "square"]
+__all__ = ["Array", "Computed", "array_of", "matrix", "right_side", "run_on_arrays", "square"]
 
 Array = np.ndarray[Any, Any]
-Found = tuple[Sequence[Sequence[Any]], Any]  # flat lists of elements, and the status
-Compute = Callable[..., Found]
+Computed = tuple[Sequence[Sequence[Any]], Any]  # flat lists of elements, and the status
+Compute = Callable[..., Computed]
 _NO_SCALARS = frozenset({type(None), str, bytes, dict, type, types.FunctionType, types.BuiltinFunctionType})
 
 
@@ -67,7 +67,7 @@ def right_side(caller: str, matrices: Array, b: Any, rows: int) -> tuple[Array, 
     return (array[..., None] if vector else array), vector
 
 
-def applied(
+def run_on_arrays(
     caller: str,
     compute: Compute,
     operands: Sequence[tuple[Array, int]],
@@ -93,9 +93,9 @@ def applied(
     given = [*shapes, ()] if status else shapes
     arrays = [np.empty((*batch, math.prod(shape)), kind) for shape in given]
 
-    def put(index: Any, result: Found) -> None:
-        outputs, told = result
-        for array, elements in zip(arrays, [*outputs, [told]], strict=False):
+    def put(index: Any, result: Computed) -> None:
+        outputs, pivot_status = result
+        for array, elements in zip(arrays, [*outputs, [pivot_status]], strict=False):
             for k, element in enumerate(elements):
                 array[(*index, k)] = element
 
@@ -106,12 +106,12 @@ def applied(
             known = all(map(_is_known, wide))
             for index, sample in samples:
                 elements = [_scalars(x, dims) for x, (_, dims) in zip(sample, operands, strict=True)]
-                result = compute(*elements, told=status or known)
+                result = compute(*elements, with_status=status or known)
                 if known and not status:
                     _check(caller, np.asarray(result[1]), positive, index)
                 put(index, result)
         else:
-            result = compute(*(_elements(array, dims) for array, dims in operands), told=True)
+            result = compute(*(_elements(array, dims) for array, dims in operands), with_status=True)
             if not status:
                 _check(caller, np.broadcast_to(result[1], batch), positive)
             put((...,), result)

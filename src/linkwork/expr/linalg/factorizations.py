@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork._util.messages import nearest
-from linkwork.expr.linalg.sparse_dot import Rows, less, rows_of, transposed
-from linkwork.expr.linalg.triangular_factors import Pivots, exchanged, ltdl_factors, lu_factors
+from linkwork.expr.linalg.sparse_dot import Rows, rows_of, subtract_dot, transposed
+from linkwork.expr.linalg.triangular_factors import Pivots, ltdl_factors, lu_factors, swap_if
 
 __all__ = ["METHODS", "Method", "Triangular", "method"]
 
@@ -73,9 +73,9 @@ class General(Method):
         exchanges = iter(factors[n * n :])
         for k in range(n):
             for i in range(k + 1, n):
-                x[k], x[i] = exchanged(next(exchanges), x[k], x[i])
+                x[k], x[i] = swap_if(next(exchanges), x[k], x[i])
             for i in range(k + 1, n):
-                x[i] = less(x[i], rows[i][k : k + 1], x[k : k + 1])
+                x[i] = subtract_dot(x[i], rows[i][k : k + 1], x[k : k + 1])
         return _backward(rows, x)
 
     def solved_transposed(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
@@ -84,9 +84,9 @@ class General(Method):
         x = _forward(columns, column)
         exchanges = list(factors[n * n :])
         for k in range(n - 1, -1, -1):
-            x[k] = less(x[k], columns[k][k + 1 :], x[k + 1 :])
+            x[k] = subtract_dot(x[k], columns[k][k + 1 :], x[k + 1 :])
             for i in range(n - 1, k, -1):
-                x[k], x[i] = exchanged(exchanges.pop(), x[k], x[i])
+                x[k], x[i] = swap_if(exchanges.pop(), x[k], x[i])
         return x
 
 
@@ -111,9 +111,9 @@ class Symmetric(Method):
         rows = rows_of(factors, n)
         columns = transposed(rows)
         for i in range(n - 1, -1, -1):
-            x[i] = less(x[i], columns[i][i + 1 :], x[i + 1 :])
+            x[i] = subtract_dot(x[i], columns[i][i + 1 :], x[i + 1 :])
         for i in range(n):
-            x[i] = less(x[i] * rows[i][i], rows[i][:i], x[:i])
+            x[i] = subtract_dot(x[i] * rows[i][i], rows[i][:i], x[:i])
         return x
 
     solved_transposed = solved
@@ -172,7 +172,7 @@ def _forward(rows: Rows, column: Sequence[Any]) -> list[Any]:
     """The solution with a lower triangle, whose diagonal's reciprocals stand on the diagonal."""
     x: list[Any] = []
     for i, row in enumerate(rows):
-        x.append(less(column[i], row[:i], x) * row[i])
+        x.append(subtract_dot(column[i], row[:i], x) * row[i])
     return x
 
 
@@ -180,5 +180,5 @@ def _backward(rows: Rows, column: Sequence[Any]) -> list[Any]:
     """The solution with an upper triangle, whose diagonal's reciprocals stand on the diagonal."""
     x = list(column)
     for i in range(len(x) - 1, -1, -1):
-        x[i] = less(x[i], rows[i][i + 1 :], x[i + 1 :]) * rows[i][i]
+        x[i] = subtract_dot(x[i], rows[i][i + 1 :], x[i + 1 :]) * rows[i][i]
     return x

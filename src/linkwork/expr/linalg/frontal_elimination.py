@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import lt, sqrt, where
-from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
+from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Graph
 
@@ -84,7 +84,7 @@ class FrontElimination(MultiResult):
         products += sum((k - max(k - i, 0)) * (n + 1 - i) for i in range(n))
         return Counter(mul=products + r * n + k * (n + 1), add=products, sqrt=k, div=k, lt=k, where=2 * k)
 
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return self.written_out(arguments)
 
     def written_out(self, arguments: Sequence[Any]) -> list[Any]:
@@ -120,13 +120,13 @@ class FrontElimination(MultiResult):
         inputs = Graph().inputs("x", (self.given + self.triangle,))
         return Subroutine(Region.of(self.written_out(inputs), inputs))
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> list[FunctionSpec]:
-        return self._body.pushed(arguments, results, rows)
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> list[SparseRow]:
+        return self._body.push_forward(arguments, results, rows)
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        return self._body.pulled(arguments, results, weights)
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        return self._body.pull_back(arguments, results, weights)
 
 
 def eliminate_front(

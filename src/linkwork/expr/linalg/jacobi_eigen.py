@@ -14,26 +14,26 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
+from linkwork.expr.arrays.symbol_array import object_array
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.control import fori_loop
-from linkwork.expr.linalg.array_conversion import Found, applied, square
+from linkwork.expr.linalg.array_conversion import Computed, run_on_arrays, square
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.sparse_dot import (
-    chosen,
-    gathered,
+    gather_elements,
     identity,
     is_zero,
     product,
     reciprocal_or_zero,
     rows_of,
+    select,
     transposed,
 )
-from linkwork.expr.linalg.triangular_factors import exchanged
+from linkwork.expr.linalg.triangular_factors import swap_if
 from linkwork.expr.scalar.functions import copysign, eq, fabs, lt, sqrt, where
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["Matrices", "eigh", "eigvalsh", "gap_inverse", "rotate", "rotation", "sort", "swept"]
+__all__ = ["Matrices", "eigh", "eigvalsh", "gap_inverse", "rotate", "rotation", "sort", "sweep_pairs"]
 
 
 _SYMMETRIC = METHODS["sym"]
@@ -70,11 +70,11 @@ def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
     matrices = square(caller, A)
     n = matrices.shape[-1]
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
-        result = ruled(Eigen(n, vectors), [rows[i][j] for i, j in _SYMMETRIC.reads(n)])
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
+        result = apply_rule(Eigen(n, vectors), [rows[i][j] for i, j in _SYMMETRIC.reads(n)])
         return [result[:n], result[n:]], 0.0
 
-    return applied(caller, compute, [(matrices, 2)], [(n,), (n, n)][: 1 + vectors])
+    return run_on_arrays(caller, compute, [(matrices, 2)], [(n,), (n, n)][: 1 + vectors])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Eigen(CustomDerivative):
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         n = self.n
         start: list[list[Any]] = [list(row) for row in identity(n)]  # its rows become the eigenvectors
-        a, turned = swept(_turn, (_SYMMETRIC.matrix(inputs, n), start), n, SWEEPS)
+        a, turned = sweep_pairs(_turn, (_SYMMETRIC.matrix(inputs, n), start), n, SWEEPS)
         values = [a[i][i] for i in range(n - 1, -1, -1)]  # sorted already, but for roundings
         turned.reverse()
         sort(values, turned)
@@ -115,7 +115,7 @@ class Eigen(CustomDerivative):
         for i in range(n):
             inner[i][i] = weights[i]
         pulled = product(product(v, inner), transposed(v))
-        return gathered(pulled, _SYMMETRIC.reads(n), symmetric=True)
+        return gather_elements(pulled, _SYMMETRIC.reads(n), symmetric=True)
 
     def _split(self, results: Sequence[Any], extra: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
         """The eigenvalues, and the rows of V."""
@@ -134,7 +134,7 @@ def _turn(state: Matrices, p: int, q: int) -> None:
     a, turned = state
     difference = a[p][p] - a[q][q]
     c, s, change = rotation(difference, -a[p][q])
-    a[p][p], a[q][q] = exchanged(lt(difference, 0.0), a[p][p] + change, a[q][q] - change)
+    a[p][p], a[q][q] = swap_if(lt(difference, 0.0), a[p][p] + change, a[q][q] - change)
     a[p][q] = a[q][p] = 0.0
     others = [i for i in range(len(a)) if i not in (p, q)]
     x, y = [a[p][i] for i in others], [a[q][i] for i in others]
@@ -149,7 +149,7 @@ _UNROLLED = 5  # rows: of more, a loop is as fast as all sweeps one after the ot
 Matrices = tuple[list[list[Any]], ...]
 
 
-def swept(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, sweeps: Sequence[int]) -> Matrices:
+def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, sweeps: Sequence[int]) -> Matrices:
     """Lists of rows after all sweeps, each of which turns the rows p and q for every pair.
 
     By n, the table has how many sweeps there are; ``turn`` changes the rows in place.  On symbols, of many rows, sweeps
@@ -170,9 +170,9 @@ def swept(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, s
         def step(k: Any, numbers: Any) -> Any:
             inside = iter(numbers.tolist())
             rows = tuple([[next(inside) for _ in range(width)] for _ in range(height)] for height, width in form)
-            return filled((len(flat),), [x for part in sweep(rows) for row in part for x in row])
+            return object_array((len(flat),), [x for part in sweep(rows) for row in part for x in row])
 
-        last = iter(fori_loop(0, count, step, filled((len(flat),), flat)).tolist())
+        last = iter(fori_loop(0, count, step, object_array((len(flat),), flat)).tolist())
         return tuple([[next(last) for _ in range(width)] for _ in range(height)] for height, width in form)
     for _ in range(count):
         state = sweep(state)
@@ -191,7 +191,7 @@ def rotation(difference: Any, off: Any) -> tuple[Any, Any, Any]:
     c = 1.0 / sqrt(1.0 + t * t)
     s = t * c
     swap = lt(difference, 0.0)
-    return chosen(swap, s, c), chosen(swap, -c, s), t * off
+    return select(swap, s, c), select(swap, -c, s), t * off
 
 
 def rotate(c: Any, s: Any, x: list[Any], y: list[Any]) -> None:
@@ -206,11 +206,11 @@ def sort(keys: list[Any], *rows: list[list[Any]]) -> None:
     for start in range(n):
         for i in range(start % 2, n - 1, 2):
             swap = lt(keys[i + 1], keys[i])
-            keys[i], keys[i + 1] = chosen(swap, keys[i + 1], keys[i]), chosen(swap, keys[i], keys[i + 1])
+            keys[i], keys[i + 1] = select(swap, keys[i + 1], keys[i]), select(swap, keys[i], keys[i + 1])
             for result in rows:
                 result[i], result[i + 1] = (
-                    [chosen(swap, y, x) for x, y in zip(result[i], result[i + 1], strict=True)],
-                    [chosen(swap, x, y) for x, y in zip(result[i], result[i + 1], strict=True)],
+                    [select(swap, y, x) for x, y in zip(result[i], result[i + 1], strict=True)],
+                    [select(swap, x, y) for x, y in zip(result[i], result[i + 1], strict=True)],
                 )
 
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
-from linkwork.expr.linalg.array_conversion import Found, applied, array_of, matrix, right_side
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
+from linkwork.expr.linalg.array_conversion import Computed, array_of, matrix, right_side, run_on_arrays
 from linkwork.expr.linalg.factorizations import METHODS, Triangular
-from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero, less, rows_of, transposed
+from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero, rows_of, subtract_dot, transposed
 from linkwork.expr.linalg.triangular_factors import Pivots
 from linkwork.expr.scalar.functions import copysign, eq, sqrt, where
 
@@ -45,13 +45,15 @@ def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
     damped = not (isinstance(damping, (int, float)) and damping == 0.0)
     damping = array_of("lstsq", "damping", np.asarray(damping))
 
-    def compute(rows: list[list[Any]], right: list[list[Any]], factor: Any, told: bool) -> Found:
+    def compute(rows: list[list[Any]], right: list[list[Any]], factor: Any, with_status: bool) -> Computed:
         inputs = [*(x for row in rows for x in row), *(x for row in right for x in row), factor]
-        result = ruled(LeastSquares(m, n, k, damped, told), inputs)
-        return [result[: n * k]], result[-1] if told else 0.0
+        result = apply_rule(LeastSquares(m, n, k, damped, with_status), inputs)
+        return [result[: n * k]], result[-1] if with_status else 0.0
 
     shape = (n,) if vector else (n, k)
-    result = applied("lstsq", compute, [(matrices, 2), (columns, 2), (damping, 0)], [shape], status, positive=damped)
+    result = run_on_arrays(
+        "lstsq", compute, [(matrices, 2), (columns, 2), (damping, 0)], [shape], status, positive=damped
+    )
     return result if status else result[0]
 
 
@@ -63,15 +65,18 @@ class LeastSquares(CustomDerivative):
     n: int
     k: int
     damped: bool
-    told: bool
+    with_status: bool
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         a, right, damping = self._split(inputs)
-        pivots = Pivots("lstsq", positive=self.damped, told=self.told)
+        pivots = Pivots("lstsq", positive=self.damped, with_status=self.with_status)
         b = self._by_rows(right)
         x, y, factors = self._damped(a, b, damping, pivots) if self.damped else self._by_qr(a, b, pivots)
         results = [column[i] for i in range(self.n) for column in x]
-        return [*results, pivots.status] if self.told else results, [*(value for c in y for value in c), *factors]
+        return [*results, pivots.status] if self.with_status else results, [
+            *(value for c in y for value in c),
+            *factors,
+        ]
 
     def _damped(
         self, a: list[list[Any]], b: list[list[Any]], damping: Any, pivots: Pivots
@@ -110,19 +115,19 @@ class LeastSquares(CustomDerivative):
         for x, b, db, y in zip(
             self._x(results), self._by_rows(right), self._by_rows(moved_right), self._y(extra), strict=True
         ):
-            lacking = [less(change, row, x) for change, row in zip(db, da, strict=True)]  # db − dA x
+            lacking = [subtract_dot(change, row, x) for change, row in zip(db, da, strict=True)]  # db − dA x
             if self._tall:
-                left = [less(value, row, x) for value, row in zip(b, a, strict=True)]
+                left = [subtract_dot(value, row, x) for value, row in zip(b, a, strict=True)]
                 side = [dot(dc, left) + dot(c, lacking) for dc, c in zip(moved, columns, strict=True)]
                 result.append(
                     self._gram_solved(self._factors(extra), [s - stretch * z for s, z in zip(side, x, strict=True)])
                 )
                 continue
             turned = [dot(dc, y) for dc in moved]  # dAᵀy
-            side = [less(c, row, turned) - stretch * z for c, row, z in zip(lacking, a, y, strict=True)]
+            side = [subtract_dot(c, row, turned) - stretch * z for c, row, z in zip(lacking, a, y, strict=True)]
             dy = self._gram_solved(self._factors(extra), side)
             result.append([t + dot(c, dy) for t, c in zip(turned, columns, strict=True)])
-        return [*(column[i] for i in range(self.n) for column in result), *[0.0] * self.told]
+        return [*(column[i] for i in range(self.n) for column in result), *[0.0] * self.with_status]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -137,17 +142,17 @@ class LeastSquares(CustomDerivative):
             if self._tall:
                 g = self._gram_solved(self._factors(extra), weight)
                 mu = [dot(row, g) for row in a]
-                one = [less(value, row, x) for value, row in zip(b, a, strict=True)]
+                one = [subtract_dot(value, row, x) for value, row in zip(b, a, strict=True)]
                 other, share = g, dot(g, x)
             else:
                 mu = self._gram_solved(self._factors(extra), [dot(row, weight) for row in a])
-                one, other = y, [less(w, c, mu) for w, c in zip(weight, columns, strict=True)]
+                one, other = y, [subtract_dot(w, c, mu) for w, c in zip(weight, columns, strict=True)]
                 share = dot(mu, y)
             for i, row in enumerate(pulled):
                 for j in range(self.n):
-                    row[j] = less(row[j] + one[i] * other[j], (mu[i],), (x[j],))
+                    row[j] = subtract_dot(row[j] + one[i] * other[j], (mu[i],), (x[j],))
             pulled_b.append(mu)
-            pulled_damping = less(pulled_damping, (2.0 * damping,), (share,))
+            pulled_damping = subtract_dot(pulled_damping, (2.0 * damping,), (share,))
         flat_b = [column[i] for i in range(self.m) for column in pulled_b]
         return [*(value for row in pulled for value in row), *flat_b, pulled_damping]
 
@@ -204,12 +209,12 @@ def qr(A: Any) -> QRResult:
     m, n = matrices.shape[-2:]
     k = min(m, n)
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
         made = Reflections(rows, n)
         q = made.orthonormal(k)
         return [[q[j][i] for i in range(m) for j in range(k)], [x for row in made.upper(k) for x in row]], 0.0
 
-    return QRResult(*applied("qr", compute, [(matrices, 2)], [(m, k), (k, n)]))
+    return QRResult(*run_on_arrays("qr", compute, [(matrices, 2)], [(m, k), (k, n)]))
 
 
 class Reflections:
@@ -256,7 +261,7 @@ class Reflections:
         share = factor * (column[k] + dot(vector, column[k + 1 :]))
         column[k] = column[k] - share
         for i, x in enumerate(vector, k + 1):
-            column[i] = less(column[i], (x,), (share,))
+            column[i] = subtract_dot(column[i], (x,), (share,))
 
 
 def _reflection(top: Any, below: Sequence[Any]) -> tuple[list[Any], Any, Any]:

@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
-from linkwork.expr.linalg.array_conversion import Found, applied, right_side, square
+from linkwork.expr.linalg.array_conversion import Computed, right_side, run_on_arrays, square
 from linkwork.expr.linalg.factorizations import Method, Triangular, method
 from linkwork.expr.linalg.sparse_dot import (
     Rows,
-    chosen,
     dot,
-    gathered,
+    gather_elements,
     identity,
     is_zero,
-    less,
     negated,
     product,
     rows_of,
+    select,
+    subtract_dot,
     transposed,
 )
 from linkwork.expr.linalg.triangular_factors import Pivots
@@ -73,14 +73,14 @@ def _solved(caller: str, A: Any, b: Any, method: Method, status: bool) -> Any:
     k = columns.shape[-1]
     places = method.reads(n)
 
-    def compute(rows: list[list[Any]], right: list[list[Any]], told: bool) -> Found:
-        rule = Solve(caller, method, n, k, told)
-        result = ruled(rule, [*(rows[i][j] for i, j in places), *(x for row in right for x in row)])
-        return [result[: n * k]], result[-1] if told else 0.0
+    def compute(rows: list[list[Any]], right: list[list[Any]], with_status: bool) -> Computed:
+        rule = Solve(caller, method, n, k, with_status)
+        result = apply_rule(rule, [*(rows[i][j] for i, j in places), *(x for row in right for x in row)])
+        return [result[: n * k]], result[-1] if with_status else 0.0
 
     operands = [(matrices, 2), (columns, 2)]
     shape = (n,) if vector else (n, k)
-    result = applied(caller, compute, operands, [shape], status, positive=method.positive)
+    result = run_on_arrays(caller, compute, operands, [shape], status, positive=method.positive)
     return result if status else result[0]
 
 
@@ -92,32 +92,34 @@ class Solve(ImplicitDerivative):
     method: Method
     n: int
     k: int
-    told: bool
+    with_status: bool
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         elements, right = self._split(inputs)
         rows = self.method.matrix(elements, self.n)
-        pivots = Pivots(self.caller, positive=self.method.positive, told=self.told)
+        pivots = Pivots(self.caller, positive=self.method.positive, with_status=self.with_status)
         factors = self.method.factors(rows, pivots)
         x = _flat([self.method.solved(factors, column) for column in transposed(right)], self.n)
-        return [*x, pivots.status] if self.told else x, factors
+        return [*x, pivots.status] if self.with_status else x, factors
 
     @property
     def size(self) -> int:
         return self.n * self.k
 
-    def pushed(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
+    def residual_jvp(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
         moved, right = self._split(direction)
         d = self.method.matrix(moved, self.n)
         columns = zip(transposed(right), transposed(self._columns(at.results)), strict=True)
-        return _flat([[less(r, row, x) for r, row in zip(column, d, strict=True)] for column, x in columns], self.n)
+        return _flat(
+            [[subtract_dot(r, row, x) for r, row in zip(column, d, strict=True)] for column, x in columns], self.n
+        )
 
-    def pulled(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
+    def residual_vjp(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
         x = self._columns(at.results)
         shares = [[-dot(row, solution) for solution in x] for row in self._columns(multipliers)]
-        return [*gathered(shares, self.method.reads(self.n), self.method.symmetric), *multipliers]
+        return [*gather_elements(shares, self.method.reads(self.n), self.method.symmetric), *multipliers]
 
-    def solved(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
+    def solve_jacobian(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
         solve = self.method.solved_transposed if transpose else self.method.solved
         return _flat([solve(at.extra, column) for column in transposed(self._columns(right))], self.n)
 
@@ -146,12 +148,12 @@ def det(A: Any, *, assume: str = "gen") -> Any:
     matrices, way = square("det", A), method("det", assume)
     n = matrices.shape[-1]
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
         if n <= 3 and assume == "gen":
             return [[_written_out(rows)]], 0.0
-        return [ruled(Determinant(way, n, False), [rows[i][j] for i, j in way.reads(n)])], 0.0
+        return [apply_rule(Determinant(way, n, False), [rows[i][j] for i, j in way.reads(n)])], 0.0
 
-    return applied("det", compute, [(matrices, 2)], [()])[0]
+    return run_on_arrays("det", compute, [(matrices, 2)], [()])[0]
 
 
 class SlogdetResult(NamedTuple):
@@ -170,11 +172,11 @@ def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
     matrices, way = square("slogdet", A), method("slogdet", assume)
     n = matrices.shape[-1]
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
-        result = ruled(Determinant(way, n, True), [rows[i][j] for i, j in way.reads(n)])
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
+        result = apply_rule(Determinant(way, n, True), [rows[i][j] for i, j in way.reads(n)])
         return [result[:1], result[1:]], 0.0
 
-    return SlogdetResult(*applied("slogdet", compute, [(matrices, 2)], [(), ()]))
+    return SlogdetResult(*run_on_arrays("slogdet", compute, [(matrices, 2)], [(), ()]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ class Determinant(CustomDerivative):
             if self.logarithm:
                 size = size + log(fabs(pivot))
         for exchange in self.method.exchanges(factors, self.n):
-            whole = chosen(exchange, -whole, whole)
+            whole = select(exchange, -whole, whole)
         return [whole, size] if self.logarithm else [whole], factors
 
     def tangent(
@@ -213,7 +215,7 @@ class Determinant(CustomDerivative):
     ) -> Sequence[Any]:
         weight = weights[-1] * self._scale(results)
         pulled = [[weight * x for x in column] for column in self._inverse_columns(extra)]
-        return gathered(pulled, self.method.reads(self.n), self.method.symmetric)
+        return gather_elements(pulled, self.method.reads(self.n), self.method.symmetric)
 
     def _inverse_columns(self, factors: Sequence[Any]) -> list[list[Any]]:
         return [self.method.solved(factors, column) for column in identity(self.n)]
@@ -244,11 +246,11 @@ def inv(A: Any, *, assume: str = "gen", status: bool = False) -> Any:
     matrices, way = square("inv", A), method("inv", assume)
     n = matrices.shape[-1]
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
-        result = ruled(Inverse(way, n, told), [rows[i][j] for i, j in way.reads(n)])
-        return [result[: n * n]], result[-1] if told else 0.0
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
+        result = apply_rule(Inverse(way, n, with_status), [rows[i][j] for i, j in way.reads(n)])
+        return [result[: n * n]], result[-1] if with_status else 0.0
 
-    result = applied("inv", compute, [(matrices, 2)], [(n, n)], status, positive=way.positive)
+    result = run_on_arrays("inv", compute, [(matrices, 2)], [(n, n)], status, positive=way.positive)
     return result if status else result[0]
 
 
@@ -258,27 +260,27 @@ class Inverse(CustomDerivative):
 
     method: Method
     n: int
-    told: bool
+    with_status: bool
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        pivots = Pivots("inv", positive=self.method.positive, told=self.told)
+        pivots = Pivots("inv", positive=self.method.positive, with_status=self.with_status)
         factors = self.method.factors(self.method.matrix(inputs, self.n), pivots)
         columns = [self.method.solved(factors, column) for column in identity(self.n)]
         if self.method.symmetric:  # one half of it, and the other half is the same
             columns = [[columns[min(i, j)][max(i, j)] for j in range(self.n)] for i in range(self.n)]
         flat = [column[i] for i in range(self.n) for column in columns]
-        return [*flat, pivots.status] if self.told else flat, ()
+        return [*flat, pivots.status] if self.with_status else flat, ()
 
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
         inverse = rows_of(results, self.n)
         moved = product(product(inverse, self.method.matrix(direction, self.n)), inverse)
-        return [*(x for row in negated(moved) for x in row), *[0.0] * self.told]
+        return [*(x for row in negated(moved) for x in row), *[0.0] * self.with_status]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
     ) -> Sequence[Any]:
         turned = transposed(rows_of(results, self.n))
         pulled = negated(product(product(turned, rows_of(weights, self.n)), turned))
-        return gathered(pulled, self.method.reads(self.n), self.method.symmetric)
+        return gather_elements(pulled, self.method.reads(self.n), self.method.symmetric)

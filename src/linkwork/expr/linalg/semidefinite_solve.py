@@ -22,7 +22,7 @@ from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import is_zero, mirrored, reciprocal_or_zero
 from linkwork.expr.scalar.functions import eq
-from linkwork.expr.scalar.precision import in_double
+from linkwork.expr.scalar.precision import require_float64
 
 __all__ = ["MORE", "Semidefinite"]
 
@@ -49,7 +49,7 @@ class Semidefinite:
 
         ``order`` is that of elimination, of least degree if it is left out.
         """
-        in_double(x for row in A for x in row)
+        require_float64(x for row in A for x in row)
         full = mirrored(A)
         order = _order(full) if order is None else list(order)
         place = {row: k for k, row in enumerate(order)}

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
-from linkwork.expr.linalg.array_conversion import Found, applied, matrix
-from linkwork.expr.linalg.jacobi_eigen import Matrices, gap_inverse, rotate, rotation, sort, swept
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
+from linkwork.expr.linalg.array_conversion import Computed, matrix, run_on_arrays
+from linkwork.expr.linalg.jacobi_eigen import Matrices, gap_inverse, rotate, rotation, sort, sweep_pairs
 from linkwork.expr.linalg.least_squares import Reflections
 from linkwork.expr.linalg.sparse_dot import (
-    added,
+    add_matrices,
     dot,
     identity,
     negated,
@@ -75,8 +75,8 @@ def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
     tall = matrices.swapaxes(-1, -2) if wide else matrices
     m, n = tall.shape[-2:]
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
-        result = ruled(Singular(m, n, vectors), [x for row in rows for x in row])
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
+        result = apply_rule(Singular(m, n, vectors), [x for row in rows for x in row])
         s, u, vt = result[:n], result[n : n + m * n], result[n + m * n :]
         if not vectors:
             return [s], 0.0
@@ -85,7 +85,7 @@ def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
         return [u, s, vt], 0.0
 
     shapes = [(n, n), (n,), (n, m)] if wide else [(m, n), (n,), (n, n)]
-    return applied(caller, compute, [(tall, 2)], shapes if vectors else [(n,)])
+    return run_on_arrays(caller, compute, [(tall, 2)], shapes if vectors else [(n,)])
 
 
 def _turned(values: Sequence[Any], rows: int, columns: int) -> list[Any]:
@@ -106,7 +106,7 @@ class Singular(CustomDerivative):
         first = Reflections(rows_of(inputs, n, m), n)
         start: list[list[Any]] = [list(row) for row in identity(n)]  # the columns of V₁
         # the rows of R are the columns of Rᵀ, and become those of W
-        columns, turned = swept(_turn, (first.upper(n), start), n, SWEEPS)
+        columns, turned = sweep_pairs(_turn, (first.upper(n), start), n, SWEEPS)
         keys = [-dot(x, x) for x in columns]
         sort(keys, columns, turned)
         second = Reflections(transposed(columns), n)
@@ -175,7 +175,7 @@ def _with_the_rest(u: list[list[Any]], inner: list[list[Any]], outer: list[list[
     """U inner + (1 − U Uᵀ) outer."""
     inside = product(transposed(u), outer)
     rest = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(inner, inside, strict=True)]
-    return added(product(u, rest), outer)
+    return add_matrices(product(u, rest), outer)
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
@@ -207,10 +207,10 @@ def pinv(A: Any, *, rtol: float | None = None) -> Any:
         raise ValueError(f"pinv: rtol: expected a number of at least 0 and less than 1, got {rtol!r}")
     bound = float(rtol)
 
-    def compute(rows: Matrix, told: bool) -> Found:
-        return [ruled(Pseudoinverse(m, n, bound), [x for row in rows for x in row])], 0.0
+    def compute(rows: Matrix, with_status: bool) -> Computed:
+        return [apply_rule(Pseudoinverse(m, n, bound), [x for row in rows for x in row])], 0.0
 
-    return applied("pinv", compute, [(matrices, 2)], [(n, m)])[0]
+    return run_on_arrays("pinv", compute, [(matrices, 2)], [(n, m)])[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ class Pseudoinverse(CustomDerivative):
         first = negated(product(product(p, da), p))
         second = product(product(product(p, turned), dat), left)
         third = product(product(right, dat), product(turned, p))
-        return [x for row in added(first, second, third) for x in row]
+        return [x for row in add_matrices(first, second, third) for x in row]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -254,7 +254,7 @@ class Pseudoinverse(CustomDerivative):
         first = negated(product(product(turned, weight), turned))
         second = product(left, product(back, product(p, turned)))
         third = product(product(turned, product(p, back)), right)
-        return [x for row in added(first, second, third) for x in row]
+        return [x for row in add_matrices(first, second, third) for x in row]
 
     def _parts(self, inputs: Sequence[Any], results: Sequence[Any]) -> tuple[Matrix, Matrix, Matrix]:
         """P, 1 − A P and 1 − P A."""

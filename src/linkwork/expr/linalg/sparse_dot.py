@@ -11,19 +11,19 @@ from typing import Any
 from linkwork.expr.scalar.functions import where
 
 __all__ = [
-    "added",
-    "chosen",
+    "add_matrices",
     "dot",
-    "gathered",
+    "gather_elements",
     "identity",
     "is_zero",
-    "less",
     "mirrored",
     "negated",
     "product",
     "reciprocal",
     "reciprocal_or_zero",
     "rows_of",
+    "select",
+    "subtract_dot",
     "transposed",
 ]
 
@@ -35,7 +35,7 @@ def is_zero(x: Any) -> bool:
     return x.__class__ is float and x == 0.0
 
 
-def less(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
+def subtract_dot(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
     """The total less the sum of left·right."""
     for x, y in zip(left, right, strict=True):
         if (x.__class__ is float and x == 0.0) or (y.__class__ is float and y == 0.0):
@@ -81,7 +81,7 @@ def negated(rows: Rows) -> list[list[Any]]:
     return [[x if is_zero(x) else -x for x in row] for row in rows]
 
 
-def added(*terms: Rows) -> list[list[Any]]:
+def add_matrices(*terms: Rows) -> list[list[Any]]:
     """The sum of matrices."""
     return [[reduce(add, elements) for elements in zip(*rows, strict=True)] for rows in zip(*terms, strict=True)]
 
@@ -91,7 +91,7 @@ def rows_of(values: Sequence[Any], columns: int, rows: int | None = None) -> lis
     return [list(values[i * columns : (i + 1) * columns]) for i in range(columns if rows is None else rows)]
 
 
-def gathered(rows: Rows, places: Sequence[tuple[int, int]], symmetric: bool) -> list[Any]:
+def gather_elements(rows: Rows, places: Sequence[tuple[int, int]], symmetric: bool) -> list[Any]:
     """The elements at these places; of a symmetric matrix, an element stands for the one across the diagonal too."""
     return [rows[i][j] + rows[j][i] if symmetric and i != j else rows[i][j] for i, j in places]
 
@@ -106,7 +106,7 @@ def reciprocal_or_zero(x: Any, none: Any) -> Any:
     return where(none, 0.0, 1.0 / where(none, 1.0, x))
 
 
-def chosen(condition: Any, x: Any, y: Any) -> Any:
+def select(condition: Any, x: Any, y: Any) -> Any:
     """``x`` where the condition holds, else ``y``; what is known while a function is traced is no choice."""
     if condition.__class__ is bool:
         return x if condition else y

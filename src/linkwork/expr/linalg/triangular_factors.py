@@ -21,14 +21,14 @@ from typing import Any
 
 from linkwork._util.checked_arguments import public
 from linkwork.errors import SingularMatrixError
-from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.control import scan
-from linkwork.expr.linalg.array_conversion import Found, applied, square
-from linkwork.expr.linalg.sparse_dot import Rows, chosen, is_zero, less, reciprocal, reciprocal_or_zero
+from linkwork.expr.linalg.array_conversion import Computed, run_on_arrays, square
+from linkwork.expr.linalg.sparse_dot import Rows, is_zero, reciprocal, reciprocal_or_zero, select, subtract_dot
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, sqrt, where
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["Pivots", "SymmetricFactors", "cholesky", "exchanged", "ldl", "ltdl", "ltdl_factors", "lu", "lu_factors"]
+__all__ = ["Pivots", "SymmetricFactors", "cholesky", "ldl", "ltdl", "ltdl_factors", "lu", "lu_factors", "swap_if"]
 
 
 @public
@@ -53,15 +53,15 @@ def _factored(caller: str, A: Any, status: bool, last_first: bool) -> tuple[Any,
     n = matrices.shape[-1]
     order = range(n) if last_first else range(n - 1, -1, -1)
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
-        pivots = Pivots(caller, told=told, order=order)
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
+        pivots = Pivots(caller, with_status=with_status, order=order)
         lower, d, _ = ltdl_factors([[rows[max(i, j)][min(i, j)] for j in order] for i in order], pivots)
         if not last_first:  # LᵀDL of the matrix read from its end
             lower, d = [[lower[j][i] for j in order] for i in order], d[::-1]
         full = [lower[i][j] if j < i else 1.0 if i == j else 0.0 for i in range(n) for j in range(n)]
         return [full, d], pivots.status
 
-    return applied(caller, compute, [(matrices, 2)], [(n, n), (n,)], status)
+    return run_on_arrays(caller, compute, [(matrices, 2)], [(n, n), (n,)], status)
 
 
 def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any], list[Any]]:
@@ -73,7 +73,7 @@ def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]
     for i in range(n - 1, -1, -1):
         below = [lower[k][i] for k in range(i + 1, n)]
         for j in range(i + 1):
-            scaled[i][j] = less(rows[i][j], below, [scaled[k][j] for k in range(i + 1, n)])
+            scaled[i][j] = subtract_dot(rows[i][j], below, [scaled[k][j] for k in range(i + 1, n)])
         inverse[i] = pivots.inverse(scaled[i][i], i)
         for j in range(i):
             lower[i][j] = scaled[i][j] * inverse[i]
@@ -90,17 +90,17 @@ def cholesky(A: Any, *, status: bool = False) -> Any:
     matrices = square("cholesky", A)
     n = matrices.shape[-1]
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
-        pivots = Pivots("cholesky", positive=True, told=told)
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
+        pivots = Pivots("cholesky", positive=True, with_status=with_status)
         scaled: list[list[Any]] = []  # rows of the triangle of L D Lᵀ, times D
         inverse: list[Any] = []
         for i in range(n):
             row: list[Any] = []
             unit: list[Any] = []
             for j in range(i):
-                row.append(less(rows[i][j], unit, scaled[j][:j]))
+                row.append(subtract_dot(rows[i][j], unit, scaled[j][:j]))
                 unit.append(row[j] * inverse[j])
-            row.append(less(rows[i][i], unit, row))
+            row.append(subtract_dot(rows[i][i], unit, row))
             inverse.append(pivots.inverse(row[i], i))
             scaled.append(row)
         roots = [sqrt(row[-1]) for row in scaled]  # none waits for another, as they would if rows were divided by them
@@ -108,7 +108,7 @@ def cholesky(A: Any, *, status: bool = False) -> Any:
         lower = [[x * f for x, f in zip(row[:-1], factors, strict=False)] for row in scaled]
         return [[x for i in range(n) for x in [*lower[i], roots[i], *[0.0] * (n - 1 - i)]]], pivots.status
 
-    result = applied("cholesky", compute, [(matrices, 2)], [(n, n)], status, positive=True)
+    result = run_on_arrays("cholesky", compute, [(matrices, 2)], [(n, n)], status, positive=True)
     return result if status else result[0]
 
 
@@ -127,8 +127,8 @@ def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     matrices = square("lu", A)
     n = matrices.shape[-1]
 
-    def compute(rows: list[list[Any]], told: bool) -> Found:
-        pivots = Pivots("lu", positive=False, told=told)
+    def compute(rows: list[list[Any]], with_status: bool) -> Computed:
+        pivots = Pivots("lu", positive=False, with_status=with_status)
         factors, exchanges = lu_factors(rows, pivots)
         place = iter(exchanges)
         order: list[Any] = [float(i) for i in range(n)]
@@ -137,16 +137,16 @@ def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
         for k in range(n):
             for i in range(k + 1, n):
                 swap = next(place)
-                order[k], order[i] = exchanged(swap, order[k], order[i])
+                order[k], order[i] = swap_if(swap, order[k], order[i])
                 for j in range(k):
-                    lower[k][j], lower[i][j] = exchanged(swap, lower[k][j], lower[i][j])
+                    lower[k][j], lower[i][j] = swap_if(swap, lower[k][j], lower[i][j])
             lower[k] += [1.0, *[0.0] * (n - 1 - k)]
             for i in range(k + 1, n):
                 lower[i].append(factors[i][k])
             upper[k][k] = pivots.seen[k]
         return [[x for row in lower for x in row], [x for row in upper for x in row], order], pivots.status
 
-    return applied("lu", compute, [(matrices, 2)], [(n, n), (n, n), (n,)], status)
+    return run_on_arrays("lu", compute, [(matrices, 2)], [(n, n), (n, n), (n,)], status)
 
 
 def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
@@ -161,42 +161,42 @@ def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
     exchanges: list[Any] = []
     looped = n - _UNROLLED if n > _LOOPED and all(x.__class__ is Symbol for row in rows for x in row) else 0
     if looped:
-        exchanges += eliminated(result, pivots, looped)
+        exchanges += eliminate_in_loops(result, pivots, looped)
     for k in range(looped, n):
         top = result[k]
         for i in range(k + 1, n):
             row = result[i]
-            swap = larger(row[k], top[k])
+            swap = is_larger(row[k], top[k])
             exchanges.append(swap)
             if swap is not False:
                 for j in range(k, n):
-                    top[j], row[j] = exchanged(swap, top[j], row[j])
+                    top[j], row[j] = swap_if(swap, top[j], row[j])
         top[k] = pivots.inverse(top[k], k)
         for i in range(k + 1, n):
             row = result[i]
             row[k] = factor = row[k] * top[k]
             if not is_zero(factor):
                 for j in range(k + 1, n):
-                    row[j] = less(row[j], (factor,), (top[j],))
+                    row[j] = subtract_dot(row[j], (factor,), (top[j],))
     return result, exchanges
 
 
-def exchanged(swap: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def swap_if(swap: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """The two in the other order where the condition holds."""
-    return chosen(swap, y, x), chosen(swap, x, y)
+    return select(swap, y, x), select(swap, x, y)
 
 
-def larger(candidate: Any, best: Any) -> Any:
+def is_larger(candidate: Any, best: Any) -> Any:
     """Whether a number is larger than the best so far; what is zero whatever the inputs are never is."""
     if is_zero(candidate):
         return False
     return True if is_zero(best) else lt(fabs(best), fabs(candidate))
 
 
-def eliminated(result: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]:
+def eliminate_in_loops(result: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]:
     """Do the first steps of LU with partial pivoting on symbols, in place; which rows changed places."""
     n = len(result)
-    rest: Any = filled((n, n), [x for row in result for x in row])
+    rest: Any = object_array((n, n), [x for row in result for x in row])
     top, rest, exchanges = _searched(rest[0], rest[1:])
     for k in range(steps):
         inverse = pivots.inverse(top[0], k)
@@ -204,11 +204,11 @@ def eliminated(result: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]
         factors = [row[0] * inverse for row in rest]
         below = top[1:]
         if k < steps - 1:
-            best, others = rest[0][1:] - factors[0] * below, filled((n - k - 2,), factors[1:])
+            best, others = rest[0][1:] - factors[0] * below, object_array((n - k - 2,), factors[1:])
             top, (rest, swaps) = scan(_next_best(below), best, (rest[1:], others))
             exchanges += _conditions(swaps)
         else:
-            _, rest = scan(_less_multiples(below), 0.0, (rest, filled((n - k - 1,), factors)))
+            _, rest = scan(_less_multiples(below), 0.0, (rest, object_array((n - k - 1,), factors)))
         for row, factor in zip(result[k + 1 :], factors, strict=True):
             row[k] = factor
     for row, left in zip(result[steps:], rest, strict=True):
@@ -237,10 +237,10 @@ def _searched(best: Any, rows: Any) -> tuple[Any, Any, list[Any]]:
 
 def _compared(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
     """The better of two rows; the other one, and 1 where they changed places."""
-    swap = larger(row[0], best[0])
-    pairs = [exchanged(swap, x, y) for x, y in zip(best.tolist(), row.tolist(), strict=True)]
+    swap = is_larger(row[0], best[0])
+    pairs = [swap_if(swap, x, y) for x, y in zip(best.tolist(), row.tolist(), strict=True)]
     size = (len(pairs),)
-    return filled(size, [x for x, _ in pairs]), (filled(size, [y for _, y in pairs]), where(swap, 1.0, 0.0))
+    return object_array(size, [x for x, _ in pairs]), (object_array(size, [y for _, y in pairs]), where(swap, 1.0, 0.0))
 
 
 def _conditions(swaps: Any) -> list[Any]:
@@ -253,7 +253,7 @@ class Pivots:
 
     A pivot fails where its reciprocal is zero, infinite or no number, or not positive where it has to be.  Pivots that
     are numbers while a function is traced are looked at then: one that fails is an error, unless the status is
-    ``told``.  With ``zero`` none fails: the reciprocal of zero is zero.
+    ``with_status``.  With ``zero`` none fails: the reciprocal of zero is zero.
     """
 
     def __init__(
@@ -261,11 +261,11 @@ class Pivots:
         caller: str,
         *,
         positive: bool = False,
-        told: bool = False,
+        with_status: bool = False,
         zero: bool = False,
         order: Sequence[int] | None = None,
     ) -> None:
-        self.caller, self.positive, self.told, self._zero = caller, positive, told, zero
+        self.caller, self.positive, self.with_status, self._zero = caller, positive, with_status, zero
         self._order = order  # the places in the matrix that was given, where another one is factored
         self.seen: list[Any] = []
         self._fine: list[tuple[int, Any]] = []
@@ -279,10 +279,10 @@ class Pivots:
         self.seen.append(pivot)
         place = place if self._order is None else self._order[place]
         known = inverse.__class__ is float
-        if self.told or known:
+        if self.with_status or known:
             size = inverse if self.positive else fabs(inverse)
             fine = and_(lt(0.0, size), lt(size, math.inf))
-            if not self.told and not fine:
+            if not self.with_status and not fine:
                 raise SingularMatrixError(self.caller, place, positive=self.positive)
             self._fine.append((place, fine))
         return inverse
@@ -322,8 +322,8 @@ class SymmetricFactors:
         """The solution with a right-hand side."""
         n, y = len(b), list(b)
         for i in range(n):
-            y[i] = less(y[i], self.lower[i][:i], y[:i])
+            y[i] = subtract_dot(y[i], self.lower[i][:i], y[:i])
         y = [a if is_zero(a) else a * d for a, d in zip(y, self.inverse, strict=True)]
         for i in range(n - 1, -1, -1):
-            y[i] = less(y[i], [self.lower[k][i] for k in range(i + 1, n)], y[i + 1 :])
+            y[i] = subtract_dot(y[i], [self.lower[k][i] for k in range(i + 1, n)], y[i + 1 :])
         return y

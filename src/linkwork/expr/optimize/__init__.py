@@ -6,5 +6,5 @@ __all__ = ["QuadraticSolution", "quadratic_program"]
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names."""
     return sorted(__all__)

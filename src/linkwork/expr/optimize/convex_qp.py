@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.arrays.symbol_array import floats, over_samples
-from linkwork.expr.control.numeric_loops import bound
+from linkwork.expr.arrays.symbol_array import floats, map_samples
+from linkwork.expr.control.numeric_loops import read_count
 from linkwork.expr.linalg.array_conversion import array_of
 from linkwork.expr.linalg.sparse_dot import mirrored, rows_of
 from linkwork.expr.optimize.proximal_qp import ConvexProgram
 from linkwork.expr.optimize.qp_derivative import Minimum
 
-__all__ = ["ProgramOptions", "QuadraticSolution", "checked", "options_of", "quadratic_program", "solved"]
+__all__ = ["ProgramOptions", "QuadraticSolution", "check_arrays", "options_of", "quadratic_program", "solve_arrays"]
 
 WHO = "quadratic_program"
 RANKS = {"H": 2, "g": 1, "A": 2, "lower": 1, "upper": 1, "x_lower": 1, "x_upper": 1, "warm_start": 1}
@@ -74,8 +74,8 @@ def quadratic_program(
     """
     given = {"H": H, "g": g, "A": A, "lower": lower, "upper": upper}
     given |= {"x_lower": x_lower, "x_upper": x_upper, "warm_start": warm_start}
-    arrays, n, m = checked(given)
-    return solved(arrays, n, m, options_of(tolerance, max_iterations))
+    arrays, n, m = check_arrays(given)
+    return solve_arrays(arrays, n, m, options_of(tolerance, max_iterations))
 
 
 def options_of(tolerance: Any, max_iterations: Any) -> ProgramOptions:
@@ -83,11 +83,11 @@ def options_of(tolerance: Any, max_iterations: Any) -> ProgramOptions:
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"{WHO}: tolerance: expected a number from 0 to 1, known in advance, got {tolerance!r}")
     return ProgramOptions(
-        float(tolerance), None if max_iterations is None else bound(f"{WHO}: max_iterations", max_iterations)
+        float(tolerance), None if max_iterations is None else read_count(f"{WHO}: max_iterations", max_iterations)
     )
 
 
-def checked(given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
+def check_arrays(given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
     """The arrays that are there, by name, and how many variables and rows.  Raises ValueError, TypeError."""
     arrays = {name: array_of(WHO, name, value) for name, value in given.items() if value is not None}
     for name in ("H", "g"):
@@ -114,7 +114,7 @@ def checked(given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
     return arrays, n, m
 
 
-def solved(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOptions) -> QuadraticSolution:
+def solve_arrays(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOptions) -> QuadraticSolution:
     """The solution, of arrays that have been looked at."""
     names = list(arrays)
 
@@ -122,7 +122,7 @@ def solved(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOpt
         return _solved(n, m, dict(zip(names, elements, strict=True)), options)
 
     shapes = [(n,), (m,), (n,), (), (), (m + n,)]
-    result = over_samples(one, list(arrays.values()), [RANKS[name] for name in names], shapes)
+    result = map_samples(one, list(arrays.values()), [RANKS[name] for name in names], shapes)
     return QuadraticSolution(*(floats(x) if isinstance(x, np.ndarray) else x for x in result))
 
 

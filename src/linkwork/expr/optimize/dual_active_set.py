@@ -29,15 +29,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.control import cond, scan, take
 from linkwork.expr.control.loops import watching_while_loop
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
-__all__ = ["FIRST", "GOING", "NextChange", "ScaledBounds", "Walk", "triangle", "walked"]
+__all__ = [
+    "EQUATION_WEIGHT",
+    "RUNNING",
+    "ActiveSetState",
+    "NextChange",
+    "ScaledBounds",
+    "packed_index",
+    "run_active_set",
+]
 
-GOING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
-FIRST = 1e9  # how much more a violated equation counts than an inequality
+RUNNING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
+EQUATION_WEIGHT = 1e9  # how much more a violated equation counts than an inequality
 _LEFT_ALONE = 2.0
 _TOGETHER, _BESIDE = 3, 4  # of many rows: pivots after which the tableau is written, and rows of it at a time
 _UNROLLED = 12  # rows: of more, what is done row by row is a loop, which is compiled sooner
@@ -54,7 +62,7 @@ class NextChange(NamedTuple):
     violated: Any = 0.0  # and which
 
 
-class Walk(NamedTuple):
+class ActiveSetState(NamedTuple):
     """What a pivot changes."""
 
     targets: Any  # h
@@ -85,7 +93,7 @@ class ScaledBounds:
     base: Sequence[Any] = ()  # multipliers at the start: those of the walk are what is added to them
 
 
-def triangle(i: int, j: int) -> int:
+def packed_index(i: int, j: int) -> int:
     """The place of an element in a lower triangle."""
     return i * (i + 1) // 2 + j if i >= j else j * (j + 1) // 2 + i
 
@@ -102,7 +110,7 @@ def over_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[
             carry, out = step(carry, row)
             given.append(out)
         return carry, [list(column) for column in zip(*given, strict=True)]
-    inputs = tuple(filled((rows,), column) for column in columns)
+    inputs = tuple(object_array((rows,), column) for column in columns)
 
     def loop(inside: Any, row: Any) -> Any:
         inside, out = step(inside, row)
@@ -112,7 +120,7 @@ def over_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[
     return carry, [list(column) for column in outputs or ()]
 
 
-def walked(walk: Walk, bounds: ScaledBounds, max_iterations: int) -> tuple[Walk, Any]:
+def run_active_set(walk: ActiveSetState, bounds: ScaledBounds, max_iterations: int) -> tuple[ActiveSetState, Any]:
     """The walk to its end, and the loop's status."""
     if not bounds.lower:
         return walk._replace(going=OPTIMAL), 0.0
@@ -133,7 +141,7 @@ def _entry(table: Sequence[Any], index: Any) -> Any:
     """An entry of a table, whose index may be known."""
     if isinstance(index, (int, float)):
         return table[int(index)]
-    return take(filled((len(table),), table), index)
+    return take(object_array((len(table),), table), index)
 
 
 class _Ray(NamedTuple):
@@ -170,7 +178,7 @@ class _Update(NamedTuple):
         return where(eq(i, self.at), 0.0 - self.d_inv, x - w * u)
 
 
-def _pivoted(s: Walk, bounds: ScaledBounds, together: int) -> Walk:
+def _pivoted(s: ActiveSetState, bounds: ScaledBounds, together: int) -> ActiveSetState:
     """Some pivots, after which the tableau is brought up to date at once: to read and write it takes longest."""
     updates: list[_Update] = []
     for _ in range(together):
@@ -180,22 +188,22 @@ def _pivoted(s: Walk, bounds: ScaledBounds, together: int) -> Walk:
     for start in range(0, k, _BESIDE):  # some rows, column by column: what a column has is read once for them
         for j in range(min(start + _BESIDE, k)):
             for i in range(max(start, j), min(start + _BESIDE, k)):
-                x = T[triangle(i, j)]
+                x = T[packed_index(i, j)]
                 for update in updates:
                     w, u = update.w[i], update.u[j]
                     x = update.of(x, float(i), w, u) if i == j else x - w * u
-                T[triangle(i, j)] = x
-    return s._replace(tableau=filled((len(T),), T))
+                T[packed_index(i, j)] = x
+    return s._replace(tableau=object_array((len(T),), T))
 
 
-def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tuple[Walk, _Update]:
+def _one_pivot(s: ActiveSetState, bounds: ScaledBounds, updates: Sequence[_Update]) -> tuple[ActiveSetState, _Update]:
     """A pivot of the tableau as it is after updates that are still to be done, and its update."""
     k = len(bounds.lower)
     h, now, sides, marks, T = (list(x) for x in (*s[:4], s.tableau))
     before = [column for update in updates for column in (update.w, update.u)]
     live = lt(0.5, s.going) if updates else True
     places = [float(i) for i in range(k)]
-    starts = [float(triangle(i, 0)) for i in range(k)]
+    starts = [float(packed_index(i, 0)) for i in range(k)]
     base, slack, result = bounds.base, bounds.slack, s.choice
 
     # which row goes, or comes in
@@ -287,11 +295,11 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     given = [base, bounds.lower, bounds.upper, slack, bounds.weight]
     choice, changed = over_rows(change, NextChange(), [places, column, now, h, sides, marks, *given])
     targets, multipliers, next_sides, next_marks, u, w = changed
-    following = Walk(
-        filled((k,), targets),
-        filled((k,), multipliers),
-        filled((k,), next_sides),
-        filled((k,), next_marks),
+    following = ActiveSetState(
+        object_array((k,), targets),
+        object_array((k,), multipliers),
+        object_array((k,), next_sides),
+        object_array((k,), next_marks),
         where(blocked, ray.first, -1.0),
         where(blocked, p, where(forced, s.waiting, -1.0)),
         where(blocked, toward, s.toward),

@@ -18,19 +18,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.control.loops import each, watching_while_loop
+from linkwork.expr.arrays.symbol_array import object_array
+from linkwork.expr.control.loops import map_rows, watching_while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.optimize.dual_active_set import (
     CONTRADICTION,
-    FIRST,
-    GOING,
+    EQUATION_WEIGHT,
     OPTIMAL,
+    RUNNING,
+    ActiveSetState,
     NextChange,
     ScaledBounds,
-    Walk,
-    triangle,
-    walked,
+    packed_index,
+    run_active_set,
 )
 from linkwork.expr.optimize.row_scaling import Factored, factored, rounding
 from linkwork.expr.scalar.functions import (
@@ -145,23 +145,23 @@ class _Problem:
             where(x, v - where(lt(0.0, side), above, below), 0.0)
             for x, v, side, below, above in zip(held, values, s.sides, bounds.lower, bounds.upper, strict=True)
         ]
-        shifts = [dot([s.tableau[triangle(i, j)] for j in range(k)], gaps) for i in range(k)]
+        shifts = [dot([s.tableau[packed_index(i, j)] for j in range(k)], gaps) for i in range(k)]
         targets = [where(x, 0.0, v) - q for x, v, q in zip(held, values, shifts, strict=True)]
-        zeros = filled((k,), [0.0] * k)
+        zeros = object_array((k,), [0.0] * k)
         start = [
-            filled((k,), targets),
+            object_array((k,), targets),
             zeros,
             s.sides,
             s.marks,
             -1.0,
             -1.0,
             1.0,
-            GOING,
+            RUNNING,
             s.changes,
             NextChange(),
             s.tableau,
         ]
-        walk, ended = walked(Walk(*start), replace(bounds, base=old), self.given.max_iterations)
+        walk, ended = run_active_set(ActiveSetState(*start), replace(bounds, base=old), self.given.max_iterations)
         contradiction = eq(walk.going, CONTRADICTION)
         multipliers = [where(contradiction, b, a + b) for a, b in zip(old, walk.multipliers, strict=True)]
         whole = [a + b for a, b in zip(z, factors.of_columns(factors.Y, walk.multipliers), strict=True)]
@@ -190,16 +190,16 @@ class _Problem:
         stop = or_(or_(cut, contradiction), or_(solved, unbounded))
         marks = [where(eq(mark, 2.0), 0.0, mark) for mark in walk.marks]
         return _Pass(
-            filled((len(x),), [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
-            filled((len(x),), Hx),
-            filled((k,), Cx),
-            filled((len(x),), residual),
-            filled((k,), multipliers),
+            object_array((len(x),), [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
+            object_array((len(x),), Hx),
+            object_array((k,), Cx),
+            object_array((len(x),), residual),
+            object_array((k,), multipliers),
             walk.sides,
-            filled((k,), marks),
+            object_array((k,), marks),
             left,
             status,
-            where(stop, OPTIMAL, GOING),
+            where(stop, OPTIMAL, RUNNING),
             walk.changes,
             walk.tableau,
         )
@@ -230,21 +230,21 @@ def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
     """The solution of a program, or what is so instead; the last tableau and the factors."""
     n, k = len(given.g), len(given.lower)
     problem, valid = _prepared(given)
-    zeros = filled((k,), [0.0] * k)
+    zeros = object_array((k,), [0.0] * k)
     warm = [_side(*each) for each in zip(given.warm, given.lower, given.upper, strict=True)]
     start = _Pass(
-        filled((n,), [0.0] * n),
-        filled((n,), [0.0] * n),
+        object_array((n,), [0.0] * n),
+        object_array((n,), [0.0] * n),
         zeros,
-        filled((n,), given.g),
+        object_array((n,), given.g),
         zeros,
         zeros,
-        filled((k,), warm),
+        object_array((k,), warm),
         math.inf,
         0.0,
-        GOING,
+        RUNNING,
         0.0,
-        filled((k * (k + 1) // 2,), problem.gram),
+        object_array((k * (k + 1) // 2,), problem.gram),
     )
     result = watching_while_loop(lambda s: lt(0.5, s.going), problem.next, start, _PASSES, unwatched=len(start.tableau))
     end = result.state
@@ -297,11 +297,11 @@ def _prepared(value: ConvexProgram) -> tuple[_Problem, Any]:
         a, b, scale, size = row
         low, high = a * scale, b * scale
         slack = tolerance * (scale * size + fmin(fabs(low), fabs(high)))
-        return [low, high, slack, where(eq(a, b), FIRST, 1.0)]
+        return [low, high, slack, where(eq(a, b), EQUATION_WEIGHT, 1.0)]
 
     # of a loop's results, which stand side by side, a pivot needs no copies
     rows = list(zip(value.lower, value.upper, factors.scales, factors.sizes, strict=True))
-    result = each(scaled, rows, in_loops=factors.in_loops, alike=True)
+    result = map_rows(scaled, rows, in_loops=factors.in_loops, alike=True)
     lower, upper, slack, weight = ([row[j] for row in result] for j in range(4))
     valid: Any = True
     for a, b in zip(value.lower, value.upper, strict=True):

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.arrays.symbol_array import object_array
+from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.control import fori_loop
-from linkwork.expr.linalg.sparse_dot import dot, less, mirrored, rows_of, transposed
-from linkwork.expr.optimize.dual_active_set import triangle
+from linkwork.expr.linalg.sparse_dot import dot, mirrored, rows_of, subtract_dot, transposed
+from linkwork.expr.optimize.dual_active_set import packed_index
 from linkwork.expr.optimize.proximal_qp import ConvexProgram, solution
 from linkwork.expr.optimize.row_scaling import Factored, are_loops_better
 from linkwork.expr.scalar.functions import eq, lt, not_, where
@@ -58,7 +58,7 @@ class _Shape:
         return self.symmetric(parts[0]), parts[1], rows_of(parts[2], n, m), parts[3], parts[4], parts[5]
 
     def symmetric(self, lower: Scalars) -> list[list[Any]]:
-        return mirrored([lower[triangle(i, 0) :][: i + 1] for i in range(self.n)])
+        return mirrored([lower[packed_index(i, 0) :][: i + 1] for i in range(self.n)])
 
     def of_rows(self, A: Sequence[Scalars], x: Scalars) -> list[Any]:
         """C x."""
@@ -88,7 +88,7 @@ class Minimum(ImplicitDerivative):
         lower = [program.H[i][j] for i in range(shape.n) for j in range(i + 1)]
         rows = [x for row in program.A for x in row]
         inputs = [*lower, *program.g, *rows, *program.lower, *program.upper, *program.warm]
-        return ruled(Minimum(shape, program.tolerance, program.max_iterations), inputs)
+        return apply_rule(Minimum(shape, program.tolerance, program.max_iterations), inputs)
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         H, g, A, lower, upper, warm = self.shape.split(inputs)
@@ -103,7 +103,7 @@ class Minimum(ImplicitDerivative):
     def size(self) -> int:
         return self.shape.n + self.shape.rows
 
-    def pushed(self, at: Solution, direction: Scalars) -> Scalars:
+    def residual_jvp(self, at: Solution, direction: Scalars) -> Scalars:
         dH, dg, dA, below, above, _ = self.shape.split(direction)
         x, multipliers, sides = self._apart(at.results)
         pulled = _by_columns(dA, multipliers, self.shape)
@@ -112,22 +112,22 @@ class Minimum(ImplicitDerivative):
         q = [where(lt(0.0, side), b, a) - shift for side, a, b, shift in zip(sides, below, above, shifts, strict=True)]
         return [*p, *q]
 
-    def pulled(self, at: Solution, multipliers: Scalars) -> Scalars:
+    def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
         shape = self.shape
         x, forces, sides = self._apart(at.results)
         u, v = multipliers[: shape.n], multipliers[shape.n :]
         H = _outer(u, x)
-        A = [less(0.0 - forces[i] * u[j], [v[i]], [x[j]]) for i in range(shape.m) for j in range(shape.n)]
+        A = [subtract_dot(0.0 - forces[i] * u[j], [v[i]], [x[j]]) for i in range(shape.m) for j in range(shape.n)]
         lower = [where(lt(side, 0.0), b, 0.0) for side, b in zip(sides, v, strict=True)]
         upper = [where(lt(0.0, side), b, 0.0) for side, b in zip(sides, v, strict=True)]
         return [*H, *(0.0 - b for b in u), *A, *lower, *upper, *[0.0] * shape.rows]
 
-    def solved(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
+    def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
         """(u, v) with K (u, v) = right, v being 0 of rows that are not held."""
         n, m = self.shape.n, self.shape.m
         H, A = at.inputs[: n * (n + 1) // 2], at.inputs[n * (n + 3) // 2 :][: m * n]
         _, _, sides = self._apart(at.results)
-        return ruled(_Held(self.shape, len(at.extra)), [*H, *A, *sides, *at.extra, *right])
+        return apply_rule(_Held(self.shape, len(at.extra)), [*H, *A, *sides, *at.extra, *right])
 
     def _apart(self, results: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         """x, multipliers and sides."""
@@ -170,13 +170,14 @@ class _Held(ImplicitDerivative):
                 for x, y, b, c, scale in zip(held, factors.Y, q, shape.of_rows(A, u), factors.scales, strict=True)
             ]
             moved = [
-                where(x, 0.0 - dot([tableau[triangle(i, j)] for j in range(k)], gaps), 0.0) for i, x in enumerate(held)
+                where(x, 0.0 - dot([tableau[packed_index(i, j)] for j in range(k)], gaps), 0.0)
+                for i, x in enumerate(held)
             ]
             back = [a - b for a, b in zip(z, factors.of_columns(factors.Y, moved), strict=True)]
             u = [a + b for a, b in zip(u, factors.backward(back), strict=True)]
-            return filled((n,), u), filled((k,), [a + b for a, b in zip(v, moved, strict=True)])
+            return object_array((n,), u), object_array((k,), [a + b for a, b in zip(v, moved, strict=True)])
 
-        start = filled((n,), [0.0] * n), filled((k,), [0.0] * k)
+        start = object_array((n,), [0.0] * n), object_array((k,), [0.0] * k)
         u, v = fori_loop(0, _STEPS, step, start)
         return [*u, *(x * scale for x, scale in zip(v, factors.scales, strict=True))], []
 
@@ -184,7 +185,7 @@ class _Held(ImplicitDerivative):
     def size(self) -> int:
         return self.shape.n + self.shape.rows
 
-    def pushed(self, at: Solution, direction: Scalars) -> Scalars:
+    def residual_jvp(self, at: Solution, direction: Scalars) -> Scalars:
         shape = self.shape
         dH, dA, _, _, dp, dq = self._split(direction)
         u, v = at.results[: shape.n], at.results[shape.n :]
@@ -192,7 +193,7 @@ class _Held(ImplicitDerivative):
         p = [a - dot(row, u) - b for a, row, b in zip(dp, dH, pulled, strict=True)]
         return [*p, *(a - b for a, b in zip(dq, _shifts(dA, u, shape), strict=True))]
 
-    def pulled(self, at: Solution, multipliers: Scalars) -> Scalars:
+    def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
         n, m = self.shape.n, self.shape.m
         u, v = at.results[:n], at.results[n:]
         a, b = multipliers[:n], multipliers[n:]
@@ -200,8 +201,8 @@ class _Held(ImplicitDerivative):
         A = [0.0 - v[i] * a[j] - b[i] * u[j] for i in range(m) for j in range(n)]
         return [*H, *A, *[0.0] * (self.shape.rows + self.extra), *multipliers]
 
-    def solved(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
-        return ruled(self, [*at.inputs[: len(at.inputs) - self.size], *right])
+    def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
+        return apply_rule(self, [*at.inputs[: len(at.inputs) - self.size], *right])
 
 
 def _by_columns(dA: Sequence[Scalars], weights: Scalars, shape: _Shape) -> list[Any]:

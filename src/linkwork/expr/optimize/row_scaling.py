@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.control import scan
-from linkwork.expr.control.loops import each
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, rows_of, transposed
+from linkwork.expr.control.loops import map_rows
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, rows_of, subtract_dot, transposed
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 
 __all__ = ["Factored", "are_loops_better", "factored", "rounding"]
@@ -67,12 +67,12 @@ class Factored:
             return [x * size for x, size in zip(result, self.lengths, strict=True)]
         x = list(b)
         for i in range(self.n - 1, -1, -1):
-            x[i] = less(x[i], [self.L[j][i] for j in range(i + 1, self.n)], x[i + 1 :]) * self.D_inv[i]
+            x[i] = subtract_dot(x[i], [self.L[j][i] for j in range(i + 1, self.n)], x[i + 1 :]) * self.D_inv[i]
         return x
 
     def of_rows(self, rows: Rows, x: Scalars) -> list[Any]:
         """The product of a matrix's rows with a column."""
-        result = each(lambda row: [dot(row, x)], rows, in_loops=self.in_loops)
+        result = map_rows(lambda row: [dot(row, x)], rows, in_loops=self.in_loops)
         return [value for (value,) in result]
 
     def of_columns(self, rows: Rows, weights: Scalars) -> list[Any]:
@@ -82,10 +82,10 @@ class Factored:
 
         def step(total: Any, value: Any) -> tuple[Any, None]:
             row, weight = value[:-1], value[-1]
-            return filled((self.n,), [t + weight * x for t, x in zip(total, row, strict=True)]), None
+            return object_array((self.n,), [t + weight * x for t, x in zip(total, row, strict=True)]), None
 
         table = np.array([[*row, weight] for row, weight in zip(rows, weights, strict=True)], dtype=object)
-        return list(scan(step, filled((self.n,), [0.0] * self.n), table)[0])
+        return list(scan(step, object_array((self.n,), [0.0] * self.n), table)[0])
 
     def gram(self) -> list[list[Any]]:
         """The lower triangle of Y Yᵀ, row by row; the diagonal is 1, or 0 of rows that are nothing."""
@@ -102,10 +102,10 @@ class Factored:
 
             def products(numbers: Scalars, stop: int = stop) -> list[Any]:
                 block = rows_of(numbers, self.n, len(numbers) // self.n)
-                columns = each(lambda y: [dot(row, y) for row in block], self.Y[:stop], in_loops=True, alike=True)
+                columns = map_rows(lambda y: [dot(row, y) for row in block], self.Y[:stop], in_loops=True, alike=True)
                 return [x for row in transposed(columns) for x in row]
 
-            for values in each(products, blocks, in_loops=True, alike=True):
+            for values in map_rows(products, blocks, in_loops=True, alike=True):
                 result += rows_of(values, stop, len(values) // stop)
             del result[stop:]
         return [row[: i + 1] for i, row in enumerate(result)]
@@ -133,15 +133,15 @@ def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any)
             size = size if is_zero(x) else fmax(size, fabs(x))
         return [*(x if is_zero(x) else x * scale for x in y), scale, size, length]
 
-    result = each(scaled, rows, in_loops=in_loops)
+    result = map_rows(scaled, rows, in_loops=in_loops)
     of_units: list[list[Any]] = []
     if in_loops and n * n > _STRAIGHT:
-        _, table = scan(lambda none, row: (none, filled((n + 3,), scaled(list(row)))), (), np.eye(n))
+        _, table = scan(lambda none, row: (none, object_array((n + 3,), scaled(list(row)))), (), np.eye(n))
         of_units = [list(row) for row in table]
         result += [of_units[j] for j in bounded]
     else:
         units = [np.eye(n)[j].tolist() for j in bounded]
-        result += each(scaled, units, in_loops=in_loops, alike=True)
+        result += map_rows(scaled, units, in_loops=in_loops, alike=True)
     return Factored(
         n,
         L,
@@ -177,8 +177,8 @@ def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any
     for i in range(n):
         row: list[Any] = []
         for j in range(i):
-            row.append(less(H[i][j], row, L[j][:j]) * D_inv[j])
-        pivot = less(H[i][i], row, row)
+            row.append(subtract_dot(H[i][j], row, L[j][:j]) * D_inv[j])
+        pivot = subtract_dot(H[i][i], row, row)
         size = fabs(H[i][i])
         fine = lt(_ROUNDING * unit * growth * size, pivot)
         missing = le(size, _ROUNDING * unit * largest)
@@ -193,5 +193,5 @@ def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any
 def _forward(L: Rows, D_inv: Scalars, b: Scalars) -> list[Any]:
     x: list[Any] = []
     for i, value in enumerate(b):
-        x.append(less(value, L[i], x) * D_inv[i])
+        x.append(subtract_dot(value, L[i], x) * D_inv[i])
     return x

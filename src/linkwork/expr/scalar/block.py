@@ -1,6 +1,6 @@
-"""Listings of instructions in static single assignment: what programs and the bodies of loops have in common.
+"""Lists of instructions in static single assignment form: base of programs and loop bodies.
 
-Instruction k defines value k from values defined before it.
+Instruction k defines value k from earlier values.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Self
 
-from linkwork.expr.autodiff.custom_derivative import RULED
-from linkwork.expr.scalar.interpreter import INPUT, Apply, Constant, Instruction, called, listed, run
+from linkwork.expr.autodiff.custom_derivative import RULE
+from linkwork.expr.scalar.interpreter import INPUT, Apply, Constant, Instruction, apply_operation, instructions_of, run
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.symbol import Symbol
 
@@ -20,7 +20,7 @@ __all__ = ["InstructionList", "Region", "bodies_of"]
 
 
 class InstructionList(ABC):
-    """Instructions, and which of their values are results; the last so many of the results are guards."""
+    """Instructions and the indices of the results; the last ``guards`` results are guards."""
 
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
@@ -30,14 +30,14 @@ class InstructionList(ABC):
     @property
     @abstractmethod
     def elements_in(self) -> int:
-        """How many numbers go in."""
+        """Number of scalar inputs."""
 
     def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Self:
-        """The same inputs and outputs, other instructions: what passes return."""
+        """Return the list with other instructions and results, and the same inputs and outputs, for passes."""
         return replace(self, instructions=tuple(instructions), results=tuple(results))  # type: ignore[type-var]
 
     def needed(self, results: Iterable[int]) -> set[int]:
-        """The numbers of the instructions that these values depend on, themselves included."""
+        """Return the indices of the instructions that these values depend on, including their own."""
         needed = set(results)
         for k in range(len(self.instructions) - 1, -1, -1):
             if k in needed:
@@ -45,11 +45,11 @@ class InstructionList(ABC):
         return needed
 
     def pruned(self) -> Self:
-        """The listing without the instructions that no result depends on."""
+        """Return the list without instructions that no result depends on."""
         return self.ordered(sorted(self.needed(self.results)))
 
     def ordered(self, order: Iterable[int]) -> Self:
-        """The instructions with these numbers, arguments before what is made of them."""
+        """Return the list with these instructions in this order; arguments must precede their uses."""
         number: dict[int, int] = {}
         kept: list[Instruction] = []
         for k in order:
@@ -59,16 +59,16 @@ class InstructionList(ABC):
         return self.rebuilt(kept, [number[r] for r in self.results])
 
     def without_rules(self) -> Self:
-        """The listing with the results of rules in the place of the rules."""
+        """Return the list with derivative rules replaced by their results."""
         instructions = self.instructions
-        if not any(i.operation is RULED for i in instructions):
+        if not any(i.operation is RULE for i in instructions):
             return self
         stands_for: list[int] = []
         kept: list[Instruction] = []
         for k, (operation, args, value) in enumerate(instructions):
-            if operation is PART and instructions[args[0]].operation is RULED:
+            if operation is PART and instructions[args[0]].operation is RULE:
                 stands_for.append(stands_for[instructions[args[0]].args[value]])
-                kept.append(Instruction(operation, args, value))  # nothing refers to it any more
+                kept.append(Instruction(operation, args, value))  # no longer used; removed by `pruned`
                 continue
             stands_for.append(k)
             kept.append(Instruction(operation, tuple([stands_for[a] for a in args]), value))
@@ -76,9 +76,9 @@ class InstructionList(ABC):
         return replace(self, instructions=tuple(kept), results=results).pruned()  # type: ignore[type-var]
 
     def alive(self) -> list[int]:
-        """How many values are alive before each instruction, and after the last: computed already and needed still.
+        """Count the live values, computed and still needed, before each instruction and after the last.
 
-        Inputs and constants are there anyway, and so are the parts of bundles; a result is stored when it is computed.
+        Inputs, constants and the parts of bundles do not count; a result is stored when it is computed.
         """
         last = list(range(len(self.instructions)))
         for k, instruction in enumerate(self.instructions):
@@ -91,10 +91,10 @@ class InstructionList(ABC):
                 change[last[k] + 1] -= 1
         return list(accumulate(change[:-1]))
 
-    def run(self, elements: Sequence[Any], apply: Apply = called, constant: Constant = float) -> list[Any]:
-        """The values of the results, where the elements of all inputs, one after the other, have the given ones.
+    def run(self, elements: Sequence[Any], apply: Apply = apply_operation, constant: Constant = float) -> list[Any]:
+        """Evaluate the results for these values of all scalar inputs.
 
-        On any kind of number: on symbols, this takes the listing into their trace; on dual numbers it differentiates.
+        The values may be of any scalar type: symbols inline the list into their trace, dual numbers differentiate it.
         ``apply`` and ``constant`` are those of `linkwork.expr.scalar.interpreter.run`.
         """
         values = run(self.instructions, elements, apply, constant)
@@ -103,12 +103,12 @@ class InstructionList(ABC):
 
 @dataclass(frozen=True)
 class Region(InstructionList):
-    """The inside of a bundle: a function of so many numbers."""
+    """Body of an instruction with several results: a function of ``takes`` scalars."""
 
     takes: int
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
-    first: int = 0  # how many of the results, the first ones, are computed before all else: a loop's condition
+    first: int = 0  # number of leading results that are computed before the others: a loop's condition
 
     guards = 0
 
@@ -118,14 +118,17 @@ class Region(InstructionList):
 
     @staticmethod
     def of(outputs: Sequence[Any], inputs: Sequence[Symbol], first: int = 0) -> Region:
-        """The body of expressions of these symbols, which need not be inputs.  Raises KeyError for others."""
-        instructions, results = listed(outputs, inputs)
+        """Build the body that computes expressions from these symbols, which may be any nodes.
+
+        Raises KeyError if the expressions depend on other inputs.
+        """
+        instructions, results = instructions_of(outputs, inputs)
         return Region(len(inputs), tuple(instructions), tuple(results), first)
 
-    def taking(self, places: Sequence[int], takes: int) -> Region:
-        """The same of more inputs, among which its own have these places."""
+    def taking(self, indices: Sequence[int], takes: int) -> Region:
+        """Return the body with ``takes`` inputs, of which its own are those at ``indices``."""
         moved = [
-            Instruction(operation, args, places[value] if operation is INPUT else value)
+            Instruction(operation, args, indices[value] if operation is INPUT else value)
             for operation, args, value in self.instructions
         ]
         return replace(self, takes=takes, instructions=tuple(moved))
@@ -139,7 +142,7 @@ class Region(InstructionList):
 
 
 def bodies_of(bundle: MultiResult) -> list[Region]:
-    """The bodies that a bundle runs, in order."""
+    """Return the bodies that a bundle runs, in order."""
     result: list[Region] = []
 
     def look(body: Region) -> Region:

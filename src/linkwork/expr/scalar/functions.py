@@ -1,19 +1,18 @@
-"""The table of scalar operations, a row each: functions over any scalar, and all that is known of them.
+"""Table of scalar operations: functions over any scalar, one entry each, with all their properties.
 
-``sin(x)`` looks at what ``x`` is and calls what that kind of number calls its sine: Python floats, NumPy arrays (a
-batch), our symbols, CasADi's, JAX arrays.  Algorithms written with these functions and ``+ - * /`` therefore run on
-all of them, and are traced by running them on symbols.  Arrays of objects, as a traced function gets them, are taken
-element by element.
+``sin(x)`` dispatches on the type of ``x``: Python floats, NumPy arrays (a batch), linkwork's symbols, CasADi's, JAX
+arrays.  Algorithms written with these functions and ``+ - * /`` therefore run on all of these types, and are traced by
+running them on symbols.  Object arrays, which a traced function receives, are processed element by element.
 
-A row has the operation's value on NumPy arrays, its value on floats, its partial derivatives by each argument (over
-any scalar; they receive the arguments and the result), and how it lowers to machine code; and further facts, which
-`linkwork.expr.scalar.operations.Operation` lists.  To add an operation, add a row.
+An entry has the operation's implementation on NumPy arrays and on floats, its partial derivatives by each argument
+(over any scalar; they receive the arguments and the result), its lowering to machine code, and the further properties
+of `linkwork.expr.scalar.operations.Operation`.  To add an operation, add an entry.
 
-Functions without a row are composed of those of the table (`expm1`, `log1p`, the inverse hyperbolic functions,
-`fmod`, ...).  Each is accurate where the plain formula is not: beside zero, where digits cancel, and at the far ends,
-where something overflows.  The errors stated are relative and in units of eps = 2⁻⁵², measured against exact values.
-All follow IEEE 754 and C at the special values: signed zeros, infinities, NaN, and arguments outside the domain, which
-give NaN.
+Functions without an entry are compositions of these (`expm1`, `log1p`, the inverse hyperbolic functions, `fmod`, ...).
+Each is accurate where the plain formula is not: near zero, where digits cancel, and at extreme arguments, where
+intermediate results overflow.  The stated errors are relative and in units of eps = 2⁻⁵², measured against exact
+values.  All functions follow IEEE 754 and C at the special values: signed zeros, infinities, NaN, and arguments outside
+the domain, which give NaN.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from linkwork.expr.scalar.operations import add as _add
 __all__ = ["ceil", "remainder"]
 
 
-Scalar = Any  # "any scalar": no static type says it
+Scalar = Any  # any scalar type, which no static type expresses
 
 
 def _zeros(*arguments: Any) -> tuple[Any, ...]:
@@ -38,15 +37,15 @@ def _zeros(*arguments: Any) -> tuple[Any, ...]:
 
 
 def _complement(x: Any) -> Any:
-    return f.sqrt((1.0 - x) * (1.0 + x))  # √(1 − x²), good to the last digits beside ±1 too
+    return f.sqrt((1.0 - x) * (1.0 + x))  # √(1 − x²), accurate near ±1
 
 
-# -- leaves: no value of their own
+# -- leaves: inputs and constants
 for _leaf in ("input", "constant"):
     _add(Operation(_leaf, 0, _zeros, _zeros, None, Lowering("none")))
 
 
-# -- arithmetic, which is written by Python's operators; on floats, these are IEEE's (1/0 is infinite)
+# -- arithmetic, written with Python's operators; on floats IEEE 754 (1/0 is infinite)
 @operation(np.negative, operator.neg, lambda x, r: (-1.0,), "fneg", composition=operator.neg)
 def neg(x: Scalar) -> Scalar:
     """``-x``."""
@@ -166,7 +165,7 @@ def tanh(x: Scalar) -> Scalar:
     """Hyperbolic tangent."""
 
 
-# -- piecewise functions; at a kink the derivative is one between those of the two sides
+# -- piecewise functions; at a kink the derivative is between those of the two sides
 @operation(
     np.abs,
     abs,
@@ -188,12 +187,12 @@ def sign(x: Scalar) -> Scalar:
 
 @operation(np.floor, lambda x: math.copysign(math.floor(x), x), _zeros, "llvm.floor")
 def floor(x: Scalar) -> Scalar:
-    """Largest whole number that is not above ``x``."""
+    """Largest integer <= ``x``."""
 
 
 @operation(np.copysign, math.copysign, lambda x, y, r: (f.sign(x) * f.copysign(1.0, y), 0.0), "llvm.copysign")
 def copysign(x: Scalar, y: Scalar) -> Scalar:
-    """The magnitude of ``x`` with the sign of ``y``."""
+    """Magnitude of ``x`` with the sign of ``y``."""
 
 
 @operation(
@@ -204,7 +203,7 @@ def copysign(x: Scalar, y: Scalar) -> Scalar:
     commutative=True,
 )
 def fmin(x: Scalar, y: Scalar) -> Scalar:
-    """The smaller of two numbers; of a number and NaN, the number."""
+    """Smaller of two numbers; for a number and NaN, the number."""
 
 
 @operation(
@@ -215,40 +214,40 @@ def fmin(x: Scalar, y: Scalar) -> Scalar:
     commutative=True,
 )
 def fmax(x: Scalar, y: Scalar) -> Scalar:
-    """The larger of two numbers; of a number and NaN, the number."""
+    """Larger of two numbers; for a number and NaN, the number."""
 
 
-# -- truth values, and the choice between two numbers
+# -- truth values, and selection between two numbers
 @operation(np.equal, operator.eq, None, "fcmp oeq", gives="t", commutative=True)
 def eq(x: Scalar, y: Scalar) -> Scalar:
-    """Whether two numbers are equal."""
+    """True where ``x == y``."""
 
 
 @operation(np.less, operator.lt, None, "fcmp olt", gives="t")
 def lt(x: Scalar, y: Scalar) -> Scalar:
-    """Whether ``x < y``."""
+    """True where ``x < y``."""
 
 
 @operation(np.less_equal, operator.le, None, "fcmp ole", gives="t")
 def le(x: Scalar, y: Scalar) -> Scalar:
-    """Whether ``x <= y``."""
+    """True where ``x <= y``."""
 
 
 @operation(
     np.logical_and, lambda x, y: x and y, None, "and", kinds="tt", gives="t", commutative=True, casadi="logic_and"
 )
 def and_(x: Scalar, y: Scalar) -> Scalar:
-    """Whether both truth values hold."""
+    """True where both truth values are true."""
 
 
 @operation(np.logical_or, lambda x, y: x or y, None, "or", kinds="tt", gives="t", commutative=True, casadi="logic_or")
 def or_(x: Scalar, y: Scalar) -> Scalar:
-    """Whether one truth value, or both, holds."""
+    """True where at least one truth value is true."""
 
 
 @operation(np.logical_not, operator.not_, None, "@not", kinds="t", gives="t", casadi="logic_not")
 def not_(x: Scalar) -> Scalar:
-    """Whether a truth value does not hold."""
+    """Negation of a truth value."""
 
 
 @operation(
@@ -260,21 +259,27 @@ def not_(x: Scalar) -> Scalar:
     casadi="if_else",
 )
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
-    """``x`` where the condition holds, else ``y``.  Both are evaluated, so both must be defined everywhere."""
+    """``x`` where the condition is true, else ``y``.
+
+    Both are evaluated, so both must be defined everywhere.
+    """
 
 
-_LARGE = 2.0**28  # the square of anything beyond hides 1
-_MOST = 2.0**53  # the quotients below are whole numbers that a float holds
+_LARGE = 2.0**28  # 1 + x² rounds to x² beyond
+_MAX_QUOTIENT = 2.0**53  # quotients below are integers exact in float64
 _LOG2 = math.log(2.0)
 
 
 def ceil(x: Any) -> Any:
-    """The smallest whole number that is not below ``x``."""
+    """Return the smallest integer >= ``x``."""
     return -floor(-x)
 
 
 def log1p(x: Any) -> Any:
-    """log(1 + x), within 2 eps: u = 1 + x is rounded, and log(u)·x/(u − 1) takes the rounding out again."""
+    """Return log(1 + x), within 2 eps.
+
+    log(u)·x/(u − 1) corrects the rounding of u = 1 + x.
+    """
     u = 1.0 + x
     part = u - 1.0
     corrected = log(u) * div(x, part)
@@ -282,7 +287,7 @@ def log1p(x: Any) -> Any:
 
 
 def expm1(x: Any) -> Any:
-    """exp(x) − 1, within 2 eps: beside zero (u − 1)·x/log(u), where u = exp(x) is rounded."""
+    """Return exp(x) − 1, within 2 eps; near zero as (u − 1)·x/log(u) with the rounded u = exp(x)."""
     u = exp(x)
     part = u - 1.0
     corrected = part * div(x, log(u))
@@ -310,48 +315,48 @@ def atanh(x: Any) -> Any:
 
 
 def fmod(x: Any, y: Any) -> Any:
-    """What is left of ``x`` after a whole number of ``y``, with the sign of ``x``: C's fmod.
+    """Return the remainder of ``x / y`` with the sign of ``x``, as C's fmod.
 
-    Exact for |x/y| < 2⁵³, and NaN beyond, where neighbouring ``x`` lie further apart than ``y``.
+    Exact for |x/y| < 2⁵³, and NaN beyond, where neighbouring values of ``x`` are further apart than ``y``.
     """
     return copysign(_rest(fabs(x), fabs(y)), x)
 
 
 def remainder(x: Any, y: Any) -> Any:
-    """``x`` minus the multiple of ``y`` nearest to it, the even one of two: IEEE 754's remainder.
+    """Return ``x`` minus the nearest multiple of ``y``, the even one for a tie: IEEE 754's remainder.
 
     Exact for |x/y| < 2⁵⁴, and NaN beyond.
     """
     b = fabs(y)
-    rest = _rest(fabs(x), b + b)  # between 0 and 2b, where all differences below are exact
+    rest = _rest(fabs(x), b + b)  # in [0, 2b], where the differences below are exact
     once = rest - b
     twice = where(le(b - once, once), once - b, once)
-    # of an infinite b nothing is taken away, for nothing is greater than b − rest
+    # for an infinite b the first condition below is false, so nothing is subtracted
     return copysign(1.0, x) * where(lt(b - rest, rest), twice, rest)
 
 
 def _rest(a: Any, b: Any) -> Any:
-    """fmod of numbers that are not negative.
+    """Return fmod of non-negative numbers.
 
-    The quotient q, rounded and cut to a whole number, is right or one too large.  q·b is a sum of four products of
-    halves, each exact, and so are the differences when they are taken away one after the other.
+    The quotient q, rounded and floored, is correct or one too large.  q·b is a sum of four exact products of halves,
+    and subtracting them one after the other is exact as well.
     """
     large = lt(2.0**900, a)
     scale = where(large, 2.0**-100, 1.0)
-    dividend, divisor = a * scale, b * scale  # nothing below overflows
+    dividend, divisor = a * scale, b * scale  # avoids overflow below
     q = floor(div(dividend, divisor))
     q1, q2 = _halves(q)
     b1, b2 = _halves(divisor)
     rest = dividend - q1 * b1 - q1 * b2 - q2 * b1 - q2 * b2
     rest = where(lt(rest, 0.0), rest + divisor, rest)
     rest = where(large, rest * 2.0**100, rest)
-    return where(lt(a, b), a, where(lt(q, _MOST), rest, math.nan))
+    return where(lt(a, b), a, where(lt(q, _MAX_QUOTIENT), rest, math.nan))
 
 
 def _halves(x: Any) -> tuple[Any, Any]:
-    """Two numbers of at most 26 bits whose sum is ``x``.
+    """Split ``x`` into two numbers of at most 26 bits whose sum is ``x``.
 
-    The scaled number is exact before ``x`` is added, so that fusing product and sum rounds no differently.
+    The scaled number is exact before ``x`` is added, so fusing product and sum does not change the rounding.
     """
     shifted = x * 2.0**27 + x
     upper = shifted - (shifted - x)

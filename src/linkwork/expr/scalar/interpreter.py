@@ -1,8 +1,8 @@
-"""The interpreter: instructions run one after the other, on any kind of number, in any way that is asked.
+"""Interpreter of instructions on any scalar type.
 
-What an expression or a program means, its value on a batch, its counterpart in CasADi, its derivative and its inlining
-into another trace are one walk, `run`, with a different answer to what an operation does.  It is the plain meaning of
-what is compiled, and everything that is compiled is checked against it.
+Evaluation of an expression or a program on a batch, translation to CasADi, differentiation and inlining into another
+trace are one traversal, `run`, with different implementations of an operation.  The interpreter is the reference that
+compiled code is checked against.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ __all__ = [
     "Instruction",
     "check_trace",
     "evaluate",
-    "listed",
+    "instructions_of",
+    "numeric_mode",
     "reachable",
     "run",
-    "way_of",
 ]
 
 INPUT, CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 
 
 class Instruction(NamedTuple):
-    """One value: an operation and the numbers of its arguments.
+    """A value: an operation and the indices of its arguments.
 
-    ``value`` is a constant's number, an input's place among the elements of all inputs, one after the other, what an
-    instruction of several results means (a `MultiResult`), or which part of one this is.
+    ``value`` is the number of a constant, the index of an input among all scalar inputs, the `MultiResult` of an
+    instruction with several results, or the index of a result of one.
     """
 
     operation: Operation
@@ -50,34 +50,34 @@ Apply = Callable[[Instruction, list[Any]], Any]
 Constant = Callable[[float], Any]
 
 
-def called(instruction: Instruction, arguments: list[Any]) -> Any:
-    """What an operation does in the way of its arguments' kind of number."""
+def apply_operation(instruction: Instruction, arguments: list[Any]) -> Any:
+    """Apply an instruction to arguments of any scalar type."""
     bundle = instruction.value
     return instruction.operation(*arguments) if bundle is None else bundle(arguments)
 
 
-def on_arrays(instruction: Instruction, arguments: list[Any]) -> Any:
-    """What an operation does on NumPy arrays and float64 scalars: IEEE 754 throughout."""
+def apply_on_arrays(instruction: Instruction, arguments: list[Any]) -> Any:
+    """Apply an instruction to NumPy arrays and float64 scalars, with IEEE 754 semantics."""
     bundle = instruction.value
-    return instruction.operation.value(*arguments) if bundle is None else bundle.on_numbers(arguments)
+    return instruction.operation.value(*arguments) if bundle is None else bundle.evaluate(arguments)
 
 
-def way_of(arguments: Iterable[Any]) -> tuple[Apply, Constant]:
-    """How `run` goes over plain numbers: as arrays do where some of these are NumPy's, else as floats."""
+def numeric_mode(arguments: Iterable[Any]) -> tuple[Apply, Constant]:
+    """Return (apply, constant) of `run`: for NumPy if an argument is NumPy's, else for floats."""
     if any(isinstance(x, (np.ndarray, np.generic)) for x in arguments):
-        return on_arrays, np.float64
-    return called, float
+        return apply_on_arrays, np.float64
+    return apply_operation, float
 
 
 def run(
     instructions: Iterable[Instruction],
     inputs: Sequence[Any],
-    apply: Apply = called,
+    apply: Apply = apply_operation,
     constant: Constant = float,
 ) -> list[Any]:
-    """The value of every instruction, where the elements of all inputs have the given ones.
+    """Evaluate all instructions for these values of all scalar inputs.
 
-    ``apply`` is told the instruction and its arguments' values, ``constant`` makes a value of a number.
+    ``apply`` receives an instruction and the values of its arguments; ``constant`` converts a number to a value.
     """
     values: list[Any] = []
     for instruction in instructions:
@@ -94,9 +94,9 @@ def run(
 
 
 def reachable(outputs: Sequence[Any], ends: Iterable[Symbol] = ()) -> list[Symbol]:
-    """The nodes that the outputs are made of, arguments first.  Numbers among the outputs are passed over.
+    """Return the nodes that the outputs depend on, arguments first; numbers are skipped.
 
-    Of what the ``ends`` are made of is not asked.
+    The traversal stops at the nodes in ``ends``.
     """
     roots = [s for s in outputs if isinstance(s, Symbol)]
     if not roots:
@@ -117,25 +117,26 @@ def reachable(outputs: Sequence[Any], ends: Iterable[Symbol] = ()) -> list[Symbo
 
 
 def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
-    """Raise ValueError where an input belongs to another trace than the nodes."""
+    """Raise ValueError if an input belongs to another trace than the nodes."""
     for symbol in inputs if nodes else ():
         if symbol.graph is not nodes[0].graph:
             raise ValueError(f"symbols of two traces cannot be combined: {symbol!r} belongs to another one")
 
 
-def listed(
+def instructions_of(
     outputs: Sequence[Any], inputs: Iterable[Symbol], nodes: Sequence[Symbol] | None = None
 ) -> tuple[list[Instruction], list[int]]:
-    """Expressions as instructions, and the number of each output's value.  An output may be a number, an input any
-    node.  Where the `reachable` nodes are known they need not be looked for; instruction k is of node k then.
+    """Convert expressions to instructions.  Return these and the index of each output's value.
 
-    Raises KeyError with the name of the first variable that is needed and not among the inputs.
+    An output may be a number; an input may be any node.  The `reachable` nodes may be passed if they are known;
+    instruction k is then that of node k.  Raises KeyError with the name of the first variable that is needed and is not
+    among the inputs.
     """
-    places = {symbol: place for place, symbol in enumerate(inputs)}
+    position = {symbol: k for k, symbol in enumerate(inputs)}
     if nodes is None:
-        nodes = reachable(outputs, places)
-    ends = {symbol.index: place for symbol, place in places.items() if nodes and symbol.graph is nodes[0].graph}
-    value_of = [0] * (nodes[-1].index + 1 if nodes else 0)  # of nodes, by their places in the graph
+        nodes = reachable(outputs, position)
+    ends = {symbol.index: k for symbol, k in position.items() if nodes and symbol.graph is nodes[0].graph}
+    value_of = [0] * (nodes[-1].index + 1 if nodes else 0)  # index of the instruction, by the node's index
     instructions: list[Instruction] = []
     for k, node in enumerate(nodes):
         operation, index = node.op, node.index
@@ -155,7 +156,7 @@ def listed(
         if isinstance(x, Symbol):
             results.append(value_of[x.index])
             continue
-        key = float(x), math.copysign(1.0, x)  # 0.0 == -0.0: two numbers
+        key = float(x), math.copysign(1.0, x)  # 0.0 == -0.0, but they are different constants
         if key not in numbers:
             numbers[key] = len(instructions)
             instructions.append(Instruction(CONSTANT, (), float(x)))
@@ -164,16 +165,16 @@ def listed(
 
 
 def evaluate(outputs: Sequence[Any], values: Mapping[Symbol, Any]) -> list[Any]:
-    """The outputs' values, where the inputs have the given ones (floats, or arrays that broadcast: a batch).
+    """Evaluate outputs for these values of the inputs: floats, or arrays that broadcast (a batch).
 
-    Raises KeyError naming the first input that is needed and has no value, ValueError for values of another trace's.
+    Raises KeyError, naming the first input without a value, ValueError for inputs of another trace.
     """
     check_trace([s for s in outputs if isinstance(s, Symbol)], values)
     try:
-        instructions, results = listed(outputs, values)
+        instructions, results = instructions_of(outputs, values)
     except KeyError as error:
-        raise KeyError(f"no value given for the input {error.args[0]!r}") from None
+        raise KeyError(f"expected a value for the input {error.args[0]!r}, got none") from None
     given = [np.float64(value) if np.ndim(value) == 0 else value for value in values.values()]
     with np.errstate(all="ignore"):
-        known = run(instructions, given, on_arrays, np.float64)
+        known = run(instructions, given, apply_on_arrays, np.float64)
     return [known[r] for r in results]

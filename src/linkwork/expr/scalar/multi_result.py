@@ -1,8 +1,8 @@
-"""Instructions with several results, and what they mean for every kind of number.
+"""Instructions with several results, defined for every scalar type.
 
-A bundle is the value of such an instruction: a loop, a choice, a call, a rule of differentiation.  It knows how many
-results there are, what they are on plain numbers, and how it is differentiated; each result is taken out by a `PART`.
-Whatever walks over instructions asks the bundle, and knows nothing of its kinds.
+A bundle is the value of such an instruction: a loop, a branch, a call, a derivative rule.  It defines the number of its
+results, their values on numbers, and its derivatives; a `PART` instruction extracts each result.  Code that traverses
+instructions uses this interface and does not know the kinds of bundles.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from typing import Any, ClassVar, Protocol, Self
 
 from linkwork.expr.scalar.operations import Lowering, Operation
 
-__all__ = ["PART", "Forward", "FunctionSpec", "MultiResult", "bundle_operation"]
+__all__ = ["PART", "Forward", "MultiResult", "SparseRow", "bundle_operation"]
 
-FunctionSpec = Mapping[Any, Any]  # derivatives in several directions, sparse: direction -> value
+SparseRow = Mapping[Any, Any]  # sparse derivatives in several directions: direction -> value
 
 
 def _no_value(*arguments: Any) -> Any:
-    raise TypeError("an instruction of several results has its meaning in its value")
+    raise TypeError("an instruction with several results is evaluated by its value")
 
 
 def bundle_operation(name: str) -> Operation:
-    """An operation of any number of arguments and results: its instructions have a `MultiResult` for their value."""
+    """Return an operation for instructions with several results, whose value is a `MultiResult`."""
     return Operation(name, -1, _no_value, _no_value, None, Lowering("bundle", name), gives="b")
 
 
-# The result of a bundle that the instruction's value counts.
+# The result of a bundle with the index that is the instruction's value.
 PART = Operation("part", 1, _no_value, _no_value, None, Lowering("bundle", "part"), kinds="b")
 
 
 class Forward(Protocol):
-    """What dual numbers ask for: results for any kind of number, and their derivatives forward.  Bundles are some."""
+    """Protocol for dual numbers: results for any scalar type and their forward derivatives."""
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]: ...
 
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> Sequence[FunctionSpec]: ...
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> Sequence[SparseRow]: ...
 
 
 class MultiResult(ABC):
-    """What an instruction of several results means.  Equal bundles are equal values, and can be hashed.
+    """Definition of an instruction with several results: an immutable, hashable value.
 
-    Arguments and results are numbers, but for the arguments that `kinds` says are truth values.
+    Arguments and results are numbers, except for the arguments that `kinds` marks as truth values.
     """
 
     __slots__ = ()
@@ -54,38 +54,38 @@ class MultiResult(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many results there are."""
+        """Number of results."""
 
     def kinds(self, arguments: int) -> str:
-        """A letter for each of so many arguments, as in `Operation.kinds`."""
+        """Return a letter for each argument, as in `Operation.kinds`."""
         return "n" * arguments
 
     def with_bodies(self, change: Callable[[Any], Any]) -> Self:
-        """The bundle with something else in the place of each body that it runs."""
+        """Return the bundle with each body that it runs changed."""
         return self
 
     @abstractmethod
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The results for floats, or for NumPy arrays that broadcast: a batch."""
+    def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        """Evaluate the results for floats, or for NumPy arrays that broadcast (a batch)."""
 
     @abstractmethod
-    def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> Sequence[FunctionSpec]:
-        """The results' derivatives in several directions, of the arguments' in these directions.
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> Sequence[SparseRow]:
+        """Return the derivatives of the results in several directions, for those of the arguments.
 
-        Raises NotDifferentiableError where there is no way to them.
+        Raises NotDifferentiableError if there are none.
         """
 
     @abstractmethod
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
-        """The gradient of Σ weights·results by the arguments; 0.0 where a weight or a gradient is structurally zero.
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
+        """Return the gradient of Σ weights·results by the arguments.
 
-        Raises NotDifferentiableError where there is no way to it.
+        It is 0.0 where a weight or a gradient is structurally zero.  Raises NotDifferentiableError if there is none.
         """
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The results for any kind of number."""
+        """Return the results for any scalar type."""
         highest: Any = max(arguments, key=lambda x: getattr(x, "_precedence", 0), default=None)
         bundled = getattr(highest, "_bundled", None)
-        return self.on_numbers(arguments) if bundled is None else bundled(self, arguments)
+        return self.evaluate(arguments) if bundled is None else bundled(self, arguments)

@@ -1,12 +1,12 @@
-"""What a scalar operation is, and how it is applied to any kind of number.
+"""Scalar operations: their properties, and their application to any scalar type.
 
-A row of the table says all there is to say of an operation.  The rows are written in `linkwork.expr.scalar.functions`,
-each as the function that people call; `BY_NAME` holds them.  Everything that walks expressions reads rows: the
-functions over any scalar, the traced symbol, dual numbers, differentiation, the interpreter, the compiler, CasADi both
-ways, the tables in the docs and the tests.
+An entry of the table contains all properties of an operation.  The entries are defined in
+`linkwork.expr.scalar.functions`, each as the public function; `BY_NAME` contains them.  All code that traverses
+expressions reads the entries: the functions over any scalar, the traced symbol, dual numbers, differentiation, the
+interpreter, the compiler, both CasADi conversions, the tables in the docs, and the tests.
 
-A kind of number of our own takes part by defining ``_apply(operation, arguments)`` and ``_precedence``: of all
-arguments the one of highest precedence decides.
+A scalar type participates by defining ``_apply(operation, arguments)`` and ``_precedence``; the argument of highest
+precedence determines the type.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from linkwork.errors import ArgumentError
 
 __all__ = ["BY_METHOD", "BY_NAME", "Lowering", "Operation", "add", "apply", "operation", "remove"]
 
-_SYMBOL = 1  # the precedence of symbols, which are scalars; a dual number may well have arrays for parts
+_SYMBOL = 1  # precedence of symbols, which are scalars; components of dual numbers may be arrays
 
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """How an operation becomes machine code, as data.
+    """Lowering of an operation to machine code, as data.
 
     ``instruction``: one LLVM instruction, with a predicate for comparisons.  ``intrinsic``: an LLVM intrinsic that is a
-    machine instruction.  ``vector``: code of our own for all lanes.  ``compiler``: what only passes make.
+    machine instruction.  ``vector``: linkwork's own code for all lanes.  ``compiler``: created by passes only.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Lowering:
 
     @staticmethod
     def of(text: str) -> Lowering:
-        """As a row writes it: an instruction, an intrinsic as ``llvm.sqrt``, or code of our own as ``@sin``."""
+        """Parse a table entry: an instruction, an intrinsic as ``llvm.sqrt``, or own code as ``@sin``."""
         if text.startswith("@"):
             return Lowering("vector", text[1:])
         code = text.removeprefix("llvm.")
@@ -49,19 +49,20 @@ class Lowering:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operation:
-    """One row of the table.  Called with arguments, it is applied in the way of their kind of number.
+    """An entry of the table.  Calling it applies the operation to arguments of any scalar type.
 
     ``kinds`` has a letter for each argument, and ``gives`` one for the result: n for a number, t for a truth value, p
-    for the pair that only the compiler knows.  ``partials`` takes the arguments and the result, all of any scalar.
-    ``composition`` is the operation on kinds of numbers that have no way of their own to it: Python's operator, or what
-    it is made of.  ``arrays`` are NumPy's names for it: array libraries are asked for the first, and NumPy asks the
-    elements of arrays of objects for any.  ``casadi`` is the name of CasADi's function, or makes the same of others.
+    for the pair that only the compiler uses.  ``partials`` accepts the arguments and the result, all of any scalar.
+    ``composition`` is the operation for scalar types without their own implementation: Python's operator, or a
+    composition. ``arrays`` are NumPy's names of the operation: array libraries are called by the first, and NumPy calls
+    the elements of object arrays by any.  ``casadi`` is the name of CasADi's function, or a function that builds the
+    same.
     """
 
     name: str
     arity: int
     value: Callable[..., Any]  # on NumPy arrays and float64 scalars, IEEE 754 throughout
-    scalar: Callable[..., Any]  # on Python floats, as fast as Python does it
+    scalar: Callable[..., Any]  # on Python floats, for speed
     partials: Callable[..., tuple[Any, ...]] | None  # (*arguments, result) -> partial derivative by each argument
     lowering: Lowering
     kinds: str = ""
@@ -72,7 +73,7 @@ class Operation:
     composition: Callable[..., Any] | None = None
     arrays: tuple[str, ...] = ()
     casadi: str | Callable[..., Any] = ""
-    domain: tuple[tuple[float, float], ...] = ()  # an interval for each argument, where tests try it
+    domain: tuple[tuple[float, float], ...] = ()  # an interval for each argument, for tests
     doc: str = ""
 
     def __post_init__(self) -> None:
@@ -87,7 +88,7 @@ class Operation:
 
     @property
     def logical(self) -> bool:
-        """Whether the result is a truth value."""
+        """True if the result is a truth value."""
         return self.gives == "t"
 
     def __call__(self, *arguments: Any) -> Any:
@@ -101,29 +102,29 @@ class Operation:
 
 
 BY_NAME: dict[str, Operation] = {}
-BY_METHOD: dict[str, Operation] = {}  # by what NumPy calls it on the elements of arrays of objects, too
+BY_METHOD: dict[str, Operation] = {}  # also by the method names that NumPy calls on elements of object arrays
 
 
 def _operation(name: str) -> Operation:
     return BY_NAME[name]
 
 
-class _Rows:
-    """The rows by name: for partial derivatives, which are of operations that may come later in the table."""
+class _TableByName:
+    """Access to the operations by name, for partial derivatives that use later entries of the table."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in BY_NAME:
-            raise AttributeError(f"there is no operation called {name!r}")
+            raise AttributeError(f"unknown operation {name!r}")
         return BY_NAME[name]
 
 
-f = _Rows()
+f = _TableByName()
 
 
 def add(row: Operation) -> Operation:
-    """Put a row into the table.  Raises ValueError where there is one of that name."""
+    """Add an entry to the table.  Raises ValueError if the name exists."""
     if row.name in BY_NAME:
-        raise ValueError(f"there is an operation called {row.name!r} already")
+        raise ValueError(f"the operation {row.name!r} already exists")
     BY_NAME[row.name] = row
     if row.arity:
         BY_METHOD.update(dict.fromkeys((row.name, *row.arrays), row))
@@ -131,7 +132,7 @@ def add(row: Operation) -> Operation:
 
 
 def remove(row: Operation) -> None:
-    """Take a row out of the table again."""
+    """Remove an entry from the table."""
     del BY_NAME[row.name]
     for name in [name for name, other in BY_METHOD.items() if other is row]:
         del BY_METHOD[name]
@@ -149,10 +150,10 @@ def operation(
     name: str = "",
     **facts: Any,
 ) -> Callable[[Function], Function]:
-    """A row of the table, as a decorator of the function that people call: its name, arguments and text are the row's.
+    """Return a decorator that adds the decorated function to the table.
 
-    ``scalar`` may raise where Python has no answer; IEEE's (infinity, NaN) is given there.  For ``lowering`` see
-    `Lowering.of`, and `Operation` for further facts.
+    Its name, arguments and docstring are the entry's.  ``scalar`` may raise where Python does; the IEEE result
+    (infinity, NaN) is used there.  See `Lowering.of` for ``lowering``, and `Operation` for further properties.
     """
 
     def decorate(function: Function) -> Function:
@@ -170,10 +171,10 @@ def operation(
             try:
                 return apply(row, arguments)
             except (TypeError, ValueError, OverflowError, AttributeError) as error:
-                told = _named(function.__name__, [*signature.parameters], arguments, error)
-                if told is None:
+                replacement = _named(function.__name__, [*signature.parameters], arguments, error)
+                if replacement is None:
                     raise
-                raise told from error
+                raise replacement from error
 
         applied.operation = row  # type: ignore[attr-defined]
         return applied  # type: ignore[return-value]
@@ -182,7 +183,7 @@ def operation(
 
 
 def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: Exception) -> Exception | None:
-    """Return the error that names the argument which is no number and no array of numbers; None if there is none."""
+    """Return the error that names an argument which is neither a number nor an array of numbers, or None."""
     for name, value in zip(names, arguments, strict=True):
         if isinstance(value, np.ndarray):
             good = value.dtype.kind in "biufO" and not isinstance(value, np.ma.MaskedArray)
@@ -200,12 +201,12 @@ def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: E
         return ValueError(f"{caller}: expected arguments whose shapes broadcast, got {both}")
     if isinstance(error, OverflowError):
         given = ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, arguments, strict=True))
-        return ValueError(f"{caller}: expected numbers that float64 holds, got {given}")
+        return ValueError(f"{caller}: expected numbers in the range of float64, got {given}")
     return None
 
 
 def _reference(function: Callable[..., Any], value: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` on floats where Python has an answer, IEEE's (infinity, NaN) where Python would raise."""
+    """Return ``function`` on floats, with the IEEE result (infinity, NaN) where Python raises."""
 
     def scalar(*arguments: float) -> Any:
         try:
@@ -218,7 +219,7 @@ def _reference(function: Callable[..., Any], value: Callable[..., Any]) -> Calla
 
 
 def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
-    """Apply an operation in the way of the arguments' kind of number."""
+    """Apply an operation to arguments of any scalar type."""
     chosen: Any = None
     precedence = 0
     is_array = of_objects = False
@@ -251,7 +252,7 @@ def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
 
 
 def _foreign(operation: Operation, chosen: Any, arguments: Sequence[Any]) -> Any:
-    """Apply an operation to another library's numbers: by its array namespace, or by CasADi's own functions."""
+    """Apply an operation to another library's scalars, by its array namespace or CasADi's functions."""
     namespace = getattr(chosen, "__array_namespace__", None)
     if namespace is not None:
         return getattr(namespace(), operation.arrays[0])(*arguments)
@@ -260,6 +261,4 @@ def _foreign(operation: Operation, chosen: Any, arguments: Sequence[Any]) -> Any
 
         counterpart = operation.casadi
         return (getattr(casadi, counterpart) if isinstance(counterpart, str) else counterpart)(*arguments)
-    raise TypeError(
-        f"{operation.name}: no way to apply it to {type(chosen).__name__!r}; it is not a scalar linkwork knows"
-    )
+    raise TypeError(f"{operation.name}: expected a scalar type known to linkwork, got {type(chosen).__name__!r}")

@@ -1,4 +1,4 @@
-"""Which numbers a traced function is computed with."""
+"""Floating-point precision of traced functions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["in_double"]
+__all__ = ["require_float64"]
 
 
-def in_double(scalars: Iterable[Any]) -> None:
-    """Have the functions that are traced with these symbols computed in float64, whatever they are called with."""
+def require_float64(scalars: Iterable[Any]) -> None:
+    """Require float64 for the functions traced with these symbols, for all input types."""
     symbol = next((x for x in scalars if x.__class__ is Symbol), None)
     if symbol is not None:
         symbol.graph.in_double = True

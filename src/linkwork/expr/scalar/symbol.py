@@ -1,13 +1,13 @@
-"""The traced scalar: an immutable node of an expression graph, shared when equal and folded as it is built.
+"""Traced scalar: an immutable node of an expression graph, shared if equal, folded on creation.
 
-A `Graph` holds the nodes of one trace.  A node of it, a `Symbol`, is an operation and its arguments; a node asked for
-twice is the same node (hash-consing), so ``is`` compares expressions and common subexpressions are computed once.
-What need not be computed is never made: ``0 * x`` is the number 0, ``1 * x`` is ``x``, ``x - x`` is 0, ``x + x`` is
-``2 * x``, numbers combine at once and minus signs move outward until an addition or subtraction takes them in.  These
-are the identities of real numbers: a symbol is taken to be finite where they apply.
+A `Graph` contains the nodes of one trace.  A node, a `Symbol`, is an operation and its arguments.  Equal nodes are the
+same object (hash-consing), so ``is`` compares expressions, and common subexpressions are computed once.  Folding avoids
+nodes: ``0 * x`` is the number 0, ``1 * x`` is ``x``, ``x - x`` is 0, ``x + x`` is ``2 * x``, constants are combined,
+and minus signs move outward until an addition or subtraction absorbs them.  These are identities of real numbers:
+symbols are assumed to be finite.
 
-Nodes are numbered in the order of their making, so arguments come before what is made of them.  Dropping the graph
-drops the trace; nothing outlives it, and symbols of two graphs do not mix.
+Nodes are numbered in the order of construction, so arguments precede their uses.  The trace is freed with its graph,
+and symbols of two graphs cannot be mixed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _LE, _WHERE = BY_NAME["le"], BY_NAME["where"]
 
 
 def two_traces(symbols: Sequence[Symbol]) -> str:
-    """What is wrong where symbols of several traces meet."""
+    """Return the message for symbols of several traces in one operation."""
     shown = [f"{x!r} of {x.graph.owner}" if x.graph.owner else repr(x) for x in symbols if x.op is not _CONSTANT]
-    return f"symbols of two traces cannot be combined, as none outlives its own: {', '.join(shown)}"
+    return f"symbols of two traces cannot be combined, as a symbol is valid in its own trace only: {', '.join(shown)}"
 
 
 class Graph:
@@ -40,36 +40,36 @@ class Graph:
     __slots__ = ("__weakref__", "_table", "calling", "in_double", "marks", "nodes", "owner")
 
     def __init__(self, owner: str = "") -> None:
-        self.owner = owner  # what it is the trace of, for messages
+        self.owner = owner  # name of the traced function, for messages
         self.nodes: list[Symbol] = []
-        self.marks: list[int] = []  # before which nodes a step begins that may be like others
-        self.in_double = False  # whether what is but rounding is decided in it: that of float64 is meant
-        self.calling: list[Any] = []  # the functions that are being traced to be called
+        self.marks: list[int] = []  # indices of nodes that begin a step, which may be equal to others
+        self.in_double = False  # True: decisions at the level of rounding need float64
+        self.calling: list[Any] = []  # the functions of `call` being traced
         self._table: dict[tuple[Any, ...], Symbol] = {}
 
     def input(self, name: str) -> Symbol:
-        """A new independent variable."""
+        """Create an independent variable."""
         return _leaf(self, _INPUT, name)
 
     def inputs(self, name: str, shape: tuple[int, ...]) -> list[Symbol]:
-        """The variables ``name[0]``, ``name[1]``, ... that fill an array of the shape, in row-major order."""
+        """Create the variables ``name[0]``, ``name[1]``, ... for an array of the shape, in row-major order."""
         return [self.input(f"{name}[{k}]") for k in range(math.prod(shape))]
 
     def constant(self, value: float) -> Symbol:
-        """The node of a number: an argument of other nodes, never a result (results that are numbers stay floats)."""
+        """Return the node of a number: an argument of other nodes, never a result (results stay floats)."""
         value = float(value)
-        key = (_CONSTANT, value, math.copysign(1.0, value))  # 0.0 == -0.0, but they are two numbers
+        key = (_CONSTANT, value, math.copysign(1.0, value))  # 0.0 == -0.0, but they are different constants
         node = self._table.get(key)
         if node is None:
             node = self._table[key] = _leaf(self, _CONSTANT, value)
         return node
 
     def truth(self, value: bool) -> Symbol:
-        """The node of a truth value: an argument of ``and_``, ``or_``, ``not_`` and ``where``."""
+        """Return the node of a truth value: an argument of ``and_``, ``or_``, ``not_`` and ``where``."""
         return _make(self, _LE, self.constant(0.0), self.constant(1.0 if value else -1.0))
 
     def bundle(self, bundle: MultiResult, arguments: Sequence[Any]) -> list[Symbol]:
-        """The results of an instruction of several, as symbols."""
+        """Return the results of an instruction with several results, as symbols."""
         nodes = [self._argument(kind, a) for kind, a in zip(bundle.kinds(len(arguments)), arguments, strict=True)]
         whole = self._valued(bundle.operation, bundle, nodes)
         return [self._valued(PART, k, [whole]) for k in range(bundle.count)]
@@ -80,7 +80,7 @@ class Graph:
         return self.truth(bool(x)) if kind == "t" else self.constant(x)
 
     def _valued(self, operation: Operation, value: Any, args: Sequence[Symbol]) -> Symbol:
-        """The node of an operation that has a value besides its arguments."""
+        """Return the node of an operation that has a value in addition to its arguments."""
         key = (operation, value, *args)
         node = self._table.get(key)
         if node is None:
@@ -91,8 +91,9 @@ class Graph:
         return node
 
     def clear(self) -> None:
-        """Let go of all nodes, which refer back to their graph: the memory is free at once, and not when Python's
-        collector comes round.
+        """Remove all nodes.
+
+        Nodes refer to their graph, so this frees the memory at once, without waiting for Python's garbage collector.
         """
         self.nodes.clear()
         self._table.clear()
@@ -102,7 +103,7 @@ class Graph:
 
 
 class Symbol(SymbolMethods):
-    """A scalar of a trace.  Works with ``+ - * / ** abs``, comparisons and the functions of `linkwork.expr`."""
+    """A scalar of a trace.  Supports ``+ - * / ** abs``, comparisons and the functions of `linkwork.expr`."""
 
     __slots__ = ("args", "graph", "index", "op", "value")
 
@@ -111,10 +112,10 @@ class Symbol(SymbolMethods):
     graph: Graph
     op: Operation
     args: tuple[Symbol, ...]
-    index: int  # its place among the graph's nodes
-    value: Any  # of some only: an input's name, a constant's number, a bundle and which part of one
+    index: int  # index among the graph's nodes
+    value: Any  # of some: an input's name, a constant's number, a bundle, the index of a part
 
-    # -- arithmetic: the three busiest operations make their nodes themselves, for speed
+    # -- arithmetic; the three most frequent operations build their nodes inline, for speed
 
     def __add__(self, other: Any) -> Any:
         if other.__class__ is not Symbol:
@@ -198,9 +199,9 @@ class Symbol(SymbolMethods):
             return self.args[0] * -number
         if self.op is _MUL and self.args[0].op is _CONSTANT:
             product = self.args[0].value * number
-            if 1e-300 < abs(product) < 1e300:  # neither factor is lost in the other
+            if 1e-300 < abs(product) < 1e300:  # no overflow or underflow of the product
                 return self.args[1] * product
-        if number < 0.0:  # one product for both signs: the minus sign moves on
+        if number < 0.0:  # one product for both signs: the minus sign moves outward
             return -(self * -number)
         return _make(self.graph, _MUL, self.graph.constant(number), self)
 
@@ -264,7 +265,7 @@ class Symbol(SymbolMethods):
     def __rpow__(self, base: Any) -> Any:
         return f.pow(base, self)
 
-    # -- comparisons give symbols too, and a symbol has no truth value of its own
+    # -- comparisons return symbols; a symbol has no truth value
 
     def __lt__(self, other: Any) -> Any:
         return f.lt(self, other) if _is_scalar(other) else NotImplemented
@@ -293,10 +294,10 @@ class Symbol(SymbolMethods):
             return f"<symbol {self.value}>"
         return f"<symbol {self.op.name} #{self.index}>"
 
-    # -- every other operation of the table
+    # -- other operations of the table
 
     def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Any:
-        """The node of an operation on symbols and numbers; folds what needs no node."""
+        """Return the node of an operation on symbols and numbers, folded where possible."""
         if (operation.odd or operation.even) and arguments[0].op is _NEG:
             result = self._apply(operation, arguments[0].args)
             return -result if operation.odd else result
@@ -321,7 +322,7 @@ class Symbol(SymbolMethods):
         return _make(graph, operation, *nodes)
 
     def _bundled(self, bundle: MultiResult, arguments: Sequence[Any]) -> list[Symbol]:
-        """The results of a bundle on symbols and numbers."""
+        """Return the results of a bundle on symbols and numbers."""
         return self.graph.bundle(bundle, arguments)
 
     def __getattr__(self, name: str) -> Any:
@@ -333,7 +334,7 @@ class Symbol(SymbolMethods):
 
 
 def _number(x: Any) -> float | None:
-    """The float that ``x`` is, or None where it is no number (an array, another library's scalar)."""
+    """Return ``x`` as a float, or None if it is not a number (an array, another library's scalar)."""
     if x.__class__ is float:
         return x
     if isinstance(x, (int, float)):
@@ -355,7 +356,7 @@ def _leaf(graph: Graph, operation: Operation, value: Any) -> Symbol:
 
 
 def _node(graph: Graph, key: tuple[Any, ...]) -> Symbol:
-    """A new node, kept under its key (operation, *arguments)."""
+    """Create a node and store it under its key (operation, *arguments)."""
     nodes = graph.nodes
     node = _new(Symbol)
     node.graph = graph
@@ -373,18 +374,18 @@ _new = object.__new__
 
 
 def _make(graph: Graph, *key: Any) -> Symbol:
-    """The node of an operation and its arguments: the one made before, or a new one."""
+    """Return the node of an operation and its arguments, existing or new."""
     node = graph._table.get(key)
     return _node(graph, key) if node is None else node
 
 
 def _commutative(operation: Operation, a: Symbol, b: Symbol) -> Symbol:
-    """The node of an operation whose arguments may change places: one order for both."""
+    """Return the node of a commutative operation, with its arguments in a fixed order."""
     return _make(a.graph, operation, a, b) if a.index <= b.index else _make(a.graph, operation, b, a)
 
 
 def whole_power(x: Any, n: int) -> Any:
-    """xⁿ by repeated squaring."""
+    """Return xⁿ by repeated squaring."""
     if n < 0:
         return 1.0 / whole_power(x, -n)
     result: Any = 1.0

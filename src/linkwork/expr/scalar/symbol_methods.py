@@ -1,7 +1,7 @@
-"""Methods of a symbol besides arithmetic: NumPy's protocols, truth values, and the conversions that it refuses.
+"""Methods of a symbol other than arithmetic: NumPy's protocols, truth values, and refused conversions.
 
-NumPy asks a symbol, or an array of symbols, when it stands among the arguments of a NumPy function.  Symbols stand
-below the modules that answer, so these put their answers into the table `ANSWERS`.
+NumPy calls a symbol, or an array of symbols, among the arguments of a NumPy function.  The modules that implement these
+functions import symbols, so they register themselves in `ANSWERS`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ANSWERS", "AS_AN_INDEX", "SymbolMethods"]
 
 
 class SymbolMethods:
-    """The part of `Symbol` that makes no nodes itself."""
+    """Methods of `Symbol` that build no nodes themselves."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class SymbolMethods:
     def __rfloordiv__(self: Any, other: Any) -> Any:
         return np.floor_divide(other, self)
 
-    # -- truth values are joined by NumPy's signs
+    # -- truth values combine with NumPy's operators
 
     def __and__(self, other: Any) -> Any:
         return f.and_(self, other) if isinstance(other, _TRUTHS) else NotImplemented
@@ -51,13 +51,13 @@ class SymbolMethods:
     def __invert__(self) -> Any:
         return f.not_(self)
 
-    # -- what is refused
+    # -- refused conversions
 
     def __bool__(self) -> bool:
         raise TypeError(
             "a symbol has no truth value while a function is traced: write where(condition, a, b) instead of if, "
-            "np.minimum and np.maximum instead of min and max, a & b instead of a and b; what numpy.array makes of "
-            "symbols is compared with linkwork.expr.lt, le and eq, or made with linkwork.expr.array"
+            "np.minimum and np.maximum instead of min and max, a & b instead of a and b; compare arrays of "
+            "symbols by numpy.array with linkwork.expr.lt, le and eq, or build them with linkwork.expr.array"
         )
 
     def __float__(self) -> float:
@@ -69,11 +69,9 @@ class SymbolMethods:
     __int__ = __complex__ = __float__
 
     def __index__(self) -> int:
-        raise TypeError(
-            f"{AS_AN_INDEX}; nor can it say how many there are: linkwork.while_loop goes on until it is done"
-        )
+        raise TypeError(f"{AS_AN_INDEX}; nor can it be a count: linkwork.while_loop repeats while a condition holds")
 
-    # -- NumPy, where a symbol is among the arguments
+    # -- NumPy functions with a symbol among the arguments
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
         return ANSWERS.ufunc(ufunc, method, inputs, how)
@@ -82,27 +80,30 @@ class SymbolMethods:
         return ANSWERS.function(func, args, kwargs)
 
     def conjugate(self) -> Any:
-        """Itself, as of every real number."""
+        """Return the symbol itself, which is real."""
         return self
 
     def __copy__(self) -> Any:
         return self
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self  # a node of its trace, which another would not be
+        return self  # a copy would not be a node of the trace
 
 
 _TRUTHS = (SymbolMethods, bool, int, float, np.bool_)
 
 
 AS_AN_INDEX = (
-    "a symbol has no value while a function is traced, so it cannot stand in brackets: linkwork.take(table, index) "
-    "looks up a table at an index that is computed, linkwork.put(table, index, value) changes one"
+    "a symbol has no value while a function is traced, so it cannot be an index in brackets: "
+    "linkwork.take(table, index) reads a table at a computed index, linkwork.put(table, index, value) changes one"
 )
 
 
 class NumpyAnswers:
-    """The answers: `numpy_elementwise.py` has those for functions of elements, `numpy_functions.py` all others."""
+    """Registered implementations of NumPy's functions on symbols.
+
+    `numpy_elementwise.py` registers the ufuncs, `numpy_functions.py` all others.
+    """
 
     ufunc: Callable[..., Any]
     function: Callable[..., Any]

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import still
+from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import scan
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
 from linkwork.geometry.contacts.contact_manifold import Contact, Touching, one_point
@@ -121,7 +121,7 @@ def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) 
     around = bounding_sphere(b.core)
     x0, y0, dx, dy = ground.grid[:4]
     middle = [floor((around.center.x - x0) / dx + 0.5), floor((around.center.y - y0) / dy + 0.5)]
-    i0, j0 = still(middle)
+    i0, j0 = stop_gradient(middle)
     result = []
     for side_x, side_y in _QUARTERS:
         # the first quarter to each side has what stands in the middle
@@ -136,7 +136,7 @@ def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) 
             return (where(less, apart, best[0]), where(less, i, best[1]), where(less, j, best[2])), None
 
         (_, i, j), _ = scan(nearer, (_FAR, i0, j0), offsets)
-        i, j = still([i, j])
+        i, j = stop_gradient([i, j])
         on = _on(ground, i, j)
         i, j = _kept(ground, i, j)
         p = corner_at(ground, i, j)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from linkwork.expr.autodiff.custom_derivative import still
+from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
 from linkwork.geometry.fields.height_field import Ground, surface_under
@@ -44,9 +44,9 @@ def ground_ray(ground: Ground, origin: Vec3, direction: Vec3, most: Any) -> Any:
     """
     over = _over(ground, origin, direction, most)
     begin = where(over.ahead, over.begin, 0.0)
-    known = still([*origin, *direction, begin, where(over.ahead, over.end, 0.0)])
+    known = stop_gradient([*origin, *direction, begin, where(over.ahead, over.end, 0.0)])
     first, result = _met(ground, Vec3.of(known[:3]), Vec3.of(known[3:6]), known[6], known[7])
-    low, high = still([result.begin, result.end])
+    low, high = stop_gradient([result.begin, result.end])
     _, under, normal = surface_under(ground, origin + direction * (0.5 * (low + high)))
     sinks = normal.dot(direction)
     falls = lt(sinks, -ALONG)

@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import ruled
-from linkwork.expr.autodiff.transpose_rule import Transposed
+from linkwork.expr.autodiff.custom_derivative import apply_rule
+from linkwork.expr.autodiff.graph_derivative import TransposedTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, lt, sqrt, where
 from linkwork.geometry.cores import Core, PointCore, SegmentCore, Solid
@@ -125,7 +125,7 @@ def varied(measure: str, a: Core, b: Core) -> SignedDistance:
     kinds = [(KINDS.index(type(core)), len(getattr(core, "vertices", ()))) for core in (a, b)]
     rule = _Measured(measure, *kinds)
     cores = zip((a, b), rule.kinds, strict=True)
-    return _found(ruled(rule, [x for core, kind in cores for x in solid_row(Solid(core), kind, 0.0)[HEAD:]]))
+    return _found(apply_rule(rule, [x for core, kind in cores for x in solid_row(Solid(core), kind, 0.0)[HEAD:]]))
 
 
 def _found(numbers: Sequence[Any]) -> SignedDistance:
@@ -134,7 +134,7 @@ def _found(numbers: Sequence[Any]) -> SignedDistance:
 
 
 @dataclass(frozen=True)
-class _Measured(Transposed):
+class _Measured(TransposedTangent):
     """distance, normal, points and whether they are unique, of the numbers of two cores."""
 
     measure: str

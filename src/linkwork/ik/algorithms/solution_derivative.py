@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import moved_as, still
+from linkwork.expr.autodiff.custom_derivative import stop_gradient, with_derivative_of
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, product, transposed
@@ -44,7 +44,7 @@ _STEPS = 10  # of squares, whose singular numbers are squares too
 
 
 def _still(numbers: Scalars) -> list[Any]:
-    return still(numbers) if any(x.__class__ is Symbol for x in numbers) else list(numbers)
+    return stop_gradient(numbers) if any(x.__class__ is Symbol for x in numbers) else list(numbers)
 
 
 def answered(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
@@ -52,7 +52,7 @@ def answered(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = Non
     if not all(x.__class__ in (Symbol, float) for x in q) or all(x.__class__ is float for x in q):
         return list(q)
     resting = _still(q)
-    return moved_as(resting, integrate(stack.tree, resting, answer_step(stack, resting, box, near)))
+    return with_derivative_of(resting, integrate(stack.tree, resting, answer_step(stack, resting, box, near)))
 
 
 def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.expr.autodiff.custom_derivative import still
+from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.autodiff.dual_numbers import order_of, value_of
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import and_, fmin, lt, or_, sqrt, where
@@ -74,7 +74,7 @@ def nearest_configuration(joint: JointType, X: Pose) -> list[Any]:
     """Return the configuration whose transform is nearest to X."""
     if joint.nq == 0:
         return []
-    fixed = still([value_of(x) for x in X.elements()])
+    fixed = stop_gradient([value_of(x) for x in X.elements()])
     q = _search(joint, Pose.of_elements(fixed))
     for _ in range(1 + max(map(order_of, X.elements()))):  # one step for each order of derivatives
         q = joint.integrate(q, _step(joint, q, pose_error(joint.X(q), X)))

@@ -35,7 +35,7 @@ from itertools import accumulate
 from typing import Any
 
 from linkwork.expr.linalg.least_squares import Reflections
-from linkwork.expr.linalg.sparse_dot import dot, less, product, reciprocal_or_zero, transposed
+from linkwork.expr.linalg.sparse_dot import dot, product, reciprocal_or_zero, subtract_dot, transposed
 from linkwork.expr.scalar.functions import eq, fabs, where
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration
@@ -266,7 +266,7 @@ class _Volume:
             pivot, right = self.triangle[i][i], self.triangle[i][i + 1 :]
             inverse = reciprocal_or_zero(pivot, eq(pivot, 0.0))
             columns = transposed(rows[i + 1 :]) or [[] for _ in rows[i]]
-            rows[i] = [less(x, right, column) * inverse for x, column in zip(rows[i], columns, strict=True)]
+            rows[i] = [subtract_dot(x, right, column) * inverse for x, column in zip(rows[i], columns, strict=True)]
         return transposed(rows) if self.wide else rows
 
 

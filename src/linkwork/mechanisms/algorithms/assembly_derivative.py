@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.autodiff.graph_derivative import is_zero
-from linkwork.expr.control.closure_conversion import Residual, closed, lent
+from linkwork.expr.control.closure_conversion import Residual, close_over, inner_symbols
 from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.symbol import Symbol
@@ -42,17 +42,17 @@ def implied(tree: Tree, q: Scalars, told: Scalars, reference: Scalars, linear: L
     symbols = [x for x in (*q, *told, *reference) if not isinstance(x, float)]
     if not symbols or not all(x.__class__ is Symbol for x in symbols):
         return list(q), list(told)
-    fresh = lent(symbols[0].graph, "the configuration that satisfies constraints", len(q))
+    fresh = inner_symbols(symbols[0].graph, "the configuration that satisfies constraints", len(q))
     error, rows, nearest = linear(fresh)
     units = [[float(i == k) for k in range(len(error))] for i in range(len(error))]
     steps = [nearest.step(unit) for unit in units]  # the columns of A
     numbers = [*error, *(x for row in rows for x in row), *(x for step in steps for x in step)]
-    body, outside = closed(fresh, [*numbers, *_blocks(tree, "q_dot_jacobian", fresh)])
-    other = lent(symbols[0].graph, "the reference of a configuration", len(q))
-    rates, _ = closed(other, _blocks(tree, "velocity_from_rate_jacobian", other))
+    body, outside = close_over(fresh, [*numbers, *_blocks(tree, "q_dot_jacobian", fresh)])
+    other = inner_symbols(symbols[0].graph, "the reference of a configuration", len(q))
+    rates, _ = close_over(other, _blocks(tree, "velocity_from_rate_jacobian", other))
     places = tuple((tree.q_slices[i].start, tree.v_slices[i].start, b.joint.nq, b.joint.nv) for i, b in tree.stacked())
     rule = _Implied(body, rates, places, len(error), len(told))
-    result = ruled(rule, [*q, *told, *reference, *outside])
+    result = apply_rule(rule, [*q, *told, *reference, *outside])
     return result[: len(q)], result[len(q) :]
 
 
@@ -98,7 +98,7 @@ class _Implied(CustomDerivative):
         along = self._times(self.rates.run(reference), moved, of_v=False)
         open_ = [dot(row, along) for row in rows]
         if not all(map(is_zero, changed)):
-            open_ = [a + b for a, b in zip(open_, self._residual.pushed.run([*q, *outside, *changed]), strict=True)]
+            open_ = [a + b for a, b in zip(open_, self._residual.jvp.run([*q, *outside, *changed]), strict=True)]
         result = [a - dot([step[k] for step in steps], open_) for k, a in enumerate(along)]
         return [*self._times(blocks, result, of_v=True), *[0.0] * self.told]
 
@@ -112,7 +112,7 @@ class _Implied(CustomDerivative):
         forces = [0.0 - dot(step, of_v) for step in steps]
         by_rates = [x + dot([row[k] for row in rows], forces) for k, x in enumerate(of_v)]
         by_reference = self._times(self.rates.run(reference), by_rates, of_v=False, across=True)
-        return [*[0.0] * len(results), *by_reference, *self._residual.pulled.run([*q, *outside, *forces])]
+        return [*[0.0] * len(results), *by_reference, *self._residual.vjp.run([*q, *outside, *forces])]
 
     def _apart(self, numbers: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         start = self.nq + self.told

@@ -49,9 +49,9 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import (
     handed_on,
     inverse_mass_matrix,
 )
-from linkwork.expr.control.loops import each
+from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
-from linkwork.expr.linalg.sparse_dot import added, dot, is_zero, mirrored, negated, transposed
+from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, mirrored, negated, transposed
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
@@ -267,8 +267,8 @@ def _derivatives(
     by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
     if passive and any(loop.resists for loop in loops_of(tree)):
         loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
-        by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
-    varied = [[*added(rows.pulled_by_q, negated(by_q)), *negated(rows.by_q)], negated([*by_v, *rows.by_v])]
+        by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
+    varied = [[*add_matrices(rows.pulled_by_q, negated(by_q)), *negated(rows.by_q)], negated([*by_v, *rows.by_v])]
     if wrenches:
         split = tree.split_q(q), tree.split_v(v), tree.split_v(a)
         at = carriers(tree, *split)
@@ -289,7 +289,7 @@ def answered(held: Held, columns: Sequence[Scalars]) -> Matrix:
         forces = held.forces_nearly(y, column[n:])  # velocities and configurations may change as no row allows
         return [*held.moved(y, forces), *forces]
 
-    return each(answer, columns, in_loops=_is_long(held, len(columns)))
+    return map_rows(answer, columns, in_loops=_is_long(held, len(columns)))
 
 
 def _is_long(held: Held, columns: int) -> bool:
@@ -302,13 +302,13 @@ def by_forces(held: Held) -> Matrix:
     """∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, and below it ∂λ/∂τ = −Λ⁺ G M⁻¹."""
     M_inv, moved = held.inverse.matrix, [held.inverse.outward(row) for row in held.UD]
     long = _is_long(held, len(M_inv))
-    exerted = each(held.factors.solved, negated(transposed(moved)), in_loops=long) if moved else [[] for _ in M_inv]
+    exerted = map_rows(held.factors.solved, negated(transposed(moved)), in_loops=long) if moved else [[] for _ in M_inv]
 
     def less_moved(row: Scalars) -> list[Any]:
         forces = row[: len(moved)]
         return [x + dot([of[k] for of in moved], forces) for k, x in enumerate(row[len(moved) :])]
 
-    result = each(less_moved, [[*x, *y] for x, y in zip(exerted, M_inv, strict=True)], in_loops=long)
+    result = map_rows(less_moved, [[*x, *y] for x, y in zip(exerted, M_inv, strict=True)], in_loops=long)
     M_inv = mirrored(result)
     return [*M_inv, *([forces[i] for forces in exerted] for i in range(len(moved)))]
 

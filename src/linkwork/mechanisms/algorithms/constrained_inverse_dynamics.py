@@ -41,7 +41,7 @@ from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
-from linkwork.expr.linalg.sparse_dot import added, dot, is_zero, negated, reciprocal_or_zero, transposed
+from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, negated, reciprocal_or_zero, transposed
 from linkwork.expr.scalar.functions import eq
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
@@ -114,7 +114,7 @@ def constrained_inverse_dynamics_derivatives(
     by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
     if passive and any(loop.resists for loop in loops_of(tree)):
         loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
-        by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
+        by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
     by_state = by_q, by_v, by_a
 
     by_tau, by_forces = [], []

@@ -40,7 +40,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
-from linkwork.expr.linalg.sparse_dot import added, dot, mirrored, negated, transposed
+from linkwork.expr.linalg.sparse_dot import add_matrices, dot, mirrored, negated, transposed
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import asked_for
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of
@@ -150,7 +150,7 @@ def reduced_linearize(
     by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
     if passive and any(loop.resists for loop in loops_of(tree)):
         loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
-        by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
+        by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
     needed = asked_for(tree, q, v, a, wrenches, passive)
     forces = explicit.forces([x - y for x, y in zip(needed, tau, strict=True)])
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.autodiff.custom_derivative import still
+from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import while_loop
 from linkwork.expr.equations import fixed_point
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, where
@@ -193,7 +193,7 @@ def settled_on_symbols(
     first = tuple(a + b for a, b in zip(start, begun, strict=True))
     state = (first, tuple(corrections(first)), start, begun)
     result = while_loop(lambda state: lt(_NEARLY, _largest(state[1])), turn, state, max_iterations=_AT_MOST)
-    near, left = still(result.state[0]), _largest(result.state[1])
+    near, left = stop_gradient(result.state[0]), _largest(result.state[1])
     last = fixed_point(lambda x: [a + b for a, b in zip(x, corrections(x), strict=True)], near, tolerance=1e-13)
     fine = and_(lt(left, 1e-9), le(last.status, 0.0))
     x_found: np.ndarray = array([where(fine, y, float("nan")) for y in last.value]).reshape(shape)

@@ -30,7 +30,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.control.table_access import put
 from linkwork.expr.linalg.frontal_elimination import AddedRow, eliminate_front
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, less
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, subtract_dot
 from linkwork.expr.scalar.functions import and_, lt, sqrt, where
 
 __all__ = [
@@ -116,9 +116,10 @@ def eliminated(
         columns = [[x if is_zero(x) else real * x for x in column] for column in columns]
         y = [real * x for x in y]
         new = [
-            [less(at(others[i], others[j]), columns[i], columns[j]) for j in range(i + 1)] for i in range(len(others))
+            [subtract_dot(at(others[i], others[j]), columns[i], columns[j]) for j in range(i + 1)]
+            for i in range(len(others))
         ]
-        rest = [less(side[i], column, y) for i, column in zip(others, columns, strict=True)]
+        rest = [subtract_dot(side[i], column, y) for i, column in zip(others, columns, strict=True)]
         # what was the newest is now the first of the older: the order is kept
         state = (
             array([x for line in new for x in line]),
@@ -150,8 +151,8 @@ def _cholesky(rows: Sequence[Scalars], least: float) -> tuple[list[list[Any]], A
     for i, row in enumerate(rows):
         line: list[Any] = []
         for j in range(i):
-            line.append(less(row[j], line, L[j][:j]) * L[j][j])
-        pivot = less(row[i], line, line)
+            line.append(subtract_dot(row[j], line, L[j][:j]) * L[j][j])
+        pivot = subtract_dot(row[i], line, line)
         fine = lt(least * row[i] if least else 0.0, pivot)
         good = fine if good is None else and_(good, fine)
         line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
@@ -163,7 +164,7 @@ def _lowered(L: Sequence[Scalars], b: Scalars) -> list[Any]:
     """L⁻¹ b, with the inverse of its diagonal on it."""
     rows: list[Any] = []
     for i, x in enumerate(b):
-        total = less(x, L[i][:i], rows)
+        total = subtract_dot(x, L[i][:i], rows)
         rows.append(0.0 if is_zero(total) else total * L[i][i])
     return rows
 
@@ -173,7 +174,7 @@ def border_solved(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], 
     L, good = _cholesky(border, 0.0)
     x = _lowered(L, rest)
     for i in reversed(range(len(x))):
-        x[i] = less(x[i], [L[k][i] for k in range(i + 1, len(x))], x[i + 1 :]) * L[i][i]
+        x[i] = subtract_dot(x[i], [L[k][i] for k in range(i + 1, len(x))], x[i + 1 :]) * L[i][i]
     return x, good
 
 
@@ -188,7 +189,7 @@ def substituted(width: int, depth: int, factors: Eliminated, border: Scalars) ->
         rows = [list(column) for column in Y] if known else []
         x = [y[i] - dot([row[i] for row in rows], known) if rows else y[i] for i in range(width)]
         for i in reversed(range(width)):
-            x[i] = less(x[i], [L[k][i] for k in range(i + 1, width)], x[i + 1 :]) * L[i][i]
+            x[i] = subtract_dot(x[i], [L[k][i] for k in range(i + 1, width)], x[i + 1 :]) * L[i][i]
         return array([*list(later)[width:], *x] if depth else []), array(x)
 
     start = array([0.0] * block)

@@ -12,7 +12,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import place_of
 from linkwork._util.validation import as_numbers, integer, names
 from linkwork.constraints.user_functions import StateQuery
-from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.symbol import Symbol
@@ -185,7 +185,7 @@ class WindowQuery(StateQuery):
         back = steps_back("w.pose", back)
         question = ("pose", frame, relative_to, f"{back}")
         rows = self._of(question, back, lambda w: w.state(back).pose(frame, relative_to).elements()[:12], (3, 4))
-        return filled((4, 4), [*rows.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
+        return object_array((4, 4), [*rows.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
 
     def point(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
         """Return the position (3,) of a point, or of a frame's origin, in a frame [m]."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public_methods
-from linkwork.expr.arrays.symbol_array import is_traced, over_samples
+from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type
@@ -196,7 +196,7 @@ class Joint(LinkMethods, ResistanceEditing):
         """
         if is_traced(q):
             given = ArgumentReader(self._subject(), "regularity", (Port("q", (self.nq,)),), ()).prepared_scalars([q])
-            return over_samples(  # type: ignore[no-any-return]
+            return map_samples(  # type: ignore[no-any-return]
                 lambda numbers: [[call_joint(self.name, self.type, "regularity", numbers)]], given, [1], [()]
             )[0]
         numbers = self.type.checked(q, self.name)

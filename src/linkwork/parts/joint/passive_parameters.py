@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.arrays.symbol_array import is_traced, over_samples
+from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.expr.scalar.functions import sign
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
@@ -130,7 +130,7 @@ def resistance(subject: Subject, v: Any, damping: np.ndarray, friction: np.ndarr
         def resisted(rates: list[Any]) -> list[list[Any]]:
             return [[0.0 - d * x - c * sign(x) for x, (d, c) in zip(rates, resisting, strict=True)]]
 
-        return over_samples(resisted, asked.prepared_scalars([v]), [1], [damping.shape])[0]  # type: ignore[no-any-return]
+        return map_samples(resisted, asked.prepared_scalars([v]), [1], [damping.shape])[0]  # type: ignore[no-any-return]
     (given,) = asked.prepared([v])
     asked.refuse_not_finite([given])
     rate = given.astype(float)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.arrays.pytree import mapped
+from linkwork.expr.arrays.pytree import tree_map
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, put, while_loop
 from linkwork.expr.scalar.functions import and_, eq, fmin, le, lt, or_, where
@@ -187,7 +187,7 @@ def _either(condition: Any, one: Any, other: Any) -> Any:
     """One nested value or another of its nesting."""
     if condition is False:
         return other
-    return mapped(lambda a, b: _chosen(condition, a, b), one, other)
+    return tree_map(lambda a, b: _chosen(condition, a, b), one, other)
 
 
 def _chosen(condition: Any, a: Any, b: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.arrays.pytree import mapped
+from linkwork.expr.arrays.pytree import tree_map
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
@@ -150,7 +150,7 @@ def _shapes(setup: SimulationSetup, rows: int | None, data: Mapping[str, Any]) -
     robot: Any = setup.robot
     result: dict[str, Any] = {"steps": (), "q": robot.configuration_space, "v": (robot.nv,)}
     if setup.start is not None:
-        result["z"] = mapped(lambda x: getattr(x, "shape", ()), setup.start)
+        result["z"] = tree_map(lambda x: getattr(x, "shape", ()), setup.start)
     result |= {"status": (), "h": (), "last": (), **data}
     if setup.inputs:
         result["inputs"] = dict(setup.inputs)

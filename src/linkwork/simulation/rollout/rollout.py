@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.arrays.pytree import mapped, put_together, taken_apart
+from linkwork.expr.arrays.pytree import flatten, tree_map, unflatten
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.autodiff.custom_derivative import moved_as, still
+from linkwork.expr.autodiff.custom_derivative import stop_gradient, with_derivative_of
 from linkwork.expr.autodiff.graph_derivative import tangent
 from linkwork.expr.control import cond, scan
 from linkwork.expr.control.loops import watching_while_loop
@@ -135,8 +135,8 @@ def rolled(
                 cuts = math.isqrt(length)
             return scan(function, state, value, length=length, segments=None if cuts is None else min(cuts, length))
         # a loop's derivative is by all that it carries: one step has one of its own
-        state, result = function(state, mapped(lambda x: x[0], value))
-        return state, mapped(lambda x: np.asarray(x)[None], result)
+        state, result = function(state, tree_map(lambda x: x[0], value))
+        return state, tree_map(lambda x: np.asarray(x)[None], result)
 
     def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> Any:
         """q, v and what is told, forces of joints, contacts and constraints, after a step as wide as that."""
@@ -170,13 +170,13 @@ def rolled(
         begun = state.q, state.v
         if closely:  # looked for as numbers: what happens then is done again, and varies
             table, count = no_slots(setup.robot).table, 0.0
-            numbers = still([*state.q, *state.v])
+            numbers = stop_gradient([*state.q, *state.v])
             begun = array(numbers[: len(state.q)]), array(numbers[len(state.q) :])
         result = located_step(pieces, guards, t, h, *begun, table, count)
         ended = where(lt(0.5, result.stopped), ENDED, where(lt(SLOTS + 0.5, result.count), PILED, RUNNING))
         ended = where(lt(0.5, result.lost), GUARD - 1.0 + result.lost, ended)
         if closely:
-            rows = array(still([x for row in result.table for x in row])).reshape(np.shape(result.table))
+            rows = array(stop_gradient([x for row in result.table for x in row])).reshape(np.shape(result.table))
             again = replayed(shorter, guards, t, h, state.q, state.v, told, rows, result.count, result.stopped)
             return list(again.q), list(again.v), again.more, ended, EventSlots((), result.count, again.seen)
         q, v = dynamics.held(t + h, result.q, result.v) if adaptive else (result.q, result.v)
@@ -207,7 +207,7 @@ def rolled(
         tau, z, wrenches = commanded(setup, t, state, {**inputs, **(now or {})})
         acting = replace(dynamics, wrenches=wrenches) if wrenches else dynamics
         carries = setup.carried(z)
-        carried, _ = taken_apart(() if carries is None else carries, "controller: what it carries")
+        carried, _ = flatten(() if carries is None else carries, "controller: what it carries")
         ended, events = RUNNING, state.events
         stepped = isinstance(tau, ServoForces) or setup.is_bounded  # then the step itself says what constraints exert
         held = setup.no_constraint_forces if stepped else ()
@@ -271,7 +271,7 @@ def rolled(
                     now = pair[1]
                     return and_(and_(lt(pair[0], every), lt(now.steps, last)), lt(now.status, 0.5))
 
-                known, _ = taken_apart(state, "simulate: state")
+                known, _ = flatten(state, "simulate: state")
                 result = watching_while_loop(going, counted, (0.0, state), _FOREVER, len(known))
                 return result.state[1]  # type: ignore[no-any-return]
             cuts = segments if rows == 1 else None
@@ -343,7 +343,7 @@ def commanded(
         setup.bounded("a controller that gives ServoActuators")
         servos = tau.of(setup.robot)
         return (servos.now(setup.robot, state.q, state.v) if now else servos), z, wrenches
-    scalars, _ = taken_apart(array(tau), "controller: what it returns")
+    scalars, _ = flatten(array(tau), "controller: what it returns")
     if len(scalars) != n:
         raise ValueError(f"controller: expected {n} joint forces, one for each velocity, got {len(scalars)}")
     return scalars, z, wrenches
@@ -356,11 +356,11 @@ def _finite(numbers: Sequence[Any], least: float = _HUGE) -> Any:
 
 def _either(first: Any, new: Any, old: Any) -> Any:
     """New numbers or old ones, of nested values."""
-    before, form = taken_apart(old, "controller: what it carries")
-    after, other = taken_apart(array(new) if isinstance(new, list) else new, "controller: what it carries")
+    before, form = flatten(old, "controller: what it carries")
+    after, other = flatten(array(new) if isinstance(new, list) else new, "controller: what it carries")
     if len(after) != len(before):
         raise ValueError(f"controller: expected that it carries on {form}, as it began, got {other}")
-    return put_together(form, [where(first, a, b) for a, b in zip(after, before, strict=True)])
+    return unflatten(form, [where(first, a, b) for a, b in zip(after, before, strict=True)])
 
 
 class ReplayedStep(NamedTuple):
@@ -391,20 +391,20 @@ def replayed(
 
     def through(s: ReplayedStep, row: Any) -> ReplayedStep:
         happened = [lt(0.5, floor(row[0] * 0.5**k) - 2.0 * floor(row[0] * 0.5 ** (k + 1))) for k, _ in changing]
-        (at,) = still([row[1] - t])
+        (at,) = stop_gradient([row[1] - t])
         end, rates, _ = advance(s.seen, s.q, s.v, at - s.seen)
         guard: Any = 0.0
         for (_, event), here in zip(reversed(changing), reversed(happened), strict=True):
             guard = where(here, event.guard(t + at, end, rates), guard)
         slope = tangent([guard], [at], [1.0])[0] if at.__class__ is Symbol else 0.0
         flat = eq(slope, 0.0)  # a guard that only touches zero, say: its time is taken to stay
-        (steep,) = still([where(flat, 1.0, slope)])
-        (time,) = moved_as([at], [where(flat, at, -guard / steep)])
+        (steep,) = stop_gradient([where(flat, 1.0, slope)])
+        (time,) = with_derivative_of([at], [where(flat, at, -guard / steep)])
         end, rates, given = advance(s.seen, s.q, s.v, time - s.seen)
         for (_, event), here in zip(changing, happened, strict=True):
             if event.jump is not None:
                 jumped = event.jump(t + time, end, rates)
-                end, rates = mapped(lambda a, b, here=here: where(here, a, b), jumped, (end, rates))
+                end, rates = tree_map(lambda a, b, here=here: where(here, a, b), jumped, (end, rates))
         return ReplayedStep(time, end, rates, given)
 
     def row(s: ReplayedStep, result: tuple[Any, Any]) -> tuple[ReplayedStep, None]:

@@ -26,7 +26,7 @@ import numpy as np
 
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import SimulationWarning
-from linkwork.expr.arrays.pytree import mapped
+from linkwork.expr.arrays.pytree import tree_map
 from linkwork.simulation.contacts.contact_candidates import velocity_rows
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
@@ -71,7 +71,7 @@ def look_at_step(
         return x[(0,) * n] if n and x.shape[:n] == leading else x
 
     cores = {"inputs": dict(setup.inputs), "parameters": dict(setup.parameters)}
-    own = mapped(first, dict(state))
+    own = tree_map(first, dict(state))
     for group, given in groups.items():
         whole = {name: np.broadcast_to(x, (*leading, *cores[group][name])) for name, x in given.items()}
         own[group] = {name: x[(0,) * n] for name, x in whole.items()}

@@ -48,7 +48,7 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint
 from linkwork.expr.autodiff.graph_derivative import is_zero as stays
 from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
-from linkwork.expr.control.loops import each
+from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.joints.base.from_transform import unit_vectors
@@ -195,7 +195,7 @@ def _product(A: Matrix, B: Matrix) -> Matrix:
     def row_of(row: Scalars) -> list[Any]:
         return [sum((x * y for x, y in zip(row, column, strict=True)), 0.0) for column in columns]
 
-    return each(row_of, A, in_loops=2 * len(A) ** 3 > _LONG)
+    return map_rows(row_of, A, in_loops=2 * len(A) ** 3 > _LONG)
 
 
 _UNITS = ("1/s²", "1/s", "1", "1/(kg·m²), 1/(kg·m)")
@@ -226,7 +226,7 @@ class ImplicitDynamics(ImplicitDerivative):
     def size(self) -> int:
         return self.tree.nv
 
-    def pushed(self, at: Solution, direction: Scalars) -> Scalars:
+    def residual_jvp(self, at: Solution, direction: Scalars) -> Scalars:
         q, v, _ = self._apart(at.inputs)
         q_rate, v_rate, tau_rate = self._apart(direction)
         rates = [*q_rate, *v_rate, *[0.0] * len(at.results)]
@@ -237,14 +237,14 @@ class ImplicitDynamics(ImplicitDerivative):
         rest = [parts(x, moving[0].level)[1] for x in tau]
         return [x - y for x, y in zip(tau_rate, rest, strict=True)]
 
-    def pulled(self, at: Solution, multipliers: Scalars) -> Scalars:
+    def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
         q, v, _ = self._apart(at.inputs)
         tau = inverse_dynamics(self._walked(at.inputs), q, v, at.results)
         moved = [x for x in (*q, *v, *at.results) if isinstance(x, Symbol)]
         result = dict(zip(moved, adjoint(tau, moved, [-x for x in multipliers]), strict=True))
         return [*(result.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
 
-    def solved(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
+    def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
         """M(q)⁻¹ x, which is the acceleration at rest without gravity."""
         q, _, _ = self._apart(at.inputs)
         tree = self._walked([*q, *right]).with_gravity(Vec3.zero())

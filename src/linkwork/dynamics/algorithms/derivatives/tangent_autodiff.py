@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.graph_derivative import gradients, independent
+from linkwork.expr.autodiff.graph_derivative import are_independent, gradients
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import Body
@@ -58,7 +58,7 @@ def with_values(
     """The scalars f = compute(q, x, ...) themselves, and `derivatives`."""
     sizes = [tree.nv, *map(len, others)]
     starts = [sum(sizes[:k]) for k in range(len(sizes))]
-    if _is_long(tree) and independent([*q, *(number for x in others for number in x)]):
+    if _is_long(tree) and are_independent([*q, *(number for x in others for number in x)]):
         return _in_reverse(tree, compute, q, *others)
     rows = [SparseTangent(row) for row in tangent_rates(tree, q)]
     rows += [

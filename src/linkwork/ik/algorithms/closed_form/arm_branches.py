@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.control.loops import each
+from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import and_, ceil, floor, fmax, fmin, le, sqrt, where
 from linkwork.ik.algorithms.closed_form.arm_recognition import ELBOW, RecognisedArm
@@ -69,7 +69,7 @@ def arm_branches(
     polish = Polish(tree, A, B, arm.bodies, arm.geometry.length)
     held = {} if arm.redundant in (None, ELBOW) else {_held(arm): value}
     solutions = arm.solutions(X, value)
-    rows = each(
+    rows = map_rows(
         lambda angles: _flat(*polish.improved(angles, held, X, arm.steps)),
         [arm.angles_of(solution) for solution in solutions],
         in_loops=True,

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import call, cond
-from linkwork.expr.control.loops import each, while_loop
+from linkwork.expr.control.loops import map_rows, while_loop
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, not_, or_, sqrt, where
 from linkwork.motion.algorithms.profiles.compensated_time import Instant, backward, forward, rising, selected
 from linkwork.motion.algorithms.profiles.feasible_durations import (
@@ -80,16 +80,16 @@ def jerk_limited(
     leads there whatever comes before or after it, and 2 where no duration fits all joints.
     """
     rows = [[x.q0, x.q1, *x.ends, *x.limits, x.V_down] for x in joints]
-    begun = each(_begun, rows, in_loops=True, alike=True)
+    begun = map_rows(_begun, rows, in_loops=True, alike=True)
     rows = [[*row, *result[:4]] for row, result in zip(rows, begun, strict=True)]
     if together:
         start = [fmax(t, result[4]) for t, result in zip(_least_of_all(rows, begun), begun, strict=True)]
     else:
-        start = [t for (t,) in each(_least, rows, in_loops=True, alike=True)]
+        start = [t for (t,) in map_rows(_least, rows, in_loops=True, alike=True)]
     if shortest is not None:
         start = [fmax(t, x) for t, x in zip(start, shortest, strict=True)]
     T, motions, missed = _fitting(rows, start, together=together)
-    result = each(
+    result = map_rows(
         _motion, [[*row, t, *both] for row, t, both in zip(rows, T, motions, strict=True)], in_loops=True, alike=True
     )
     possible = result[0][-1] > 0.5
@@ -112,7 +112,7 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
 
     def tried(T: Sequence[Scalar]) -> _Tried:
         T = shared(T) if together else T
-        result = each(_at_duration, [[*row, t] for row, t in zip(rows, T, strict=True)], in_loops=True, alike=True)
+        result = map_rows(_at_duration, [[*row, t] for row, t in zip(rows, T, strict=True)], in_loops=True, alike=True)
         later = [row[0] for row in result]
         moved = went_on(T, later)
         return (

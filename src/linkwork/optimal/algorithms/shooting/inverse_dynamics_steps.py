@@ -22,7 +22,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import integrate_derivatives
 from linkwork.expr.autodiff.dual_numbers import Dual
 from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero
-from linkwork.expr.scalar.multi_result import FunctionSpec
+from linkwork.expr.scalar.multi_result import SparseRow
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
@@ -148,8 +148,8 @@ class _Taken:
         return self.of.torque(*self._parted(arguments)) if dual is None else dual._bundled(self, arguments)
 
     def pushed(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
-    ) -> Sequence[FunctionSpec]:
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> Sequence[SparseRow]:
         q, w, a, forces = self._parted(arguments)
         slopes = self.of.slopes(q, w, a, forces)
         blocks = [slopes.by_q, slopes.by_v, slopes.by_a, *(slopes.by_forces[one.name] for one in self.of.acting)]

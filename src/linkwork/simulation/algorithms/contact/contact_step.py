@@ -33,7 +33,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, moved_as, ruled, still
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule, stop_gradient, with_derivative_of
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint
 from linkwork.expr.autodiff.graph_derivative import is_zero as stays
@@ -112,13 +112,15 @@ def contact_velocities(
 def _found(program: ContactProgram, start: Scalars | None, closely: bool) -> _Found:
     """The velocities, found without derivatives and differentiated by the equation that they solve."""
     known = resting(program)
-    result = known.solution(None if start is None else still(start), closely)
-    w = implied_velocities(program, still(list(result.at.w)))
+    result = known.solution(None if start is None else stop_gradient(start), closely)
+    w = implied_velocities(program, stop_gradient(list(result.at.w)))
     rates, impulses = program.rates(w), ()
     if program.contacts:
-        impulses = array(program.impulses(rates, moved_as(still(list(result.used)), program.slips(rates))))
+        impulses = array(
+            program.impulses(rates, with_derivative_of(stop_gradient(list(result.used)), program.slips(rates)))
+        )
     pushes = array(program.pushes(rates)) if program.intervals else ()
-    steps, residual = still([result.steps, 1e-6 * result.left / known.enough])
+    steps, residual = stop_gradient([result.steps, 1e-6 * result.left / known.enough])
     return _Found(array(w), impulses, pushes, steps, residual)
 
 
@@ -172,14 +174,14 @@ def _form(A: Rows, x: Scalars, y: Scalars) -> Any:
 def implied_velocities(program: ContactProgram, w: Scalars) -> list[Any]:
     """w (nv), which solves the program, differentiated by all of its numbers."""
     shape = _ProgramShape.of(program)
-    return ruled(_Implied(shape), [*w, *program.momentum(w), *shape.numbers(program)])
+    return apply_rule(_Implied(shape), [*w, *program.momentum(w), *shape.numbers(program)])
 
 
 def resting(program: ContactProgram) -> ContactProgram:
     """The same program without derivatives."""
     shape = _ProgramShape.of(program)
     n = shape.n
-    numbers = still([*program.v, *program.push, *shape.numbers(program)])
+    numbers = stop_gradient([*program.v, *program.push, *shape.numbers(program)])
     known = shape.program(numbers[2 * n :])
     each = zip(known.contacts, program.contacts, strict=True)
     contacts = [one if given.limb is None else replace(one, limb=given.limb.resting) for one, given in each]

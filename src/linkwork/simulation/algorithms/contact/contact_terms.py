@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from linkwork.expr.autodiff.custom_derivative import still
+from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, sqrt, where
 from linkwork.spatial import Vec3
@@ -313,7 +313,9 @@ class Limb:
     def resting(self) -> Limb:
         """The same without derivatives."""
         n = len(self.screws[0])
-        numbers = still([*(x for row in self.screws for x in row), *self.arm, *(x for row in self.axes for x in row)])
+        numbers = stop_gradient(
+            [*(x for row in self.screws for x in row), *self.arm, *(x for row in self.axes for x in row)]
+        )
         screws, rest = numbers[: 6 * n], numbers[6 * n :]
         rows = [screws[k * n : k * n + n] for k in range(6)]
         return Limb(self.link, rows, Vec3.of(rest[:3]), [rest[k : k + 3] for k in (3, 6, 9)])
