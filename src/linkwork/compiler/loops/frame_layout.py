@@ -283,8 +283,8 @@ class _Planner:
             return
         if isinstance(bundle, FrontElimination):
             step.results = self.memory.take(front_places(bundle))
-            self._filled(args[bundle.given :], before, step.results)
-            self._filled(args[: bundle.given], before, step.results + bundle.count)
+            self._filled(args[bundle.offset :], before, step.results)
+            self._filled(args[: bundle.offset], before, step.results + bundle.count)
             return
         step.results = self.memory.take(bundle.count)
         if isinstance(bundle, Subroutine):

@@ -38,7 +38,7 @@ class _Writer(Protocol):
 
 def front_places(front: FrontElimination) -> int:
     """How many places it takes: for results, what is added, multiples of rows, and what pivots were."""
-    return front.count + front.given + _ROWS * max(front.pivots, front.added) + front.pivots
+    return front.count + front.offset + _ROWS * max(front.pivots, front.added) + front.pivots
 
 
 def front_driver(code: _Writer, step: Control) -> str:
@@ -64,8 +64,8 @@ class _Front:
         first = step.results + front.count
         self.triangle, self.flag = at(step.results), at(step.results + front.triangle)
         self.counts, self.stretch, self.added = at(first), at(first + 1), at(first + 2)
-        self.multiples = at(first + front.given)
-        self.before = at(first + front.given + _ROWS * max(front.pivots, front.added))
+        self.multiples = at(first + front.offset)
+        self.before = at(first + front.offset + _ROWS * max(front.pivots, front.added))
         # how many numbers side by side are one value, and how many such values a step of columns has
         lanes = code.target.lanes_of(code.real) if code.lanes == 1 else 1
         shorter = [wide for wide in (lanes // 2, 1) if lanes > 4 or wide == 1 < lanes]

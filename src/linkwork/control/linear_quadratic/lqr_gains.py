@@ -161,7 +161,7 @@ def _compiled(n: int, m: int, continuous: bool) -> Kernel:
 
     def function(**arrays: Any) -> tuple[Any, ...]:
         of = LinearQuadratic.of(*(arrays[name] for name in _NAMES))
-        return (*_solved(arrays, continuous), where(of.costs(_SLACK), 1.0, 0.0))
+        return (*_solved(arrays, continuous), where(of.is_convex(_SLACK), 1.0, 0.0))
 
     return compile(function, name="lqr", **_sizes(n, m))
 

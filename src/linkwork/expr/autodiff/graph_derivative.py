@@ -231,7 +231,7 @@ class TransposedTangent(CustomDerivative):
 
 @lru_cache(maxsize=256)
 def _transpose(rule: TransposedTangent, inputs: int, results: int, extra: int, used: tuple[int, ...]) -> Region:
-    """Return the body of the gradient by the inputs: of inputs, results, extra values and the nonzero weights."""
+    """Return the body of the gradient by the inputs, given inputs, results, extra values, nonzero weights."""
     graph = Graph()
     at, result, more, direction = (graph.inputs("x", (n,)) for n in (inputs, results, extra, inputs))
     weights = graph.inputs("w", (len(used),))

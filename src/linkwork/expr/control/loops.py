@@ -27,10 +27,10 @@ from linkwork.expr.control.numeric_loops import (
     check_pair,
     check_step,
     number_of_steps,
+    numeric_scan,
+    numeric_while_loop,
     read_count,
-    scan_on_numbers,
     truth_of_condition,
-    while_on_numbers,
 )
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
@@ -81,7 +81,7 @@ def watching_while_loop(
     start = FlatValue(state, "while_loop: init")
     graph = graph_of(start.elements)
     if graph is None:
-        result = while_on_numbers(condition, step, state, start, max_iterations)
+        result = numeric_while_loop(condition, step, state, start, max_iterations)
         if not isinstance(result, Graph):
             return WhileResult(*result)
         graph = result
@@ -143,20 +143,20 @@ def scan(
 
     Raises TypeError for a step that changes the state's structure or shapes, and ValueError for inputs of different T.
     """
-    given, form = flatten(xs, "scan: xs") if xs is not None else ([], None)
+    inputs, form = flatten(xs, "scan: xs") if xs is not None else ([], None)
     steps = number_of_steps(form, length)
     if segments is not None:
         _check_segments(segments, steps)
         if segments > 1:
             return _in_segments(f, init, xs, steps, reverse, segments)
     start = FlatValue(init, "scan: init")
-    graph = graph_of([*start.elements, *given])
+    graph = graph_of([*start.elements, *inputs])
     if graph is None:
-        result = scan_on_numbers(f, init, xs, start, steps, reverse)
+        result = numeric_scan(f, init, xs, start, steps, reverse)
         if not isinstance(result, Graph):
             return result
         graph = result
-    return _scan_traced(graph, f, start, given, form, steps, reverse)
+    return _scan_traced(graph, f, start, inputs, form, steps, reverse)
 
 
 @public(lower=unchecked, upper=unchecked)
@@ -198,7 +198,7 @@ def _scan_traced(
     graph: Graph,
     step: Callable[..., Any],
     start: FlatValue,
-    given: list[Any],
+    inputs: list[Any],
     form: Any,
     steps: int,
     backward: bool,
@@ -207,7 +207,7 @@ def _scan_traced(
     rows: list[list[Any]] = []
     if form is not None:
         shape = map_leaves(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
-        one, rows = FlatValue.alike(shape, _rows_of(form, given, steps))
+        one, rows = FlatValue.alike(shape, _rows_of(form, inputs, steps))
     width = 0 if one is None else one.size
     while True:
         fresh = inner_symbols(graph, f"the state of scan of {function_label(step)}", len(start.elements) + width)
@@ -219,37 +219,37 @@ def _scan_traced(
         if not start.widen(following):  # otherwise a step returns dual numbers, which are carried as well
             break
     following.widen(start)
-    kept = None if output is None else FlatValue(output, f"scan: f: output of {function_label(step)}")
-    outputs = [] if kept is None else kept.elements
+    collected = None if output is None else FlatValue(output, f"scan: f: output of {function_label(step)}")
+    outputs = [] if collected is None else collected.elements
     body, outside = close_over(fresh, [*following.elements, *outputs])
     loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward)
     result = graph.bundle(loop, [*start.elements, *(x for r in rows for x in r), *outside])
     last = start.together(result[: len(carried)])
-    if kept is None:
+    if collected is None:
         return last, None
     many = len(outputs)
     ends = (len(carried) + t * many for t in range(steps))
-    return last, _joined(kept, [kept.scalars_of(result[end : end + many]) for end in ends])
+    return last, _joined(collected, [collected.scalars_of(result[end : end + many]) for end in ends])
 
 
-def _rows_of(form: TreeDef | Leaf, numbers: Sequence[Any], steps: int) -> list[list[Any]]:
+def _rows_of(form: TreeDef | Leaf, elements: Sequence[Any], steps: int) -> list[list[Any]]:
     """Return the elements of stacked arrays (steps, ...), step by step."""
     rows: list[list[Any]] = [[] for _ in range(steps)]
     start = 0
     for _, leaf in leaf_paths(form):
         width = leaf.size // steps if steps else 0
         for t in range(steps):
-            rows[t] += numbers[start + t * width : start + (t + 1) * width]
+            rows[t] += elements[start + t * width : start + (t + 1) * width]
         start += leaf.size
     return rows
 
 
-def _joined(kept: FlatValue, rows: Sequence[Sequence[Any]]) -> Any:
+def _joined(collected: FlatValue, rows: Sequence[Sequence[Any]]) -> Any:
     """Stack outputs: arrays (T, ...) of the rows' scalars, with the structure of one step's output."""
     start = 0
     columns: list[Any] = []
-    stacked = map_leaves(kept.form, lambda leaf: Leaf((len(rows), *leaf.shape)))
-    for _, leaf in leaf_paths(kept.form):
+    stacked = map_leaves(collected.form, lambda leaf: Leaf((len(rows), *leaf.shape)))
+    for _, leaf in leaf_paths(collected.form):
         for row in rows:
             columns += row[start : start + leaf.size]
         start += leaf.size

@@ -35,15 +35,15 @@ __all__ = [
     "check_step",
     "is_element_batch",
     "number_of_steps",
+    "numeric_scan",
+    "numeric_while_loop",
     "read_count",
-    "scan_on_numbers",
     "select_samples",
     "truth_of_condition",
-    "while_on_numbers",
 ]
 
 
-def while_on_numbers(
+def numeric_while_loop(
     condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, start: FlatValue, max_iterations: int
 ) -> tuple[Any, Any, Any] | Graph:
     """Return (last state, number of steps, status), or the trace if a symbol occurs."""
@@ -83,7 +83,7 @@ def while_on_numbers(
     return state, done, status
 
 
-def scan_on_numbers(
+def numeric_scan(
     step: Callable[..., Any], state: Any, inputs: Any, start: FlatValue, steps: int, backward: bool
 ) -> tuple[Any, Any] | Graph:
     """Run a scan on floats or arrays, or return the trace if a symbol occurs."""
@@ -156,17 +156,19 @@ def _own(value: Any) -> Any:
     return tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, value)
 
 
-def _stacked(kept: Sequence[Any]) -> Any:
-    if not kept or kept[0] is None:
+def _stacked(outputs: Sequence[Any]) -> Any:
+    if not outputs or outputs[0] is None:
         return None
-    if is_nested(kept[0]):
-        columns = zip(*([part for _, part in children(value)] for value in kept), strict=True)
-        return rebuild(shallow_tree_def(kept[0]), [_stacked(list(column)) for column in columns])
-    return np.stack([np.asarray(x) for x in kept])
+    if is_nested(outputs[0]):
+        columns = zip(*([part for _, part in children(value)] for value in outputs), strict=True)
+        return rebuild(shallow_tree_def(outputs[0]), [_stacked(list(column)) for column in columns])
+    return np.stack([np.asarray(x) for x in outputs])
 
 
-def call_argument(what: str, operands: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that is itself an argument, named by ``what``; ``operands`` says in words what it is called with.
+def call_argument(argument_name: str, operands: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that the caller received as an argument.
+
+    ``argument_name`` and ``operands`` describe the argument and its operands in the message.
 
     Raises TypeError, with the argument's name, where the function does not accept these operands.
     """
@@ -177,18 +179,18 @@ def call_argument(what: str, operands: str, function: Callable[..., Any], *argum
         if not is_call and getattr(function, "__module__", "") != "builtins":
             raise
         raise TypeError(
-            f"{what}: expected a function of {operands}, got {function_label(function)}: {error}"
+            f"{argument_name}: expected a function of {operands}, got {function_label(function)}: {error}"
         ) from error
 
 
-def read_count(what: str, value: Any) -> int:
+def read_count(argument_name: str, value: Any) -> int:
     """Return a count that is known at trace time.  Raises ValueError unless it is an integer >= 0."""
     try:
         number = operator.index(value)
     except TypeError:
         number = -1
     if number < 0:
-        raise ValueError(f"{what}: expected an integer >= 0 that is known at trace time, got {value!r}")
+        raise ValueError(f"{argument_name}: expected an integer >= 0 that is known at trace time, got {value!r}")
     return number
 
 
@@ -218,7 +220,7 @@ def check_pair(step: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     return result
 
 
-def truth_of_condition(what: str, result: Any, condition: Callable[..., Any] | None = None) -> Any:
+def truth_of_condition(caller: str, result: Any, condition: Callable[..., Any] | None = None) -> Any:
     """Return the value of a condition: a truth value, an array of them, or a symbol of one.
 
     ``condition`` is the function that returned it.  Raises TypeError for any other value.
@@ -232,7 +234,7 @@ def truth_of_condition(what: str, result: Any, condition: Callable[..., Any] | N
     source = "" if condition is None else f" from {function_label(condition)}"
     expected = "as comparisons, and_, or_ and not_ return it"
     argument = "pred" if condition is None else "cond_fun"
-    raise TypeError(f"{what}: {argument}: expected a truth value{source}, {expected}, got {result!r}")
+    raise TypeError(f"{caller}: {argument}: expected a truth value{source}, {expected}, got {result!r}")
 
 
 def is_element_batch(result: Any) -> bool:
@@ -258,7 +260,7 @@ def select_samples(holds: np.ndarray, *, in_elements: bool) -> Callable[[Any, An
 
 
 def check_step(
-    what: str,
+    caller: str,
     step: Callable[..., Any],
     expected: Any,
     got: Any,
@@ -276,7 +278,7 @@ def check_step(
         text = "a number became a truth value, or the reverse: where(condition, 1.0, 0.0) converts it"
     if text:
         raise TypeError(
-            f"{what}: expected {function_label(step)} to return a state of the same structure as its argument: {text}"
+            f"{caller}: expected {function_label(step)} to return a state of the same structure as its argument: {text}"
         )
 
 

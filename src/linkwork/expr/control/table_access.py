@@ -43,12 +43,12 @@ class Take(MultiResult):
         return self.columns
 
     def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        index, *numbers = arguments
+        index, *elements = arguments
         position = np.asarray(np.fmin(np.fmax(np.floor(index), 0.0), float(self.rows - 1)), dtype=np.int64)
-        numbers = numbers or list(self.table)
+        elements = elements or list(self.table)
         result = []
         for column in range(self.columns):
-            entries = np.broadcast_arrays(*numbers[column :: self.columns])
+            entries = np.broadcast_arrays(*elements[column :: self.columns])
             stacked = np.stack(entries)
             whole = np.broadcast_shapes(position.shape, stacked.shape[1:])
             chosen = np.take_along_axis(
@@ -149,12 +149,12 @@ def take(table: Any, index: Any) -> Any:
 
     Raises ValueError for an empty table, TypeError for anything but an array.
     """
-    numbers, form = _table_of("take", table)
+    elements, form = _table_of("take", table)
     index, in_elements = _index_of("take", index)
     size = form.size // form.shape[0]
-    fixed = graph_of([index]) is not None and all(isinstance(x, (int, float)) for x in numbers)
-    bundle = Take(form.shape[0], size, tuple(map(float, numbers)) if fixed else ())
-    result = bundle([index] if fixed else [index, *numbers])
+    fixed = graph_of([index]) is not None and all(isinstance(x, (int, float)) for x in elements)
+    bundle = Take(form.shape[0], size, tuple(map(float, elements)) if fixed else ())
+    result = bundle([index] if fixed else [index, *elements])
     in_elements = in_elements and isinstance(index, np.ndarray)
     row = Leaf(form.shape[1:], is_array=len(form.shape) > 1 or in_elements)
     if not row.is_array:
@@ -177,35 +177,35 @@ def put(table: Any, index: Any, value: Any) -> Any:
     >>> put(np.array([2.0, 3.0, 5.0]), 1, 7.0), put([2.0, 3.0], 2, 7.0)
     (array([2., 7., 5.]), array([2., 3.]))
 
-    A table that a loop carries and a step changes only by `put` is changed in position: its length costs nothing.
+    A table that a loop carries and a step changes only by `put` is changed in place: its length costs nothing.
 
     Raises ValueError for an empty table and for a value of another shape than its entries, TypeError for anything but
     arrays and numbers.
     """
-    numbers, form = _table_of("put", table)
+    elements, form = _table_of("put", table)
     index, _ = _index_of("put", index)
-    row = _row_of(value, form.shape[1:], batches=graph_of((index, *numbers)) is None)
-    if any(map(is_truth, (*numbers, *row))):
+    row = _row_of(value, form.shape[1:], batches=graph_of((index, *elements)) is None)
+    if any(map(is_truth, (*elements, *row))):
         raise TypeError("put: value: expected numbers, got truth values: where(condition, 1.0, 0.0) converts them")
     size = len(row)
     if isinstance(index, (int, float)):
-        start = int(index) * size if 0.0 <= index < form.shape[0] else len(numbers)
-        numbers[start : start + size] = row if start < len(numbers) else []
+        start = int(index) * size if 0.0 <= index < form.shape[0] else len(elements)
+        elements[start : start + size] = row if start < len(elements) else []
     else:
-        numbers = list(Put(form.shape[0], size)([index, *row, *numbers]))
-    return unflatten(Leaf(form.shape), numbers, floats)
+        elements = list(Put(form.shape[0], size)([index, *row, *elements]))
+    return unflatten(Leaf(form.shape), elements, floats)
 
 
 def _table_of(caller: str, table: Any) -> tuple[list[Any], Leaf]:
     """Return the elements of a table, flattened by rows, and its shape."""
-    numbers, form = flatten(table, f"{caller}: table")
+    elements, form = flatten(table, f"{caller}: table")
     if not isinstance(form, Leaf) or not form.shape or form.shape[0] == 0:
         raise ValueError(f"{caller}: table: expected an array with at least one entry, got {form}")
-    if any(x.__class__ is Symbol and x.op.logical for x in numbers):
+    if any(x.__class__ is Symbol and x.op.logical for x in elements):
         raise TypeError(
             f"{caller}: table: expected numbers, got truth values: where(condition, 1.0, 0.0) converts them"
         )
-    return numbers, form
+    return elements, form
 
 
 def _index_of(caller: str, index: Any) -> tuple[Any, bool]:
@@ -226,16 +226,16 @@ def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
         samples = value.shape[: value.ndim - len(shape)]
         if value.shape[len(samples) :] == shape:
             return list(np.moveaxis(value.reshape(*samples, -1), -1, 0))
-    numbers, form = flatten(value, "put: value")
+    elements, form = flatten(value, "put: value")
     if not isinstance(form, Leaf) or form.shape != shape:
         expected = f"an array of shape {shape}, as the entries of the table" if shape else "a number, as in the table"
         raise ValueError(f"put: value: expected {expected}, got {form}")
-    return numbers
+    return elements
 
 
 def table_of(rows: Sequence[Sequence[Any]]) -> Any:
     """Return rows as a table."""
-    return np.stack([_row(numbers) for numbers in rows])
+    return np.stack([_row(elements) for elements in rows])
 
 
 def entry(table: Any, index: Any) -> Any:
@@ -243,13 +243,13 @@ def entry(table: Any, index: Any) -> Any:
     return list(np.moveaxis(np.asarray(take(table, index)), -1, 0))
 
 
-def with_entry(table: Any, index: Any, numbers: Sequence[Any]) -> Any:
+def with_entry(table: Any, index: Any, elements: Sequence[Any]) -> Any:
     """Return the table with the row at an index replaced, if the index is in range."""
-    return np.asarray(put(table, index, _row(numbers)))
+    return np.asarray(put(table, index, _row(elements)))
 
 
-def _row(numbers: Sequence[Any]) -> np.ndarray:
-    row = np.empty(len(numbers), dtype=object)  # keeps an element that is a batch as one element
-    for k, x in enumerate(numbers):
+def _row(elements: Sequence[Any]) -> np.ndarray:
+    row = np.empty(len(elements), dtype=object)  # keeps an element that is a batch as one element
+    for k, x in enumerate(elements):
         row[k] = x
     return row

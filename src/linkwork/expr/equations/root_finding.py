@@ -1,4 +1,4 @@
-"""Root finding by Newton's method and fixed-point iteration, differentiated by the implicit function theorem.
+"""Newton's method and fixed-point iteration, differentiated by the implicit function theorem.
 
 With r(x, p) = 0, dx = −(∂r/∂x)⁻¹ ∂r/∂p dp, independent of the iterations that led to x: see `ImplicitDerivative`.
 """
@@ -94,7 +94,7 @@ def monotone_root(
     tolerance: float,
     like: Callable[[Any], Any] | None = None,
 ) -> Root:
-    """Solve ``residual(x) = 0`` for a residual that is monotone, or nearly so, like the gradient of a convex function.
+    """Solve ``residual(x) = 0`` for a monotone residual, such as the gradient of a convex function.
 
     A line search shortens Newton steps that overshoot, so strongly curved residuals converge from a distant start.
     ``like`` is a function with nearly the residual's Jacobian and cheaper to differentiate: steps use its Jacobian.
@@ -240,7 +240,7 @@ def _linear_solve(rows: Sequence[Sequence[Any]], column: Sequence[Any]) -> tuple
 
 
 def _newton_correction(values: Sequence[Any], rows: Sequence[Sequence[Any]] | None) -> _Correction:
-    """Return the Newton correction J⁻¹ r of a residual r with Jacobian rows J; −r if J is None (fixed point)."""
+    """Return the Newton correction J⁻¹ r of a residual r with Jacobian J; −r if J is None (fixed point)."""
     total = _sum(values)
     wrong = where(eq(total, total), 0.0, NOT_A_NUMBER)
     if rows is None:
@@ -291,7 +291,7 @@ def _iterate(
 def _line_search(
     residual: Callable[[Sequence[Any]], Sequence[Any]], x: Sequence[Any], change: Sequence[Any], enabled: Any
 ) -> Any:
-    """Return the fraction s of the Newton step δ to use: 1, or one at which g(s) = δᵀ r(x − s δ) is near zero.
+    """Return the fraction s of the Newton step δ: 1, or where g(s) = δᵀ r(x − s δ) is near zero.
 
     For the gradient r of a convex function, g decreases along a Newton step from g(0) > 0, and its zero is the
     function's minimum on that line: no step increases the distance to the solution, however r is curved.  The fraction

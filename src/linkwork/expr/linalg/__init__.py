@@ -1,6 +1,6 @@
 """Small dense linear algebra over any scalar: arrays of floats, batches, symbols, dual numbers.
 
-docs/linear_algebra.md has the equations, the choices, the accuracy and what each function costs.
+docs/linear_algebra.md has the equations, the choices, the accuracy and the cost of each function.
 """
 
 from linkwork.expr.linalg.jacobi_eigen import EighResult, eigh, eigvalsh

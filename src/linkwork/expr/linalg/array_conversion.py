@@ -1,7 +1,7 @@
-"""From arrays to lists of elements, which algorithms work on, and back.
+"""Conversion of arrays to lists of elements, which algorithms work on, and back.
 
-Arrays of floats may have leading dimensions: a batch, each of whose elements is an array then.  The elements of arrays
-of objects are any scalars, and samples in leading dimensions are taken one after the other.
+Arrays of floats may have leading dimensions, a batch; each element is then an array.  The elements of object arrays are
+any scalars, and their samples in leading dimensions are processed one after the other.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from linkwork.expr.arrays.symbol_array import SymbolArray, scalars
 __all__ = ["Array", "Computed", "array_of", "matrix", "right_side", "run_on_arrays", "square"]
 
 Array = np.ndarray[Any, Any]
-Computed = tuple[Sequence[Sequence[Any]], Any]  # flat lists of elements, and the status
+Computed = tuple[Sequence[Sequence[Any]], Any]  # (flat lists of elements, status)
 Compute = Callable[..., Computed]
 _NO_SCALARS = frozenset({type(None), str, bytes, dict, type, types.FunctionType, types.BuiltinFunctionType})
 
 
 def array_of(caller: str, name: str, value: Any) -> Array:
-    """An argument as an array of floats or of objects.  Raises TypeError for anything else."""
+    """Return an argument as an array of floats or objects.  Raises TypeError for anything else."""
     array = np.asarray(scalars(value))
     if array.dtype.kind in "biu":
         array = array.astype(float)
@@ -38,7 +38,7 @@ def array_of(caller: str, name: str, value: Any) -> Array:
 
 
 def matrix(caller: str, name: str, value: Any) -> Array:
-    """An argument as matrices: an array (..., m, n)."""
+    """Return an argument as matrices, an array (..., m, n)."""
     array = array_of(caller, name, value)
     if array.ndim < 2:
         raise ValueError(f"{caller}: {name}: expected a matrix, an array (..., m, n), got the shape {array.shape}")
@@ -46,7 +46,7 @@ def matrix(caller: str, name: str, value: Any) -> Array:
 
 
 def square(caller: str, value: Any) -> Array:
-    """The argument A as square matrices: an array (..., n, n)."""
+    """Return the argument A as square matrices, an array (..., n, n)."""
     array = array_of(caller, "A", value)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
         raise ValueError(f"{caller}: A: expected a square matrix, an array (..., n, n), got the shape {array.shape}")
@@ -54,15 +54,15 @@ def square(caller: str, value: Any) -> Array:
 
 
 def right_side(caller: str, matrices: Array, b: Any, rows: int) -> tuple[Array, bool]:
-    """The right side as columns, an array (..., rows, k), and whether it is a vector.  Raises ValueError."""
+    """Return (the right side as columns (..., rows, k), True if it is a vector).  Raises ValueError."""
     array = array_of(caller, "b", b)
     vector = array.ndim == 1 or array.ndim == matrices.ndim - 1
     if array.ndim == 0 or array.shape[-1 if vector else -2] != rows:
         of = f"A of the shape {matrices.shape}"
-        wanted = f"(..., {rows}) or (..., {rows}, k)"
+        expected = f"(..., {rows}) or (..., {rows}, k)"
         raise ValueError(
-            f"{caller}: b: expected a vector or columns of {rows} rows, an array {wanted} for {of}, got the shape "
-            f"{array.shape}; vectors for one matrix are columns: b[..., None]"
+            f"{caller}: b: expected a vector or columns of {rows} rows, an array {expected} for {of}, got the shape "
+            f"{array.shape}; pass several vectors for one matrix as columns: b[..., None]"
         )
     return (array[..., None] if vector else array), vector
 
@@ -76,12 +76,12 @@ def run_on_arrays(
     *,
     positive: bool = False,
 ) -> tuple[Any, ...]:
-    """Run an algorithm on the elements of arrays, and make arrays of what it gives.
+    """Run an algorithm on the elements of arrays, and return its results as arrays.
 
-    Operands come with the number of their dimensions that are no batch.  ``compute`` takes their elements, as nested
-    lists, and whether the status is asked for; it gives a flat list of elements for each of the ``shapes``, and the
-    status of its pivots (0.0 if it has none).  With ``status`` that is the last result; without, floats and batches
-    whose status is not zero raise SingularMatrixError.
+    Each operand has the number of its dimensions that are not batch dimensions.  ``compute`` receives their elements as
+    nested lists, and ``with_status``; it returns a flat list of elements for each of the ``shapes``, and the status of
+    its pivots (0.0 if it has none).  With ``status`` that is the last result; otherwise floats and batches with a
+    nonzero status raise SingularMatrixError.
     """
     try:
         batch = np.broadcast_shapes(*(array.shape[: array.ndim - dims] for array, dims in operands))
@@ -90,8 +90,8 @@ def run_on_arrays(
         raise ValueError(f"{caller}: expected batches that broadcast, got arrays of the shapes {shown}") from None
     of_objects = any(array.dtype == object for array, _ in operands)
     kind = object if of_objects else np.result_type(*(array for array, _ in operands))
-    given = [*shapes, ()] if status else shapes
-    arrays = [np.empty((*batch, math.prod(shape)), kind) for shape in given]
+    result_shapes = [*shapes, ()] if status else shapes
+    arrays = [np.empty((*batch, math.prod(shape)), kind) for shape in result_shapes]
 
     def put(index: Any, result: Computed) -> None:
         outputs, pivot_status = result
@@ -115,11 +115,11 @@ def run_on_arrays(
             if not status:
                 _check(caller, np.broadcast_to(result[1], batch), positive)
             put((...,), result)
-    return tuple(_shaped(array, (*batch, *shape)) for array, shape in zip(arrays, given, strict=True))
+    return tuple(_shaped(array, (*batch, *shape)) for array, shape in zip(arrays, result_shapes, strict=True))
 
 
 def _shaped(array: Array, shape: tuple[int, ...]) -> Any:
-    """What callers get: a number where there is no dimension, an array of symbols where elements are objects."""
+    """Return a number for no dimensions, an array of symbols for object elements, else the array."""
     if array.dtype != object:
         return array.reshape(shape)[()]
     single = array.item() if not shape else None
@@ -127,12 +127,12 @@ def _shaped(array: Array, shape: tuple[int, ...]) -> Any:
 
 
 def _is_known(array: Array) -> bool:
-    """Whether all elements are numbers or batches of numbers."""
+    """Return True if all elements are numbers or batches of numbers."""
     return array.dtype != object or all(isinstance(x, (bool, int, float, np.generic, np.ndarray)) for x in array.flat)
 
 
 def _elements(array: Array, dims: int) -> Any:
-    """The elements of a batch, as nested lists; those of a single sample are Python's floats."""
+    """Return the elements of a batch as nested lists; those of a single sample are Python floats."""
     if array.ndim == dims and array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         return array.astype(float).tolist()
     if array.ndim == dims:
@@ -146,7 +146,7 @@ def _nested(array: Any, dims: int) -> Any:
 
 
 def _scalars(array: Any, dims: int) -> Any:
-    """The elements of an array as nested lists; plain numbers among them are Python's floats."""
+    """Return the elements of an array as nested lists, with numbers as Python floats."""
     if not dims:
         x = array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else array
         return float(x) if isinstance(x, (bool, int, np.bool_, np.integer, np.floating)) else x
@@ -154,7 +154,7 @@ def _scalars(array: Any, dims: int) -> Any:
 
 
 def _check(caller: str, status: Array, positive: bool, index: tuple[int, ...] = ()) -> None:
-    """Raises SingularMatrixError where a pivot failed."""
+    """Raise SingularMatrixError if a pivot failed."""
     failed = np.argwhere(status)
     if len(failed):
         sample = tuple(map(int, failed[0]))

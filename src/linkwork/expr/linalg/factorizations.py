@@ -1,7 +1,7 @@
-"""Ways to factor a square matrix and to solve with the factors, over any scalar.
+"""Factorizations of square matrices, and solves with the factors, over any scalar.
 
-A method says which of the matrix's elements it reads, and makes a flat list of numbers and truth values of them, with
-which it solves A x = b and Aᵀ x = b.
+A method defines which elements of the matrix it reads, computes factors as a flat list of numbers and truth values, and
+solves A x = b and Aᵀ x = b with them.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ __all__ = ["METHODS", "Method", "Triangular", "method"]
 
 
 class Method(ABC):
-    """A factorization.  Methods are immutable values: equal if they do the same."""
+    """A factorization: an immutable value, equal if it does the same."""
 
     __slots__ = ()
 
-    symmetric = False  # what is read stands for the elements on the other side of the diagonal too
-    positive = False  # whether pivots have to be
+    symmetric = False  # if True, the elements read determine those across the diagonal
+    positive = False  # if True, pivots must be positive
 
     @abstractmethod
     def reads(self, n: int) -> list[tuple[int, int]]:
-        """The places of the elements that count, of a matrix of n rows."""
+        """Return the (row, column) indices of the elements read, for a matrix of n rows."""
 
     @abstractmethod
     def factors(self, rows: Rows, pivots: Pivots) -> list[Any]:
-        """What to solve with; the first n² of it are numbers."""
+        """Return the factors; the first n² of them are numbers."""
 
     @abstractmethod
     def solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
-        """A⁻¹ times a column."""
+        """Return A⁻¹ times a column."""
 
     @abstractmethod
     def solved_transposed(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
-        """A⁻ᵀ times a column."""
+        """Return A⁻ᵀ times a column."""
 
     def exchanges(self, factors: Sequence[Any], n: int) -> Sequence[Any]:
-        """Truth values, of which each changes the determinant's sign."""
+        """Return truth values, each of which changes the sign of the determinant."""
         return factors[n * n :]
 
     def matrix(self, elements: Sequence[Any], n: int) -> list[list[Any]]:
-        """The rows of the matrix that has these elements where it is read."""
+        """Return the rows of the matrix with these elements at the indices that are read."""
         rows = [[0.0] * n for _ in range(n)]
         for (i, j), x in zip(self.reads(n), elements, strict=True):
             rows[i][j] = x
@@ -58,7 +58,7 @@ class Method(ABC):
 
 @dataclass(frozen=True, slots=True)
 class General(Method):
-    """A = Pᵀ L U: LU with partial pivoting."""
+    """LU with partial pivoting, A = Pᵀ L U."""
 
     def reads(self, n: int) -> list[tuple[int, int]]:
         return [(i, j) for i in range(n) for j in range(n)]
@@ -92,7 +92,7 @@ class General(Method):
 
 @dataclass(frozen=True, slots=True)
 class Symmetric(Method):
-    """A = Lᵀ D L, of a matrix of which the lower triangle is read."""
+    """LᵀDL, A = Lᵀ D L, which reads the lower triangle."""
 
     positive: bool = False
 
@@ -121,14 +121,14 @@ class Symmetric(Method):
 
 @dataclass(frozen=True, slots=True)
 class Triangular(Method):
-    """A is triangular already; with ``unit`` its diagonal is ones, whatever stands there."""
+    """A triangular matrix; with ``unit`` its diagonal is 1 and is not read."""
 
     lower: bool
     unit: bool = False
 
     def reads(self, n: int) -> list[tuple[int, int]]:
-        places = [(i, j) for i in range(n) for j in range(i + 1 - self.unit)]
-        return places if self.lower else [(j, i) for i, j in places]
+        indices = [(i, j) for i in range(n) for j in range(i + 1 - self.unit)]
+        return indices if self.lower else [(j, i) for i, j in indices]
 
     def factors(self, rows: Rows, pivots: Pivots) -> list[Any]:
         n = len(rows)
@@ -156,20 +156,20 @@ METHODS: dict[str, Method] = {
     "lower": Triangular(lower=True),
     "upper": Triangular(lower=False),
 }
-"""By what is assumed of the matrix."""
+"""By the assumption about the matrix."""
 
 
 def method(caller: str, assume: str) -> Method:
-    """The way to factor a matrix of which this is assumed.  Raises ValueError where there is none."""
+    """Return the method for an assumption about the matrix.  Raises ValueError if there is none."""
     result = METHODS.get(assume) if isinstance(assume, str) else None
     if result is None:
-        hint = nearest(str(assume), list(METHODS))
-        raise ValueError(f"{caller}: assume: expected what is known of the matrix, got {assume!r}; {hint}")
+        expected, hint = ", ".join(METHODS), nearest(str(assume), list(METHODS))
+        raise ValueError(f"{caller}: assume: expected one of {expected}, got {assume!r}; {hint}")
     return result
 
 
 def _forward(rows: Rows, column: Sequence[Any]) -> list[Any]:
-    """The solution with a lower triangle, whose diagonal's reciprocals stand on the diagonal."""
+    """Solve with a lower triangle that has the reciprocals of its diagonal on the diagonal."""
     x: list[Any] = []
     for i, row in enumerate(rows):
         x.append(subtract_dot(column[i], row[:i], x) * row[i])
@@ -177,7 +177,7 @@ def _forward(rows: Rows, column: Sequence[Any]) -> list[Any]:
 
 
 def _backward(rows: Rows, column: Sequence[Any]) -> list[Any]:
-    """The solution with an upper triangle, whose diagonal's reciprocals stand on the diagonal."""
+    """Solve with an upper triangle that has the reciprocals of its diagonal on the diagonal."""
     x = list(column)
     for i in range(len(x) - 1, -1, -1):
         x[i] = subtract_dot(x[i], rows[i][i + 1 :], x[i + 1 :]) * rows[i][i]

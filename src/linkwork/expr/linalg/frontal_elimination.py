@@ -1,8 +1,7 @@
-"""Symmetric equations of many unknowns, of which the first are eliminated: one instruction, whose code is loops.
+"""Frontal elimination: partial elimination of symmetric equations, as one instruction with loops.
 
-What is written out operation by operation grows as n³, and takes long to compile from some thirty unknowns on.  Here a
-front of any size is the same few loops (`compiler/loops/frontal_elimination_code.py`), which work where its numbers
-stand.
+Code written out operation by operation grows as n³, and takes long to compile from some thirty unknowns on.  Here a
+front of any size is the same few loops (`compiler/loops/frontal_elimination_code.py`), which work in place.
 """
 
 from __future__ import annotations
@@ -26,50 +25,50 @@ FRONT = bundle_operation("front")
 
 
 class AddedRow(NamedTuple):
-    """What a row j of least squares adds to equations A x = b: c j jᵀ to A and f j to b."""
+    """Contribution of a least-squares row j to equations A x = b: c j jᵀ to A and f j to b."""
 
     weight: Any  # c
     side: Any  # f
-    numbers: Sequence[Any]  # j (n,)
+    elements: Sequence[Any]  # j (n,)
 
 
 class Front(NamedTuple):
-    """What `eliminate_front` makes of equations."""
+    """Result of `eliminate_front`."""
 
-    eliminated: list[list[Any]]  # rows of U, from its diagonal on, of which the reciprocals stand there, then y
-    rest: list[list[Any]]  # the upper triangle of what is left, with its right side
-    positive: Any  # 1 where all pivots were positive, else 0
+    eliminated: list[list[Any]]  # rows of U from the diagonal on, with its reciprocals there, then y
+    rest: list[list[Any]]  # the remaining upper triangle, with its right side
+    positive: Any  # 1 if all pivots were positive, else 0
 
 
 @dataclass(frozen=True)
 class FrontElimination(MultiResult):
-    """Equations A x = b of ``size`` unknowns, to which rows are ``added``; the first ``pivots`` are eliminated.
+    """Equations A x = b of ``size`` unknowns plus ``added`` rows, with the first ``pivots`` eliminated.
 
-    The arguments are how much eliminated rows count, by how much the diagonal of what is added is stretched, the
-    weight, the side and the numbers of each row, and then the upper triangle of A row by row, each with its b.  The
-    results are what stands in the place of the triangle, and whether all pivots were positive, 1 or 0.
+    The arguments are the factor of eliminated rows, the factor of the added diagonal, the weight, side and elements of
+    each added row, and then the upper triangle of A by rows, each with its b.  The results are the triangle after
+    elimination, and 1 if all pivots were positive, else 0.
     """
 
     size: int
     pivots: int
     added: int
-    least: float  # of what a diagonal element was: a pivot below is none, and 1 is taken in its place
+    least: float  # relative to the original diagonal element: a pivot below fails and is replaced by 1
 
     operation: ClassVar[Operation] = FRONT
 
     @property
     def columns(self) -> int:
-        """Unknowns and the right side."""
+        """Number of unknowns plus the right side."""
         return self.size + 1
 
     @property
     def triangle(self) -> int:
-        """How many numbers the equations have."""
+        """Number of elements of the equations."""
         return self.size * (self.size + 3) // 2
 
     @property
-    def given(self) -> int:
-        """How many numbers come before them."""
+    def offset(self) -> int:
+        """Number of arguments before the equations."""
         return 2 + self.added * (self.size + 2)
 
     @property
@@ -78,7 +77,7 @@ class FrontElimination(MultiResult):
 
     @property
     def operations(self) -> Mapping[str, int]:
-        """How often each operation is done."""
+        """Number of executions of each operation."""
         n, k, r = self.size, self.pivots, self.added
         products = r * n * (n + 1) // 2 + r * n
         products += sum((k - max(k - i, 0)) * (n + 1 - i) for i in range(n))
@@ -88,10 +87,10 @@ class FrontElimination(MultiResult):
         return self.written_out(arguments)
 
     def written_out(self, arguments: Sequence[Any]) -> list[Any]:
-        """The same, operation by operation."""
+        """Evaluate the elimination operation by operation."""
         n, counts, stretch = self.size, arguments[0], arguments[1]
-        numbers = iter(arguments[self.given :])
-        U = [[next(numbers) for _ in range(self.columns - i)] for i in range(n)]
+        elements = iter(arguments[self.offset :])
+        U = [[next(elements) for _ in range(self.columns - i)] for i in range(n)]
         for r in range(self.added):
             weight, side, *j = arguments[2 + r * (n + 2) : 2 + (r + 1) * (n + 2)]
             for i in range(n):
@@ -116,8 +115,8 @@ class FrontElimination(MultiResult):
 
     @cached_property
     def _body(self) -> Subroutine:
-        """The operations as something that is called, which knows its derivatives."""
-        inputs = Graph().inputs("x", (self.given + self.triangle,))
+        """The operations as a call, which defines the derivatives."""
+        inputs = Graph().inputs("x", (self.offset + self.triangle,))
         return Subroutine(Region.of(self.written_out(inputs), inputs))
 
     def push_forward(
@@ -138,21 +137,21 @@ def eliminate_front(
     counts: Any = 1.0,
     least: float = 0.0,
 ) -> Front:
-    """Add to symmetric equations, and eliminate the first unknowns of them by Cholesky's factors:
+    """Add rows to symmetric equations, and eliminate the first unknowns by Cholesky factorization.
 
         A + Σ c j jᵀ = (A₁₁ A₁₂; A₂₁ A₂₂),   A₁₁ = U₁₁ᵀ U₁₁,   (U₁₂ y) = U₁₁⁻ᵀ (A₁₂ b₁),
 
-    of which A₂₂ − U₁₂ᵀ U₁₂ and b₂ − U₁₂ᵀ y are left.  ``rows`` are A's upper triangle, of each row the numbers from the
-    diagonal on and its b.  The diagonal of Σ c j jᵀ is times ``stretch``; rows of U besides its diagonal are times
-    ``counts``, which is 0 where what is eliminated is to change nothing.  A pivot that is not above ``least`` times
-    what its diagonal element was is none: 1 is taken.
+    which leaves A₂₂ − U₁₂ᵀ U₁₂ and b₂ − U₁₂ᵀ y.  ``rows`` are A's upper triangle: each row from the diagonal on, then
+    its b.  The diagonal of Σ c j jᵀ is multiplied by ``stretch``; rows of U beyond the diagonal are multiplied by
+    ``counts``, which is 0 if the elimination must change nothing.  A pivot that is not above ``least`` times its
+    original diagonal element fails and is replaced by 1.
 
     Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, section 4.2 (the outer-product form).
     """
     n = len(rows)
     bundle = FrontElimination(n, pivots, len(added), least)
-    given = [counts, stretch, *(x for row in added for x in (row.weight, row.side, *row.numbers))]
-    *result, positive = bundle([*given, *(x for row in rows for x in row)])
-    numbers = iter(result)
-    lines = [[next(numbers) for _ in range(n + 1 - i)] for i in range(n)]
+    inputs = [counts, stretch, *(x for row in added for x in (row.weight, row.side, *row.elements))]
+    *result, positive = bundle([*inputs, *(x for row in rows for x in row)])
+    elements = iter(result)
+    lines = [[next(elements) for _ in range(n + 1 - i)] for i in range(n)]
     return Front(lines[:pivots], lines[pivots:], positive)

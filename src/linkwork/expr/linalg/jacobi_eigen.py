@@ -1,8 +1,9 @@
-"""Symmetric eigenvalues and eigenvectors by Jacobi's rotations.
+"""Symmetric eigenvalues and eigenvectors by the cyclic Jacobi method, over any scalar.
 
-With P = Vᵀ dA V, dw_i = P_ii, and column j of dV is Σ_i v_i P_ij / (w_j − w_i) over the i with other eigenvalues.
+The number of sweeps depends only on the size, and results are sorted by selections.
 
-Jacobi's rotations, over any scalar: always the same number of sweeps, and results sorted by choices.
+Derivatives: with P = Vᵀ dA V, dw_i = P_ii, and column j of dV is Σ_i v_i P_ij / (w_j − w_i) over the i with other
+eigenvalues.
 
 Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, sections 8.5 and 8.6.
 """
@@ -38,11 +39,11 @@ __all__ = ["Matrices", "eigh", "eigvalsh", "gap_inverse", "rotate", "rotation", 
 
 _SYMMETRIC = METHODS["sym"]
 SWEEPS = (0, 0, 1, 5, 6, 7, 7, 8, 8, 9)
-"""How many sweeps leave nothing but rounding, by the number of rows; the last for all larger ones (tried up to 15)."""
+"""Number of sweeps down to rounding, by the number of rows; the last for all larger ones (tested up to 15)."""
 
 
 class EighResult(NamedTuple):
-    """What `eigh` gives."""
+    """Result of `eigh`."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -50,23 +51,23 @@ class EighResult(NamedTuple):
 
 @public
 def eigh(A: Any) -> EighResult:
-    """w and V of a symmetric matrix, A V = V diag(w): eigenvalues in ascending order, orthonormal columns.
+    """Return ascending eigenvalues w and orthonormal eigenvectors V of a symmetric A: A V = V diag(w).
 
-    The lower triangle is read.  A vector's sign is some one, as in NumPy.  Eigenvectors of equal eigenvalues are some
-    basis of their space, and their derivatives leave out what turns it; of eigenvalues that are only nearly equal,
-    derivatives of eigenvectors grow as the gap's reciprocal.  Derivatives of eigenvalues are those of simple ones; of
-    equal ones, only their sum's is right in all directions.
+    The lower triangle is read.  The sign of a vector is arbitrary, as in NumPy.  Eigenvectors of equal eigenvalues are
+    an arbitrary basis of their space, and their derivatives leave out rotations within it; for nearly equal
+    eigenvalues, derivatives of eigenvectors grow as the reciprocal of the gap.  Derivatives of eigenvalues are valid
+    for simple ones; for equal ones, only the derivative of their sum is valid in all directions.
     """
-    return EighResult(*_taken("eigh", A, vectors=True))
+    return EighResult(*_eigen("eigh", A, vectors=True))
 
 
 @public
 def eigvalsh(A: Any) -> Any:
-    """The eigenvalues of a symmetric matrix in ascending order: see `eigh`."""
-    return _taken("eigvalsh", A, vectors=False)[0]
+    """Return the eigenvalues of a symmetric matrix in ascending order: see `eigh`."""
+    return _eigen("eigvalsh", A, vectors=False)[0]
 
 
-def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
+def _eigen(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
     matrices = square(caller, A)
     n = matrices.shape[-1]
 
@@ -79,16 +80,16 @@ def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Eigen(CustomDerivative):
-    """Eigenvalues, and eigenvectors if they are asked for, by the lower triangle."""
+    """Eigenvalues, and eigenvectors with ``vectors``, as a rule of the lower triangle."""
 
     n: int
     vectors: bool
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         n = self.n
-        start: list[list[Any]] = [list(row) for row in identity(n)]  # its rows become the eigenvectors
+        start: list[list[Any]] = [list(row) for row in identity(n)]  # rows become eigenvectors
         a, turned = sweep_pairs(_turn, (_SYMMETRIC.matrix(inputs, n), start), n, SWEEPS)
-        values = [a[i][i] for i in range(n - 1, -1, -1)]  # sorted already, but for roundings
+        values = [a[i][i] for i in range(n - 1, -1, -1)]  # sorted up to rounding
         turned.reverse()
         sort(values, turned)
         flat = [row[i] for i in range(n) for row in turned]
@@ -118,11 +119,11 @@ class Eigen(CustomDerivative):
         return gather_elements(pulled, _SYMMETRIC.reads(n), symmetric=True)
 
     def _split(self, results: Sequence[Any], extra: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
-        """The eigenvalues, and the rows of V."""
+        """Return the eigenvalues, and the rows of V."""
         return results[: self.n], rows_of(results[self.n :] if self.vectors else extra, self.n)
 
     def _over_gaps(self, moved: list[list[Any]], values: Sequence[Any]) -> list[list[Any]]:
-        """Elements i, j over w_j − w_i, none on the diagonal."""
+        """Divide elements i, j by w_j − w_i; 0 on the diagonal."""
         return [
             [0.0 if i == j else x * gap_inverse(values[j] - values[i]) for j, x in enumerate(row)]
             for i, row in enumerate(moved)
@@ -130,7 +131,7 @@ class Eigen(CustomDerivative):
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
-    """Make the element p, q of a symmetric matrix zero, the larger of the two values first; turn the vectors alike."""
+    """Annihilate the element p, q of a symmetric matrix, the larger value first, and rotate the vectors."""
     a, turned = state
     difference = a[p][p] - a[q][q]
     c, s, change = rotation(difference, -a[p][q])
@@ -145,15 +146,15 @@ def _turn(state: Matrices, p: int, q: int) -> None:
     rotate(c, s, turned[p], turned[q])
 
 
-_UNROLLED = 5  # rows: of more, a loop is as fast as all sweeps one after the other, and compiled in a third of the time
+_UNROLLED = 5  # rows: for more, a loop is as fast as unrolled sweeps, and compiles in a third of the time
 Matrices = tuple[list[list[Any]], ...]
 
 
 def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, sweeps: Sequence[int]) -> Matrices:
-    """Lists of rows after all sweeps, each of which turns the rows p and q for every pair.
+    """Return the rows after all sweeps, each of which rotates every pair of rows p, q.
 
-    By n, the table has how many sweeps there are; ``turn`` changes the rows in place.  On symbols, of many rows, sweeps
-    are a loop: the code is that of one.
+    The table ``sweeps`` has the number of sweeps by n; ``turn`` changes the rows in place.  On symbols, sweeps of many
+    rows are a loop with the code of one.
     """
 
     def sweep(inside: Matrices) -> Matrices:
@@ -167,8 +168,8 @@ def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: 
     if n > _UNROLLED and any(x.__class__ is Symbol for x in flat):
         form = [(len(rows), len(rows[0])) for rows in state]
 
-        def step(k: Any, numbers: Any) -> Any:
-            inside = iter(numbers.tolist())
+        def step(k: Any, elements: Any) -> Any:
+            inside = iter(elements.tolist())
             rows = tuple([[next(inside) for _ in range(width)] for _ in range(height)] for height, width in form)
             return object_array((len(flat),), [x for part in sweep(rows) for row in part for x in row])
 
@@ -180,10 +181,10 @@ def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: 
 
 
 def rotation(difference: Any, off: Any) -> tuple[Any, Any, Any]:
-    """Cosine and sine of the rotation that makes [[a, off], [off, a + difference]] diagonal, the smaller value first.
+    """Return the rotation (c, s) that diagonalises [[a, off], [off, a + difference]], smaller value first.
 
-    Also by how much the second value grows, and the first shrinks, before they change places where the difference is
-    negative.  Keeping values in order is what makes sweeps converge fast where some are equal.
+    The third result is the increase of the second value and the decrease of the first, before they are exchanged for a
+    negative difference.  Ordered values make sweeps converge fast if some are equal.
     """
     none = eq(off, 0.0)
     ratio = difference / where(none, 1.0, 2.0 * off)
@@ -195,13 +196,13 @@ def rotation(difference: Any, off: Any) -> tuple[Any, Any, Any]:
 
 
 def rotate(c: Any, s: Any, x: list[Any], y: list[Any]) -> None:
-    """x, y become c x − s y, s x + c y, number by number."""
+    """Replace x, y by c x − s y, s x + c y, element by element."""
     for k in range(len(x)):
         x[k], y[k] = c * x[k] - s * y[k], s * x[k] + c * y[k]
 
 
 def sort(keys: list[Any], *rows: list[list[Any]]) -> None:
-    """Sort numbers in ascending order, and lists of rows along with them: neighbours change places, n times over."""
+    """Sort keys in ascending order, and lists of rows with them, by n passes that exchange neighbours."""
     n = len(keys)
     for start in range(n):
         for i in range(start % 2, n - 1, 2):
@@ -215,7 +216,7 @@ def sort(keys: list[Any], *rows: list[list[Any]]) -> None:
 
 
 def gap_inverse(x: Any) -> Any:
-    """1/x, and 0 where x is zero: what equal eigenvalues have of each other's derivatives."""
+    """Return 1/x, and 0 if x is zero: equal eigenvalues do not contribute to each other's derivatives."""
     if is_zero(x):
         return 0.0
     return reciprocal_or_zero(x, eq(x, 0.0))

@@ -1,10 +1,10 @@
-"""QR by Householder's reflections, and least squares with and without damping, over any scalar.
+"""QR by Householder reflections, and least squares with and without damping, over any scalar.
 
 Source of QR: Golub and Van Loan, Matrix Computations, 4th ed., 2013, section 5.2; signs are LAPACK's.
 
-Least squares are differentiated with their factors.  x minimises ‖A x − b‖² + λ² ‖x‖²: with N = AᵀA + λ² 1,
-N x = Aᵀb; with K = AAᵀ + λ² 1, the same is x = Aᵀy where K y = b.  The smaller of the two is factored.  With
-r = b − A x, g = N⁻¹x̄ and μ = K⁻¹A x̄:
+Least squares are differentiated with their factors.  x minimises ‖A x − b‖² + λ² ‖x‖²: with N = AᵀA + λ² 1, N x = Aᵀb;
+with K = AAᵀ + λ² 1, equivalently x = Aᵀy with K y = b.  The smaller of the two is factored.  With r = b − A x, g =
+N⁻¹x̄ and μ = K⁻¹A x̄:
 
     tall: dx = N⁻¹(dAᵀr + Aᵀ(db − dA x) − 2λ dλ x),    b̄ = A g, Ā = r gᵀ − b̄ xᵀ, λ̄ = −2λ g·x
     wide: dy = K⁻¹(db − dA x − A dAᵀy − 2λ dλ y), dx = dAᵀy + Aᵀdy,    b̄ = μ, Ā = y (x̄ − Aᵀμ)ᵀ − μ xᵀ, λ̄ = −2λ μ·y
@@ -31,12 +31,14 @@ __all__ = ["Reflections", "lstsq", "qr"]
 
 @public
 def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
-    """x where ‖A x − b‖² + damping² ‖x‖² is least; without damping and with fewer rows than columns, the shortest x.
+    """Return the x that minimises ‖A x − b‖² + damping² ‖x‖².
+
+    Without damping and with fewer rows than columns, it is the shortest x with A x = b.
 
     A has the shape (..., m, n), b (..., m) or (..., m, k), as for `solve`.  ``damping`` is a number, or one for each
-    sample.  Where it is not simply 0, the smaller of AᵀA + damping² 1 and AAᵀ + damping² 1 is factored, by LᵀDL.
-    Without it, A or Aᵀ is, by QR, and must have full rank; `pinv` is for others.  With ``status`` the result is x and
-    0, or one more than the place of the first pivot that failed.  Without, floats raise SingularMatrixError.
+    sample.  Unless it is the constant 0, the smaller of AᵀA + damping² 1 and AAᵀ + damping² 1 is factored, by LᵀDL.
+    Without it, A or Aᵀ is factored by QR and must have full rank; otherwise use `pinv`.  With ``status`` the result is
+    x and 0, or one more than the index of the first failed pivot.  Without, floats raise SingularMatrixError.
     """
     matrices = matrix("lstsq", "A", A)
     m, n = matrices.shape[-2:]
@@ -59,7 +61,7 @@ def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares(CustomDerivative):
-    """x by the elements of A, of b, and the damping."""
+    """x as a rule of the elements of A and b and the damping."""
 
     m: int
     n: int
@@ -97,12 +99,12 @@ class LeastSquares(CustomDerivative):
         self, a: list[list[Any]], b: list[list[Any]], pivots: Pivots
     ) -> tuple[list[list[Any]], list[list[Any]], list[Any]]:
         size = min(self.m, self.n)
-        made = Reflections(a if self._tall else self._by_columns(a), size)
-        factors = _UPPER.factors(made.upper(size), pivots)
+        reflections = Reflections(a if self._tall else self._by_columns(a), size)
+        factors = _UPPER.factors(reflections.upper(size), pivots)
         if self._tall:
-            return [_UPPER.solved(factors, made.turned(column)[:size]) for column in b], [], factors
+            return [_UPPER.solved(factors, reflections.apply_transpose(column)[:size]) for column in b], [], factors
         halves = [_UPPER.solved_transposed(factors, column) for column in b]
-        return [made.turned_back(h) for h in halves], [_UPPER.solved(factors, h) for h in halves], factors
+        return [reflections.apply(h) for h in halves], [_UPPER.solved(factors, h) for h in halves], factors
 
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
@@ -161,13 +163,13 @@ class LeastSquares(CustomDerivative):
         return self.m >= self.n
 
     def _gram_solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
-        """N⁻¹ or K⁻¹ times a column."""
+        """Return N⁻¹ or K⁻¹ times a column."""
         if self.damped:
             return METHODS["pos"].solved(factors, column)
         return _UPPER.solved(factors, _UPPER.solved_transposed(factors, column))
 
     def _split(self, values: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]], Any]:
-        """Of the inputs or their changes: the rows of A and of b, and the damping."""
+        """Split inputs or their derivatives into the rows of A and of b, and the damping."""
         count = self.m * self.n
         return rows_of(values, self.n, self.m), rows_of(values[count:], self.k, self.m), values[-1]
 
@@ -192,7 +194,7 @@ _UPPER = Triangular(lower=False)
 
 
 class QRResult(NamedTuple):
-    """What `qr` gives."""
+    """Result of `qr`."""
 
     Q: Any
     R: Any
@@ -200,30 +202,30 @@ class QRResult(NamedTuple):
 
 @public
 def qr(A: Any) -> QRResult:
-    """Q and R of A = Q R, as numpy.linalg.qr has them: k = min(m, n) orthonormal columns, and an upper triangle.
+    """Return Q, R of A = Q R as numpy.linalg.qr: k = min(m, n) orthonormal columns, an upper triangle.
 
-    Where R has a zero on its diagonal, the column of Q is some one that is orthogonal to the others.  Sums of squares
-    are not scaled: what is below 1e-150 or above 1e150 is lost.
+    Where R has a zero on its diagonal, the column of Q is an arbitrary one orthogonal to the others.  Sums of squares
+    are not scaled: elements below 1e-150 or above 1e150 are lost.
     """
     matrices = matrix("qr", "A", A)
     m, n = matrices.shape[-2:]
     k = min(m, n)
 
     def compute(rows: list[list[Any]], with_status: bool) -> Computed:
-        made = Reflections(rows, n)
-        q = made.orthonormal(k)
-        return [[q[j][i] for i in range(m) for j in range(k)], [x for row in made.upper(k) for x in row]], 0.0
+        reflections = Reflections(rows, n)
+        q = reflections.orthonormal(k)
+        return [[q[j][i] for i in range(m) for j in range(k)], [x for row in reflections.upper(k) for x in row]], 0.0
 
     return QRResult(*run_on_arrays("qr", compute, [(matrices, 2)], [(m, k), (k, n)]))
 
 
 class Reflections:
-    """The reflections that make an upper triangle of a matrix of n columns, and the triangle."""
+    """Householder reflections that reduce a matrix of n columns to an upper triangle, and the triangle."""
 
     def __init__(self, rows: Sequence[Sequence[Any]], n: int) -> None:
         self.m, self.n = len(rows), n
         self._columns = transposed(rows) if rows else [[] for _ in range(n)]
-        self._steps: list[tuple[list[Any], Any]] = []  # what is below the 1 of each vector, and its factor
+        self._steps: list[tuple[list[Any], Any]] = []  # elements below the 1 of each vector, and its factor
         for k in range(min(self.m, n)):
             column = self._columns[k]
             vector, factor, column[k] = _reflection(column[k], column[k + 1 :])
@@ -233,26 +235,26 @@ class Reflections:
                 self._reflect(k, other)
 
     def upper(self, rows: int) -> list[list[Any]]:
-        """The first rows of R."""
+        """Return the first rows of R."""
         return [[column[i] for column in self._columns] for i in range(rows)]
 
-    def turned(self, column: Sequence[Any]) -> list[Any]:
-        """Qᵀ times a column."""
+    def apply_transpose(self, column: Sequence[Any]) -> list[Any]:
+        """Return Qᵀ times a column."""
         result = list(column)
         for k in range(len(self._steps)):
             self._reflect(k, result)
         return result
 
-    def turned_back(self, column: Sequence[Any]) -> list[Any]:
-        """Q times a column, which may be shorter than Q is wide: it ends with zeros then."""
+    def apply(self, column: Sequence[Any]) -> list[Any]:
+        """Return Q times a column, which is padded with zeros if it is shorter than Q is wide."""
         result = [*column, *[0.0] * (self.m - len(column))]
         for k in range(len(self._steps) - 1, -1, -1):
             self._reflect(k, result)
         return result
 
     def orthonormal(self, count: int) -> list[list[Any]]:
-        """The first columns of Q."""
-        return [self.turned_back(column[:count]) for column in identity(self.m)[:count]]
+        """Return the first columns of Q."""
+        return [self.apply(column[:count]) for column in identity(self.m)[:count]]
 
     def _reflect(self, k: int, column: list[Any]) -> None:
         vector, factor = self._steps[k]
@@ -265,9 +267,9 @@ class Reflections:
 
 
 def _reflection(top: Any, below: Sequence[Any]) -> tuple[list[Any], Any, Any]:
-    """The reflection that leaves the first number of a column alone: its vector, its factor, and that number.
+    """Return the reflection that zeroes a column below its first element: vector, factor, that element.
 
-    A column that has nothing below is left as it is.
+    A column that is already zero below is unchanged.
     """
     square = dot(below, below)
     if is_zero(square):

@@ -1,10 +1,10 @@
-"""Linear equations: `solve` and `solve_triangular`, differentiated with the factors that are there.
+"""Linear equations, determinants and inverses, differentiated with the existing factors.
 
-Of x = A⁻¹ b, dx = A⁻¹ (db − dA x); in reverse, λ = A⁻ᵀ x̄, b̄ = λ and Ā = −λ xᵀ.
+`solve` and `solve_triangular`: x = A⁻¹ b, dx = A⁻¹ (db − dA x); in reverse, λ = A⁻ᵀ x̄, b̄ = λ and Ā = −λ xᵀ.
 
-The determinant, and its logarithm: d log|A| = tr(A⁻¹ dA).
+`det` and `slogdet`: d log|A| = tr(A⁻¹ dA).
 
-The inverse: X = A⁻¹, dX = −X dA X, and in reverse Ā = −Xᵀ X̄ Xᵀ.
+`inv`: X = A⁻¹, dX = −X dA X, and in reverse Ā = −Xᵀ X̄ Xᵀ.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ __all__ = ["det", "inv", "slogdet", "solve", "solve_triangular"]
 
 @public
 def solve(A: Any, b: Any, *, assume: str = "gen", status: bool = False) -> Any:
-    """x of A x = b, where b has the shape (..., n), or (..., n, k) for k columns.
+    """Solve A x = b, where b has the shape (..., n), or (..., n, k) for k columns.
 
-    As in NumPy, b is one vector where it has one dimension; it also is where it has one less than A.  ``assume`` says
-    what A is: "gen" (any: LU with partial pivoting), "pos" (symmetric and positive definite: LᵀDL), "sym" (symmetric,
-    and known to need no pivoting, such as a quasidefinite one: LᵀDL) - both read its lower triangle - "lower" or
-    "upper" (triangular).  Nothing is guessed from the elements.  With ``status`` the result is x and 0, or one more
-    than the place of the first pivot that failed, and x is then of no use.  Without, floats raise SingularMatrixError,
-    and in kernels x is what IEEE 754 makes of it: infinite or no number.
+    As in NumPy, b is one vector if it has one dimension; it is also one if it has one dimension less than A.
+    ``assume`` states a property of A: "gen" (none: LU with partial pivoting), "pos" (symmetric and positive definite:
+    LᵀDL), "sym" (symmetric, and known to need no pivoting, such as a quasidefinite one: LᵀDL) - both read its lower
+    triangle - "lower" or "upper" (triangular).  Nothing is inferred from the elements.  With ``status`` the result is x
+    and 0, or one more than the index of the first failed pivot, and x is then invalid.  Without, floats raise
+    SingularMatrixError, and in kernels x follows IEEE 754: infinite or NaN.
     """
     return _solved("solve", A, b, method("solve", assume), status)
 
@@ -56,9 +56,9 @@ def solve(A: Any, b: Any, *, assume: str = "gen", status: bool = False) -> Any:
 def solve_triangular(
     A: Any, b: Any, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False, status: bool = False
 ) -> Any:
-    """x of A x = b, or of Aᵀ x = b, where A is triangular: what is on the other side of its diagonal is not read.
+    """Solve A x = b, or Aᵀ x = b with ``transposed``, for a triangular A; only its triangle is read.
 
-    With ``unit_diagonal`` the diagonal is not read either.  b and ``status`` are as for `solve`.
+    With ``unit_diagonal`` the diagonal is 1 and is not read.  b and ``status`` are as for `solve`.
     """
     matrices = square("solve_triangular", A)
     if transposed:
@@ -71,11 +71,11 @@ def _solved(caller: str, A: Any, b: Any, method: Method, status: bool) -> Any:
     n = matrices.shape[-1]
     columns, vector = right_side(caller, matrices, b, n)
     k = columns.shape[-1]
-    places = method.reads(n)
+    indices = method.reads(n)
 
     def compute(rows: list[list[Any]], right: list[list[Any]], with_status: bool) -> Computed:
         rule = Solve(caller, method, n, k, with_status)
-        result = apply_rule(rule, [*(rows[i][j] for i, j in places), *(x for row in right for x in row)])
+        result = apply_rule(rule, [*(rows[i][j] for i, j in indices), *(x for row in right for x in row)])
         return [result[: n * k]], result[-1] if with_status else 0.0
 
     operands = [(matrices, 2), (columns, 2)]
@@ -86,7 +86,7 @@ def _solved(caller: str, A: Any, b: Any, method: Method, status: bool) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Solve(ImplicitDerivative):
-    """x of A x = b by the elements that the method reads and those of b; with the factors for more."""
+    """x of A x = b as a rule of the elements read and those of b; factors are the intermediate values."""
 
     caller: str
     method: Method
@@ -124,40 +124,40 @@ class Solve(ImplicitDerivative):
         return _flat([solve(at.extra, column) for column in transposed(self._columns(right))], self.n)
 
     def _split(self, values: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
-        """Of the inputs or their changes: the matrix's elements that are read, and the rows of b."""
+        """Split inputs or their derivatives into the elements of A that are read, and the rows of b."""
         count = len(values) - self.n * self.k
         return values[:count], self._columns(values[count:])
 
     def _columns(self, values: Sequence[Any]) -> list[list[Any]]:
-        """The rows of b or x."""
+        """Return the rows of b or x."""
         return [list(values[i * self.k : (i + 1) * self.k]) for i in range(self.n)]
 
 
 def _flat(columns: Rows, n: int) -> list[Any]:
-    """The elements of a matrix of n rows that is given by its columns, row by row."""
+    """Return the elements, by rows, of a matrix of n rows given by its columns."""
     return [column[i] for i in range(n) for column in columns]
 
 
 @public
 def det(A: Any, *, assume: str = "gen") -> Any:
-    """The determinant of a square matrix; ``assume`` is as for `solve`.
+    """Return the determinant of a square matrix; ``assume`` is as for `solve`.
 
-    Of three rows and fewer it is written out.  Of more it is the product of the pivots, 0 where one is zero, and then
-    has no derivative: that is no number.
+    Up to three rows it is expanded.  For more it is the product of the pivots: 0 if one is zero; the derivative is then
+    NaN.
     """
-    matrices, way = square("det", A), method("det", assume)
+    matrices, factorization = square("det", A), method("det", assume)
     n = matrices.shape[-1]
 
     def compute(rows: list[list[Any]], with_status: bool) -> Computed:
         if n <= 3 and assume == "gen":
             return [[_written_out(rows)]], 0.0
-        return [apply_rule(Determinant(way, n, False), [rows[i][j] for i, j in way.reads(n)])], 0.0
+        return [apply_rule(Determinant(factorization, n, False), [rows[i][j] for i, j in factorization.reads(n)])], 0.0
 
     return run_on_arrays("det", compute, [(matrices, 2)], [()])[0]
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` gives."""
+    """Result of `slogdet`."""
 
     sign: Any
     logabsdet: Any
@@ -165,15 +165,15 @@ class SlogdetResult(NamedTuple):
 
 @public
 def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
-    """The sign of the determinant, and the logarithm of its absolute value: as numpy.linalg.slogdet.
+    """Return the sign of the determinant and the logarithm of its absolute value, as numpy.linalg.slogdet.
 
-    Of a singular matrix they are 0 and -inf, without a derivative: that is no number.  ``assume`` is as for `solve`.
+    For a singular matrix they are 0 and -inf, with the derivative NaN.  ``assume`` is as for `solve`.
     """
-    matrices, way = square("slogdet", A), method("slogdet", assume)
+    matrices, factorization = square("slogdet", A), method("slogdet", assume)
     n = matrices.shape[-1]
 
     def compute(rows: list[list[Any]], with_status: bool) -> Computed:
-        result = apply_rule(Determinant(way, n, True), [rows[i][j] for i, j in way.reads(n)])
+        result = apply_rule(Determinant(factorization, n, True), [rows[i][j] for i, j in factorization.reads(n)])
         return [result[:1], result[1:]], 0.0
 
     return SlogdetResult(*run_on_arrays("slogdet", compute, [(matrices, 2)], [(), ()]))
@@ -181,7 +181,7 @@ def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
 
 @dataclass(frozen=True, slots=True)
 class Determinant(CustomDerivative):
-    """The determinant; or its sign, and the logarithm of its size."""
+    """Determinant, or its sign and the logarithm of its absolute value, as a rule."""
 
     method: Method
     n: int
@@ -206,7 +206,7 @@ class Determinant(CustomDerivative):
         moved = self.method.matrix(direction, self.n)
         trace = dot(
             [x for column in self._inverse_columns(extra) for x in column], [x for row in moved for x in row]
-        )  # the columns of A⁻¹ beside the rows of dA
+        )  # columns of A⁻¹ times rows of dA
         scale = self._scale(results)
         return [0.0, scale * trace] if self.logarithm else [scale * trace]
 
@@ -221,12 +221,12 @@ class Determinant(CustomDerivative):
         return [self.method.solved(factors, column) for column in identity(self.n)]
 
     def _scale(self, results: Sequence[Any]) -> Any:
-        """What the trace is multiplied by; no number where the matrix is singular."""
+        """Return the factor of the trace; NaN for a singular matrix."""
         return where(eq(results[0], 0.0), math.nan, 1.0 if self.logarithm else results[0])
 
 
 def _written_out(rows: list[list[Any]]) -> Any:
-    """The determinant of up to three rows, by its first row."""
+    """Return the determinant of up to three rows, by Laplace expansion along the first row."""
     if not rows:
         return 1.0
     total: Any = 0.0
@@ -239,24 +239,24 @@ def _written_out(rows: list[list[Any]]) -> Any:
 
 @public
 def inv(A: Any, *, assume: str = "gen", status: bool = False) -> Any:
-    """The inverse of a square matrix.  To multiply by it, `solve` takes fewer operations and rounds less.
+    """Return the inverse of a square matrix.  To multiply by it, `solve` is cheaper and more accurate.
 
     ``assume`` and ``status`` are as for `solve`.
     """
-    matrices, way = square("inv", A), method("inv", assume)
+    matrices, factorization = square("inv", A), method("inv", assume)
     n = matrices.shape[-1]
 
     def compute(rows: list[list[Any]], with_status: bool) -> Computed:
-        result = apply_rule(Inverse(way, n, with_status), [rows[i][j] for i, j in way.reads(n)])
+        result = apply_rule(Inverse(factorization, n, with_status), [rows[i][j] for i, j in factorization.reads(n)])
         return [result[: n * n]], result[-1] if with_status else 0.0
 
-    result = run_on_arrays("inv", compute, [(matrices, 2)], [(n, n)], status, positive=way.positive)
+    result = run_on_arrays("inv", compute, [(matrices, 2)], [(n, n)], status, positive=factorization.positive)
     return result if status else result[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Inverse(CustomDerivative):
-    """A⁻¹, by the elements that the method reads."""
+    """A⁻¹ as a rule of the elements that the method reads."""
 
     method: Method
     n: int
@@ -266,7 +266,7 @@ class Inverse(CustomDerivative):
         pivots = Pivots("inv", positive=self.method.positive, with_status=self.with_status)
         factors = self.method.factors(self.method.matrix(inputs, self.n), pivots)
         columns = [self.method.solved(factors, column) for column in identity(self.n)]
-        if self.method.symmetric:  # one half of it, and the other half is the same
+        if self.method.symmetric:  # compute one triangle, and copy it to the other
             columns = [[columns[min(i, j)][max(i, j)] for j in range(self.n)] for i in range(self.n)]
         flat = [column[i] for i in range(self.n) for column in columns]
         return [*flat, pivots.status] if self.with_status else flat, ()

@@ -1,6 +1,6 @@
-"""The functions of numpy.linalg, with its arguments, as arrays of symbols hand them on.
+"""Functions of numpy.linalg on arrays of symbols, with NumPy's arguments.
 
-What they cannot do is refused, not ignored.
+Unsupported options raise an error.
 """
 
 from __future__ import annotations
@@ -20,55 +20,55 @@ __all__ = ["cholesky", "det", "eigh", "eigvalsh", "inv", "pinv", "qr", "slogdet"
 
 
 def solve(a: Any, b: Any) -> Any:
-    """As numpy.linalg.solve: b is a vector where it has one dimension, and matrices otherwise."""
+    """Return numpy.linalg.solve: b is a vector if it has one dimension, and matrices otherwise."""
     matrices, right = scalars(a), scalars(b)
     if (
         right.ndim > 1 and right.ndim == matrices.ndim - 1
-    ):  # matrices for a batch: not what `linalg.solve` takes them for
+    ):  # matrices for a batch, which `linalg.solve` would treat as vectors
         return linalg.solve(matrices, np.broadcast_to(right, (*matrices.shape[:-2], *right.shape[-2:])))
     return linalg.solve(matrices, right)
 
 
 def inv(a: Any) -> Any:
-    """As numpy.linalg.inv."""
+    """Return numpy.linalg.inv."""
     return linalg.inv(a)
 
 
 def det(a: Any) -> Any:
-    """As numpy.linalg.det."""
+    """Return numpy.linalg.det."""
     return linalg.det(a)
 
 
 def slogdet(a: Any) -> SlogdetResult:
-    """As numpy.linalg.slogdet."""
+    """Return numpy.linalg.slogdet."""
     return linalg.slogdet(a)
 
 
 def cholesky(a: Any, *, upper: bool = False) -> Any:
-    """As numpy.linalg.cholesky."""
+    """Return numpy.linalg.cholesky."""
     if not upper:
         return linalg.cholesky(a)
     return linalg.cholesky(scalars(a).swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def qr(a: Any, mode: str = "reduced") -> QRResult:
-    """As numpy.linalg.qr with mode="reduced"."""
+    """Return numpy.linalg.qr with mode="reduced"."""
     _only("qr", mode=(mode, "reduced"))
     return linalg.qr(a)
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """As numpy.linalg.eigh."""
+    """Return numpy.linalg.eigh."""
     return linalg.eigh(_lower(a, UPLO))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """As numpy.linalg.eigvalsh."""
+    """Return numpy.linalg.eigvalsh."""
     return linalg.eigvalsh(_lower(a, UPLO))
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> SVDResult | Any:
-    """As numpy.linalg.svd; of matrices that are not square with full_matrices=False."""
+    """Return numpy.linalg.svd; for matrices that are not square, with full_matrices=False only."""
     _only("svd", hermitian=(hermitian, False))
     if not compute_uv:
         return linalg.svdvals(a)
@@ -79,25 +79,25 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 def svdvals(x: Any, /) -> Any:
-    """As numpy.linalg.svdvals."""
+    """Return numpy.linalg.svdvals."""
     return linalg.svdvals(x)
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """As numpy.linalg.pinv, but that small singular values are told as `linkwork.expr.linalg.pinv` has it."""
+    """Return numpy.linalg.pinv, with the default tolerance of `linkwork.expr.linalg.pinv`."""
     _only("pinv", hermitian=(hermitian, False))
     return linalg.pinv(a, rtol=rcond if rtol is None else rtol)
 
 
 def _lower(a: Any, half: str) -> Any:
-    """The matrix whose lower triangle is to be read."""
+    """Return the matrix whose lower triangle is to be read."""
     if half.upper() not in ("L", "U"):
         raise ValueError(f"UPLO: expected 'L' or 'U', got {half!r}")
     return a if half.upper() == "L" else scalars(a).swapaxes(-1, -2)
 
 
 def _only(function: str, **options: tuple[Any, Any]) -> None:
-    """Raises TypeError where an option has not the one value that there is on symbols."""
+    """Raise TypeError if an option has an unsupported value."""
     for name, (got, known) in options.items():
         if got != known:
-            raise TypeError(f"np.linalg.{function}: on symbols with {name}={known!r} only, got {got!r}")
+            raise TypeError(f"np.linalg.{function}: {name}: expected {known!r} on symbols, got {got!r}")

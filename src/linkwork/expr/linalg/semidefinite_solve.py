@@ -1,14 +1,15 @@
-"""Linear equations with a symmetric positive semidefinite matrix, sparse, over any scalar: of those that can be met the
-solution of least norm, where rows depend on each other.
+"""Sparse symmetric positive semidefinite equations by the proximal point algorithm, over any scalar.
 
-The diagonal gets a little more, A + E with E = μ diag(A) + floor, which makes it regular; steps
+For consistent equations with dependent rows, the result is the solution of least norm.
+
+A small diagonal, A + E with E = μ diag(A) + floor, makes the matrix regular; the iteration
 
     x ← x + (A + E)⁻¹ (b − A x)
 
-from zero lead to the solution of least xᵀE x in few steps, since what is left of the part of a relative eigenvalue σ is
-(μ/(μ + σ))ᵏ after k steps.  This is the proximal point algorithm.  No digits are lost where A is singular: what A + E
-magnifies there is in A's null space.  After a step by d what is left of b is E d, so no product with A is needed.  To
-float32 μ is rounding, so functions that solve like this are computed in float64.
+from zero converges to the solution of least xᵀE x in few steps, as the error component of a relative eigenvalue σ is
+(μ/(μ + σ))ᵏ after k steps.  No digits are lost for a singular A: the errors that (A + E)⁻¹ magnifies are in A's null
+space.  After a step d the residual of b is E d, so no product with A is needed.  In float32 μ is rounding, so functions
+that use this solver are computed in float64.
 
 Sources: Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control Optim. 14 (5), 1976;
 Carpentier, Budhiraja and Mansard, Proximal and sparse resolution of constrained dynamic equations, RSS 2021.
@@ -35,26 +36,27 @@ STEPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Semidefinite:
-    """A matrix and the factors LDLᵀ of A + E; rows that are zero, known to be or not, are solved by zero."""
+    """A matrix and the factors LDLᵀ of A + E; zero rows have the solution zero."""
 
     A: list[list[Any]]
     E: list[Any]  # on the diagonal
-    order: list[int]  # in which rows are eliminated
-    L: list[dict[int, Any]]  # below the diagonal, by column: row -> number, of places in the order
+    order: list[int]  # elimination order of the rows
+    L: list[dict[int, Any]]  # below the diagonal, by column: row -> element, indexed by elimination order
     D_inv: list[Any]
 
     @staticmethod
     def of(A: Rows, floor: Scalars | None = None, more: Any = MORE, order: Sequence[int] | None = None) -> Semidefinite:
-        """Of a symmetric matrix, of which the lower triangle is read; ``floor`` is added to the diagonal of A + E.
+        """Factor a symmetric matrix, given by its lower triangle; ``floor`` is added to the diagonal of A + E.
 
-        ``order`` is that of elimination, of least degree if it is left out.
+        ``order`` is the elimination order, by default that of minimum degree.
         """
         require_float64(x for row in A for x in row)
         full = mirrored(A)
         order = _order(full) if order is None else list(order)
-        place = {row: k for k, row in enumerate(order)}
+        position = {row: k for k, row in enumerate(order)}
         left = [
-            {place[j]: full[i][j] for j in order if place[j] <= place[i] and not is_zero(full[i][j])} for i in order
+            {position[j]: full[i][j] for j in order if position[j] <= position[i] and not is_zero(full[i][j])}
+            for i in order
         ]
         E = [row[k] * more + (0.0 if floor is None else floor[k]) for k, row in enumerate(full)]
         for k, row in enumerate(order):
@@ -74,7 +76,7 @@ class Semidefinite:
         return Semidefinite(full, E, order, below, D_inv)
 
     def solved(self, b: Scalars, steps: int = STEPS) -> list[Any]:
-        """x with A x = b."""
+        """Solve A x = b."""
         step = x = self.once(b)
         for _ in range(steps - 1):
             step = self.once(self._left(step))
@@ -82,10 +84,10 @@ class Semidefinite:
         return x
 
     def solved_nearly(self, b: Scalars) -> list[Any]:
-        """x with A x = P b, where b may have a part that no x has: P takes it away.
+        """Solve A x = P b, where P removes the component of b that is not in the range of A.
 
-        With ρ = E (A + E)⁻¹, which leaves such a part as it is, x = (A + E)⁻¹ (1 + 2ρ + 3ρ²) (1 − ρ) b, whose error is
-        4ρ³ − 3ρ⁴.  The part is taken away first: (A + E)⁻¹ would make it 1/μ times as large, and its rounding too.
+        With ρ = E (A + E)⁻¹, which preserves such a component, x = (A + E)⁻¹ (1 + 2ρ + 3ρ²) (1 − ρ) b, whose error is
+        4ρ³ − 3ρ⁴. The component is removed first: (A + E)⁻¹ would magnify it, and its rounding, by 1/μ.
         """
         taken = self._left(self.once(b))
         step = x = self.once([y - r for y, r in zip(b, taken, strict=True)])
@@ -95,13 +97,13 @@ class Semidefinite:
         return x
 
     def _left(self, step: Scalars) -> list[Any]:
-        """What a step leaves of what it was made for."""
+        """Return the residual that a step leaves."""
         return [0.0 if is_zero(e) or is_zero(d) else e * d for e, d in zip(self.E, step, strict=True)]
 
     def least(self, x: Scalars, steps: int = 2) -> list[Any]:
-        """x without its part in A's null space, which rounding, magnified there, leaves in a solution.
+        """Return x without its component in A's null space, where a solution has magnified rounding.
 
-        That is the part that (A + E)⁻¹ E leaves as it is; it all but takes away the rest.
+        (A + E)⁻¹ E preserves that component and almost removes the rest.
         """
         rest = list(x)
         for _ in range(steps):
@@ -109,11 +111,11 @@ class Semidefinite:
         return [a - b for a, b in zip(x, rest, strict=True)]
 
     def once(self, b: Scalars) -> list[Any]:
-        """(A + E)⁻¹ b."""
+        """Return (A + E)⁻¹ b."""
         return self.rest(self.half(b))
 
     def half(self, b: Scalars) -> list[Any]:
-        """L⁻¹ b, in the order of elimination: bᵀ(A + E)⁻¹ c is the sum of half(b) D⁻¹ half(c)."""
+        """Return L⁻¹ b in elimination order: bᵀ(A + E)⁻¹ c is the sum of half(b) D⁻¹ half(c)."""
         y = [b[row] for row in self.order]
         for k, column in enumerate(self.L):
             for i, factor in column.items():
@@ -121,7 +123,7 @@ class Semidefinite:
         return y
 
     def rest(self, y: Scalars) -> list[Any]:
-        """(A + E)⁻¹ b, of half(b)."""
+        """Return (A + E)⁻¹ b for half(b)."""
         y = [a * d for a, d in zip(y, self.D_inv, strict=True)]
         for k in range(len(y) - 1, -1, -1):
             for i, factor in self.L[k].items():
@@ -133,7 +135,7 @@ class Semidefinite:
 
 
 def _order(A: Rows) -> list[int]:
-    """Rows with a number on the diagonal, one of fewest numbers that are left next: the minimum degree ordering."""
+    """Return the minimum degree ordering of the rows with a nonzero diagonal."""
     near = {i: {j for j, x in enumerate(row) if j != i and not is_zero(x)} for i, row in enumerate(A)}
     near = {i: others for i, others in near.items() if not is_zero(A[i][i])}
     result = []

@@ -1,15 +1,13 @@
-"""Singular values by one-sided Jacobi rotations, after a QR.
+"""Singular values by one-sided Jacobi rotations after a QR, and the pseudoinverse.
 
-A = Q R; rotations make the columns of Rᵀ orthogonal, Rᵀ V₁ = W, and once they are sorted, W = U₁ Σ is a QR, so that
-A = (Q V₁) Σ U₁ᵀ with orthonormal factors, whatever the rank is.
+A = Q R; rotations make the columns of Rᵀ orthogonal, Rᵀ V₁ = W, and after sorting, W = U₁ Σ is a QR, so that A = (Q V₁)
+Σ U₁ᵀ with orthonormal factors for any rank.
 
-Of the derivative, with P = Uᵀ dA V: dσ_i = P_ii, and with F_ij = 1/(σ_j² − σ_i²), 0 where i = j,
+Derivatives of the SVD, with P = Uᵀ dA V: dσ_i = P_ii, and with F_ij = 1/(σ_j² − σ_i²), 0 for i = j,
 
     dU = U (F∘(P Σ + Σ Pᵀ)) + (1 − U Uᵀ) dA V Σ⁻¹,    dV = V (F∘(Σ P + Pᵀ Σ)) + (1 − V Vᵀ) dAᵀ U Σ⁻¹
 
-The pseudoinverse, by singular values.
-
-While the rank stays the same, dP = −P dA P + P Pᵀ dAᵀ (1 − A P) + (1 − P A) dAᵀ Pᵀ P.
+Derivative of the pseudoinverse P at constant rank: dP = −P dA P + P Pᵀ dAᵀ (1 − A P) + (1 − P A) dAᵀ Pᵀ P.
 """
 
 from __future__ import annotations
@@ -41,11 +39,11 @@ __all__ = ["pinv", "svd", "svdvals"]
 
 
 SWEEPS = (0, 0, 1, 5, 5, 6, 6, 7, 7, 8)
-"""How many sweeps leave nothing but rounding, by the number of columns; the last for all larger ones."""
+"""Number of sweeps down to rounding, by the number of columns; the last for all larger ones."""
 
 
 class SVDResult(NamedTuple):
-    """What `svd` gives."""
+    """Result of `svd`."""
 
     U: Any
     S: Any
@@ -54,21 +52,21 @@ class SVDResult(NamedTuple):
 
 @public
 def svd(A: Any) -> SVDResult:
-    """U, s and Vᵀ of A = U diag(s) Vᵀ, as numpy.linalg.svd has them with full_matrices=False: s descends.
+    """Return U, s and Vᵀ of A = U diag(s) Vᵀ as numpy.linalg.svd with full_matrices=False; s descends.
 
-    Signs are some ones, as in NumPy.  Derivatives are those of distinct singular values other than zero; what equal
-    ones, or zero, would divide by zero is left out.
+    Signs are arbitrary, as in NumPy.  Derivatives are valid for distinct nonzero singular values; terms that equal or
+    zero values would divide by zero are left out.
     """
-    return SVDResult(*_taken("svd", A, vectors=True))
+    return SVDResult(*_decompose("svd", A, vectors=True))
 
 
 @public
 def svdvals(A: Any) -> Any:
-    """The singular values of a matrix, in descending order: see `svd`."""
-    return _taken("svdvals", A, vectors=False)[0]
+    """Return the singular values of a matrix, in descending order: see `svd`."""
+    return _decompose("svdvals", A, vectors=False)[0]
 
 
-def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
+def _decompose(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
     matrices = matrix(caller, "A", A)
     m, n = matrices.shape[-2:]
     wide = m < n
@@ -81,21 +79,21 @@ def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
         if not vectors:
             return [s], 0.0
         if wide:  # Aᵀ = U diag(s) Vᵀ
-            u, vt = _turned(vt, n, n), _turned(u, m, n)
+            u, vt = _transposed_elements(vt, n, n), _transposed_elements(u, m, n)
         return [u, s, vt], 0.0
 
     shapes = [(n, n), (n,), (n, m)] if wide else [(m, n), (n,), (n, n)]
     return run_on_arrays(caller, compute, [(tall, 2)], shapes if vectors else [(n,)])
 
 
-def _turned(values: Sequence[Any], rows: int, columns: int) -> list[Any]:
-    """The elements of a matrix's transpose."""
+def _transposed_elements(values: Sequence[Any], rows: int, columns: int) -> list[Any]:
+    """Return the elements of a matrix's transpose."""
     return [values[i * columns + j] for j in range(columns) for i in range(rows)]
 
 
 @dataclass(frozen=True, slots=True)
 class Singular(CustomDerivative):
-    """Singular values and, if they are asked for, U and Vᵀ, of a matrix with m rows and at most as many columns."""
+    """Singular values and, with ``vectors``, U and Vᵀ of an m × n matrix with n <= m, as a rule."""
 
     m: int
     n: int
@@ -113,7 +111,7 @@ class Singular(CustomDerivative):
         diagonal = [row[i] for i, row in enumerate(second.upper(n))]
         values = [fabs(x) for x in diagonal]
         signs = [copysign(1.0, x) for x in diagonal]
-        u = [first.turned_back(column) for column in turned]  # by columns
+        u = [first.apply(column) for column in turned]  # by columns
         vt = [[sign * x for x in column] for sign, column in zip(signs, second.orthonormal(n), strict=True)]
         flat = [*(u[j][i] for i in range(m) for j in range(n)), *(x for row in vt for x in row)]
         return ([*values, *flat], ()) if self.vectors else (values, flat)
@@ -133,7 +131,7 @@ class Singular(CustomDerivative):
         inner_u = [[gaps[i][j] * (p[i][j] * s[j] + s[i] * p[j][i]) for j in range(n)] for i in range(n)]
         inner_v = [[gaps[i][j] * (s[i] * p[i][j] + p[j][i] * s[j]) for j in range(n)] for i in range(n)]
         outer = [[x * k for x, k in zip(row, inverse, strict=True)] for row in right]  # dA V Σ⁻¹
-        du = _with_the_rest(u, inner_u, outer)
+        du = _project_out(u, inner_u, outer)
         dvt = transposed(product(v, inner_v))  # V is square: 1 − V Vᵀ is zero
         return [*result, *(x for row in du for x in row), *(x for row in dvt for x in row)]
 
@@ -154,32 +152,32 @@ class Singular(CustomDerivative):
                 if i != j:
                     inner[i][j] = gaps[i][j] * ((gu[i][j] - gu[j][i]) * s[j] + s[i] * (gv[i][j] - gv[j][i]))
         scaled = [[x * k for x, k in zip(row, inverse, strict=True)] for row in weight_u]  # Ū Σ⁻¹
-        return [x for row in product(_with_the_rest(u, inner, scaled), transposed(v)) for x in row]
+        return [x for row in product(_project_out(u, inner, scaled), transposed(v)) for x in row]
 
     def _split(
         self, results: Sequence[Any], extra: Sequence[Any]
     ) -> tuple[Sequence[Any], list[list[Any]], list[list[Any]]]:
-        """The singular values, and the rows of U and of V."""
+        """Return the singular values, and the rows of U and of V."""
         flat = results[self.n :] if self.vectors else extra
         return results[: self.n], rows_of(flat, self.n, self.m), transposed(rows_of(flat[self.m * self.n :], self.n))
 
     def _gaps(self, s: Sequence[Any]) -> list[list[Any]]:
-        """1/(σ_j² − σ_i²)."""
+        """Return 1/(σ_j² − σ_i²), 0 for i = j."""
         return [
             [0.0 if i == j else gap_inverse((s[j] - s[i]) * (s[j] + s[i])) for j in range(self.n)]
             for i in range(self.n)
         ]
 
 
-def _with_the_rest(u: list[list[Any]], inner: list[list[Any]], outer: list[list[Any]]) -> list[list[Any]]:
-    """U inner + (1 − U Uᵀ) outer."""
+def _project_out(u: list[list[Any]], inner: list[list[Any]], outer: list[list[Any]]) -> list[list[Any]]:
+    """Return U inner + (1 − U Uᵀ) outer."""
     inside = product(transposed(u), outer)
     rest = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(inner, inside, strict=True)]
     return add_matrices(product(u, rest), outer)
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
-    """Make two columns orthogonal, the longer one first; turn the vectors alike."""
+    """Make two columns orthogonal, the longer one first, and rotate the vectors."""
     columns, turned = state
     x, y = columns[p], columns[q]
     c, s, _ = rotation(dot(x, x) - dot(y, y), -dot(x, y))
@@ -192,11 +190,11 @@ Matrix = list[list[Any]]
 
 @public
 def pinv(A: Any, *, rtol: float | None = None) -> Any:
-    """The pseudoinverse of a matrix: singular values of at most ``rtol`` times the largest count as zero.
+    """Return the pseudoinverse; singular values of at most ``rtol`` times the largest count as zero.
 
-    ``rtol`` is 10 max(m, n) times the rounding unit of float64 unless it is given; kernels that are called with float32
-    need a larger one.  The derivative is that at constant rank.  Where a matrix has full rank or there is damping,
-    `lstsq` takes a fraction of the operations.
+    The default of ``rtol`` is 10 max(m, n) times the rounding unit of float64; kernels called with float32 need a
+    larger one.  The derivative is that at constant rank.  For full rank or with damping, `lstsq` takes a fraction of
+    the operations.
     """
     matrices = matrix("pinv", "A", A)
     m, n = matrices.shape[-2:]
@@ -204,7 +202,7 @@ def pinv(A: Any, *, rtol: float | None = None) -> Any:
         kind = np.float64 if matrices.dtype == object else matrices.dtype
         rtol = 10.0 * max(m, n) * float(np.finfo(kind).eps)
     elif not (isinstance(rtol, (int, float)) and 0.0 <= rtol < 1.0):
-        raise ValueError(f"pinv: rtol: expected a number of at least 0 and less than 1, got {rtol!r}")
+        raise ValueError(f"pinv: rtol: expected a number >= 0 and < 1, got {rtol!r}")
     bound = float(rtol)
 
     def compute(rows: Matrix, with_status: bool) -> Computed:
@@ -215,7 +213,7 @@ def pinv(A: Any, *, rtol: float | None = None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Pseudoinverse(CustomDerivative):
-    """P of a matrix of m rows and n columns."""
+    """Pseudoinverse P of an m × n matrix, as a rule."""
 
     m: int
     n: int
@@ -257,11 +255,11 @@ class Pseudoinverse(CustomDerivative):
         return [x for row in add_matrices(first, second, third) for x in row]
 
     def _parts(self, inputs: Sequence[Any], results: Sequence[Any]) -> tuple[Matrix, Matrix, Matrix]:
-        """P, 1 − A P and 1 − P A."""
+        """Return P, 1 − A P and 1 − P A."""
         a, p = rows_of(inputs, self.n, self.m), rows_of(results, self.m, self.n)
         return p, _rest(product(a, p)), _rest(product(p, a))
 
 
 def _rest(rows: Matrix) -> Matrix:
-    """1 less a matrix."""
+    """Return 1 minus a matrix."""
     return [[one - x for one, x in zip(*pair, strict=True)] for pair in zip(identity(len(rows)), rows, strict=True)]

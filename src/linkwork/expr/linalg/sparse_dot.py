@@ -1,4 +1,4 @@
-"""Sums of products over any scalar, without those that are structurally zero; matrices are lists of rows."""
+"""Sums of products over any scalar, without structural zeros; matrices are lists of rows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Rows = Sequence[Sequence[Any]]
 
 
 def is_zero(x: Any) -> bool:
-    """Whether a number is zero whatever the inputs are."""
+    """Return True if a value is known to be zero at trace time."""
     return x.__class__ is float and x == 0.0
 
 
 def subtract_dot(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
-    """The total less the sum of left·right."""
+    """Return total − Σ left·right."""
     for x, y in zip(left, right, strict=True):
         if (x.__class__ is float and x == 0.0) or (y.__class__ is float and y == 0.0):
             continue
@@ -45,7 +45,7 @@ def subtract_dot(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
 
 
 def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
-    """The sum of left·right."""
+    """Return Σ left·right."""
     total: Any = 0.0
     for x, y in zip(left, right, strict=True):
         if (x.__class__ is float and x == 0.0) or (y.__class__ is float and y == 0.0):
@@ -55,59 +55,59 @@ def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
 
 
 def product(left: Rows, right: Rows) -> list[list[Any]]:
-    """The matrix product; ``right`` has rows."""
+    """Return the matrix product; ``right`` must have rows."""
     columns = transposed(right)
     return [[dot(row, column) for column in columns] for row in left]
 
 
 def transposed(rows: Rows) -> list[list[Any]]:
-    """The columns, as rows.  A matrix without rows has none either."""
+    """Return the transpose; that of a matrix without rows has no rows either."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 
 def mirrored(lower: Rows) -> list[list[Any]]:
-    """A symmetric matrix of its lower triangle: what is above the diagonal is not read, and need not be there."""
+    """Return the symmetric matrix of a lower triangle; elements above the diagonal are not read."""
     n = len(lower)
     return [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
 
 
 def identity(n: int) -> list[list[float]]:
-    """The matrix 1."""
+    """Return the identity matrix."""
     return [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
 
 
 def negated(rows: Rows) -> list[list[Any]]:
-    """The matrix times −1; what is structurally zero stays so."""
+    """Return the negative matrix; structural zeros stay."""
     return [[x if is_zero(x) else -x for x in row] for row in rows]
 
 
 def add_matrices(*terms: Rows) -> list[list[Any]]:
-    """The sum of matrices."""
+    """Return the sum of matrices."""
     return [[reduce(add, elements) for elements in zip(*rows, strict=True)] for rows in zip(*terms, strict=True)]
 
 
 def rows_of(values: Sequence[Any], columns: int, rows: int | None = None) -> list[list[Any]]:
-    """The rows of a matrix that is given element by element, the first of more values; square unless said."""
+    """Return the rows of a matrix stored at the start of a flat list; square unless ``rows`` is set."""
     return [list(values[i * columns : (i + 1) * columns]) for i in range(columns if rows is None else rows)]
 
 
-def gather_elements(rows: Rows, places: Sequence[tuple[int, int]], symmetric: bool) -> list[Any]:
-    """The elements at these places; of a symmetric matrix, an element stands for the one across the diagonal too."""
-    return [rows[i][j] + rows[j][i] if symmetric and i != j else rows[i][j] for i, j in places]
+def gather_elements(rows: Rows, indices: Sequence[tuple[int, int]], symmetric: bool) -> list[Any]:
+    """Return the elements at (row, column) indices; for symmetric ones, plus those across the diagonal."""
+    return [rows[i][j] + rows[j][i] if symmetric and i != j else rows[i][j] for i, j in indices]
 
 
 def reciprocal(x: Any) -> Any:
-    """1/x; infinite at zero for Python's floats too."""
+    """Return 1/x, infinite for zero, also for Python floats."""
     return math.copysign(math.inf, x) if is_zero(x) else 1.0 / x
 
 
 def reciprocal_or_zero(x: Any, none: Any) -> Any:
-    """1/x, and 0 where x counts as zero, whatever it is there."""
+    """Return 1/x, and 0 where ``none`` is true, for any x there."""
     return where(none, 0.0, 1.0 / where(none, 1.0, x))
 
 
 def select(condition: Any, x: Any, y: Any) -> Any:
-    """``x`` where the condition holds, else ``y``; what is known while a function is traced is no choice."""
+    """Return ``x`` where the condition is true, else ``y``; resolved at trace time if it is known."""
     if condition.__class__ is bool:
         return x if condition else y
     return x if x is y else where(condition, x, y)

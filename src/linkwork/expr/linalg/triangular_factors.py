@@ -1,12 +1,12 @@
-"""Triangular factorizations over any scalar: LDLᵀ, LᵀDL, Cholesky, LU with partial pivoting, and their pivots.
+"""Triangular factorizations over any scalar: LDLᵀ, LᵀDL, Cholesky and LU with partial pivoting.
 
-LDLᵀ and LᵀDL factor a symmetric matrix into a unit triangle and a diagonal, without square roots and without
-pivoting. LᵀDL eliminates the last row first.  In the mass matrix of a tree of bodies, parents before children, it
-leaves every zero that a branch has with another zero, so that it costs what the branches cost.  Cholesky is L D Lᵀ
-with square roots taken last, so that pivots only wait for a division each.
+LDLᵀ and LᵀDL factor a symmetric matrix into a unit triangle and a diagonal, without square roots and without pivoting.
+LᵀDL eliminates the last row first.  For the mass matrix of a tree of bodies, parents before children, it preserves the
+zeros between branches, so the cost is that of the branches.  Cholesky is L D Lᵀ with square roots taken last, so that a
+pivot waits for one division only.
 
-LU exchanges rows by choices between numbers.  Large matrices are eliminated by loops over rows: a step subtracts a
-multiple of the top row from one row, and compares what remains with the best so far, which becomes the next top row.
+LU exchanges rows by selections between numbers.  Large matrices are eliminated by loops over rows: a step subtracts a
+multiple of the top row from one row, and compares the result with the best row so far, which becomes the next top row.
 
 `Pivots` records the reciprocals of pivots, and which of them failed.
 
@@ -33,18 +33,21 @@ __all__ = ["Pivots", "SymmetricFactors", "cholesky", "ldl", "ltdl", "ltdl_factor
 
 @public
 def ltdl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
-    """L and d of A = Lᵀ D L: a unit lower triangle, and the diagonal of D.
+    """Return L and d of A = Lᵀ D L: a unit lower triangle, and the diagonal of D.
 
-    A is symmetric: its lower triangle is read.  There is no pivoting, so this is for matrices of which it is known that
-    none is needed: positive definite and quasidefinite ones.  With ``status`` also 0, or one more than the place of the
-    first pivot that is zero.  Without, floats raise SingularMatrixError.
+    A is symmetric; its lower triangle is read.  There is no pivoting, so A must be known to need none: positive
+    definite or quasidefinite.  With ``status`` also 0, or one more than the index of the first zero pivot.  Without,
+    floats raise SingularMatrixError.
     """
     return _factored("ltdl", A, status, last_first=True)
 
 
 @public
 def ldl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
-    """L and d of A = L D Lᵀ: a unit lower triangle, and the diagonal of D.  As `ltdl`, from the first row on."""
+    """Return L and d of A = L D Lᵀ: a unit lower triangle, and the diagonal of D.
+
+    As `ltdl`, but eliminating the first row first.
+    """
     return _factored("ldl", A, status, last_first=False)
 
 
@@ -65,7 +68,7 @@ def _factored(caller: str, A: Any, status: bool, last_first: bool) -> tuple[Any,
 
 
 def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any], list[Any]]:
-    """L (what is below its diagonal), d and its reciprocals, of a matrix of which the lower triangle is read."""
+    """Return L below its diagonal, d and its reciprocals, of a matrix given by its lower triangle."""
     n = len(rows)
     lower: list[list[Any]] = [[0.0] * n for _ in range(n)]
     scaled: list[list[Any]] = [[0.0] * n for _ in range(n)]  # rows of D L
@@ -82,10 +85,10 @@ def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]
 
 @public
 def cholesky(A: Any, *, status: bool = False) -> Any:
-    """L of A = L Lᵀ, a lower triangle, where A is symmetric and positive definite: its lower triangle is read.
+    """Return L of A = L Lᵀ, a lower triangle, for a symmetric positive definite A.
 
-    With ``status`` also 0, or one more than the place of the first pivot that is not positive.  Without, floats raise
-    SingularMatrixError.
+    The lower triangle of A is read.  With ``status`` also 0, or one more than the index of the first pivot that is not
+    positive.  Without, floats raise SingularMatrixError.
     """
     matrices = square("cholesky", A)
     n = matrices.shape[-1]
@@ -103,7 +106,7 @@ def cholesky(A: Any, *, status: bool = False) -> Any:
             row.append(subtract_dot(rows[i][i], unit, row))
             inverse.append(pivots.inverse(row[i], i))
             scaled.append(row)
-        roots = [sqrt(row[-1]) for row in scaled]  # none waits for another, as they would if rows were divided by them
+        roots = [sqrt(row[-1]) for row in scaled]  # independent of each other, as rows are not divided by them
         factors = [root * x for root, x in zip(roots, inverse, strict=True)]
         lower = [[x * f for x, f in zip(row[:-1], factors, strict=False)] for row in scaled]
         return [[x for i in range(n) for x in [*lower[i], roots[i], *[0.0] * (n - 1 - i)]]], pivots.status
@@ -112,17 +115,17 @@ def cholesky(A: Any, *, status: bool = False) -> Any:
     return result if status else result[0]
 
 
-_LOOPED, _UNROLLED = 16, 12  # rows: of more than the first, all steps but the last so many are loops
+_LOOPED, _UNROLLED = 16, 12  # for more rows than the first, all steps but the last 12 are loops
 
 
 @public
 def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
-    """L, U and p of A[p] = L U: a unit lower triangle, an upper one, and the order of A's rows.
+    """Return L, U, p of A[p] = L U: a unit lower triangle, an upper triangle, the order of A's rows.
 
-    The places p are numbers, 0.0 to n - 1.  In each column the largest of the rows that are left comes up, so that no
-    element of L is larger than 1; it changes places with every larger one on the way, so the order of the others may
-    differ from LAPACK's.  With ``status`` also 0, or one more than the first column without a pivot.  Without, floats
-    raise SingularMatrixError.
+    The indices p are floats, 0.0 to n - 1.  Each column uses the largest remaining element as pivot, so no element of L
+    exceeds 1.  The row is exchanged with every larger one in turn, so the order of the other rows may differ from
+    LAPACK's.  With ``status`` also 0, or one more than the first column without a pivot.  Without, floats raise
+    SingularMatrixError.
     """
     matrices = square("lu", A)
     n = matrices.shape[-1]
@@ -130,13 +133,13 @@ def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     def compute(rows: list[list[Any]], with_status: bool) -> Computed:
         pivots = Pivots("lu", positive=False, with_status=with_status)
         factors, exchanges = lu_factors(rows, pivots)
-        place = iter(exchanges)
+        index = iter(exchanges)
         order: list[Any] = [float(i) for i in range(n)]
         upper = [[0.0] * i + factors[i][i:] for i in range(n)]
         lower: list[list[Any]] = [[] for _ in range(n)]
         for k in range(n):
             for i in range(k + 1, n):
-                swap = next(place)
+                swap = next(index)
                 order[k], order[i] = swap_if(swap, order[k], order[i])
                 for j in range(k):
                     lower[k][j], lower[i][j] = swap_if(swap, lower[k][j], lower[i][j])
@@ -150,10 +153,10 @@ def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
 
 
 def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
-    """U with the reciprocals of its diagonal, below them the multipliers of each step, and which rows changed places.
+    """Return U with the reciprocals of its diagonal and the multipliers below, and the row exchanges.
 
-    In step k, row k changes places with row i or not, for i from k + 1 on; then its multiples are taken off the rows
-    below.  Multipliers stay where they are when rows change places in later steps.  On symbols, the first steps of a
+    In step k, row k is exchanged or not with row i, for i from k + 1 on; then its multiples are subtracted from the
+    rows below.  Multipliers stay in place when rows are exchanged in later steps.  On symbols, the first steps of a
     large matrix are loops over rows.
     """
     n = len(rows)
@@ -182,22 +185,22 @@ def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
 
 
 def swap_if(swap: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """The two in the other order where the condition holds."""
+    """Return (y, x) where the condition is true, else (x, y)."""
     return select(swap, y, x), select(swap, x, y)
 
 
 def is_larger(candidate: Any, best: Any) -> Any:
-    """Whether a number is larger than the best so far; what is zero whatever the inputs are never is."""
+    """Return the condition that |candidate| exceeds |best|; a structural zero never does."""
     if is_zero(candidate):
         return False
     return True if is_zero(best) else lt(fabs(best), fabs(candidate))
 
 
 def eliminate_in_loops(result: list[list[Any]], pivots: Pivots, steps: int) -> list[Any]:
-    """Do the first steps of LU with partial pivoting on symbols, in place; which rows changed places."""
+    """Run the first steps of LU with partial pivoting on symbols, in place.  Return the row exchanges."""
     n = len(result)
     rest: Any = object_array((n, n), [x for row in result for x in row])
-    top, rest, exchanges = _searched(rest[0], rest[1:])
+    top, rest, exchanges = _find_pivot_row(rest[0], rest[1:])
     for k in range(steps):
         inverse = pivots.inverse(top[0], k)
         result[k][k:] = [inverse, *top[1:].tolist()]
@@ -208,7 +211,7 @@ def eliminate_in_loops(result: list[list[Any]], pivots: Pivots, steps: int) -> l
             top, (rest, swaps) = scan(_next_best(below), best, (rest[1:], others))
             exchanges += _conditions(swaps)
         else:
-            _, rest = scan(_less_multiples(below), 0.0, (rest, object_array((n - k - 1,), factors)))
+            _, rest = scan(_subtract_multiples(below), 0.0, (rest, object_array((n - k - 1,), factors)))
         for row, factor in zip(result[k + 1 :], factors, strict=True):
             row[k] = factor
     for row, left in zip(result[steps:], rest, strict=True):
@@ -219,24 +222,24 @@ def eliminate_in_loops(result: list[list[Any]], pivots: Pivots, steps: int) -> l
 Step = Callable[[Any, Any], tuple[Any, Any]]
 
 
-def _less_multiples(of: Any) -> Step:
-    """The step that takes a row's multiple off each."""
+def _subtract_multiples(of: Any) -> Step:
+    """Return the step that subtracts a multiple of the top row."""
     return lambda none, inputs: (none, inputs[0][1:] - inputs[1] * of)
 
 
 def _next_best(of: Any) -> Step:
-    """The same, and the step compares what is left with the best so far."""
-    return lambda best, inputs: _compared(best, inputs[0][1:] - inputs[1] * of)
+    """Return the step that subtracts a multiple and compares the result with the best row so far."""
+    return lambda best, inputs: _compare_rows(best, inputs[0][1:] - inputs[1] * of)
 
 
-def _searched(best: Any, rows: Any) -> tuple[Any, Any, list[Any]]:
-    """The row with the largest first element, the others, and which changed places."""
-    top, (others, swaps) = scan(_compared, best, rows)
+def _find_pivot_row(best: Any, rows: Any) -> tuple[Any, Any, list[Any]]:
+    """Return the row with the largest first element, the others, and the exchanges."""
+    top, (others, swaps) = scan(_compare_rows, best, rows)
     return top, others, _conditions(swaps)
 
 
-def _compared(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
-    """The better of two rows; the other one, and 1 where they changed places."""
+def _compare_rows(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
+    """Return the better of two rows; the other one, and 1 if they were exchanged."""
     swap = is_larger(row[0], best[0])
     pairs = [swap_if(swap, x, y) for x, y in zip(best.tolist(), row.tolist(), strict=True)]
     size = (len(pairs),)
@@ -244,16 +247,16 @@ def _compared(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
 
 
 def _conditions(swaps: Any) -> list[Any]:
-    """Truth values of the numbers that loops give."""
+    """Convert 0 and 1 that a loop returns to truth values."""
     return [lt(0.5, x) for x in swaps.tolist()]
 
 
 class Pivots:
-    """What a factorization divides by: each pivot with its place on the diagonal.
+    """Pivots of a factorization, with their index on the diagonal.
 
-    A pivot fails where its reciprocal is zero, infinite or no number, or not positive where it has to be.  Pivots that
-    are numbers while a function is traced are looked at then: one that fails is an error, unless the status is
-    ``with_status``.  With ``zero`` none fails: the reciprocal of zero is zero.
+    A pivot fails if its reciprocal is zero, infinite or NaN, or if it must be positive and is not.  Pivots that are
+    known at trace time are checked then: a failed one raises an error, unless ``with_status``.  With ``zero`` none
+    fails: the reciprocal of zero is zero.
     """
 
     def __init__(
@@ -266,41 +269,41 @@ class Pivots:
         order: Sequence[int] | None = None,
     ) -> None:
         self.caller, self.positive, self.with_status, self._zero = caller, positive, with_status, zero
-        self._order = order  # the places in the matrix that was given, where another one is factored
+        self._order = order  # indices in the original matrix if a permuted one is factored
         self.seen: list[Any] = []
         self._fine: list[tuple[int, Any]] = []
 
-    def inverse(self, pivot: Any, place: int) -> Any:
-        """The reciprocal of a pivot."""
+    def inverse(self, pivot: Any, index: int) -> Any:
+        """Return the reciprocal of a pivot."""
         if self._zero:
             self.seen.append(pivot)
             return reciprocal_or_zero(pivot, eq(pivot, 0.0))
         inverse = reciprocal(pivot)
         self.seen.append(pivot)
-        place = place if self._order is None else self._order[place]
+        index = index if self._order is None else self._order[index]
         known = inverse.__class__ is float
         if self.with_status or known:
             size = inverse if self.positive else fabs(inverse)
             fine = and_(lt(0.0, size), lt(size, math.inf))
             if not self.with_status and not fine:
-                raise SingularMatrixError(self.caller, place, positive=self.positive)
-            self._fine.append((place, fine))
+                raise SingularMatrixError(self.caller, index, positive=self.positive)
+            self._fine.append((index, fine))
         return inverse
 
     @property
     def status(self) -> Any:
-        """0 where all pivots are fine, otherwise one more than the place of the first that failed."""
+        """Status: 0 if all pivots are valid, otherwise one more than the index of the first failed one."""
         result: Any = 0.0
-        for place, fine in reversed(self._fine):
-            result = where(fine, result, place + 1.0)
+        for index, fine in reversed(self._fine):
+            result = where(fine, result, index + 1.0)
         return result
 
 
 class SymmetricFactors:
-    """L D Lᵀ of a symmetric matrix, of which the lower triangle is read, column by column.
+    """L D Lᵀ of a symmetric matrix, given by its lower triangle, column by column.
 
-    ``inverse`` gives what stands for the reciprocal of a pivot, by its place and value: so what is no pivot can be left
-    out, or be made one.
+    ``inverse`` returns the reciprocal of a pivot for its index and value, so that invalid pivots can be skipped or
+    replaced.
     """
 
     def __init__(self, rows: Rows, inverse: Callable[[int, Any], Any]) -> None:
@@ -319,7 +322,7 @@ class SymmetricFactors:
                         self.lower[i][j] = self.lower[i][j] - share * column[j - k - 1]
 
     def solved(self, b: Sequence[Any]) -> list[Any]:
-        """The solution with a right-hand side."""
+        """Solve for a right side."""
         n, y = len(b), list(b)
         for i in range(n):
             y[i] = subtract_dot(y[i], self.lower[i][:i], y[:i])

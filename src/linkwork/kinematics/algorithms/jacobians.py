@@ -253,15 +253,15 @@ class _Volume:
         self.wide = len(columns) > len(columns[0] if columns else ())
         tall = columns if self.wide else transposed(columns)
         self.n = len(tall[0]) if tall else 0
-        self.made = Reflections(tall, self.n)
-        self.triangle = self.made.upper(self.n)
+        self.reflections = Reflections(tall, self.n)
+        self.triangle = self.reflections.upper(self.n)
         self.size: Any = 1.0 if columns else 0.0  # what nothing moves has no volume
         for i, row in enumerate(self.triangle):
             self.size = self.size * fabs(row[i])
 
     def inverse(self) -> list[list[Any]]:
         """The pseudoinverse's rows, one for each column of J; finite where the volume is 0, and of no meaning."""
-        rows = self.made.orthonormal(self.n)
+        rows = self.reflections.orthonormal(self.n)
         for i in range(self.n - 1, -1, -1):
             pivot, right = self.triangle[i][i], self.triangle[i][i + 1 :]
             inverse = reciprocal_or_zero(pivot, eq(pivot, 0.0))
