@@ -247,9 +247,9 @@ def test_empty_programs():
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ({"H": np.eye(3)}, ValueError, r"H: expected the shape \(..., 2, 2\)"),
-        ({"lower": [1.0]}, TypeError, "A: expected the rows"),
-        ({"A": np.ones((1, 3))}, ValueError, r"A: expected the shape \(..., 1, 2\)"),
+        ({"H": np.eye(3)}, ValueError, r"H: expected an array of shape \(..., 2, 2\) for g of shape \(2,\), got shape \(3, 3\)"),
+        ({"lower": [1.0]}, TypeError, "A: expected the matrix of the rows"),
+        ({"A": np.ones((1, 3))}, ValueError, r"A: expected an array of shape \(..., 1, 2\)"),
         ({"g": None}, TypeError, "g: expected an array, got None"),
         ({"x_lower": [0.0, 2.0], "x_upper": [1.0, 1.0]}, ValueError, "expected at most x_upper, got 2.0 > 1.0 at 1"),
         ({"x_lower": 1.0, "x_upper": 0.0}, ValueError, "x_lower: expected at most x_upper, got 1.0 > 0.0 at 0"),
@@ -263,7 +263,7 @@ def test_empty_programs():
         ({"A": np.eye(2), "lower": [0.0, np.inf]}, ValueError, "^quadratic_program: lower: .* got inf at 1"),
         ({"H": np.zeros((3, 2, 2)), "g": np.ones((4, 2))}, ValueError, r"broadcast, got H \(3, 2, 2\), g \(4, 2\)"),
         ({"H": np.ones((3, 2, 2)), "x_upper": np.ones((4, 2))}, ValueError, r"g \(2,\), x_upper \(4, 2\)"),
-        ({"tolerance": -1.0}, ValueError, "tolerance: expected a number"),
+        ({"tolerance": -1.0}, ValueError, "tolerance: expected a number >= 0 and < 1"),
         ({"max_iterations": 1.5}, ValueError, "max_iterations: expected an integer >= 0"),
         ({"x_lower": ["a", "b"]}, TypeError, "x_lower: expected an array of real numbers"),
     ],

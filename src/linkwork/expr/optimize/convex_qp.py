@@ -1,6 +1,6 @@
 """Convex quadratic programs over any scalar.
 
-docs/algorithms/quadratic_program.md has the equations and the choices.
+docs/algorithms/quadratic_program.md has the equations and the design decisions.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from linkwork.expr.optimize.qp_derivative import Minimum
 
 __all__ = ["ProgramOptions", "QuadraticSolution", "check_arrays", "options_of", "quadratic_program", "solve_arrays"]
 
-WHO = "quadratic_program"
+CALLER = "quadratic_program"
 RANKS = {"H": 2, "g": 1, "A": 2, "lower": 1, "upper": 1, "x_lower": 1, "x_upper": 1, "warm_start": 1}
 
 
 class QuadraticSolution(NamedTuple):
-    """x (..., n) of a quadratic program, and how it was found.
+    """Solution of a quadratic program: x (..., n), multipliers, status, iterations and active set.
 
-    ``multipliers`` (..., m) of the rows and ``bound_multipliers`` (..., n) of the bounds satisfy
-    H x + g + Aᵀ multipliers + bound_multipliers = 0; they are positive at an upper bound, negative at a lower one, and
-    0 where neither is reached.  ``active`` (..., m + n), rows first, is 1 where an upper bound holds x, −1 where a
-    lower one does, and else 0.  ``iterations`` counts how often that changed.
+    ``multipliers`` (..., m) of the rows and ``bound_multipliers`` (..., n) of the bounds satisfy H x + g + Aᵀ
+    multipliers + bound_multipliers = 0.  They are positive at an upper bound, negative at a lower one, and 0 if neither
+    is active.  ``active`` (..., m + n), rows first, is 1 at an active upper bound, −1 at an active lower bound, else
+    0.  ``iterations`` is the number of changes of the active set.
 
-    ``status`` is 0: solved; 1: out of iterations; 2: something was not a number; 3: infeasible, which the multipliers
-    prove, as Aᵀ multipliers + bound_multipliers = 0 while Σ multiplier·bound < 0 over all rows and bounds (all are 0
-    where a lower bound is above its upper one); 4: unbounded, and x is a direction along which the objective falls for
-    ever; 5: H is not positive semidefinite.
+    ``status`` is 0: solved; 1: out of iterations; 2: NaN or infinite data; 3: infeasible; 4: unbounded; 5: H is not
+    positive semidefinite.  The multipliers of status 3 prove it: Aᵀ multipliers + bound_multipliers = 0 and Σ
+    multiplier·bound < 0 over all rows and bounds.  All are 0 if a lower bound is above its upper one.  With status 4, x
+    is a direction along which the objective decreases without limit.
     """
 
     x: Any
@@ -48,7 +48,7 @@ class QuadraticSolution(NamedTuple):
 
 
 class ProgramOptions(NamedTuple):
-    """What is known when a program is compiled."""
+    """Options of a program that are fixed when it is compiled."""
 
     tolerance: float
     max_iterations: int | None
@@ -68,38 +68,44 @@ def quadratic_program(
     tolerance: float = 1e-9,
     max_iterations: int | None = None,
 ) -> QuadraticSolution:
-    """The x where ½ xᵀHx + gᵀx is least, of those with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper, on any scalar.
+    """Minimize ½ xᵀHx + gᵀx with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper, over any scalar.
 
-    As `linkwork.quadratic_program`, which runs compiled code where all are numbers.
+    Arguments and results are those of `linkwork.quadratic_program`, which runs a compiled kernel if all arguments are
+    numbers.
     """
-    given = {"H": H, "g": g, "A": A, "lower": lower, "upper": upper}
-    given |= {"x_lower": x_lower, "x_upper": x_upper, "warm_start": warm_start}
-    arrays, n, m = check_arrays(given)
+    values = {"H": H, "g": g, "A": A, "lower": lower, "upper": upper}
+    values |= {"x_lower": x_lower, "x_upper": x_upper, "warm_start": warm_start}
+    arrays, n, m = check_arrays(values)
     return solve_arrays(arrays, n, m, options_of(tolerance, max_iterations))
 
 
 def options_of(tolerance: Any, max_iterations: Any) -> ProgramOptions:
-    """Raises ValueError for what is none."""
+    """Return the checked options.  Raises ValueError if one is invalid."""
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 1.0):
-        raise ValueError(f"{WHO}: tolerance: expected a number from 0 to 1, known in advance, got {tolerance!r}")
+        raise ValueError(
+            f"{CALLER}: tolerance: expected a number >= 0 and < 1 that is known at trace time, got {tolerance!r}"
+        )
     return ProgramOptions(
-        float(tolerance), None if max_iterations is None else read_count(f"{WHO}: max_iterations", max_iterations)
+        float(tolerance), None if max_iterations is None else read_count(f"{CALLER}: max_iterations", max_iterations)
     )
 
 
-def check_arrays(given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
-    """The arrays that are there, by name, and how many variables and rows.  Raises ValueError, TypeError."""
-    arrays = {name: array_of(WHO, name, value) for name, value in given.items() if value is not None}
+def check_arrays(values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
+    """Return the given arrays by name, the number of variables and of rows.  Raises ValueError, TypeError."""
+    arrays = {name: array_of(CALLER, name, value) for name, value in values.items() if value is not None}
     for name in ("H", "g"):
         if name not in arrays:
-            raise TypeError(f"{WHO}: {name}: expected an array, got None; a program without it has zeros there")
+            raise TypeError(
+                f"{CALLER}: {name}: expected an array, got None; pass zeros if the objective has no such term"
+            )
     n = arrays["g"].shape[-1] if arrays["g"].ndim else -1
     m = 0
     if "A" in arrays:
         m = arrays["A"].shape[-2] if arrays["A"].ndim > 1 else -1
     elif "lower" in arrays or "upper" in arrays:
         raise TypeError(
-            f"{WHO}: A: expected the rows that lower and upper are of, got None; bounds of x are x_lower, x_upper"
+            f"{CALLER}: A: expected the matrix of the rows with bounds lower and upper, got None; "
+            "bounds of x are x_lower, x_upper"
         )
     sizes = {"H": (n, n), "g": (n,), "A": (m, n), "lower": (m,), "upper": (m,), "x_lower": (n,), "x_upper": (n,)}
     sizes["warm_start"] = (m + n,)
@@ -109,13 +115,13 @@ def check_arrays(given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, 
             arrays[name] = np.broadcast_to(array, expected)
         elif -1 in expected or array.shape[-len(expected) :] != expected:
             shape = ", ".join(["...", *("n" if size == -1 else str(size) for size in expected)])
-            of = f", for g of the shape {arrays['g'].shape}" if name != "g" else ""
-            raise ValueError(f"{WHO}: {name}: expected the shape ({shape}){of}, got {array.shape}")
+            of = f" for g of shape {arrays['g'].shape}" if name != "g" else ""
+            raise ValueError(f"{CALLER}: {name}: expected an array of shape ({shape}){of}, got shape {array.shape}")
     return arrays, n, m
 
 
 def solve_arrays(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOptions) -> QuadraticSolution:
-    """The solution, of arrays that have been looked at."""
+    """Solve a program for arrays that `check_arrays` returned."""
     names = list(arrays)
 
     def one(*elements: Sequence[Any]) -> list[list[Any]]:
@@ -126,31 +132,31 @@ def solve_arrays(arrays: Mapping[str, np.ndarray], n: int, m: int, options: Prog
     return QuadraticSolution(*(floats(x) if isinstance(x, np.ndarray) else x for x in result))
 
 
-def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: ProgramOptions) -> list[list[Any]]:
-    """Of one sample: the solution's numbers."""
-    H = mirrored(rows_of(given["H"], n))
-    rows = [list(given["A"][i * n : (i + 1) * n]) for i in range(m)]
-    lower = [*given.get("lower", [-math.inf] * m), *given.get("x_lower", [-math.inf] * n)]
-    upper = [*given.get("upper", [math.inf] * m), *given.get("x_upper", [math.inf] * n)]
+def _solved(n: int, m: int, values: Mapping[str, Sequence[Any]], options: ProgramOptions) -> list[list[Any]]:
+    """Solve one sample; return the elements of each result."""
+    H = mirrored(rows_of(values["H"], n))
+    rows = [list(values["A"][i * n : (i + 1) * n]) for i in range(m)]
+    lower = [*values.get("lower", [-math.inf] * m), *values.get("x_lower", [-math.inf] * n)]
+    upper = [*values.get("upper", [math.inf] * m), *values.get("x_upper", [math.inf] * n)]
     free = [_is(a, -math.inf) and _is(b, math.inf) for a, b in zip(lower, upper, strict=True)]
-    kept = [i for i in range(m + n) if not free[i]]
-    warm = given.get("warm_start", [0.0] * (m + n))
+    bounded = [i for i in range(m + n) if not free[i]]
+    warm = values.get("warm_start", [0.0] * (m + n))
     program = ConvexProgram(
         H,
-        list(given["g"]),
-        [rows[i] for i in kept if i < m],
-        [i - m for i in kept if i >= m],
-        [lower[i] for i in kept],
-        [upper[i] for i in kept],
-        [warm[i] for i in kept],
+        list(values["g"]),
+        [rows[i] for i in bounded if i < m],
+        [i - m for i in bounded if i >= m],
+        [lower[i] for i in bounded],
+        [upper[i] for i in bounded],
+        [warm[i] for i in bounded],
         options.tolerance,
         12 * (m + 2 * n) + 60 if options.max_iterations is None else options.max_iterations,
     )
     result = Minimum.of(program)
-    k = len(kept)
+    k = len(bounded)
     multipliers, active = [0.0] * (m + n), [0.0] * (m + n)
-    for place, i in enumerate(kept):
-        multipliers[i], active[i] = result[n + place], result[n + k + place]
+    for j, i in enumerate(bounded):
+        multipliers[i], active[i] = result[n + j], result[n + k + j]
     return [list(result[:n]), multipliers[:m], multipliers[m:], [result[-2]], [result[-1]], active]
 
 

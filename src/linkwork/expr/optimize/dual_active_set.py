@@ -1,24 +1,25 @@
-"""The dual active-set method as pivots of one symmetric tableau: what a step of the loop does.
+"""Dual active-set method for strictly convex quadratic programs, as pivots of one symmetric tableau.
 
-Of the strictly convex program min ½ xᵀHx + gᵀx, l ≤ C x ≤ u, with rows scaled so that G = C H⁻¹ Cᵀ has ones on its
-diagonal, rows W are held at a bound b.  The tableau is G swept by W:
+The program is min ½ xᵀHx + gᵀx, l ≤ C x ≤ u, with rows scaled so that G = C H⁻¹ Cᵀ has ones on its diagonal.  The
+active set W has the rows that are fixed at a bound b.  The tableau T is G swept by W:
 
-    T_WW = −G_WW⁻¹,     T_IW = G_IW G_WW⁻¹,     T_II = G_II − G_IW G_WW⁻¹ G_WI,
+    T_WW = −G_WW⁻¹,     T_IW = G_IW G_WW⁻¹,     T_II = G_II − G_IW G_WW⁻¹ G_WI.
 
-beside it the column h of what is so where all W hold at once: the multipliers λ_W, and of others v_I = c_iᵀx.
-A row p comes in, or goes, by one and the same operation, with d = T_pp and c the column of p:
+A column h beside it has the values at the minimum with all of W active: the multipliers λ_W, and v_I = c_iᵀx of the
+other rows.  One operation adds a row p to W or removes it, with d = T_pp and c the column of p:
 
     T_ij ← T_ij − c_i c_j / d,     T_ip ← ±c_i / d,     T_pp ← −1/d.
 
-Multipliers are counted from where they were at the start, which keeps digits where that is near.  Those that are
-reached always have the right signs.  If those of h have, the row that is violated most comes in; else the way to h ends
-where the first becomes 0, and its row goes.  A row that depends on those held, T_pp = 0, can only come in for another:
-along the ray (e_p, −c_W) of multipliers the dual function grows, up to where the first becomes 0.  Where none does, no
-x satisfies the rows, and the ray proves it.
+Multipliers are stored relative to their initial values, which saves digits if the solution is near.
+
+The current multipliers always have valid signs.  If those of h have them too, the row with the largest violation
+enters. Otherwise the step to h ends where the first multiplier becomes 0, and its row leaves.  A row that depends on W,
+T_pp = 0, can only replace another row.  Along the ray (e_p, −c_W) of multipliers the dual function grows until the
+first multiplier becomes 0.  If none does, no x satisfies the rows, and the ray proves it.
 
 Sources: Goldfarb and Idnani, A numerically stable dual method for solving strictly convex quadratic programs,
 Mathematical Programming 27, 1983; Arnström, Bemporad and Axehill, A dual active-set solver for embedded quadratic
-programming using recursive LDLᵀ updates, IEEE Transactions on Automatic Control 67, 2022 (both directions at once);
+programming using recursive LDLᵀ updates, IEEE Transactions on Automatic Control 67, 2022 (both directions together);
 Beale, On quadratic programming, 1959 and Goodnight, A tutorial on the sweep operator, 1979 (tableaus).
 """
 
@@ -45,71 +46,71 @@ __all__ = [
 ]
 
 RUNNING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
-EQUATION_WEIGHT = 1e9  # how much more a violated equation counts than an inequality
-_LEFT_ALONE = 2.0
-_TOGETHER, _BESIDE = 3, 4  # of many rows: pivots after which the tableau is written, and rows of it at a time
-_UNROLLED = 12  # rows: of more, what is done row by row is a loop, which is compiled sooner
+EQUATION_WEIGHT = 1e9  # of a violated equation, relative to an inequality
+_IGNORED = 2.0  # mark of a dependent row without effect
+_PIVOTS_PER_UPDATE, _ROWS_PER_UPDATE = 3, 4  # of the tableau of many rows
+_UNROLLED = 12  # rows; more are a loop, which compiles faster
 
 
 class NextChange(NamedTuple):
-    """What is found by looking at all rows."""
+    """Candidates for the next change of the active set, collected in one pass over all rows."""
 
-    wished: Any = -1.0  # the first row to be held first, or −1
-    left: Any = 1.0  # of the multiplier that is 0 first on the way to h, and how much it changes on all of it, which is
-    change: Any = 0.0  # 0 if none is
-    blocking: Any = 0.0  # and whose
-    worst: Any = 0.0  # by how much a row is violated most
-    violated: Any = 0.0  # and which
+    warm_row: Any = -1.0  # first row of the warm start that is not active yet, or −1
+    blocking_value: Any = 1.0  # size of the first multiplier that becomes 0 on the step to h
+    blocking_change: Any = 0.0  # its decrease over the whole step; 0 if none becomes 0
+    blocking_row: Any = 0.0
+    max_violation: Any = 0.0
+    violated_row: Any = 0.0  # row with the largest violation
 
 
 class ActiveSetState(NamedTuple):
-    """What a pivot changes."""
+    """State of the active-set loop; a pivot changes it."""
 
     targets: Any  # h
-    multipliers: Any  # as far as they have come
-    sides: Any  # 1 held at the upper bound, −1 at the lower one, 0 not held
-    marks: Any  # ±1 to be held first; 2 left alone
-    leaving: Any  # a row that goes next, or −1
-    waiting: Any  # a row that comes in then, or −1
-    toward: Any  # and at which side
-    going: Any
-    changes: Any  # of the active set
-    choice: NextChange
+    multipliers: Any  # current values, relative to the initial ones
+    sides: Any  # 1 active at the upper bound, −1 at the lower one, 0 inactive
+    marks: Any  # ±1 warm start at that side; 2 ignored
+    leaving: Any  # row that leaves next, or −1
+    entering: Any  # row that enters after it, or −1
+    entering_side: Any
+    phase: Any  # RUNNING, OPTIMAL or CONTRADICTION
+    changes: Any  # number of changes of the active set
+    next_change: NextChange
     tableau: Any  # the lower triangle, row by row
 
 
 @dataclass(frozen=True, slots=True)
 class ScaledBounds:
-    """Of scaled rows: bounds, by how much they may be missed, and which are equations."""
+    """Bounds of scaled rows, with tolerances, weights and thresholds."""
 
     lower: Sequence[Any]
     upper: Sequence[Any]
-    slack: Sequence[Any]
-    weight: Sequence[Any]  # 1 of inequalities, and of equations how much more a violated one counts
-    least: Any  # pivots of less are small
-    floor: Any  # and of less nothing but rounding
-    noise: Any  # of values, by the terms that they are sums of
-    wishes: bool  # whether rows may be to be held first
-    base: Sequence[Any] = ()  # multipliers at the start: those of the walk are what is added to them
+    tolerance: Sequence[Any]  # allowed violation
+    weight: Sequence[Any]  # of violations: 1 for inequalities, EQUATION_WEIGHT for equations
+    small_pivot: Any  # below it, a pivot is small
+    zero_pivot: Any  # below it, a pivot is a rounding error
+    noise: Any  # rounding error of a sum, relative to its terms
+    has_warm_start: bool
+    base: Sequence[Any] = ()  # initial multipliers; those of the state are added to them
 
 
 def packed_index(i: int, j: int) -> int:
-    """The place of an element in a lower triangle."""
+    """Return the index of an element in a lower triangle that is stored row by row."""
     return i * (i + 1) // 2 + j if i >= j else j * (j + 1) // 2 + i
 
 
-def over_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, list[list[Any]]]:
-    """What a step carries through all rows, and the columns that it gives; one that gives nothing has none.
+def scan_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, list[list[Any]]]:
+    """Scan the rows of some columns; return the last carry and the output columns.
 
-    It takes what is carried and a row of the columns.  Of many rows it is a loop.
+    ``step`` takes the carry and a row, and returns the carry and the outputs, maybe none.  Many rows become a loop.
     """
     rows = len(columns[0])
     if rows <= _UNROLLED or not any(hasattr(x, "_precedence") for column in columns for x in column):
-        given = []
+        outputs = []
         for row in zip(*columns, strict=True):
             carry, out = step(carry, row)
-            given.append(out)
-        return carry, [list(column) for column in zip(*given, strict=True)]
+            outputs.append(out)
+        return carry, [list(column) for column in zip(*outputs, strict=True)]
     inputs = tuple(object_array((rows,), column) for column in columns)
 
     def loop(inside: Any, row: Any) -> Any:
@@ -120,74 +121,76 @@ def over_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[
     return carry, [list(column) for column in outputs or ()]
 
 
-def run_active_set(walk: ActiveSetState, bounds: ScaledBounds, max_iterations: int) -> tuple[ActiveSetState, Any]:
-    """The walk to its end, and the loop's status."""
+def run_active_set(state: ActiveSetState, bounds: ScaledBounds, max_iterations: int) -> tuple[ActiveSetState, Any]:
+    """Run the active-set loop to its end; return the state and the status of the loop."""
     if not bounds.lower:
-        return walk._replace(going=OPTIMAL), 0.0
-    walk = walk._replace(choice=_looking(bounds, (walk.targets, walk.multipliers, walk.sides, walk.marks)))
+        return state._replace(phase=OPTIMAL), 0.0
+    state = state._replace(
+        next_change=_choose_next(bounds, (state.targets, state.multipliers, state.sides, state.marks))
+    )
     many = len(bounds.lower) > _UNROLLED
-    together = next(k for k in (_TOGETHER, 2, 1) if max_iterations % k == 0) if many else 1
+    count = next(k for k in (_PIVOTS_PER_UPDATE, 2, 1) if max_iterations % k == 0) if many else 1
     result = watching_while_loop(
-        lambda s: lt(0.5, s.going),
-        lambda s: _pivoted(s, bounds, together),
-        walk,
-        max_iterations // together,
-        unwatched=len(walk.tableau),
+        lambda s: lt(0.5, s.phase),
+        lambda s: _pivot(s, bounds, count),
+        state,
+        max_iterations // count,
+        unwatched=len(state.tableau),
     )
     return result.state, result.status
 
 
 def _entry(table: Sequence[Any], index: Any) -> Any:
-    """An entry of a table, whose index may be known."""
+    """Return an entry of a table, for a known or a traced index."""
     if isinstance(index, (int, float)):
         return table[int(index)]
     return take(object_array((len(table),), table), index)
 
 
 class _Ray(NamedTuple):
-    """What is found of the ray along which multipliers change as a row comes in."""
+    """Ray along which multipliers change as a dependent row enters."""
 
-    length: Any = math.inf  # until one is 0
-    first: Any = 0.0  # which
-    slack: Any = 0.0  # of all rows together
-    terms: Any = 0.0  # the sum of |c_i h_i|
+    length: Any = math.inf  # at which the first multiplier is 0
+    blocking_row: Any = 0.0
+    tolerance: Any = 0.0  # sum over all rows
+    terms: Any = 0.0  # sum of |c_i h_i|
 
 
-def _looking(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
-    """What is to be done first, of targets, multipliers, sides and marks."""
-    given = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.slack, bounds.weight]
-    places = [float(i) for i in range(len(bounds.lower))]
+def _choose_next(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
+    """Choose the next change, given targets, multipliers, sides and marks of all rows."""
+    inputs = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.tolerance, bounds.weight]
+    indices = [float(i) for i in range(len(bounds.lower))]
 
-    def look(result: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
-        return _looked(result, bounds.wishes, *row), []
+    def include(result: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
+        return _update_choice(result, bounds.has_warm_start, *row), []
 
-    result: NextChange = over_rows(look, NextChange(), [places, *given])[0]
+    result: NextChange = scan_rows(include, NextChange(), [indices, *inputs])[0]
     return result
 
 
 class _Update(NamedTuple):
-    """T − u uᵀ/d of a pivot, before it is done; where the row itself is, −1/d."""
+    """Pending update T − u uᵀ/d of a pivot; the diagonal element of its own row becomes −1/d."""
 
-    at: Any  # the row, or −1
+    row: Any  # pivot row, or −1
     d_inv: Any
     u: Sequence[Any]
     w: Sequence[Any]  # u/d
 
     def of(self, x: Any, i: Any, w: Any, u: Any) -> Any:
-        """An element of the diagonal."""
-        return where(eq(i, self.at), 0.0 - self.d_inv, x - w * u)
+        """Return the updated diagonal element ``x`` of row i."""
+        return where(eq(i, self.row), 0.0 - self.d_inv, x - w * u)
 
 
-def _pivoted(s: ActiveSetState, bounds: ScaledBounds, together: int) -> ActiveSetState:
-    """Some pivots, after which the tableau is brought up to date at once: to read and write it takes longest."""
+def _pivot(s: ActiveSetState, bounds: ScaledBounds, count: int) -> ActiveSetState:
+    """Run several pivots and update the tableau once after them: its reads and writes take longest."""
     updates: list[_Update] = []
-    for _ in range(together):
+    for _ in range(count):
         s, update = _one_pivot(s, bounds, updates)
         updates.append(update)
     k, T = len(bounds.lower), list(s.tableau)
-    for start in range(0, k, _BESIDE):  # some rows, column by column: what a column has is read once for them
-        for j in range(min(start + _BESIDE, k)):
-            for i in range(max(start, j), min(start + _BESIDE, k)):
+    for start in range(0, k, _ROWS_PER_UPDATE):  # blocks of rows, column by column: a column is read once for a block
+        for j in range(min(start + _ROWS_PER_UPDATE, k)):
+            for i in range(max(start, j), min(start + _ROWS_PER_UPDATE, k)):
                 x = T[packed_index(i, j)]
                 for update in updates:
                     w, u = update.w[i], update.u[j]
@@ -197,123 +200,125 @@ def _pivoted(s: ActiveSetState, bounds: ScaledBounds, together: int) -> ActiveSe
 
 
 def _one_pivot(s: ActiveSetState, bounds: ScaledBounds, updates: Sequence[_Update]) -> tuple[ActiveSetState, _Update]:
-    """A pivot of the tableau as it is after updates that are still to be done, and its update."""
+    """Run one pivot on the tableau with its pending updates; return the state and the new update."""
     k = len(bounds.lower)
     h, now, sides, marks, T = (list(x) for x in (*s[:4], s.tableau))
     before = [column for update in updates for column in (update.w, update.u)]
-    live = lt(0.5, s.going) if updates else True
-    places = [float(i) for i in range(k)]
+    live = lt(0.5, s.phase) if updates else True
+    indices = [float(i) for i in range(k)]
     starts = [float(packed_index(i, 0)) for i in range(k)]
-    base, slack, result = bounds.base, bounds.slack, s.choice
+    base, tolerance, result = bounds.base, bounds.tolerance, s.next_change
 
-    # which row goes, or comes in
+    # row p that leaves or enters
     forced = and_(live, le(0.0, s.leaving))
-    pending = and_(live, and_(not_(forced), le(0.0, s.waiting)))
-    warm = and_(live, and_(not_(or_(forced, pending)), le(0.0, result.wished)))
+    pending = and_(live, and_(not_(forced), le(0.0, s.entering)))
+    warm = and_(live, and_(not_(or_(forced, pending)), le(0.0, result.warm_row)))
     free = and_(live, not_(or_(or_(forced, pending), warm)))
-    drop = and_(free, lt(0.0, result.change))
-    add = and_(free, and_(not_(drop), lt(0.0, result.worst)))
+    drop = and_(free, lt(0.0, result.blocking_change))
+    add = and_(free, and_(not_(drop), lt(0.0, result.max_violation)))
     done = and_(free, not_(or_(drop, add)))
-    p = where(drop, result.blocking, result.violated)
-    p = where(forced, s.leaving, where(pending, s.waiting, where(warm, result.wished, p)))
-    goes, arrived = or_(forced, drop), or_(add, done)
-    comes = and_(live, not_(or_(goes, done)))
-    d, gap, start = _entry(T, p * (p + 3.0) * 0.5), _entry(h, p), _entry(base, p)
-    there = [(_entry(update.w, p), _entry(update.u, p)) for update in updates]
-    for update, (w, u) in zip(updates, there, strict=True):
+    p = where(drop, result.blocking_row, result.violated_row)
+    p = where(forced, s.leaving, where(pending, s.entering, where(warm, result.warm_row, p)))
+    leaves, arrived = or_(forced, drop), or_(add, done)
+    enters = and_(live, not_(or_(leaves, done)))
+    d, value, start = _entry(T, p * (p + 3.0) * 0.5), _entry(h, p), _entry(base, p)
+    at_p = [(_entry(update.w, p), _entry(update.u, p)) for update in updates]
+    for update, (w, u) in zip(updates, at_p, strict=True):
         d = update.of(d, p, w, u)
     low, high = _entry(bounds.lower, p), _entry(bounds.upper, p)
-    toward = where(pending, s.toward, where(warm, _entry(marks, p), where(lt(low - gap, gap - high), 1.0, -1.0)))
-    side = where(goes, _entry(sides, p), toward)
+    entry_side = where(
+        pending, s.entering_side, where(warm, _entry(marks, p), where(lt(low - value, value - high), 1.0, -1.0))
+    )
+    side = where(leaves, _entry(sides, p), entry_side)
     bound = where(lt(0.0, side), high, low)
     above = p * (p + 1.0) * 0.5
 
-    # its column, and whether it depends on those held
+    # column of p, and whether p depends on the active rows
     def reach(spread: Any, row: Sequence[Any]) -> tuple[Any, list[Any]]:
-        i, first, held_at, *rows = row
+        i, first, active_side, *rows = row
         below = lt(p, i)
         c = _entry(T, where(below, p + first, above + i))
-        for w, u, (w_there, u_there) in zip(rows[::2], rows[1::2], there, strict=True):
-            c = c - where(below, w, w_there) * where(below, u_there, u)  # as the tableau will have it, to the last bit
+        for w, u, (w_p, u_p) in zip(rows[::2], rows[1::2], at_p, strict=True):
+            c = c - where(below, w, w_p) * where(below, u_p, u)  # equal to the updated tableau to the last bit
         c = where(eq(i, p), d, c) if rows else c
-        size = c * held_at
+        size = c * active_side
         return spread + size * size, [c]
 
-    spread, (column,) = over_rows(reach, 1.0, [places, starts, sides, *before])
+    spread, (column,) = scan_rows(reach, 1.0, [indices, starts, sides, *before])
 
     def lengthen(ray: _Ray, row: Sequence[Any]) -> tuple[_Ray, list[Any]]:
-        i, first, c, b, a, held_at, origin, free_play, weight, *rows = row
+        i, first, c, b, a, active_side, origin, allowed, weight, *rows = row
         x, diagonal = where(arrived, b, a) + origin, _entry(T, first + i)
         for update, w, u in zip(updates, rows[::2], rows[1::2], strict=True):
             diagonal = update.of(diagonal, i, w, u)
-        return _lengthened(ray, i, c, diagonal, x, b, held_at, toward, free_play, weight, bounds.floor), []
+        return _extend_ray(ray, i, c, diagonal, x, b, active_side, entry_side, allowed, weight, bounds.zero_pivot), []
 
     def along_the_ray() -> _Ray:
-        given = [places, starts, column, h, now, sides, base, slack, bounds.weight]
-        result: _Ray = over_rows(lengthen, _Ray(), [*given, *before])[0]
+        inputs = [indices, starts, column, h, now, sides, base, tolerance, bounds.weight]
+        result: _Ray = scan_rows(lengthen, _Ray(), [*inputs, *before])[0]
         return result
 
-    suspect = and_(comes, le(d, fmax(bounds.floor, bounds.least) * spread))
+    suspect = and_(enters, le(d, fmax(bounds.zero_pivot, bounds.small_pivot) * spread))
     ray = cond(suspect, along_the_ray, _Ray) if k > _UNROLLED else along_the_ray()
-    excess = fabs(gap - bound)
-    nothing = le(d, bounds.floor * spread)
-    small = and_(le(d, bounds.least * spread), lt(ray.length * d, excess))
-    dependent = and_(comes, or_(nothing, small))
+    excess = fabs(value - bound)
+    singular = le(d, bounds.zero_pivot * spread)
+    small = and_(le(d, bounds.small_pivot * spread), lt(ray.length * d, excess))
+    dependent = and_(enters, or_(singular, small))
     along = and_(dependent, not_(warm))
     pivot = and_(live, not_(or_(done, dependent)))
     real = and_(along, lt(bounds.noise * ray.terms, excess))
     blocked = and_(real, lt(ray.length, math.inf))
-    hopeless = and_(real, and_(not_(blocked), lt(ray.slack + _entry(slack, p), excess)))
-    alone = and_(along, and_(not_(blocked), not_(hopeless)))
-    far = where(blocked, ray.length, where(hopeless, 1.0, 0.0)) * toward
+    infeasible = and_(real, and_(not_(blocked), lt(ray.tolerance + _entry(tolerance, p), excess)))
+    ignored = and_(along, and_(not_(blocked), not_(infeasible)))
+    step = where(blocked, ray.length, where(infeasible, 1.0, 0.0)) * entry_side
     d_inv = where(pivot, 1.0 / where(eq(d, 0.0), 1.0, d), 0.0)
-    f = where(pivot, where(goes, gap + start, gap - bound) * d_inv, 0.0)
-    # numbers, which a row looks at sooner than it finds truths again
-    share = where(drop, result.left / where(drop, result.change, 1.0), where(arrived, 2.0, 0.0))
-    kept = where(hopeless, 0.0, 1.0)
-    # rows by their numbers, of which there may be none: that of the pivot, whose multiplier ends, whose mark changes
-    at = where(pivot, p, -1.0)
-    ended = where(goes, at, where(blocked, ray.first, -1.0))
-    marked = where(or_(alone, warm), p, -1.0)
-    mark_there = where(alone, _LEFT_ALONE, 0.0)
-    target_there, side_there = where(goes, bound - f, f - start), where(goes, 0.0, side)
-    u_there = d - where(goes, -1.0, 1.0)
+    f = where(pivot, where(leaves, value + start, value - bound) * d_inv, 0.0)
+    # numbers, since rows read them faster than they evaluate conditions
+    share = where(drop, result.blocking_value / where(drop, result.blocking_change, 1.0), where(arrived, 2.0, 0.0))
+    factor = where(infeasible, 0.0, 1.0)
+    # rows by index, −1 if none: of the pivot, with a multiplier that becomes 0, with a mark that changes
+    pivot_row = where(pivot, p, -1.0)
+    zeroed_row = where(leaves, pivot_row, where(blocked, ray.blocking_row, -1.0))
+    marked_row = where(or_(ignored, warm), p, -1.0)
+    new_mark = where(ignored, _IGNORED, 0.0)
+    new_target, new_side = where(leaves, bound - f, f - start), where(leaves, 0.0, side)
+    new_u = d - where(leaves, -1.0, 1.0)
 
     def change(result: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
-        i, c, a, b, held_at, mark, origin, *given = row
-        on, free = eq(i, at), eq(held_at, 0.0)
+        i, c, a, b, active_side, mark, origin, *inputs = row
+        on, free = eq(i, pivot_row), eq(active_side, 0.0)
         x = where(free, a, where(lt(1.5, share), b, a + share * (b - a)))
-        x = x * kept - far * where(free, where(eq(i, p), -1.0, 0.0), c)
-        x = where(eq(i, ended), 0.0 - origin, x)
-        target = where(on, target_there, b - c * f)
-        held_at = where(on, side_there, held_at)
-        mark = where(eq(i, marked), mark_there, mark)
-        u = where(on, u_there, c)
-        result = _looked(result, bounds.wishes, i, target, x, held_at, mark, origin, *given)
-        return result, [target, x, held_at, mark, u, u * d_inv]
+        x = x * factor - step * where(free, where(eq(i, p), -1.0, 0.0), c)
+        x = where(eq(i, zeroed_row), 0.0 - origin, x)
+        target = where(on, new_target, b - c * f)
+        active_side = where(on, new_side, active_side)
+        mark = where(eq(i, marked_row), new_mark, mark)
+        u = where(on, new_u, c)
+        result = _update_choice(result, bounds.has_warm_start, i, target, x, active_side, mark, origin, *inputs)
+        return result, [target, x, active_side, mark, u, u * d_inv]
 
-    given = [base, bounds.lower, bounds.upper, slack, bounds.weight]
-    choice, changed = over_rows(change, NextChange(), [places, column, now, h, sides, marks, *given])
+    inputs = [base, bounds.lower, bounds.upper, tolerance, bounds.weight]
+    choice, changed = scan_rows(change, NextChange(), [indices, column, now, h, sides, marks, *inputs])
     targets, multipliers, next_sides, next_marks, u, w = changed
     following = ActiveSetState(
         object_array((k,), targets),
         object_array((k,), multipliers),
         object_array((k,), next_sides),
         object_array((k,), next_marks),
-        where(blocked, ray.first, -1.0),
-        where(blocked, p, where(forced, s.waiting, -1.0)),
-        where(blocked, toward, s.toward),
-        where(done, OPTIMAL, where(hopeless, CONTRADICTION, s.going)),
+        where(blocked, ray.blocking_row, -1.0),
+        where(blocked, p, where(forced, s.entering, -1.0)),
+        where(blocked, entry_side, s.entering_side),
+        where(done, OPTIMAL, where(infeasible, CONTRADICTION, s.phase)),
         s.changes + where(and_(pivot, not_(warm)), 1.0, 0.0),
         choice,
         s.tableau,
     )
-    return following, _Update(at, d_inv, u, w)
+    return following, _Update(pivot_row, d_inv, u, w)
 
 
-def _looked(
+def _update_choice(
     s: NextChange,
-    wishes: bool,
+    has_warm_start: bool,
     i: Any,
     target: Any,
     now: Any,
@@ -322,28 +327,28 @@ def _looked(
     base: Any,
     lower: Any,
     upper: Any,
-    slack: Any,
+    tolerance: Any,
     weight: Any,
 ) -> NextChange:
-    """With another row: is it to be held first, does its multiplier vanish first, is it violated most."""
-    wished = where(and_(lt(s.wished, 0.0), eq(fabs(mark), 1.0)), i, s.wished) if wishes else s.wished
+    """Include row i in the choice: its warm start, its multiplier and its violation."""
+    warm_row = where(and_(lt(s.warm_row, 0.0), eq(fabs(mark), 1.0)), i, s.warm_row) if has_warm_start else s.warm_row
     wrong = and_(lt(weight, 2.0), lt(side * (base + target), 0.0))
-    left, change = side * (base + now), side * (now - target)  # to divide would take longest of all
-    nearer = and_(wrong, lt(left * s.change, s.left * change))
+    left, change = side * (base + now), side * (now - target)  # compared by products, since division is slow
+    nearer = and_(wrong, lt(left * s.blocking_change, s.blocking_value * change))
     above, below = target - upper, lower - target
-    miss = (where(lt(above, below), below, above) - slack) * weight
-    more = and_(and_(eq(side, 0.0), lt(mark, 1.5)), lt(s.worst, miss))
+    miss = (where(lt(above, below), below, above) - tolerance) * weight
+    more = and_(and_(eq(side, 0.0), lt(mark, 1.5)), lt(s.max_violation, miss))
     return NextChange(
-        wished,
-        where(nearer, left, s.left),
-        where(nearer, change, s.change),
-        where(nearer, i, s.blocking),
-        where(more, miss, s.worst),
-        where(more, i, s.violated),
+        warm_row,
+        where(nearer, left, s.blocking_value),
+        where(nearer, change, s.blocking_change),
+        where(nearer, i, s.blocking_row),
+        where(more, miss, s.max_violation),
+        where(more, i, s.violated_row),
     )
 
 
-def _lengthened(
+def _extend_ray(
     s: _Ray,
     i: Any,
     c: Any,
@@ -351,21 +356,21 @@ def _lengthened(
     multiplier: Any,
     target: Any,
     side: Any,
-    toward: Any,
-    slack: Any,
+    entry_side: Any,
+    tolerance: Any,
     weight: Any,
     floor: Any,
 ) -> _Ray:
-    """With another row: does its multiplier vanish first."""
-    rate = side * c * toward
-    # the pivot that would be left to the row that comes in has to be one
+    """Include row i in the ray: its multiplier may be the first to become 0."""
+    rate = side * c * entry_side
+    # the entering row must have a nonzero pivot afterwards
     falls = and_(and_(lt(weight, 2.0), lt(0.0, rate)), lt(floor * fabs(diagonal), c * c))
     ratio = where(falls, fabs(multiplier) / where(falls, rate, 1.0), math.inf)
     nearer = lt(ratio, s.length)
     size = where(eq(side, 0.0), 0.0, fabs(c))
     return _Ray(
         where(nearer, ratio, s.length),
-        where(nearer, i, s.first),
-        s.slack + where(eq(size, 0.0), 0.0, size * slack),
+        where(nearer, i, s.blocking_row),
+        s.tolerance + where(eq(size, 0.0), 0.0, size * tolerance),
         s.terms + size * fabs(target),
     )

@@ -1,10 +1,10 @@
-"""Convex quadratic programs by proximal steps, each of which is a strictly convex one.
+"""Proximal-point method for convex quadratic programs: each step solves a strictly convex program.
 
-From x̄, a step goes to the x where ½ xᵀHx + gᵀx + ½ (x − x̄)ᵀE(x − x̄) is least within the bounds, with a small diagonal
-E.  There Hx + g + Cᵀλ = −E (x − x̄), which is what is left; the next step starts there, with the rows that are held.
-Where H is positive definite E is 0, and one step is all but for rounding.  So what a step solves is regular, whatever H
-is, and steps are a refinement too, since each computes anew what is left.  Of a linear program, finitely many lead to
-the solution.
+A step from x̄ goes to the minimizer of ½ xᵀHx + gᵀx + ½ (x − x̄)ᵀE(x − x̄) within the bounds, with a small diagonal E.
+There Hx + g + Cᵀλ = −E (x − x̄), which is the residual.  The next step starts there, with the same active set.
+
+If H is positive definite, E is 0 and one step is exact up to rounding.  So each step solves a regular problem for any
+H, and also refines the solution, since it computes the residual again.  A linear program needs finitely many steps.
 
 Sources: Rockafellar, Monotone operators and the proximal point algorithm, SIAM Journal on Control and Optimization 14,
 1976; Bemporad, A numerically stable solver for positive semidefinite quadratic programs based on nonnegative least
@@ -32,7 +32,7 @@ from linkwork.expr.optimize.dual_active_set import (
     packed_index,
     run_active_set,
 )
-from linkwork.expr.optimize.row_scaling import Factored, factored, rounding
+from linkwork.expr.optimize.row_scaling import ProgramFactors, factor_program, machine_epsilon
 from linkwork.expr.scalar.functions import (
     and_,
     eq,
@@ -57,35 +57,35 @@ __all__ = [
     "UNBOUNDED",
     "ConvexProgram",
     "Outcome",
-    "solution",
+    "solve_program",
 ]
 
 SOLVED, OUT_OF_ITERATIONS, NOT_A_NUMBER, INFEASIBLE, UNBOUNDED, NOT_CONVEX = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
-_PASSES = 60
-_PROVEN = 1e-6  # what Cᵀλ of a certificate is at most, relative to its largest term
-_FLAT = 1e-6  # of E d: what H d is along a direction without curvature
+_MAX_STEPS = 60
+_CERTIFIED = 1e-6  # Cᵀλ of a certificate of infeasibility, relative to its largest term
+_FLAT = 1e-6  # H d relative to E d for a direction d without curvature
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ConvexProgram:
-    """A program: rows of A with their bounds, and which variables have bounds; and what is held first, of all rows."""
+    """Convex quadratic program: H, g, rows A, indices of bounded variables, bounds and warm start."""
 
     H: list[list[Any]]
     g: list[Any]
     A: list[list[Any]]
     bounded: list[int]
-    lower: list[Any]  # of the rows and of the variables that have bounds
+    lower: list[Any]  # of the rows and the bounded variables
     upper: list[Any]
-    warm: list[Any]
+    warm: list[Any]  # sides of an active set near the solution
     tolerance: float
     max_iterations: int
 
 
 class Outcome(NamedTuple):
-    """x, a multiplier for every row and every variable that has bounds, and which are held at which side."""
+    """x, and a multiplier and the active side for each row and each bounded variable."""
 
     x: list[Any]
     multipliers: list[Any]
@@ -95,7 +95,7 @@ class Outcome(NamedTuple):
 
 
 class _Pass(NamedTuple):
-    """Between proximal steps."""
+    """State between proximal steps."""
 
     x: Any
     Hx: Any
@@ -104,49 +104,51 @@ class _Pass(NamedTuple):
     multipliers: Any  # of scaled rows
     sides: Any
     marks: Any
-    left: Any  # the largest of the residual, relative
+    error: Any  # largest element of the residual, relative to its terms
     status: Any
-    going: Any
+    running: Any
     changes: Any
     tableau: Any
 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    given: ConvexProgram
-    factors: Factored
+    """Program with factors and scaled bounds."""
+
+    program: ConvexProgram
+    factors: ProgramFactors
     bounds: ScaledBounds
     tolerance: Any
     gram: list[Any]
 
     def of_rows(self, x: Scalars) -> list[Any]:
-        """C x, scaled."""
-        result = [*self.factors.of_rows(self.given.A, x), *(x[j] for j in self.given.bounded)]
+        """Return C x in scaled rows."""
+        result = [*self.factors.of_rows(self.program.A, x), *(x[j] for j in self.program.bounded)]
         return [0.0 if is_zero(v) else v * scale for v, scale in zip(result, self.factors.scales, strict=True)]
 
     def of_columns(self, multipliers: Scalars) -> list[Any]:
-        """Cᵀλ of multipliers of scaled rows."""
+        """Return Cᵀλ for multipliers of scaled rows."""
         weights = [x * scale for x, scale in zip(multipliers, self.factors.scales, strict=True)]
-        m = len(self.given.A)
-        result = self.factors.of_columns(self.given.A, weights[:m])
-        for j, weight in zip(self.given.bounded, weights[m:], strict=True):
+        m = len(self.program.A)
+        result = self.factors.of_columns(self.program.A, weights[:m])
+        for j, weight in zip(self.program.bounded, weights[m:], strict=True):
             result[j] = result[j] + weight
         return result
 
     def next(self, s: _Pass) -> _Pass:
-        """A proximal step."""
+        """Run a proximal step."""
         factors, bounds = self.factors, self.bounds
         k = len(bounds.lower)
         old = list(s.multipliers)
         z = factors.forward(s.residual)
         values = [a - b for a, b in zip(s.Cx, factors.of_rows(factors.Y, z), strict=True)]
-        held = [not_(eq(side, 0.0)) for side in s.sides]
+        active = [not_(eq(side, 0.0)) for side in s.sides]
         gaps = [
             where(x, v - where(lt(0.0, side), above, below), 0.0)
-            for x, v, side, below, above in zip(held, values, s.sides, bounds.lower, bounds.upper, strict=True)
+            for x, v, side, below, above in zip(active, values, s.sides, bounds.lower, bounds.upper, strict=True)
         ]
-        shifts = [dot([s.tableau[packed_index(i, j)] for j in range(k)], gaps) for i in range(k)]
-        targets = [where(x, 0.0, v) - q for x, v, q in zip(held, values, shifts, strict=True)]
+        corrections = [dot([s.tableau[packed_index(i, j)] for j in range(k)], gaps) for i in range(k)]
+        targets = [where(x, 0.0, v) - q for x, v, q in zip(active, values, corrections, strict=True)]
         zeros = object_array((k,), [0.0] * k)
         start = [
             object_array((k,), targets),
@@ -161,82 +163,85 @@ class _Problem:
             NextChange(),
             s.tableau,
         ]
-        walk, ended = run_active_set(ActiveSetState(*start), replace(bounds, base=old), self.given.max_iterations)
-        contradiction = eq(walk.going, CONTRADICTION)
-        multipliers = [where(contradiction, b, a + b) for a, b in zip(old, walk.multipliers, strict=True)]
-        whole = [a + b for a, b in zip(z, factors.of_columns(factors.Y, walk.multipliers), strict=True)]
-        way = [-x for x in factors.backward(whole)]
-        x = [a + b for a, b in zip(s.x, way, strict=True)]
-        Hx, Cx = factors.of_rows(self.given.H, x), self.of_rows(x)
+        result, ended = run_active_set(ActiveSetState(*start), replace(bounds, base=old), self.program.max_iterations)
+        contradiction = eq(result.phase, CONTRADICTION)
+        multipliers = [where(contradiction, b, a + b) for a, b in zip(old, result.multipliers, strict=True)]
+        change = [a + b for a, b in zip(z, factors.of_columns(factors.Y, result.multipliers), strict=True)]
+        direction = [-x for x in factors.backward(change)]
+        x = [a + b for a, b in zip(s.x, direction, strict=True)]
+        Hx, Cx = factors.of_rows(self.program.H, x), self.of_rows(x)
         pulled = self.of_columns(multipliers)
-        residual = [a + b + c for a, b, c in zip(Hx, self.given.g, pulled, strict=True)]
-        left = _largest(residual) / fmax(_largest([*Hx, *self.given.g, *pulled]), 1e-300)
-        kept: Any = True
-        for v, below, above, slack, side in zip(Cx, bounds.lower, bounds.upper, bounds.slack, walk.sides, strict=True):
+        residual = [a + b + c for a, b, c in zip(Hx, self.program.g, pulled, strict=True)]
+        error = _largest(residual) / fmax(_largest([*Hx, *self.program.g, *pulled]), 1e-300)
+        feasible: Any = True
+        for v, below, above, slack, side in zip(
+            Cx, bounds.lower, bounds.upper, bounds.tolerance, result.sides, strict=True
+        ):
             low, high = where(lt(0.0, side), above, below), where(lt(side, 0.0), below, above)
-            kept = and_(kept, and_(le(v - high, slack), le(low - v, slack)))
-        near = le(left, self.tolerance)
-        still = and_(le(left, 10.0 * self.tolerance), le(0.5 * s.left, left))
-        solved = and_(kept, or_(near, still))
-        unbounded = and_(not_(solved), self._unbounded(way, s, Hx, Cx))
-        cut = not_(eq(ended, 0.0))
-        proven = le(
+            feasible = and_(feasible, and_(le(v - high, slack), le(low - v, slack)))
+        accurate = le(error, self.tolerance)
+        stalled = and_(le(error, 10.0 * self.tolerance), le(0.5 * s.error, error))
+        solved = and_(feasible, or_(accurate, stalled))
+        unbounded = and_(not_(solved), self._is_unbounded(direction, s, Hx, Cx))
+        stopped = not_(eq(ended, 0.0))
+        certified = le(
             _largest(pulled),
-            _PROVEN * _largest([a * b * c for a, b, c in zip(multipliers, factors.scales, factors.sizes, strict=True)]),
+            _CERTIFIED
+            * _largest([a * b * c for a, b, c in zip(multipliers, factors.scales, factors.sizes, strict=True)]),
         )
         status = where(unbounded, UNBOUNDED, SOLVED)
-        status = where(contradiction, where(proven, INFEASIBLE, OUT_OF_ITERATIONS), status)
-        status = where(cut, ended, status)
-        stop = or_(or_(cut, contradiction), or_(solved, unbounded))
-        marks = [where(eq(mark, 2.0), 0.0, mark) for mark in walk.marks]
+        status = where(contradiction, where(certified, INFEASIBLE, OUT_OF_ITERATIONS), status)
+        status = where(stopped, ended, status)
+        stop = or_(or_(stopped, contradiction), or_(solved, unbounded))
+        marks = [where(eq(mark, 2.0), 0.0, mark) for mark in result.marks]
         return _Pass(
-            object_array((len(x),), [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
+            object_array((len(x),), [where(unbounded, d, a) for a, d in zip(x, direction, strict=True)]),
             object_array((len(x),), Hx),
             object_array((k,), Cx),
             object_array((len(x),), residual),
             object_array((k,), multipliers),
-            walk.sides,
+            result.sides,
             object_array((k,), marks),
-            left,
+            error,
             status,
             where(stop, OPTIMAL, RUNNING),
-            walk.changes,
-            walk.tableau,
+            result.changes,
+            result.tableau,
         )
 
-    def _unbounded(self, way: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
-        """Whether the objective falls for ever along the way."""
+    def _is_unbounded(self, direction: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
+        """Return True if the objective decreases without limit along a direction."""
         size: Any = 0.0
-        curved: Any = 0.0
-        left: Any = 0.0
-        for d, e in zip(way, self.factors.E, strict=True):
-            size, left = fmax(size, fabs(d)), fmax(left, fabs(e * d))
+        curvature: Any = 0.0
+        proximal: Any = 0.0
+        for d, e in zip(direction, self.factors.E, strict=True):
+            size, proximal = fmax(size, fabs(d)), fmax(proximal, fabs(e * d))
         for now, before in zip(Hx, s.Hx, strict=True):
-            curved = fmax(curved, fabs(now - before))
-        slope = dot(self.given.g, way)
-        result = and_(lt(curved, _FLAT * left), lt(slope, 0.0))
-        for now, before, lower, upper, scale, most in zip(
+            curvature = fmax(curvature, fabs(now - before))
+        slope = dot(self.program.g, direction)
+        result = and_(lt(curvature, _FLAT * proximal), lt(slope, 0.0))
+        for now, before, lower, upper, scale, coefficient in zip(
             Cx, s.Cx, self.bounds.lower, self.bounds.upper, self.factors.scales, self.factors.sizes, strict=True
         ):
             change = now - before
-            little = 1e-8 * size * scale * most
-            open_above = or_(le(change, little), eq(upper, math.inf))
-            open_below = or_(le(-little, change), eq(lower, -math.inf))
+            negligible = 1e-8 * size * scale * coefficient
+            open_above = or_(le(change, negligible), eq(upper, math.inf))
+            open_below = or_(le(-negligible, change), eq(lower, -math.inf))
             result = and_(result, and_(open_above, open_below))
         return result
 
 
-def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
-    """The solution of a program, or what is so instead; the last tableau and the factors."""
-    n, k = len(given.g), len(given.lower)
-    problem, valid = _prepared(given)
+def solve_program(program: ConvexProgram) -> tuple[Outcome, list[Any], ProgramFactors]:
+    """Solve a program; return the outcome, the last tableau and the factors."""
+    n, k = len(program.g), len(program.lower)
+    problem, valid = _scaled_problem(program)
     zeros = object_array((k,), [0.0] * k)
-    warm = [_side(*each) for each in zip(given.warm, given.lower, given.upper, strict=True)]
+    warm = [_side(*each) for each in zip(program.warm, program.lower, program.upper, strict=True)]
     start = _Pass(
         object_array((n,), [0.0] * n),
         object_array((n,), [0.0] * n),
         zeros,
-        object_array((n,), given.g),
+        object_array((n,), program.g),
         zeros,
         zeros,
         object_array((k,), warm),
@@ -246,51 +251,51 @@ def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
         0.0,
         object_array((k * (k + 1) // 2,), problem.gram),
     )
-    result = watching_while_loop(lambda s: lt(0.5, s.going), problem.next, start, _PASSES, unwatched=len(start.tableau))
+    result = watching_while_loop(
+        lambda s: lt(0.5, s.running), problem.next, start, _MAX_STEPS, unwatched=len(start.tableau)
+    )
     end = result.state
     x, multipliers, sides, changes = list(end.x), list(end.multipliers), list(end.sides), end.changes
     status = where(eq(result.status, 0.0), end.status, result.status)
     status = where(problem.factors.convex, status, NOT_CONVEX)
-    crossing: Any = False
-    for lower, upper, slack in zip(problem.bounds.lower, problem.bounds.upper, problem.bounds.slack, strict=True):
-        crossing = or_(crossing, lt(slack, lower - upper))
+    crossed: Any = False
+    for lower, upper, slack in zip(problem.bounds.lower, problem.bounds.upper, problem.bounds.tolerance, strict=True):
+        crossed = or_(crossed, lt(slack, lower - upper))
     total: Any = 0.0
-    for value in (*x, *given.g):
+    for value in (*x, *program.g):
         total = total + fabs(value)
-    status = where(crossing, INFEASIBLE, status)
+    status = where(crossed, INFEASIBLE, status)
     status = where(and_(valid, lt(total, math.inf)), status, NOT_A_NUMBER)
-    multipliers = [
-        where(crossing, 0.0, a * scale) for a, scale in zip(multipliers, problem.factors.scales, strict=True)
-    ]
-    m = len(given.A)
-    fine = or_(eq(status, SOLVED), eq(status, OUT_OF_ITERATIONS))
+    multipliers = [where(crossed, 0.0, a * scale) for a, scale in zip(multipliers, problem.factors.scales, strict=True)]
+    m = len(program.A)
+    has_point = or_(eq(status, SOLVED), eq(status, OUT_OF_ITERATIONS))
     x = [where(eq(status, NOT_A_NUMBER), math.nan, value) for value in x]
-    for place, j in enumerate(given.bounded, start=m):
-        x[j] = where(fine, fmin(fmax(x[j], given.lower[place]), given.upper[place]), x[j])
+    for i, j in enumerate(program.bounded, start=m):
+        x[j] = where(has_point, fmin(fmax(x[j], program.lower[i]), program.upper[i]), x[j])
     return Outcome(x, multipliers, sides, status, changes), list(end.tableau), problem.factors
 
 
-def _side(wish: Any, lower: Any, upper: Any) -> Any:
-    """Which bound is to be held first: 1, −1, or 0 where that one is infinite."""
-    if is_zero(wish):
+def _side(warm: Any, lower: Any, upper: Any) -> Any:
+    """Return the side of a warm start: 1 or −1 if requested and the bound there is finite, else 0."""
+    if is_zero(warm):
         return 0.0
-    high = and_(lt(0.0, wish), lt(upper, math.inf))
-    return where(high, 1.0, where(and_(lt(wish, 0.0), lt(-math.inf, lower)), -1.0, 0.0))
+    high = and_(lt(0.0, warm), lt(upper, math.inf))
+    return where(high, 1.0, where(and_(lt(warm, 0.0), lt(-math.inf, lower)), -1.0, 0.0))
 
 
-def _largest(numbers: Scalars) -> Any:
+def _largest(values: Scalars) -> Any:
     result: Any = 0.0
-    for x in numbers:
+    for x in values:
         result = fmax(result, fabs(x))
     return result
 
 
-def _prepared(value: ConvexProgram) -> tuple[_Problem, Any]:
-    """The program without units, and whether its bounds are numbers."""
-    numbers = [*value.g, *(x for row in value.H for x in row), *(x for row in value.A for x in row), *value.upper]
-    unit = rounding(next((x for x in numbers if hasattr(x, "_precedence")), 1.0))
-    tolerance = fmax(value.tolerance, 16.0 * unit)
-    factors = factored(value.H, value.g, value.A, value.bounded, unit)
+def _scaled_problem(program: ConvexProgram) -> tuple[_Problem, Any]:
+    """Return the scaled problem, and True if no bound is NaN."""
+    data = [*program.g, *(x for row in program.H for x in row), *(x for row in program.A for x in row), *program.upper]
+    unit = machine_epsilon(next((x for x in data if hasattr(x, "_precedence")), 1.0))
+    tolerance = fmax(program.tolerance, 16.0 * unit)
+    factors = factor_program(program.H, program.g, program.A, program.bounded, unit)
     gram = [x for row in factors.gram() for x in row]
 
     def scaled(row: Scalars) -> list[Any]:
@@ -299,14 +304,14 @@ def _prepared(value: ConvexProgram) -> tuple[_Problem, Any]:
         slack = tolerance * (scale * size + fmin(fabs(low), fabs(high)))
         return [low, high, slack, where(eq(a, b), EQUATION_WEIGHT, 1.0)]
 
-    # of a loop's results, which stand side by side, a pivot needs no copies
-    rows = list(zip(value.lower, value.upper, factors.scales, factors.sizes, strict=True))
+    # results of a loop are contiguous, so a pivot needs no copies
+    rows = list(zip(program.lower, program.upper, factors.scales, factors.sizes, strict=True))
     result = map_rows(scaled, rows, in_loops=factors.in_loops, alike=True)
     lower, upper, slack, weight = ([row[j] for row in result] for j in range(4))
     valid: Any = True
-    for a, b in zip(value.lower, value.upper, strict=True):
+    for a, b in zip(program.lower, program.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
-    least = exp(0.75 * log(unit))
-    wishes = not all(map(is_zero, value.warm))
-    bounds = ScaledBounds(lower, upper, slack, weight, least, 64.0 * unit, 100.0 * unit, wishes)
-    return _Problem(value, factors, bounds, tolerance, gram), valid
+    small_pivot = exp(0.75 * log(unit))
+    has_warm_start = not all(map(is_zero, program.warm))
+    bounds = ScaledBounds(lower, upper, slack, weight, small_pivot, 64.0 * unit, 100.0 * unit, has_warm_start)
+    return _Problem(program, factors, bounds, tolerance, gram), valid

@@ -1,14 +1,14 @@
-"""The solution of a quadratic program as a rule: how it varies, by the rows that are held.
+"""Derivatives of the solution of a quadratic program by its active set.
 
-With W held, x and their multipliers λ solve K (x, λ) = (−g, b), K = [[H, C_Wᵀ], [C_W, 0]]; so
+With the active rows W, x and their multipliers λ solve K (x, λ) = (−g, b), K = [[H, C_Wᵀ], [C_W, 0]].  So
 
-    K (dx, dλ) = (−dg − dH x − dC_Wᵀλ, db − dC_W x),
+    K (dx, dλ) = (−dg − dH x − dC_Wᵀλ, db − dC_W x).
 
-and in reverse, with K w = (x̄, λ̄) and w = (u, v): ḡ = −u, H̄ = −u xᵀ, C̄ = −λ uᵀ − v xᵀ, b̄ = v.  K is solved with the
-tableau that is there, and proximal steps where H + E was factored.
+In reverse, with K w = (x̄, λ̄) and w = (u, v): ḡ = −u, H̄ = −u xᵀ, C̄ = −λ uᵀ − v xᵀ, b̄ = v.  K is solved with the
+tableau of the solution, and proximal steps if H + E was factored.
 
-Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, Academic Press 1983;
-Amos and Kolter, OptNet: differentiable optimization as a layer in neural networks, ICML 2017.
+Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, Academic Press 1983; Amos
+and Kolter, OptNet: differentiable optimization as a layer in neural networks, ICML 2017.
 """
 
 from __future__ import annotations
@@ -23,22 +23,20 @@ from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solut
 from linkwork.expr.control import fori_loop
 from linkwork.expr.linalg.sparse_dot import dot, mirrored, rows_of, subtract_dot, transposed
 from linkwork.expr.optimize.dual_active_set import packed_index
-from linkwork.expr.optimize.proximal_qp import ConvexProgram, solution
-from linkwork.expr.optimize.row_scaling import Factored, are_loops_better
+from linkwork.expr.optimize.proximal_qp import ConvexProgram, solve_program
+from linkwork.expr.optimize.row_scaling import ProgramFactors, are_loops_better
 from linkwork.expr.scalar.functions import eq, lt, not_, where
 
 __all__ = ["Minimum"]
 
-_STEPS = 3
+_REFINEMENT_STEPS = 3
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How numbers of a program stand one after the other: the lower triangle of H, g, A, lower and upper bounds, and
-    what is to be held first.
-    """
+    """Layout of a program's inputs: lower triangle of H, g, A, lower and upper bounds, warm start."""
 
     n: int
     m: int
@@ -61,11 +59,11 @@ class _Shape:
         return mirrored([lower[packed_index(i, 0) :][: i + 1] for i in range(self.n)])
 
     def of_rows(self, A: Sequence[Scalars], x: Scalars) -> list[Any]:
-        """C x."""
+        """Return C x."""
         return [*(dot(row, x) for row in A), *(x[j] for j in self.bounded)]
 
     def of_columns(self, A: Sequence[Scalars], weights: Scalars) -> list[Any]:
-        """Cᵀ w."""
+        """Return Cᵀ w."""
         columns = transposed(A) if A else [[]] * self.n
         result = [dot(column, weights[: self.m]) for column in columns]
         for j, weight in zip(self.bounded, weights[self.m :], strict=True):
@@ -75,7 +73,7 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class Minimum(ImplicitDerivative):
-    """x, a multiplier and the side of each row that is given, the status and the number of changes."""
+    """Rule of the solution: x, multipliers and sides of the rows, status, number of changes."""
 
     shape: _Shape
     tolerance: float
@@ -83,7 +81,7 @@ class Minimum(ImplicitDerivative):
 
     @staticmethod
     def of(program: ConvexProgram) -> Scalars:
-        """x, multipliers, sides, status and changes of a program, differentiated by this rule."""
+        """Solve a program by this rule: x, multipliers, sides, status and number of changes."""
         shape = _Shape(len(program.g), len(program.A), tuple(program.bounded))
         lower = [program.H[i][j] for i in range(shape.n) for j in range(i + 1)]
         rows = [x for row in program.A for x in row]
@@ -95,7 +93,7 @@ class Minimum(ImplicitDerivative):
         program = ConvexProgram(
             H, [*g], A, [*self.shape.bounded], [*lower], [*upper], [*warm], self.tolerance, self.max_iterations
         )
-        result, tableau, factors = solution(program)
+        result, tableau, factors = solve_program(program)
         results = [*result.x, *result.multipliers, *result.sides, result.status, result.iterations]
         return results, [*tableau, *_flat(factors)]
 
@@ -105,16 +103,16 @@ class Minimum(ImplicitDerivative):
 
     def residual_jvp(self, at: Solution, direction: Scalars) -> Scalars:
         dH, dg, dA, below, above, _ = self.shape.split(direction)
-        x, multipliers, sides = self._apart(at.results)
-        pulled = _by_columns(dA, multipliers, self.shape)
+        x, multipliers, sides = self._split_results(at.results)
+        pulled = _transposed_product(dA, multipliers, self.shape)
         p = [0.0 - (a + dot(row, x) + b) for a, row, b in zip(dg, dH, pulled, strict=True)]
-        shifts = _shifts(dA, x, self.shape)
+        shifts = _row_changes(dA, x, self.shape)
         q = [where(lt(0.0, side), b, a) - shift for side, a, b, shift in zip(sides, below, above, shifts, strict=True)]
         return [*p, *q]
 
     def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
         shape = self.shape
-        x, forces, sides = self._apart(at.results)
+        x, forces, sides = self._split_results(at.results)
         u, v = multipliers[: shape.n], multipliers[shape.n :]
         H = _outer(u, x)
         A = [subtract_dot(0.0 - forces[i] * u[j], [v[i]], [x[j]]) for i in range(shape.m) for j in range(shape.n)]
@@ -123,21 +121,21 @@ class Minimum(ImplicitDerivative):
         return [*H, *(0.0 - b for b in u), *A, *lower, *upper, *[0.0] * shape.rows]
 
     def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
-        """(u, v) with K (u, v) = right, v being 0 of rows that are not held."""
+        """Return (u, v) with K (u, v) = right; v is 0 for inactive rows."""
         n, m = self.shape.n, self.shape.m
         H, A = at.inputs[: n * (n + 1) // 2], at.inputs[n * (n + 3) // 2 :][: m * n]
-        _, _, sides = self._apart(at.results)
-        return apply_rule(_Held(self.shape, len(at.extra)), [*H, *A, *sides, *at.extra, *right])
+        _, _, sides = self._split_results(at.results)
+        return apply_rule(_ActiveSystem(self.shape, len(at.extra)), [*H, *A, *sides, *at.extra, *right])
 
-    def _apart(self, results: Scalars) -> tuple[Scalars, Scalars, Scalars]:
-        """x, multipliers and sides."""
+    def _split_results(self, results: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+        """Return x, multipliers and sides."""
         n, k = self.shape.n, self.shape.rows
         return results[:n], results[n : n + k], results[n + k : n + 2 * k]
 
 
 @dataclass(frozen=True, slots=True)
-class _Held(ImplicitDerivative):
-    """(u, v) with K (u, v) = (p, q): inputs are H and A, which rows are held, factors, p and q."""
+class _ActiveSystem(ImplicitDerivative):
+    """Rule of (u, v) with K (u, v) = (p, q); its inputs are H, A, the sides, the factors, p and q."""
 
     shape: _Shape
     extra: int
@@ -157,7 +155,7 @@ class _Held(ImplicitDerivative):
         n, k = shape.n, shape.rows
         tableau = extra[: k * (k + 1) // 2]
         factors = _factors(shape, extra[k * (k + 1) // 2 :])
-        held = [not_(eq(side, 0.0)) for side in sides]
+        active = [not_(eq(side, 0.0)) for side in sides]
 
         def step(_: Any, state: Any) -> Any:
             u, v = state
@@ -167,18 +165,18 @@ class _Held(ImplicitDerivative):
             z = factors.forward(left)
             gaps = [
                 where(x, dot(y, z) - (b - c) * scale, 0.0)
-                for x, y, b, c, scale in zip(held, factors.Y, q, shape.of_rows(A, u), factors.scales, strict=True)
+                for x, y, b, c, scale in zip(active, factors.Y, q, shape.of_rows(A, u), factors.scales, strict=True)
             ]
             moved = [
                 where(x, 0.0 - dot([tableau[packed_index(i, j)] for j in range(k)], gaps), 0.0)
-                for i, x in enumerate(held)
+                for i, x in enumerate(active)
             ]
             back = [a - b for a, b in zip(z, factors.of_columns(factors.Y, moved), strict=True)]
             u = [a + b for a, b in zip(u, factors.backward(back), strict=True)]
             return object_array((n,), u), object_array((k,), [a + b for a, b in zip(v, moved, strict=True)])
 
         start = object_array((n,), [0.0] * n), object_array((k,), [0.0] * k)
-        u, v = fori_loop(0, _STEPS, step, start)
+        u, v = fori_loop(0, _REFINEMENT_STEPS, step, start)
         return [*u, *(x * scale for x, scale in zip(v, factors.scales, strict=True))], []
 
     @property
@@ -189,9 +187,9 @@ class _Held(ImplicitDerivative):
         shape = self.shape
         dH, dA, _, _, dp, dq = self._split(direction)
         u, v = at.results[: shape.n], at.results[shape.n :]
-        pulled = _by_columns(dA, v, shape)
+        pulled = _transposed_product(dA, v, shape)
         p = [a - dot(row, u) - b for a, row, b in zip(dp, dH, pulled, strict=True)]
-        return [*p, *(a - b for a, b in zip(dq, _shifts(dA, u, shape), strict=True))]
+        return [*p, *(a - b for a, b in zip(dq, _row_changes(dA, u, shape), strict=True))]
 
     def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
         n, m = self.shape.n, self.shape.m
@@ -205,33 +203,33 @@ class _Held(ImplicitDerivative):
         return apply_rule(self, [*at.inputs[: len(at.inputs) - self.size], *right])
 
 
-def _by_columns(dA: Sequence[Scalars], weights: Scalars, shape: _Shape) -> list[Any]:
-    """dAᵀ w."""
+def _transposed_product(dA: Sequence[Scalars], weights: Scalars, shape: _Shape) -> list[Any]:
+    """Return dAᵀ w."""
     return [dot(column, weights[: shape.m]) for column in transposed(dA)] if dA else [0.0] * shape.n
 
 
-def _shifts(dA: Sequence[Scalars], x: Scalars, shape: _Shape) -> list[Any]:
-    """dC x."""
+def _row_changes(dA: Sequence[Scalars], x: Scalars, shape: _Shape) -> list[Any]:
+    """Return dC x."""
     return [dot(row, x) for row in dA] + [0.0] * len(shape.bounded)
 
 
 def _outer(u: Scalars, x: Scalars) -> list[Any]:
-    """−u xᵀ as the gradient by the lower triangle of a symmetric matrix."""
+    """Return −u xᵀ as a gradient by the lower triangle of a symmetric matrix."""
     return [0.0 - u[i] * x[j] - (u[j] * x[i] if i != j else 0.0) for i in range(len(u)) for j in range(i + 1)]
 
 
-def _flat(factors: Factored) -> list[Any]:
-    """Factors as numbers."""
+def _flat(factors: ProgramFactors) -> list[Any]:
+    """Return the factors as a flat list."""
     lower = [x for row in factors.L for x in row]
     columns = [x for row in factors.columns for x in row]
     Y = [x for row in factors.Y for x in row]
     return [*factors.scales, *factors.D_inv, *lower, *Y, *columns, *factors.lengths]
 
 
-def _factors(shape: _Shape, numbers: Scalars) -> Factored:
-    """And factors of them."""
+def _factors(shape: _Shape, elements: Scalars) -> ProgramFactors:
+    """Return the factors of the flat list that `_flat` returns."""
     n, k = shape.n, shape.rows
-    rest = iter(numbers)
+    rest = iter(elements)
 
     def take(count: int) -> list[Any]:
         return [next(rest) for _ in range(count)]
@@ -242,4 +240,4 @@ def _factors(shape: _Shape, numbers: Scalars) -> Factored:
     left = [*rest]
     columns = rows_of(left, n) if left else []
     lengths = left[n * n :]
-    return Factored(n, L, D_inv, [], True, columns, lengths, Y, scales, [], are_loops_better(n, k))
+    return ProgramFactors(n, L, D_inv, [], True, columns, lengths, Y, scales, [], are_loops_better(n, k))

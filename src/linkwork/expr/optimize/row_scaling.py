@@ -1,4 +1,4 @@
-"""Convex quadratic programs without units: rows scaled so that each is one long by the Hessian's inverse.
+"""Scaled convex quadratic programs: each row has unit length in the metric of the inverse Hessian.
 
 With H = L Lᵀ and y_i = L⁻¹ c_i / σ_i, σ_i = |L⁻¹ c_i|, the matrix of the dual program is Y Yᵀ, and its diagonal is 1.
 """
@@ -18,50 +18,48 @@ from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, rows_of, subtract_dot, transposed
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 
-__all__ = ["Factored", "are_loops_better", "factored", "rounding"]
+__all__ = ["ProgramFactors", "are_loops_better", "factor_program", "machine_epsilon"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
-_ROUNDING = 1e3  # units of it: a pivot that is less, relative, is none
-_ADDED = 1e-3  # what stands in its place, of the diagonal
-_NEGATIVE = 1e-6  # a pivot that is less than minus this, relative, is no rounding
-_AT_ONCE, _PARTS = 4, 3  # rows that are multiplied together by others; parts of rows, each by those before and itself
-_STRAIGHT = 2000  # products: of more, what is done row by row is a loop, which is compiled sooner
+_MIN_PIVOT = 1e3  # in machine epsilons, relative to the diagonal: a smaller pivot is a rounding error
+_ADDED = 1e-3  # replaces such a pivot, relative to the diagonal
+_NEGATIVE = 1e-6  # relative: a pivot below its negative is no rounding error, so H is not convex
+_BLOCK, _PARTS = 4, 3  # rows multiplied together; parts of rows, each multiplied by itself and those before
+_UNROLLED = 2000  # products; more are a loop over rows, which compiles faster
 
 
-def rounding(x: Any) -> Any:
-    """The distance from 1 to the next number of the type that is computed in; x is any number that is not known."""
+def machine_epsilon(x: Any) -> Any:
+    """Return the machine epsilon of the scalar type; x is any value that is unknown at trace time."""
     third = where(lt(fabs(x), math.inf), 4.0 / 3.0, 2.0)
     return fabs((third - 1.0) * 3.0 - 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Factored:
-    """L, the reciprocals of its diagonal, and E, which H was given; Y, the scales 1/σ_i of rows, and their largest
-    coefficients.
-    """
+class ProgramFactors:
+    """Factors of H + E and the scaled rows: L, reciprocals of its diagonal, the diagonal E, Y and 1/σ_i."""
 
     n: int
     L: list[list[Any]]
     D_inv: list[Any]
     E: list[Any]
     convex: Any  # a truth value
-    columns: list[list[Any]]  # of L⁻¹, of unit length, where loops are better than substitutions
+    columns: list[list[Any]]  # of L⁻¹, scaled to unit length, if loops are better than substitution
     lengths: list[Any]
     Y: list[list[Any]]
     scales: list[Any]
-    sizes: list[Any]
+    sizes: list[Any]  # largest coefficients of the rows
     in_loops: bool
 
     def forward(self, b: Scalars) -> list[Any]:
-        """L⁻¹ b."""
+        """Return L⁻¹ b."""
         if self.columns:
             return self.of_columns(self.columns, [x * size for x, size in zip(b, self.lengths, strict=True)])
         return _forward(self.L, self.D_inv, b)
 
     def backward(self, b: Scalars) -> list[Any]:
-        """L⁻ᵀ b."""
+        """Return L⁻ᵀ b."""
         if self.columns:
             result = self.of_rows(self.columns, b)
             return [x * size for x, size in zip(result, self.lengths, strict=True)]
@@ -71,12 +69,12 @@ class Factored:
         return x
 
     def of_rows(self, rows: Rows, x: Scalars) -> list[Any]:
-        """The product of a matrix's rows with a column."""
+        """Return the product of a matrix, given by its rows, with a column."""
         result = map_rows(lambda row: [dot(row, x)], rows, in_loops=self.in_loops)
         return [value for (value,) in result]
 
     def of_columns(self, rows: Rows, weights: Scalars) -> list[Any]:
-        """The sum of rows with weights."""
+        """Return the weighted sum of rows."""
         if not self.in_loops or len(rows) < 2:
             return [dot([row[j] for row in rows], weights) for j in range(self.n)]
 
@@ -88,20 +86,20 @@ class Factored:
         return list(scan(step, object_array((self.n,), [0.0] * self.n), table)[0])
 
     def gram(self) -> list[list[Any]]:
-        """The lower triangle of Y Yᵀ, row by row; the diagonal is 1, or 0 of rows that are nothing."""
+        """Return the lower triangle of Y Yᵀ, row by row; the diagonal is 1, or 0 for zero rows."""
         k = len(self.Y)
         if not self.in_loops:
             return [[dot(one, other) for other in self.Y[: i + 1]] for i, one in enumerate(self.Y)]
         result: list[list[Any]] = []
-        part = max(_AT_ONCE, -(-k // _PARTS // _AT_ONCE) * _AT_ONCE)
+        part = max(_BLOCK, -(-k // _PARTS // _BLOCK) * _BLOCK)
         for start in range(0, k, part):
             stop = min(start + part, k)
-            ends = [(i, min(i + _AT_ONCE, stop)) for i in range(start, stop, _AT_ONCE)]
+            ends = [(i, min(i + _BLOCK, stop)) for i in range(start, stop, _BLOCK)]
             blocks = [[x for row in self.Y[i:j] for x in row] for i, j in ends]
             blocks[-1] += [0.0] * (len(blocks[0]) - len(blocks[-1]))
 
-            def products(numbers: Scalars, stop: int = stop) -> list[Any]:
-                block = rows_of(numbers, self.n, len(numbers) // self.n)
+            def products(elements: Scalars, stop: int = stop) -> list[Any]:
+                block = rows_of(elements, self.n, len(elements) // self.n)
                 columns = map_rows(lambda y: [dot(row, y) for row in block], self.Y[:stop], in_loops=True, alike=True)
                 return [x for row in transposed(columns) for x in row]
 
@@ -112,12 +110,15 @@ class Factored:
 
 
 def are_loops_better(n: int, k: int) -> bool:
-    """Whether programs of n variables and k rows have so many products that what is done row by row is a loop."""
-    return max(k, n) * n * (n + k) > 2 * _STRAIGHT
+    """Return True if n variables and k rows need so many products that rows should be loops."""
+    return max(k, n) * n * (n + k) > 2 * _UNROLLED
 
 
-def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any) -> Factored:
-    """The factors of H + E, and of rows and the unit rows of variables that are bounded; ``unit`` is the rounding."""
+def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any) -> ProgramFactors:
+    """Factor H + E and scale the rows, including the unit rows of bounded variables.
+
+    ``unit`` is the machine epsilon.
+    """
     n, k = len(H), len(rows) + len(bounded)
     in_loops = are_loops_better(n, k)
     L, D_inv, E, convex = _cholesky(H, g, unit)
@@ -135,14 +136,14 @@ def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any)
 
     result = map_rows(scaled, rows, in_loops=in_loops)
     of_units: list[list[Any]] = []
-    if in_loops and n * n > _STRAIGHT:
+    if in_loops and n * n > _UNROLLED:
         _, table = scan(lambda none, row: (none, object_array((n + 3,), scaled(list(row)))), (), np.eye(n))
         of_units = [list(row) for row in table]
         result += [of_units[j] for j in bounded]
     else:
         units = [np.eye(n)[j].tolist() for j in bounded]
         result += map_rows(scaled, units, in_loops=in_loops, alike=True)
-    return Factored(
+    return ProgramFactors(
         n,
         L,
         D_inv,
@@ -158,9 +159,9 @@ def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any)
 
 
 def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
-    """L of H + E below its diagonal, the reciprocals of its diagonal, E, and whether no pivot was negative.
+    """Return L of H + E below its diagonal, the diagonal's reciprocals, E, and True if H is convex.
 
-    E is a diagonal, and 0 where the pivot is more than rounding.  So H + E is positive definite if H is semidefinite.
+    E is diagonal, and 0 for pivots that exceed rounding.  So H + E is positive definite if H is positive semidefinite.
     """
     n = len(H)
     largest: Any = 0.0
@@ -168,21 +169,21 @@ def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any
     for i in range(n):
         largest, slope = fmax(largest, H[i][i]), fmax(slope, fabs(g[i]))
     none = le(largest, 0.0)
-    linear = where(none, 1e-5 * where(lt(0.0, slope), slope, 1.0), _ADDED * largest)
+    added = where(none, 1e-5 * where(lt(0.0, slope), slope, 1.0), _ADDED * largest)
     L: list[list[Any]] = []
     D_inv: list[Any] = []
     E: list[Any] = []
     convex: Any = True
-    growth: Any = 1.0  # of roundings, by pivots that are small
+    growth: Any = 1.0  # of rounding errors by small pivots
     for i in range(n):
         row: list[Any] = []
         for j in range(i):
             row.append(subtract_dot(H[i][j], row, L[j][:j]) * D_inv[j])
         pivot = subtract_dot(H[i][i], row, row)
         size = fabs(H[i][i])
-        fine = lt(_ROUNDING * unit * growth * size, pivot)
-        missing = le(size, _ROUNDING * unit * largest)
-        E.append(where(fine, 0.0, where(missing, linear, _ADDED * size)))
+        fine = lt(_MIN_PIVOT * unit * growth * size, pivot)
+        missing = le(size, _MIN_PIVOT * unit * largest)
+        E.append(where(fine, 0.0, where(missing, added, _ADDED * size)))
         convex = and_(convex, le(-_NEGATIVE * size, pivot))
         D_inv.append(1.0 / sqrt(where(fine, pivot, E[i])))
         growth = growth + where(fine, sqrt(size) * D_inv[i], 0.0)
