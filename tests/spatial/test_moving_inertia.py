@@ -20,7 +20,7 @@ def of_points(m: Any, r: Any, r_dot: Any) -> MovingInertia:
 
 
 def numbers(found: MovingInertia) -> np.ndarray:
-    I, P = found.inertia, found.spread
+    I, P = found.inertia, found.second_moment_rate
     return np.array([I.mass, *I.moment, *I.about.elements(), *found.moment_rate, *P.x, *P.y, *P.z])
 
 
@@ -46,7 +46,7 @@ def test_sums_and_other_frames() -> None:
     near(numbers(of_points(m, r, r_dot) + of_points(n, s, s_dot)), numbers(both))
     X, speed = random_pose(np.random.default_rng(3)), np.array([0.4, 0.5, -0.6])
     R, p = X[:3, :3], X[:3, 3]
-    seen = of_points(m, r, r_dot).seen(Pose.of(X.tolist()), Vec3.of(speed))
+    seen = of_points(m, r, r_dot).transformed(Pose.of(X.tolist()), Vec3.of(speed))
     near(numbers(seen), numbers(of_points(m, r @ R.T + p, r_dot @ R.T + speed)))
 
 
@@ -61,15 +61,15 @@ def test_what_a_joint_carries() -> None:
         parts = (np.cross(r, J), J, np.cross(r, J_dot), J_dot, np.cross(r_dot, J))
         return np.concatenate([m @ part for part in parts])
 
-    load = of_points(m, r, r_dot).carried(Motion.of(s.tolist()), Motion.of(s_dot.tolist()))
-    found = [*load.momentum.elements(), *load.moved.elements(), *load.swept]
+    load = of_points(m, r, r_dot).joint_momentum(Motion.of(s.tolist()), Motion.of(s_dot.tolist()))
+    found = [*load.momentum.elements(), *load.column_rate.elements(), *load.coriolis]
     near(found, sums(r, r_dot, s, s_dot))
     rate = np.array(load.rate.elements())
     near(rate, [*(np.array(found[6:9]) + found[12:15]), *found[9:12]])
     X, speed = random_pose(np.random.default_rng(6)), np.array([0.4, 0.5, -0.6])
     R, p = X[:3, :3], X[:3, 3]
-    seen = load.seen(Pose.of(X.tolist()), Vec3.of(speed))
+    seen = load.transformed(Pose.of(X.tolist()), Vec3.of(speed))
     there = [R @ s[:3], R @ s[3:] - np.cross(R @ s[:3], p)]  # the same motion of the points, seen from there
     changed = [R @ s_dot[:3], R @ s_dot[3:] - np.cross(R @ s_dot[:3], p) - np.cross(R @ s[:3], speed)]
     expected = sums(r @ R.T + p, r_dot @ R.T + speed, np.concatenate(there), np.concatenate(changed))
-    near([*seen.momentum.elements(), *seen.moved.elements(), *seen.swept], expected)
+    near([*seen.momentum.elements(), *seen.column_rate.elements(), *seen.coriolis], expected)

@@ -11,7 +11,7 @@ from helpers.spatial import scalars_of
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.spatial import Matrix3, Rotation, Symmetric3, Vec3
-from linkwork.spatial.rotation import Turn
+from linkwork.spatial.rotation import AxisRotation
 
 X, Y, Z = AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 QUARTERS = [Rotation.from_rpy(*(0.5 * math.pi * n for n in turns)) for turns in itertools.product(range(4), repeat=3)]
@@ -43,8 +43,8 @@ def test_every_renaming_of_a_turn_is_a_turn(axis, sign):
     for quarter in QUARTERS:
         for product in (lambda R, P=quarter: P @ R, lambda R, P=quarter: R @ P):
             traced, R = (product(Rotation.about(AXES[axis] * sign, q)) for q in (symbol, angle))
-            assert Turn.of(rows(traced)) is not None
-            assert Turn.of(rows(R)) is not None
+            assert AxisRotation.of(rows(traced)) is not None
+            assert AxisRotation.of(rows(R)) is not None
             assert not traced.factors
             M = matrix(R)
             assert_near(matrix(R.congruent(H)), M @ matrix(H) @ M.T, times=32.0)
@@ -58,10 +58,10 @@ def test_what_only_looks_like_a_turn_is_none():
     """Angles near a quarter turn leave a one and small numbers that count."""
     near = Rotation.from_rpy(0.0, 1.57079632679, 0.0)
     assert near.x.z == 1.0 and 0.0 < near.x.x < 1e-11
-    found = Turn.of(rows(near))
-    assert (found.k, found.r, found.renames) == (1, 1, False)
+    found = AxisRotation.of(rows(near))
+    assert (found.k, found.r, found.is_permutation) == (1, 1, False)
     tilted = Rotation.from_rpy(1.5708, 1.5708, 0.0)
-    assert Turn.of(rows(tilted)) is None
+    assert AxisRotation.of(rows(tilted)) is None
     graph = Graph()
     q, p = graph.inputs("q", (2,))
     c, s = q, p  # a block of two numbers that are no cosine and sine of one angle is a turn by its shape alone
@@ -71,7 +71,7 @@ def test_what_only_looks_like_a_turn_is_none():
         Rotation(Vec3(c, -s, 1e-12), Vec3(s, c, 0.0), Z),
         Rotation(Vec3(c, -s, 0.0), Vec3(s, c, 0.0), Vec3(1e-12, 0.0, 1.0)),
     ):
-        assert Turn.of(rows(R)) is None
+        assert AxisRotation.of(rows(R)) is None
 
 
 def test_a_turn_takes_less_than_half_of_the_operations():

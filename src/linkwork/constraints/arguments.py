@@ -8,7 +8,7 @@ from typing import Any
 from linkwork._util.validation import finite_number
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.spatial import Vec3
-from linkwork.spatial.arguments import LARGEST, given_numbers
+from linkwork.spatial.arguments import LARGEST, checked_array
 
 __all__ = ["fixed_together", "given_length", "given_number", "given_place", "measured_in", "name_or", "plain_joint"]
 
@@ -35,7 +35,7 @@ def given_number(kind: str, what: str, value: Any, zero: bool = True) -> float:
 def given_place(kind: str, what: str, value: Any) -> Vec3:
     """Return three finite numbers [m] as a vector."""
     value = tuple(value) if isinstance(value, Vec3) else value
-    return Vec3.of(given_numbers(value, f"{kind}: {what}: expected three numbers [m]", (3,)).tolist())
+    return Vec3.of(checked_array(value, f"{kind}: {what}: expected three numbers [m]", (3,)).tolist())
 
 
 def fixed_together(robot: Any, one: tuple[str, str], other: tuple[str, str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from linkwork.constraints.constraint import Constraint, Kinematics, Rates, Refer
 from linkwork.constraints.jacobian_rows import AXES, across, seen_point, sizes_of
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
 from linkwork.spatial import Force, Pose, Vec3, by_rows
-from linkwork.spatial.arguments import given_pose
+from linkwork.spatial.arguments import checked_pose
 
 __all__ = ["Angle", "Ball", "CenterOfMass", "Parallel", "Weld"]
 
@@ -44,7 +44,7 @@ class Weld(Constraint):
         def __init__(self, frame: str, other: str = ..., *, at: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pose", given_pose(self.pose, "Weld: pose"))
+        object.__setattr__(self, "pose", checked_pose(self.pose, "Weld: pose"))
         object.__setattr__(self, "name", name_or(self.name, f"weld({self.frame}, {self.other})"))
 
     @property

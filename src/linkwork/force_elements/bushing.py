@@ -14,7 +14,7 @@ from linkwork.force_elements.force_element import ForceElement, Marks, Resistanc
 from linkwork.joints import Floating
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.spatial import Force, Motion, Pose, Vec3
-from linkwork.spatial.arguments import LARGEST, given_numbers
+from linkwork.spatial.arguments import LARGEST, checked_array
 
 __all__ = ["Bushing"]
 
@@ -63,12 +63,12 @@ class Bushing(ForceElement):
     def __post_init__(self) -> None:
         for what in ("stiffness", "damping"):
             expected = f"Bushing: {what}: expected a number, or 6, not negative"
-            numbers = given_numbers(getattr(self, what), expected, (), (6,))
+            numbers = checked_array(getattr(self, what), expected, (), (6,))
             if not (np.min(numbers) >= 0.0 and np.max(numbers) <= LARGEST):
                 raise ValueError(f"{expected}, got {getattr(self, what)!r}")
             object.__setattr__(self, what, tuple(map(float, np.broadcast_to(numbers, 6))))
         if self.rest is not None and not isinstance(self.rest, Pose):
-            X = given_numbers(self.rest, "Bushing: rest: expected a pose (4, 4)", (4, 4))
+            X = checked_array(self.rest, "Bushing: rest: expected a pose (4, 4)", (4, 4))
             R = X[:3, :3]
             if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or not np.linalg.det(R) > 0.0:
                 raise ValueError(f"Bushing: rest: expected a pose (4, 4), got {self.rest!r}")

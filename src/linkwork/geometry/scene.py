@@ -31,7 +31,7 @@ from linkwork.shapes import (
     Sphere,
 )
 from linkwork.spatial import Pose
-from linkwork.spatial.arguments import LARGEST, given_pose, given_text
+from linkwork.spatial.arguments import LARGEST, checked_pose, checked_string
 
 __all__ = ["Obstacle", "Scene"]
 
@@ -176,7 +176,7 @@ class Scene:
         Raises UnknownNameError for an obstacle that the scene does not have, ValueError for what is no pose.
         """
         old = self[name]
-        new = Obstacle(name, old.shape, given_pose(pose, f"Scene: {name!r}: pose"))
+        new = Obstacle(name, old.shape, checked_pose(pose, f"Scene: {name!r}: pose"))
         _check(new, "Scene")
         return self._of(tuple(new if one is old else one for one in self._obstacles))
 
@@ -322,8 +322,8 @@ def _obstacles_of(name: str, shape: Shape, pose: Any, taken: Container[str]) -> 
 
     Raises ValueError for a name that is taken and what is no pose, TypeError for what is no convex shape.
     """
-    caller = f"Scene: {given_text(name, 'Scene: name')!r}"
-    X = given_pose(pose, f"{caller}: pose")
+    caller = f"Scene: {checked_string(name, 'Scene: name')!r}"
+    X = checked_pose(pose, f"{caller}: pose")
     parts = [(name, shape, X)]
     if isinstance(shape, Compound):
         parts = [(f"{name}[{k}]", part.shape, X @ part.origin) for k, part in enumerate(shape.parts)]

@@ -19,7 +19,7 @@ from linkwork.ik.tasks.task import Task
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.tree_attachments import check_references
-from linkwork.spatial.arguments import given_pose
+from linkwork.spatial.arguments import checked_pose
 
 __all__ = [
     "check_tasks",
@@ -261,7 +261,7 @@ _WORDS = {
 def _look_at(name: str, kind: str, matrix: np.ndarray) -> None:
     X = np.eye(4)
     X[: len(matrix), : len(matrix)] = matrix
-    given_pose(X, name)
+    checked_pose(X, name)
     R = X[:3, :3]
     off = max(float(np.abs(R.T @ R - np.eye(3)).max()), abs(float(np.linalg.det(R)) - 1.0))
     if not (off <= 1e-6 and math.isfinite(off)):

@@ -17,7 +17,7 @@ from linkwork.joints.quaternion_joints import Spherical
 from linkwork.joints.revolute import Revolute
 from linkwork.joints.translational import Prismatic
 from linkwork.spatial import Motion, Pose, Rotation, Subspace, Vec3, cross
-from linkwork.spatial.arguments import given_pose
+from linkwork.spatial.arguments import checked_pose
 
 __all__ = ["Composite"]
 
@@ -45,7 +45,7 @@ class Composite(JointType):
             if not isinstance(placement, Pose):
                 raise parameter_error("composite", "placements", "poses", repr(placement))
             if all(isinstance(x, (float, int)) for x in placement.elements()):  # they may be symbols
-                given_pose(placement, "composite: placements")
+                checked_pose(placement, "composite: placements")
                 for x in placement.translation:
                     finite_parameter(x, "composite", "placements")
         if len(placements) != len(joints):

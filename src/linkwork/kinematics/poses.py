@@ -19,7 +19,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.numeric_call import called_on_numbers
 from linkwork.spatial import FrameMotion, Motion, Pose, Rotation, Vec3
-from linkwork.spatial.arguments import given_numbers, given_pose, matrix_of
+from linkwork.spatial.arguments import checked_array, checked_pose, matrix_of
 from linkwork.spatial.rotation import cos_sin
 
 __all__ = ["PropagatedMotion", "pose", "pose_difference", "propagate_motion"]
@@ -116,17 +116,17 @@ def _difference_kernel() -> Kernel:
 
 
 def _vector(value: Any, name: str, unit: str) -> Vec3:
-    return Vec3.of(given_numbers(value, f"pose: {name}: expected three numbers [{unit}]", (3,)).tolist())
+    return Vec3.of(checked_array(value, f"pose: {name}: expected three numbers [{unit}]", (3,)).tolist())
 
 
 def _about(axis: Any, angle: Any) -> Rotation:
     unit = unit_axis(_vector(axis, "axis", "1"), "pose")
-    return Rotation.turning(unit, *cos_sin(float(given_numbers(angle, "pose: angle: expected a number [rad]", ()))))
+    return Rotation.turning(unit, *cos_sin(float(checked_array(angle, "pose: angle: expected a number [rad]", ()))))
 
 
 def _quaternion(value: Any) -> Rotation:
     expected = "pose: quaternion_wxyz: expected four numbers (w, x, y, z) of length 1"
-    w, x, y, z = given_numbers(value, expected, (4,)).tolist()
+    w, x, y, z = checked_array(value, expected, (4,)).tolist()
     length = math.hypot(w, x, y, z)
     if abs(length - 1.0) > SILENT_MANIFOLD_DISTANCE:
         raise ValueError(f"{expected}, got {value!r} of length {length:.9g}")
@@ -136,9 +136,9 @@ def _quaternion(value: Any) -> Rotation:
 def _matrix(value: Any) -> Rotation:
     X = np.eye(4)
     expected = "pose: rotation: expected a rotation matrix (3, 3), whose columns are right-handed unit axes"
-    X[:3, :3] = given_numbers(value, expected, (3, 3))
+    X[:3, :3] = checked_array(value, expected, (3, 3))
     try:
-        return given_pose(X, "pose: rotation").rotation
+        return checked_pose(X, "pose: rotation").rotation
     except ValueError:
         raise ValueError(f"{expected}, got {X[:3, :3].tolist()}") from None
 

@@ -37,7 +37,7 @@ from linkwork.mechanisms.mobility.length_scaling import Scales, characteristic_l
 from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
 from linkwork.mechanisms.mobility.mobility_analysis import Mobility, assembled_near, mobility_of
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.spatial.arguments import given_numbers
+from linkwork.spatial.arguments import checked_array
 
 __all__ = ["AssemblyMethods", "IntegrabilityMethods", "MobilityMethods"]
 
@@ -267,7 +267,7 @@ class IntegrabilityMethods(RobotBase):
             raise ValueError(str(error).replace("integrate:", "integrability:", 1)) from None
         if at.ndim != 1:
             raise ValueError(f"integrability: q: expected one configuration ({self.nq},), got shape {at.shape}")
-        t = float(given_numbers(time, "integrability: time: expected a number [s]", ()))
+        t = float(checked_array(time, "integrability: time: expected a number [s]", ()))
         return integrability_of(self._tree, at, t)
 
 

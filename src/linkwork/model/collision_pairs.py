@@ -20,7 +20,7 @@ from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import check_new_name
 from linkwork.shapes import Compound, Geometry, Shape
 from linkwork.spatial import Pose
-from linkwork.spatial.arguments import given_pose, given_text
+from linkwork.spatial.arguments import checked_pose, checked_string
 
 __all__ = [
     "LinkShape",
@@ -182,11 +182,11 @@ def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
 def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, touching: Sequence[str]) -> Tree:
     """Attach an object to a frame.  Raises UnknownNameError, ValueError and TypeError."""
     check_new_name(tree, "with_attached", name)
-    caller = f"with_attached: {given_text(name, 'with_attached: name')!r}"
+    caller = f"with_attached: {checked_string(name, 'with_attached: name')!r}"
     if not isinstance(shape, Shape):
         raise TypeError(f"{caller}: expected a shape of linkwork.shapes, got {shape!r}")
     carrier = tree.frame(frame)
-    X = given_pose(pose, f"{caller}: pose")
+    X = checked_pose(pose, f"{caller}: pose")
     if isinstance(touching, str):
         raise TypeError(f'{caller}: touching: expected a list of links, as in ["{touching}"], got {touching!r}')
     links = collision_links(tree)

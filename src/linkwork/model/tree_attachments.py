@@ -16,7 +16,7 @@ from linkwork.model.body import Direction, Frame, Point
 from linkwork.model.composite_body import compose
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
-from linkwork.spatial.arguments import LARGEST, given_numbers, given_pose, given_text
+from linkwork.spatial.arguments import LARGEST, checked_array, checked_pose, checked_string
 
 __all__ = [
     "check_new_name",
@@ -196,7 +196,7 @@ class FrameBuilder:
         """Add a point.  Raises UnknownNameError and ValueError."""
         self.check_name("with_point", name)
         caller = f"with_point: {quoted(name)}: position: expected three numbers [m]"
-        position = Vec3.of(given_numbers(position, caller, (3,)).tolist())
+        position = Vec3.of(checked_array(position, caller, (3,)).tolist())
         _check_size(caller, position)
         self._points.append(Point(name, self._frame(frame).name, position))
         self._names["point"].add(name)
@@ -212,14 +212,14 @@ class FrameBuilder:
         """Add a frame that is not a link.  Raises UnknownNameError and ValueError."""
         self.check_name("with_frame", name)
         caller = f"with_frame: {quoted(name)}: pose"
-        carrier, X = self._frame(on), given_pose(placement, caller)
+        carrier, X = self._frame(on), checked_pose(placement, caller)
         _check_size(f"{caller}: expected a position [m]", X.translation)
         self._frames[name] = Frame(name, carrier.body, compose(carrier.placement, X), welded_to=carrier.name)
         self._names["frame"].add(name)
 
     def check_name(self, caller: str, name: str) -> None:
         """Raise ValueError for a name in use or an invalid name."""
-        given_text(name, f"{caller}: name")
+        checked_string(name, f"{caller}: name")
         if name == "world":
             raise ValueError(f"{caller}: 'world' is reserved for the world's frame: choose another name")
         for kind, names in self._names.items():

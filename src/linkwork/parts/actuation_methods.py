@@ -21,7 +21,7 @@ from linkwork.model.tree_actuators import (
     without_actuators,
     without_named_configurations,
 )
-from linkwork.spatial.arguments import fixed_array, given_numbers
+from linkwork.spatial.arguments import checked_array, fixed_array
 
 __all__ = ["ActuationMethods", "NamedConfiguration", "named_state"]
 
@@ -130,7 +130,7 @@ def named_state(tree: Tree, name: str, given: Mapping[str, Any]) -> NamedState:
     names = [actuator.name for actuator in tree.actuators]
     if not isinstance(controls, Mapping):
         expected = f"{caller}: controls: expected {len(names)} numbers, one for each actuator"
-        controls = dict(zip(names, given_numbers(controls, expected, (len(names),)).tolist(), strict=True))
+        controls = dict(zip(names, checked_array(controls, expected, (len(names),)).tolist(), strict=True))
     for actuator in controls:
         if actuator not in names:
             raise UnknownNameError("actuator", actuator, names)
@@ -141,7 +141,7 @@ def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
     count, places = (tree.nq, tree.q_slices) if key == "q" else (tree.nv, tree.v_slices)
     if not isinstance(value, Mapping):
         expected = f"{caller}: {key}: expected {count} numbers, or a dict by joint name"
-        numbers = given_numbers(value, expected, (count,)).tolist()
+        numbers = checked_array(value, expected, (count,)).tolist()
         return tuple((body.joint_name, tuple(numbers[places[i]])) for i, body in tree.stacked())
     pairs = []
     for joint, own in value.items():
@@ -149,7 +149,7 @@ def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
         size = body.joint.nq if key == "q" else body.joint.nv
         expected = f"{caller}: {key}: joint {joint!r}: expected {size} number{'' if size == 1 else 's'}"
         shapes = [(size,), *([()] if size == 1 else [])]
-        pairs.append((joint, tuple(np.atleast_1d(given_numbers(own, expected, *shapes)).tolist())))
+        pairs.append((joint, tuple(np.atleast_1d(checked_array(own, expected, *shapes)).tolist())))
     return tuple(pairs)
 
 

@@ -32,7 +32,7 @@ from linkwork.model.tree_attachments import (
 )
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint.loop_joint_view import LoopJointView, closing_joints, loop_of
-from linkwork.spatial.arguments import given_text
+from linkwork.spatial.arguments import checked_string
 
 __all__ = ["ConstraintMethods", "ForceElementMethods", "LoopFileMethods"]
 
@@ -95,7 +95,7 @@ class ConstraintMethods(RobotBase):
         bounds = {"lower": lower, "upper": upper, "velocity": velocity, "effort": effort}
         resisting = {"damping": damping, "friction": friction, "static_friction": static_friction}
         resisting |= {"friction_velocity": friction_velocity, "stiffness": stiffness, "rest": rest}
-        given_text(name, "with_loop: name")
+        checked_string(name, "with_loop: name")
         made = Joint.of(joint, name=name, parent="F", child="M", **cast(Any, bounds | resisting))
         return type(self)(with_constraints(self._tree, [loop_of(made, other, frame)]))
 

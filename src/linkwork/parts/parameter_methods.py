@@ -25,7 +25,7 @@ from linkwork.model.value_check import check_joint_values
 from linkwork.parts.construction.link import joint_description
 from linkwork.parts.joint.joint import Joint, body_with, joint_of
 from linkwork.parts.joint.passive_parameters import DRIVE, dof_values, given_drive
-from linkwork.spatial.arguments import LARGEST, given_numbers
+from linkwork.spatial.arguments import LARGEST, checked_array
 from linkwork.spatial.inertia_vector import parameters_of
 
 __all__ = ["ParameterMethods"]
@@ -137,7 +137,7 @@ class ResistanceMethods(RobotBase):
         expected = f"{key}: expected an array of shape {whole} or a dict by joint name"
         expected += "" if key == "rest" else ", or a number"
         shapes = [whole] if key == "rest" else [(), whole]
-        numbers = given_numbers(value, expected, *shapes)
+        numbers = checked_array(value, expected, *shapes)
         if numbers.ndim == 0:
             return {i: float(numbers) for i, body in enumerate(tree.bodies) if not body.joint.is_floating}
         places = tree.q_slices if key == "rest" else tree.v_slices
@@ -259,7 +259,7 @@ def _scalars(tree: Tree, p: Parameter, value: Any) -> list[Any]:
 def _numbers(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
     """Numbers that a robot can have."""
     expected = _expected(tree, p)
-    numbers = given_numbers(value, expected, p.shape(tree))
+    numbers = checked_array(value, expected, p.shape(tree))
     if np.abs(numbers).max(initial=0.0) > LARGEST:
         raise ValueError(f"{expected} of at most {LARGEST:.0e}, got {value!r}")
     own = np.reshape(p.nominal(tree), p.shape(tree))

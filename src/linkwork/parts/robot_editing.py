@@ -34,7 +34,7 @@ from linkwork.parts.placed_link import link_frame
 from linkwork.shapes import Geometry, Mesh, Polytope
 from linkwork.shapes.mesh_files import load_mesh
 from linkwork.spatial import Inertia, Symmetric3, Vec3
-from linkwork.spatial.arguments import given_inertia
+from linkwork.spatial.arguments import checked_inertia
 
 __all__ = ["CollisionHullMethods", "EditingMethods"]
 
@@ -100,7 +100,7 @@ class EditingMethods(Constructors):
             raise TypeError(f"{caller}: an Inertia has its mass and its centre: leave out mass and com")
         old_mass, old_com, about = mass_properties(frame.inertia if whole is None else whole)
         if whole is None and inertia is not None:
-            about = given_inertia(inertia, caller)
+            about = checked_inertia(inertia, caller)
         mass, com = old_mass if mass is None else mass, tuple(old_com) if com is None else com
         result, findings = _checked(caller, mass, com, about, (*frame.visuals, *frame.collisions))
         frames = frames_with_inertias(self._tree.bodies, self._tree.frames)
@@ -148,7 +148,7 @@ class EditingMethods(Constructors):
         if joint in tree.carried:
             raise ValueError(f"with_payload: the robot has a joint {joint!r} already: give the load another name")
         caller = f"with_payload: {name!r}"
-        result, findings = _checked(caller, mass, com, given_inertia(inertia, caller), ())
+        result, findings = _checked(caller, mass, com, checked_inertia(inertia, caller), ())
         load = Frame(name, carrier.body, carrier.placement, result, fixed_joint=joint, welded_to=frame)
         return type(self)(_weighed(tree, (*frames_with_inertias(tree.bodies, tree.frames), load), findings))
 

@@ -19,7 +19,7 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
-from linkwork.spatial.arguments import given_pose, matrix_of
+from linkwork.spatial.arguments import checked_pose, matrix_of
 
 __all__ = ["GoalsFound", "PoseRegion", "WantedGoal", "goals_found", "read_goals"]
 
@@ -108,7 +108,7 @@ def _check_frame(robot: Any, name: Any) -> None:
 
 
 def _poses(label: str, X: Any) -> np.ndarray:
-    return np.array(given_pose(X, f"plan: {label}").elements(), dtype=float).reshape(1, 4, 4)
+    return np.array(checked_pose(X, f"plan: {label}").elements(), dtype=float).reshape(1, 4, 4)
 
 
 def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray, answers: int) -> GoalsFound:
@@ -204,7 +204,7 @@ class PoseRegion:
     def __init__(self, frame: str, X: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
         """Raises ValueError for what is no pose, and bounds that are no numbers or leave nothing."""
         self.frame = frame
-        self.X = matrix_of(given_pose(X, "PoseRegion: X"))
+        self.X = matrix_of(checked_pose(X, "PoseRegion: X"))
         self.lower, self.upper = _six("lower", lower), _six("upper", upper)
         if (self.lower > self.upper).any():
             k = int(np.flatnonzero(self.lower > self.upper)[0])

@@ -17,7 +17,7 @@ from linkwork.shapes.mass_properties import Moments
 from linkwork.shapes.mesh import Mesh
 from linkwork.shapes.shape import Geometry, MasslessShape, Shape, sizes
 from linkwork.spatial import Symmetric3, Vec3
-from linkwork.spatial.arguments import given_pose
+from linkwork.spatial.arguments import checked_pose
 
 __all__ = ["Compound", "Rounded"]
 
@@ -67,9 +67,9 @@ def _placed(one: Any, expected: str, pose: str) -> Geometry:
     if isinstance(one, Geometry):
         return one
     if isinstance(one, Shape):
-        return Geometry(one, given_pose(None, pose))
+        return Geometry(one, checked_pose(None, pose))
     if isinstance(one, Sequence) and len(one) == 2 and isinstance(one[0], Shape):
-        return Geometry(one[0], given_pose(one[1], pose))
+        return Geometry(one[0], checked_pose(one[1], pose))
     raise TypeError(expected)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import is_real
 from linkwork.shapes.shape import MasslessShape, sizes
-from linkwork.spatial.arguments import given_numbers
+from linkwork.spatial.arguments import checked_array
 
 __all__ = ["DistanceField", "HeightField", "PointCloud", "Sampled", "frozen"]
 
@@ -57,7 +57,7 @@ def given_array(value: Any, expected: str, dimensions: int, least: tuple[int, ..
     if numbers.dtype.kind in "iuf" and not np.isfinite(numbers).all():
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(numbers))[0])
         raise ValueError(f"{expected}, all finite, got {numbers[where]} at {where}")
-    return frozen(given_numbers(numbers, expected, shape))
+    return frozen(checked_array(numbers, expected, shape))
 
 
 def placed_grid(

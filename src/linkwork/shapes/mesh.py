@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from linkwork._util.checked_arguments import public
 from linkwork.shapes.shape import MasslessShape
-from linkwork.spatial.arguments import given_numbers, given_text
+from linkwork.spatial.arguments import checked_array, checked_string
 
 __all__ = ["Mesh"]
 
@@ -24,10 +24,10 @@ class Mesh(MasslessShape):
 
     def __post_init__(self) -> None:
         expected = "mesh: scale: expected three numbers, none of them zero"
-        scale = given_numbers(self.scale, expected, (3,))
+        scale = checked_array(self.scale, expected, (3,))
         if not scale.all():
             raise ValueError(f"{expected}, got {self.scale!r}")
-        object.__setattr__(self, "uri", given_text(self.uri, "mesh: uri", "the name of a file"))
+        object.__setattr__(self, "uri", checked_string(self.uri, "mesh: uri", "the name of a file"))
         object.__setattr__(self, "scale", tuple(scale.tolist()))
 
     @property

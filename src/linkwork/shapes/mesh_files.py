@@ -23,7 +23,7 @@ from linkwork.shapes.bounding_shapes import convex_hull
 from linkwork.shapes.mass_properties import of_triangles
 from linkwork.shapes.mesh import Mesh
 from linkwork.shapes.polytope import Polytope
-from linkwork.spatial.arguments import given_numbers, given_text
+from linkwork.spatial.arguments import checked_array, checked_string
 
 __all__ = ["LoadedMesh", "load_mesh"]
 
@@ -104,14 +104,14 @@ def load_mesh(
     file of another type, too large, or without triangles, and for a scale of zero; ImportError without trimesh.
     """
     if isinstance(uri, Mesh):
-        mesh, given = uri, given_numbers(scale, "load_mesh: scale: expected a number or three", (), (3,))
+        mesh, given = uri, checked_array(scale, "load_mesh: scale: expected a number or three", (), (3,))
         uri, scale = mesh.uri, np.array(mesh.scale) * given
-    name = given_text(uri, "load_mesh: uri", "the name of a file")
+    name = checked_string(uri, "load_mesh: uri", "the name of a file")
     expected = "load_mesh: scale: expected a number or three, none of them zero"
-    factors = np.broadcast_to(given_numbers(scale, expected, (), (3,)), (3,))
+    factors = np.broadcast_to(checked_array(scale, expected, (), (3,)), (3,))
     if not factors.all():
         raise ValueError(f"{expected}, got {scale!r}")
-    if unit is not None and not given_numbers(unit, "load_mesh: unit: expected a length [m]", ()) > 0.0:
+    if unit is not None and not checked_array(unit, "load_mesh: unit: expected a length [m]", ()) > 0.0:
         raise ValueError(f"load_mesh: unit: expected a length above zero [m], got {unit!r}")
     file = _found(name, folders)
     kind = file.suffix.lower()

@@ -15,7 +15,7 @@ from linkwork.shapes.mass_properties import Moments, of_polytope_grown, of_trian
 from linkwork.shapes.quickhull import hull_triangles
 from linkwork.shapes.shape import Shape
 from linkwork.spatial import Symmetric3, Vec3
-from linkwork.spatial.arguments import given_numbers
+from linkwork.spatial.arguments import checked_array
 
 __all__ = ["Polytope", "given_points", "smallest_ball"]
 
@@ -126,7 +126,7 @@ def given_points(value: Any, what: str) -> np.ndarray:
         count = len(value)
     except TypeError:
         raise ValueError(f"{expected}, got {value!r}") from None
-    points = given_numbers(value, expected, (count, 3)) if count else np.empty((0, 3))
+    points = checked_array(value, expected, (count, 3)) if count else np.empty((0, 3))
     if count and np.abs(points).max() > _LARGE:
         raise ValueError(f"{expected} less than 1e100 m away, got {np.abs(points).max():.3g}")
     return points

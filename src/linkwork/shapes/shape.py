@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork.shapes.mass_properties import Moments
 from linkwork.spatial import Pose, Symmetric3, Vec3
-from linkwork.spatial.arguments import LARGEST, given_numbers, given_pose
+from linkwork.spatial.arguments import LARGEST, checked_array, checked_pose
 
 __all__ = ["Geometry", "MasslessShape", "Material", "Shape", "sizes"]
 
@@ -85,7 +85,7 @@ class Shape(ABC):
         >>> shapes.Sphere(0.1).at((0, 0, 0.5)).origin.translation.z
         0.5
         """
-        return Geometry(self, given_pose(pose, f"{type(self).__name__.lower()}: at"), name, material)
+        return Geometry(self, checked_pose(pose, f"{type(self).__name__.lower()}: at"), name, material)
 
 
 class MasslessShape(Shape):
@@ -105,7 +105,7 @@ def sizes(of: str, name: str, value: Any, *shape: int, zero: bool = False) -> An
     """A size, or sizes, above zero (or ``zero`` too): a float, or a tuple of so many.  Raises ValueError."""
     least = "that is not negative" if zero else "above zero"
     expected = f"{of}: {name}: expected {f'{shape[0]} numbers' if shape else 'a number'} {least} [m]"
-    numbers = given_numbers(value, expected, shape)
+    numbers = checked_array(value, expected, shape)
     if not ((numbers >= 0.0) if zero else (numbers > 0.0)).all():
         raise ValueError(f"{expected}, got {value!r}")
     if (numbers > LARGEST).any():
@@ -129,7 +129,7 @@ class Material:
         if self.rgba is None:
             return
         expected = "material: rgba: expected three or four numbers between 0 and 1"
-        rgba = given_numbers(self.rgba, expected, (3,), (4,)).tolist()
+        rgba = checked_array(self.rgba, expected, (3,), (4,)).tolist()
         if min(rgba) < 0.0 or max(rgba) > 1.0:
             raise ValueError(f"{expected}, got {self.rgba!r}")
         object.__setattr__(self, "rgba", (*rgba, 1.0)[:4])

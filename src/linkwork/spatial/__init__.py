@@ -1,11 +1,11 @@
-"""Spatial algebra over any scalar: immutable values that joint types and algorithms are written with.
+"""Spatial algebra over any scalar: immutable values for joint types and algorithms.
 
-Their numbers may be Python floats, NumPy arrays of one shape (a batch), symbols, dual numbers or CasADi's.  Letters
-tell frames: ``X_ab`` is the pose of b in a, and rewrites what is given in b as seen in a; inner letters cancel.  What
-stands on the right of ``@`` picks the action: a rotation turns vectors, matrices and rotations; a pose moves motions,
-forces, subspaces, inertias and poses, and `Pose.point` points.
+The elements may be Python floats, NumPy arrays of one shape (a batch), symbols, dual numbers or CasADi expressions.
+The letters of a name are frames: ``X_ab`` is the pose of b in a, and maps coordinates in b to coordinates in a; inner
+letters cancel.  The right operand of ``@`` determines the action.  A rotation acts on vectors, matrices and rotations.
+A pose acts on motions, forces, subspaces, inertias and poses, and `Pose.point` on points.
 
->>> quarter = Rotation.turning(Vec3(0.0, 0.0, 1.0), 0.0, 1.0)  # of cosine 0 and sine 1; `Rotation.about` takes an angle
+>>> quarter = Rotation.turning(Vec3(0.0, 0.0, 1.0), 0.0, 1.0)  # cosine 0, sine 1; `Rotation.about` takes an angle
 >>> X_ab = Pose(quarter, Vec3(1.0, 0.0, 0.0))
 >>> X_ab.point(Vec3(2.0, 0.0, 0.0))
 Vec3(x=1.0, y=2.0, z=0.0)
@@ -16,11 +16,11 @@ True
 
 - `Vec3` (x, y, z); `Matrix3` (three rows), `Symmetric3` (xx, xy, xz, yy, yz, zz);
 - `Rotation` (three rows), `Quaternion` (w, x, y, z), `MRP` (three modified Rodrigues parameters);
-- `Pose` (rotation, translation) and `InversePose`, which ``inv`` gives and which acts without being formed;
+- `Pose` (rotation, translation) and `InversePose`, the result of ``inv``, which acts without computing Rᵀp;
 - `Motion` (angular, linear), `Force` (moment, force), `Subspace` (columns that are motions); `cross` and `cross_star`
-  are their rates as they move, `by_rows` the columns as a matrix;
-- `Inertia` (mass, moment, about), `ArticulatedInertia` (a symmetric 6×6), `RigidMotion` (of a body, up to
-  accelerations), `FrameMotion` (pose, twist and acceleration of a frame relative to another).
+  are the rates of a motion and a force that move with a twist, `by_rows` returns columns as a matrix;
+- `Inertia` (mass, moment, about), `ArticulatedInertia` (a symmetric 6×6 matrix), `RigidMotion` (velocity and
+  acceleration of a body), `FrameMotion` (pose, twist and acceleration of a frame relative to another).
 
 Angular parts come first everywhere; units are SI and radians.  Sources are given in each module.
 """

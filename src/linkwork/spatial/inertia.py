@@ -17,10 +17,10 @@ __all__ = ["ArticulatedInertia", "Inertia"]
 
 @dataclass(frozen=True, slots=True)
 class Inertia:
-    """A rigid body's inertia about a frame's origin O: ten numbers, each additive over bodies.
+    """Inertia of a rigid body about a frame's origin O: ten elements, each additive over bodies.
 
-    ``mass`` m [kg]; ``moment`` m·c [kg m], c the centre of mass from O; ``about`` the rotational inertia about O
-    [kg m²].
+    ``mass`` m [kg]; ``moment`` m·c [kg m], with the centre of mass c relative to O; ``about`` the rotational inertia
+    about O [kg m²].
     """
 
     mass: Any
@@ -29,21 +29,21 @@ class Inertia:
 
     @staticmethod
     def zero() -> Inertia:
-        """The inertia of nothing."""
+        """Return the zero inertia."""
         return Inertia(0.0, Vec3.zero(), Symmetric3.zero())
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it is known to be the inertia of nothing."""
+        """True if all elements are the float 0, known at trace time."""
         return all(isinstance(x, float) and x == 0.0 for x in (self.mass, *self.moment, *self.about.elements()))
 
     @staticmethod
     def at_center(mass: Any, center: Vec3, about_center: Symmetric3) -> Inertia:
-        """From the rotational inertia about the centre of mass, by the parallel-axis theorem."""
+        """Create from the rotational inertia about the centre of mass, by the parallel-axis theorem."""
         return Inertia(mass, Vec3.zero(), about_center).shifted(center)
 
     def shifted(self, p: Vec3) -> Inertia:
-        """The same body seen from a frame of the same axes whose origin lies at −p: every point moves by p."""
+        """Return the same inertia about the point −p: every position of mass changes by p."""
         m, h, J = self.mass, self.moment, self.about
         w = h + p * (0.5 * m)
         # J − [p×][h×] − [h×][p×] − m [p×][p×]  =  J + 2(p·w) 1 − (p wᵀ + w pᵀ),  w = h + m p/2
@@ -68,14 +68,14 @@ class Inertia:
         return Inertia(self.mass - other.mass, self.moment - other.moment, self.about - other.about)
 
     def __matmul__(self, V: Motion) -> Force:
-        """I V: the momentum of a body that moves with V (RBDA 2.62): (J ω + h × v; m v − h × ω)."""
+        """Return I V, the momentum of a body with twist V (RBDA 2.62): (J ω + h × v; m v − h × ω)."""
         h = self.moment
         return Force(self.about @ V.angular + h.cross(V.linear), V.linear * self.mass - h.cross(V.angular))
 
 
 @dataclass(frozen=True, slots=True)
 class ArticulatedInertia:
-    """A symmetric 6×6 inertia with blocks [[J, H], [Hᵀ, M]]: n = J ω + H v, f = Hᵀ ω + M v (RBDA 7.1)."""
+    """Symmetric 6×6 inertia [[J, H], [Hᵀ, M]]: n = J ω + H v, f = Hᵀ ω + M v (RBDA 7.1)."""
 
     angular: Symmetric3
     coupling: Matrix3
@@ -83,7 +83,7 @@ class ArticulatedInertia:
 
     @staticmethod
     def of(inertia: Inertia) -> ArticulatedInertia:
-        """A rigid body's inertia in this form."""
+        """Return a rigid body's inertia in this form."""
         m = inertia.mass
         return ArticulatedInertia(inertia.about, Matrix3.cross(inertia.moment), Symmetric3.diagonal(m, m, m))
 
@@ -97,10 +97,11 @@ class ArticulatedInertia:
         return Force(self.angular @ w + self.coupling @ v, self.coupling.T @ w + self.linear @ v)
 
     def freed(self, S: Motion, U: Force, D_inv: Any, alone: bool = True) -> ArticulatedInertia:
-        """What is felt through a joint that is free along S: I − U Uᵀ/D, with U = I S and D = S·U (RBDA 7.43).
+        """Return I − U Uᵀ/D, the apparent inertia through a joint that is free along S (RBDA 7.43).
 
-        It does not resist S at all.  Where S is a direction of the coordinates, its row and column are therefore
-        exactly zero, and are not computed; but where I is not ``alone`` in resisting the joint, D has more in it.
+        U = I S and D = S·U.  The result does not resist motion along S.  If S is a coordinate direction, its row and
+        column are exactly zero and are not computed.  Set ``alone`` to False if D has terms in addition to S·U; then
+        that row and column are computed.
         """
         J, H, M = self.angular, self.coupling, self.linear
         scaled = U * D_inv
@@ -113,11 +114,11 @@ class ArticulatedInertia:
             [0.0, 0.0, 0.0, 0.0, M.yy - f.y * F.y, M.yz - f.y * F.z],
             [0.0, 0.0, 0.0, 0.0, 0.0, M.zz - f.z * F.z],
         )
-        along = _direction(S) if alone else None
-        if along is not None:
-            rest[along][:] = [0.0] * 6
+        axis = _direction(S) if alone else None
+        if axis is not None:
+            rest[axis][:] = [0.0] * 6
             for row in rest:
-                row[along] = 0.0
+                row[axis] = 0.0
         x, y, z, u, v, w = rest
         return ArticulatedInertia(
             Symmetric3(x[0], x[1], x[2], y[1], y[2], z[2]),
@@ -126,7 +127,7 @@ class ArticulatedInertia:
         )
 
     def shifted(self, p: Vec3) -> ArticulatedInertia:
-        """The same inertia seen from a frame of the same axes whose origin lies at −p."""
+        """Return the same inertia about the point −p, in the same axes."""
         J, H, M = self.angular, self.coupling, self.linear
         P = Matrix3.cross(p)
         shifted = H + P @ M  # H' = H + [p×] M
@@ -146,7 +147,7 @@ class ArticulatedInertia:
 
 
 def _direction(S: Motion) -> int | None:
-    """Which coordinate S lies along, if it lies along one."""
+    """Return the index of the coordinate direction of S, or None if S is not one."""
     elements = S.elements()
     moving = [k for k, x in enumerate(elements) if not (isinstance(x, float) and x == 0.0)]
     return moving[0] if len(moving) == 1 and isinstance(elements[moving[0]], float) else None

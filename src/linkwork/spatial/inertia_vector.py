@@ -1,15 +1,15 @@
-"""The ten inertial parameters of a rigid body, over any scalar: what is linear in them, and those that a body can have.
+"""Ten inertial parameters of a rigid body: linear quantities and physical consistency.
 
     π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz)
 
-are the numbers of an `Inertia`: mass, first moments h = m c and rotational inertia J, about a frame's origin in its
-axes.  Momentum, energy and the wrench that moves a body are linear in them, so each is a row of numbers, what a body of
-one unit parameter would have, times π.
+are the elements of an `Inertia`: mass, first moments h = m c and rotational inertia J, about a frame's origin in its
+axes.  Momentum, energy and the wrench on a body are linear in π.  So each is a row times π; an element of the row is
+the value for a body with this parameter 1 and the others 0.
 
-The pseudo-inertia P = ∫ (r; 1) (r; 1)ᵀ dm, a symmetric 4 × 4 matrix with the second moments of mass
-Σ = ½ tr(J) 1 − J, h and m in it, says the same; a distribution of mass has these numbers exactly where no eigenvalue of
-P is negative.  P = U Uᵀ, with U an upper triangle of positive diagonal, are all that are positive definite; logarithms
-of the diagonal and what is above it are ten numbers without any bound.
+The pseudo-inertia P = ∫ (r; 1) (r; 1)ᵀ dm is a symmetric 4 × 4 matrix of the second moments of mass Σ = ½ tr(J) 1 − J,
+h and m.  A distribution of mass with the parameters π exists if and only if no eigenvalue of P is negative.  Each
+positive definite P is U Uᵀ, with an upper triangle U of positive diagonal.  The logarithms of the diagonal and the
+elements above it are ten unbounded parameters.
 
 Sources: Wensing, Kim and Slotine, Linear matrix inequalities for physically consistent inertial parameter
 identification, IEEE RA-L 3, 2018 (the pseudo-inertia); Rucker and Wensing, Smooth parameterization of rigid-body
@@ -49,12 +49,12 @@ Scalars = Sequence[Any]
 
 
 def parameters_of(inertia: Inertia) -> tuple[Any, ...]:
-    """π of an inertia [kg, kg m, kg m²]."""
+    """Return π of an inertia [kg, kg m, kg m²]."""
     return (inertia.mass, *inertia.moment, *inertia.about.elements())
 
 
 def inertia_of(parameters: Scalars) -> Inertia:
-    """The inertia with these ten parameters."""
+    """Return the inertia with the parameters π."""
     m, x, y, z, *about = parameters
     return Inertia(m, Vec3(x, y, z), Symmetric3(*about))
 
@@ -62,11 +62,11 @@ def inertia_of(parameters: Scalars) -> Inertia:
 _UNIT = [inertia_of([1.0 if k == j else 0.0 for j in range(10)]) for k in range(10)]
 
 
-# -- what is linear in them
+# -- quantities linear in π
 
 
 def unit_wrenches(motion: RigidMotion) -> list[Force]:
-    """The wrenches that move bodies of one unit parameter each: π of a body weights them to its own.
+    """Return the wrench on a body with this motion for each unit parameter; their sum weighted by π is f.
 
     f = m p̈ + Ω h,  n = h × p̈ + J ω̇ + ω × J ω.
     """
@@ -78,36 +78,40 @@ def unit_wrenches(motion: RigidMotion) -> list[Force]:
 
 
 def unit_momenta(V: Motion) -> list[Force]:
-    """The momenta at a twist V of bodies of one unit parameter each."""
+    """Return the momentum at a twist V for each unit parameter."""
     return [unit @ V for unit in _UNIT]
 
 
 def unit_energies(V: Motion) -> list[Any]:
-    """The kinetic energies at a twist V of bodies of one unit parameter each: ½ m v·v + h·(v × ω) + ½ ω·J ω."""
+    """Return the kinetic energy at a twist V for each unit parameter.
+
+    The energy is ½ m v·v + h·(v × ω) + ½ ω·J ω.
+    """
     w, v = V.angular, V.linear
     x, y, z = w
     return [0.5 * v.dot(v), *v.cross(w), 0.5 * (x * x), x * y, x * z, 0.5 * (y * y), y * z, 0.5 * (z * z)]
 
 
-# -- those that a body can have
+# -- physical consistency
 
 
 def pseudo_inertia(parameters: Scalars) -> list[list[Any]]:
-    """P (4 × 4): [[½ tr(J) 1 − J, h], [hᵀ, m]]."""
+    """Return P (4 × 4): [[½ tr(J) 1 − J, h], [hᵀ, m]]."""
     m, x, y, z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz = parameters
     xx, yy, zz = 0.5 * (J_yy + J_zz - J_xx), 0.5 * (J_xx + J_zz - J_yy), 0.5 * (J_xx + J_yy - J_zz)
     return [[xx, -J_xy, -J_xz, x], [-J_xy, yy, -J_yz, y], [-J_xz, -J_yz, zz, z], [x, y, z, m]]
 
 
 def from_pseudo_inertia(P: Sequence[Scalars]) -> list[Any]:
-    """π of a pseudo-inertia, whose upper triangle is read: J = tr(Σ) 1 − Σ."""
+    """Return π of a pseudo-inertia, given by its upper triangle: J = tr(Σ) 1 − Σ."""
     (xx, xy, xz, x), (_, yy, yz, y), (_, _, zz, z), (_, _, _, m) = P
     return [m, x, y, z, yy + zz, -xy, -xz, xx + zz, -yz, xx + yy]
 
 
 def from_log_cholesky(theta: Scalars) -> list[Any]:
-    """π of θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3), any ten numbers: of a body with mass e^2α.
+    """Return π of the log-Cholesky parameters θ, ten unbounded numbers; the mass is e^2α.
 
+    θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3) and
     P = U Uᵀ,  U = e^α [[e^d_1, s_12, s_13, t_1], [0, e^d_2, s_23, t_2], [0, 0, e^d_3, t_3], [0, 0, 0, 1]].
     """
     alpha, d_1, d_2, d_3, s_12, s_23, s_13, x, y, z = theta
@@ -118,7 +122,7 @@ def from_log_cholesky(theta: Scalars) -> list[Any]:
 
 
 def log_cholesky(parameters: Scalars) -> list[Any]:
-    """θ of π, where the pseudo-inertia is positive definite: the columns of U from the last, as P = U Uᵀ has them."""
+    """Return θ of π for a positive definite pseudo-inertia P = U Uᵀ: the columns of U, the last first."""
     m, *scaled = parameters
     (xx, xy, xz, x), (_, yy, yz, y), (_, _, zz, z), _ = pseudo_inertia([1.0, *(k / m for k in scaled)])
     c = sqrt(zz - z * z)

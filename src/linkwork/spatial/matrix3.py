@@ -1,4 +1,4 @@
-"""Matrices of three-dimensional space, over any scalar: general ones and symmetric ones."""
+"""General and symmetric 3×3 matrices, over any scalar."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Matrix3:
 
     @staticmethod
     def zero() -> Matrix3:
-        """The matrix of zeros."""
+        """Return the zero matrix."""
         return Matrix3(Vec3.zero(), Vec3.zero(), Vec3.zero())
 
     @staticmethod
     def cross(a: Vec3) -> Matrix3:
-        """The matrix [a×], with [a×] b = a × b."""
+        """Return the matrix [a×], with [a×] b = a × b."""
         return Matrix3(Vec3(0.0, -a.z, a.y), Vec3(a.z, 0.0, -a.x), Vec3(-a.y, a.x, 0.0))
 
     @property
     def T(self) -> Matrix3:
-        """The transpose."""
+        """Transpose."""
         a, b, c = self.x, self.y, self.z
         return Matrix3(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
 
@@ -68,32 +68,32 @@ class Symmetric3:
 
     @staticmethod
     def zero() -> Symmetric3:
-        """The matrix of zeros."""
+        """Return the zero matrix."""
         return Symmetric3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     @staticmethod
     def diagonal(xx: Any, yy: Any, zz: Any) -> Symmetric3:
-        """The matrix with this diagonal, and zeros."""
+        """Return a diagonal matrix."""
         return Symmetric3(xx, 0.0, 0.0, yy, 0.0, zz)
 
     @property
     def T(self) -> Symmetric3:
-        """The transpose: the matrix itself."""
+        """Transpose: the matrix itself."""
         return self
 
     @property
     def x(self) -> Vec3:
-        """The first row."""
+        """First row."""
         return Vec3(self.xx, self.xy, self.xz)
 
     @property
     def y(self) -> Vec3:
-        """The second row."""
+        """Second row."""
         return Vec3(self.xy, self.yy, self.yz)
 
     @property
     def z(self) -> Vec3:
-        """The third row."""
+        """Third row."""
         return Vec3(self.xz, self.yz, self.zz)
 
     def __add__(self, o: Symmetric3) -> Symmetric3:
@@ -117,5 +117,5 @@ class Symmetric3:
         return Matrix3(self.x, self.y, self.z) @ other
 
     def elements(self) -> tuple[Any, ...]:
-        """The six elements: xx, xy, xz, yy, yz, zz."""
+        """Return the six elements: xx, xy, xz, yy, yz, zz."""
         return (self.xx, self.xy, self.xz, self.yy, self.yz, self.zz)

@@ -1,8 +1,4 @@
-"""Spatial motion vectors (twists, spatial accelerations) and motion subspaces, over any scalar.
-
-Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, chapter 2.
-
-Spatial force vectors (wrenches, momenta), over any scalar.
+"""Spatial motion vectors (twists, accelerations), force vectors (wrenches, momenta) and subspaces.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, chapter 2.
 """
@@ -20,23 +16,23 @@ __all__ = ["Force", "Motion", "Subspace", "by_rows", "cross", "cross_star"]
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """A motion vector (ω; v): v is the linear part at the frame's origin.  Angular first, as in every array."""
+    """Motion vector (ω; v), angular part first; v is the linear part at the frame's origin."""
 
     angular: Vec3
     linear: Vec3
 
     @staticmethod
     def zero() -> Motion:
-        """No motion."""
+        """Return the zero motion."""
         return _ZERO
 
     @staticmethod
     def of(elements: Sequence[Any]) -> Motion:
-        """From six coordinates: angular [rad/s], then linear [m/s]."""
+        """Create from six coordinates: angular [rad/s], then linear [m/s]."""
         return Motion(Vec3.of(elements[0:3]), Vec3.of(elements[3:6]))
 
     def elements(self) -> tuple[Any, ...]:
-        """The six coordinates in the order of every array: angular, then linear."""
+        """Return the six coordinates: angular, then linear."""
         return (*self.angular, *self.linear)
 
     def __add__(self, other: Motion) -> Motion:
@@ -52,29 +48,35 @@ class Motion:
         return Motion(self.angular * k, self.linear * k)
 
     def dot(self, F: Force) -> Any:
-        """The power V·F of a wrench on a motion [W]."""
+        """Return the power V·F of a wrench on a motion [W]."""
         return self.angular.dot(F.moment) + self.linear.dot(F.force)
 
 
 def cross(V: Motion, M: Motion) -> Motion:
-    """V × M, the rate of a motion vector M that moves with V (RBDA 2.31): (ω × ω_M; ω × v_M + v × ω_M)."""
+    """Return V × M, the rate of a motion vector M that moves with V (RBDA 2.31).
+
+    (ω × ω_M; ω × v_M + v × ω_M).
+    """
     return Motion(V.angular.cross(M.angular), V.angular.cross(M.linear) + V.linear.cross(M.angular))
 
 
 def cross_star(V: Motion, F: Force) -> Force:
-    """V ×* F, the rate of a force vector F that moves with V (RBDA 2.32): (ω × n + v × f; ω × f)."""
+    """Return V ×* F, the rate of a force vector F that moves with V (RBDA 2.32).
+
+    (ω × n + v × f; ω × f).
+    """
     return Force(V.angular.cross(F.moment) + V.linear.cross(F.force), V.angular.cross(F.force))
 
 
 def by_rows(columns: Sequence[Motion | Force]) -> list[list[Any]]:
-    """The matrix (6 × n) of these columns, as a list of its rows."""
-    listed = [column.elements() for column in columns]
-    return [[column[i] for column in listed] for i in range(6)]
+    """Return the matrix (6 × n) of these columns, as a list of its rows."""
+    elements = [column.elements() for column in columns]
+    return [[column[i] for column in elements] for i in range(6)]
 
 
 @dataclass(frozen=True, slots=True)
 class Subspace:
-    """A basis of motions, one for each velocity of a joint: ``S @ v`` is a motion, ``S.T @ F`` the joint's torques."""
+    """Basis of a joint's motions: ``S @ v`` is a motion, ``S.T @ F`` the joint's generalized forces."""
 
     columns: tuple[Motion, ...]
 
@@ -86,7 +88,7 @@ class Subspace:
 
     @property
     def T(self) -> _Transposed:
-        """The transpose, which takes a wrench to the forces along the columns."""
+        """Transpose, which maps a wrench to the forces along the columns."""
         return _Transposed(self.columns)
 
     def __len__(self) -> int:
@@ -106,23 +108,23 @@ _ZERO = Motion(Vec3.zero(), Vec3.zero())
 
 @dataclass(frozen=True, slots=True)
 class Force:
-    """A force vector (n; f): n is the moment about the frame's origin.  Moment first, as in every array."""
+    """Force vector (n; f), moment first; n is the moment about the frame's origin."""
 
     moment: Vec3
     force: Vec3
 
     @staticmethod
     def zero() -> Force:
-        """No moment and no force."""
+        """Return the zero force vector."""
         return _ZERO_FORCE
 
     @staticmethod
     def of(elements: Sequence[Any]) -> Force:
-        """From six coordinates: moment [N m], then force [N]."""
+        """Create from six coordinates: moment [N m], then force [N]."""
         return Force(Vec3.of(elements[0:3]), Vec3.of(elements[3:6]))
 
     def elements(self) -> tuple[Any, ...]:
-        """The six coordinates in the order of every array: moment, then force."""
+        """Return the six coordinates: moment, then force."""
         return (*self.moment, *self.force)
 
     def __add__(self, other: Force) -> Force:

@@ -1,15 +1,15 @@
-"""Bodies that move together and relative to each other: their inertia about a point, and how it moves.
+"""Inertia of moving masses about a point and its rate, for Coriolis matrices and momentum rates.
 
-Where the masses are at r from a point O and move by ṙ relative to it, ten numbers are their inertia, and twelve more
-say how it changes: ḣ = ∫ρ ṙ and P = ∫ρ ṙ rᵀ.  A joint that carries all of them moves the mass at r by J = s_v + s_ω × r
-for each unit of its velocity, so
+The masses are at r from a point O and move with ṙ relative to it.  Ten elements are their inertia; twelve more describe
+its change: ḣ = ∫ρ ṙ and P = ∫ρ ṙ rᵀ.  A joint that carries all masses moves the mass at r with J = s_v + s_ω × r per
+unit of its velocity.  So the integrals
 
-    ∫ρ J,    ∫ρ r × J    (momentum),     ∫ρ J̇,    ∫ρ r × J̇,    ∫ρ ṙ × J    (how it changes)
+    ∫ρ J,    ∫ρ r × J    (momentum),     ∫ρ J̇,    ∫ρ r × J̇,    ∫ρ ṙ × J    (its change)
 
-follow from these numbers, without the velocity of O itself.
+follow from these elements, without the velocity of O itself.
 
-Sources: Legnani et al., A homogeneous matrix approach to 3D kinematics and dynamics, Mech. Mach. Theory 31, 1996
-(P, as the upper part of a 4 × 4 matrix); Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and
+Sources: Legnani et al., A homogeneous matrix approach to 3D kinematics and dynamics, Mech. Mach. Theory 31, 1996 (P, as
+the upper part of a 4 × 4 matrix); Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and
 Christoffel symbols for rigid-body systems, ASME J. Comput. Nonlinear Dynam. 16, 2021 (composites of such inertias).
 """
 
@@ -24,85 +24,103 @@ from linkwork.spatial.pose import Pose
 from linkwork.spatial.rigid_motion import second_moments
 from linkwork.spatial.vec3 import Vec3
 
-__all__ = ["Carried", "MovingInertia"]
+__all__ = ["JointMomentum", "MovingInertia"]
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """What a joint's unit velocity does to the masses that it carries, with r from the origin of its frame."""
+class JointMomentum:
+    """Momentum of masses per unit of a joint's velocity, and its change; r is from the frame's origin."""
 
     momentum: Force  # (∫ρ r × J; ∫ρ J)
-    moved: Force  # (∫ρ r × J̇; ∫ρ J̇)
-    swept: Vec3  # ∫ρ ṙ × J
+    column_rate: Force  # (∫ρ r × J̇; ∫ρ J̇)
+    coriolis: Vec3  # ∫ρ ṙ × J
 
     @property
     def rate(self) -> Force:
-        """How the momentum changes: (∫ρ (r × J̇ + ṙ × J); ∫ρ J̇)."""
-        return Force(self.moved.moment + self.swept, self.moved.force)
+        """Rate of the momentum: (∫ρ (r × J̇ + ṙ × J); ∫ρ J̇)."""
+        return Force(self.column_rate.moment + self.coriolis, self.column_rate.force)
 
-    def seen(self, X: Pose, velocity: Vec3) -> Carried:
-        """The same, with r from another frame's origin: this one is at X there, and its origin moves so fast."""
+    def transformed(self, X: Pose, velocity: Vec3) -> JointMomentum:
+        """Return the same about another frame's origin, in that frame's axes.
+
+        In that frame, this frame is at X and its origin has this velocity.
+        """
         momentum: Force = X @ self.momentum
-        return Carried(momentum, X @ self.moved, X.rotation @ self.swept + velocity.cross(momentum.force))
+        return JointMomentum(
+            momentum, X @ self.column_rate, X.rotation @ self.coriolis + velocity.cross(momentum.force)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class MovingInertia:
-    """The inertia of masses about a frame's origin, ḣ = ∫ρ ṙ [kg m/s] and P = ∫ρ ṙ rᵀ [kg m²/s] in the frame's axes.
+    """Inertia about a frame's origin, ḣ = ∫ρ ṙ [kg m/s] and P = ∫ρ ṙ rᵀ [kg m²/s] in the frame's axes.
 
-    r and ṙ are relative to the origin; the axes of the frame turn, and ṙ is what is seen from axes that do not.
+    r and ṙ are relative to the origin; ṙ is relative to axes that do not rotate.
     """
 
     inertia: Inertia
     moment_rate: Vec3
-    spread: Matrix3
+    second_moment_rate: Matrix3
 
     @staticmethod
     def of(inertia: Inertia, w: Vec3) -> MovingInertia:
-        """A rigid body that turns with ω about the origin: ḣ = ω × h, P = [ω×] Σ with Σ = ½ tr(J) 1 − J."""
-        return MovingInertia(inertia, w.cross(inertia.moment), Matrix3.cross(w) @ _distribution(inertia))
+        """Return that of a rigid body that rotates with ω about the origin.
+
+        ḣ = ω × h, P = [ω×] Σ with Σ = ½ tr(J) 1 − J.
+        """
+        return MovingInertia(inertia, w.cross(inertia.moment), Matrix3.cross(w) @ _second_moments_matrix(inertia))
 
     @staticmethod
-    def moving(inertia: Inertia, V: Motion) -> MovingInertia:
-        """A rigid body of twist V: ḣ = m v + ω × h, P = v hᵀ + [ω×] Σ."""
-        turning, v = MovingInertia.of(inertia, V.angular), V.linear
-        rate = turning.moment_rate + v * inertia.mass
-        return MovingInertia(inertia, rate, turning.spread + _outer(v, inertia.moment))
+    def with_twist(inertia: Inertia, V: Motion) -> MovingInertia:
+        """Return that of a rigid body with twist V: ḣ = m v + ω × h, P = v hᵀ + [ω×] Σ."""
+        rotating, v = MovingInertia.of(inertia, V.angular), V.linear
+        rate = rotating.moment_rate + v * inertia.mass
+        return MovingInertia(inertia, rate, rotating.second_moment_rate + _outer(v, inertia.moment))
 
     def __add__(self, other: MovingInertia) -> MovingInertia:
         return MovingInertia(
-            self.inertia + other.inertia, self.moment_rate + other.moment_rate, self.spread + other.spread
+            self.inertia + other.inertia,
+            self.moment_rate + other.moment_rate,
+            self.second_moment_rate + other.second_moment_rate,
         )
 
-    def seen(self, X: Pose, velocity: Vec3) -> MovingInertia:
-        """The same masses about the origin of a frame in which this one is at X and its origin moves by ``velocity``.
+    def transformed(self, X: Pose, velocity: Vec3) -> MovingInertia:
+        """Return the same masses about another frame's origin, in that frame's axes.
 
-        With p and ṗ for both: ∫ρ (ṙ + ṗ)(r + p)ᵀ = P + ḣ pᵀ + ṗ (h + m p)ᵀ.
+        In that frame, this frame is at X with translation p, and its origin has this velocity ṗ:
+        ∫ρ (ṙ + ṗ)(r + p)ᵀ = P + ḣ pᵀ + ṗ (h + m p)ᵀ.
         """
         inertia: Inertia = X @ self.inertia
         rate = X.rotation @ self.moment_rate
-        spread = X.rotation.congruent(self.spread) + _outer(rate, X.translation) + _outer(velocity, inertia.moment)
-        return MovingInertia(inertia, rate + velocity * inertia.mass, spread)
+        second_moment_rate = (
+            X.rotation.congruent(self.second_moment_rate)
+            + _outer(rate, X.translation)
+            + _outer(velocity, inertia.moment)
+        )
+        return MovingInertia(inertia, rate + velocity * inertia.mass, second_moment_rate)
 
-    def carried(self, S: Motion, S_dot: Motion) -> Carried:
-        """What a joint's column S does that carries all of the masses, and changes by Ṡ in axes that do not turn.
+    def joint_momentum(self, S: Motion, S_dot: Motion) -> JointMomentum:
+        """Return the momentum per unit velocity of a joint that carries all masses, and its change.
 
-        J̇ = ṡ_v + ṡ_ω × r + s_ω × ṙ, and ∫ρ r × (s × ṙ) = N s, ∫ρ ṙ × (s × r) = Nᵀ s with N = tr(P) 1 − P.
+        S is the joint's column and Ṡ its rate relative to axes that do not rotate:
+        J̇ = ṡ_v + ṡ_ω × r + s_ω × ṙ, ∫ρ r × (s × ṙ) = N s, ∫ρ ṙ × (s × r) = Nᵀ s with N = tr(P) 1 − P.
         """
-        return Carried(self.inertia @ S, self.inertia @ S_dot + self.turned(S.angular), self.swept(S))
+        return JointMomentum(
+            self.inertia @ S, self.inertia @ S_dot + self.coriolis(S.angular), self.coriolis_transpose(S)
+        )
 
-    def turned(self, s: Vec3) -> Force:
-        """(∫ρ r × (s × ṙ); ∫ρ s × ṙ)."""
-        return Force(self._turning @ s, -self.moment_rate.cross(s))
+    def coriolis(self, s: Vec3) -> Force:
+        """Return half the Coriolis force of an angular velocity s: (∫ρ r × (s × ṙ); ∫ρ s × ṙ)."""
+        return Force(self._N @ s, -self.moment_rate.cross(s))
 
-    def swept(self, S: Motion) -> Vec3:
-        """∫ρ ṙ × J, the transpose of `turned`: s · swept(S) = S · turned(s)."""
-        return self.moment_rate.cross(S.linear) + self._turning.T @ S.angular
+    def coriolis_transpose(self, S: Motion) -> Vec3:
+        """Return ∫ρ ṙ × J, the transpose of `coriolis`: s · coriolis_transpose(S) = S · coriolis(s)."""
+        return self.moment_rate.cross(S.linear) + self._N.T @ S.angular
 
     @property
-    def _turning(self) -> Matrix3:
+    def _N(self) -> Matrix3:
         """N = tr(P) 1 − P."""
-        P = self.spread
+        P = self.second_moment_rate
         return Matrix3(
             Vec3(P.y.y + P.z.z, -P.x.y, -P.x.z),
             Vec3(-P.y.x, P.x.x + P.z.z, -P.y.z),
@@ -110,12 +128,12 @@ class MovingInertia:
         )
 
 
-def _distribution(inertia: Inertia) -> Symmetric3:
-    """Σ = ½ tr(J) 1 − J."""
+def _second_moments_matrix(inertia: Inertia) -> Symmetric3:
+    """Return Σ = ½ tr(J) 1 − J."""
     J, (xx, yy, zz) = inertia.about, second_moments(inertia.about)
     return Symmetric3(xx, -J.xy, -J.xz, yy, -J.yz, zz)
 
 
 def _outer(a: Vec3, b: Vec3) -> Matrix3:
-    """a bᵀ."""
+    """Return a bᵀ."""
     return Matrix3(b * a.x, b * a.y, b * a.z)

@@ -1,8 +1,8 @@
 """Poses (rigid transforms), over any scalar.
 
-``X_ab`` is the pose of frame b in frame a, and rewrites what is given in b as seen in a; inner letters cancel:
-``X_ac = X_ab @ X_bc``, ``V_a = X_ab @ V_b``, ``F_a = X_ab @ F_b``, ``I_a = X_ab @ I_b``.  What is on the right picks
-the action, and ``X_ab.inv()`` is X_ba.
+``X_ab`` is the pose of frame b in frame a, and maps coordinates in b to coordinates in a.  Inner letters cancel: ``X_ac
+= X_ab @ X_bc``, ``V_a = X_ab @ V_b``, ``F_a = X_ab @ F_b``, ``I_a = X_ab @ I_b``.  The type of the right operand
+determines the action, and ``X_ab.inv()`` is X_ba.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["InversePose", "Pose"]
 
 
 class _Transform:
-    """What is on the right of ``@`` picks the action."""
+    """Base of poses: the type of the right operand of ``@`` determines the action."""
 
     __slots__ = ()
 
@@ -46,19 +46,19 @@ class _Transform:
 
 @dataclass(frozen=True, slots=True)
 class Pose(_Transform):
-    """X_ab: the rotation R_ab and the position p of b's origin in a."""
+    """Pose X_ab: the rotation R_ab and the position p of b's origin in a."""
 
     rotation: Rotation
     translation: Vec3
 
     @staticmethod
     def identity() -> Pose:
-        """The pose of a frame in itself."""
+        """Return the identity."""
         return _IDENTITY
 
     @property
     def is_identity(self) -> bool:
-        """Whether it is known to be the pose of a frame in itself."""
+        """True if all elements are floats of the identity, known at trace time."""
         if self is _IDENTITY:
             return True
         pairs = zip(self.elements(), _IDENTITY.elements(), strict=True)
@@ -66,34 +66,36 @@ class Pose(_Transform):
 
     @staticmethod
     def of(matrix: Any) -> Pose:
-        """The pose of a homogeneous 4×4 matrix (anything indexed [row][column])."""
+        """Create from a homogeneous 4×4 matrix (any object indexed [row][column])."""
         rows = [Vec3.of(matrix[k][:3]) for k in range(3)]
         return Pose(Rotation(*rows), Vec3(matrix[0][3], matrix[1][3], matrix[2][3]))
 
     @staticmethod
     def of_elements(elements: Sequence[Any]) -> Pose:
-        """The pose whose matrix has these sixteen elements, row by row."""
+        """Create from the sixteen elements of the matrix, row by row."""
         return Pose.of([elements[4 * k : 4 * k + 4] for k in range(4)])
 
     def elements(self) -> tuple[Any, ...]:
-        """The sixteen elements of the homogeneous 4×4 matrix, row by row."""
+        """Return the sixteen elements of the homogeneous 4×4 matrix, row by row."""
         R, p = self.rotation, self.translation
         return (*R.x, p.x, *R.y, p.y, *R.z, p.z, 0.0, 0.0, 0.0, 1.0)
 
     def inv(self) -> InversePose:
-        """X_ba, acting without being formed."""
+        """Return X_ba, which acts without computing Rᵀp."""
         return InversePose(self.rotation, self.translation)
 
     def point(self, r: Vec3) -> Vec3:
-        """A point's coordinates in a, from those in b."""
+        """Return a point's coordinates in a, given those in b."""
         return self.rotation @ r + self.translation
 
     def difference(self, target: Pose) -> Motion:
-        """What is left to a target, in the axes that both are given in: (rotation vector that turns this one's axes to
-        the target's, the short way; the way from this one's origin to the target's).
+        """Return the rotation vector and the translation from this pose to a target, in the common axes.
+
+        The rotation takes this pose's axes to the target's, by an angle of at most π.  The translation goes from this
+        origin to the target's.
         """
-        turn = Quaternion.of(target.rotation @ self.rotation.T)
-        return Motion(turn.log(), target.translation - self.translation)
+        difference = Quaternion.of(target.rotation @ self.rotation.T)
+        return Motion(difference.log(), target.translation - self.translation)
 
     def _act(self, other: Any) -> Any:
         R, p = self.rotation, self.translation
@@ -118,21 +120,24 @@ class Pose(_Transform):
 
 @dataclass(frozen=True, slots=True)
 class InversePose(_Transform):
-    """X_ba, kept as the rotation and translation of X_ab: (R, p)⁻¹ acts as Rᵀ(· − p), cheaper than forming Rᵀp."""
+    """Inverse X_ba, stored as rotation and translation of X_ab.
+
+    It acts as Rᵀ(· − p), which is cheaper than computing Rᵀp.
+    """
 
     rotation: Rotation
     translation: Vec3
 
     def inv(self) -> Pose:
-        """X_ab."""
+        """Return X_ab."""
         return Pose(self.rotation, self.translation)
 
     def formed(self) -> Pose:
-        """The same transform as a `Pose`: (Rᵀ, −Rᵀp)."""
+        """Return the same transform as a `Pose`: (Rᵀ, −Rᵀp)."""
         return Pose(self.rotation.T, -self.rotation.inv_act(self.translation))
 
     def point(self, r: Vec3) -> Vec3:
-        """A point's coordinates in b, from those in a."""
+        """Return a point's coordinates in b, given those in a."""
         return self.rotation.inv_act(r - self.translation)
 
     def _act(self, other: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Unit quaternions (w, x, y, z), modified Rodrigues parameters, and exponential and logarithm of rotations and poses.
+"""Unit quaternions, modified Rodrigues parameters, exponential and logarithm of rotations and poses.
 
-All are smooth through the identity and right up to half a turn: quotients such as sin(θ)/θ become their power series
-where θ is small, and both branches of each choice stay finite, so that derivatives do too.
+All are smooth at the identity and accurate up to half a revolution.  Quotients such as sin(θ)/θ are evaluated as power
+series for small θ.  Both branches of each selection are finite, so derivatives are finite too.
 
 Sources: Sola, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018, appendices B and D;
 Schaub and Junkins, Analytical Mechanics of Space Systems, 4th ed., AIAA 2018, section 3.6 (modified Rodrigues
@@ -23,7 +23,7 @@ __all__ = ["MRP", "Quaternion", "translation_of_twist", "twist_of_translation"]
 
 @dataclass(frozen=True, slots=True)
 class Quaternion:
-    """The unit quaternion w + x i + y j + z k: cos(θ/2) and sin(θ/2) times the axis."""
+    """Unit quaternion w + x i + y j + z k: cos(θ/2) and sin(θ/2) times the axis."""
 
     w: Any
     x: Any
@@ -32,46 +32,48 @@ class Quaternion:
 
     @property
     def vector(self) -> Vec3:
-        """(x, y, z)."""
+        """Vector part (x, y, z)."""
         return Vec3(self.x, self.y, self.z)
 
     def elements(self) -> tuple[Any, ...]:
-        """The four numbers: w, x, y, z."""
+        """Return the four elements w, x, y, z."""
         return (self.w, self.x, self.y, self.z)
 
     def conjugate(self) -> Quaternion:
-        """The opposite rotation: (w, −x, −y, −z)."""
+        """Return the inverse rotation: (w, −x, −y, −z)."""
         return Quaternion(self.w, -self.x, -self.y, -self.z)
 
     def rotation(self) -> Rotation:
-        """The rotation of this unit quaternion."""
+        """Return the rotation of this unit quaternion."""
         return Rotation.from_quaternion(self.w, self.x, self.y, self.z)
 
     @staticmethod
     def of(R: Rotation) -> Quaternion:
-        """One of the two of a rotation: of four formulas the one that divides by no small number.
+        """Return one of the two unit quaternions of a rotation, by the formula with a large divisor.
 
         Source: Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (3), 1978; the choice by signs is
         Day's, Converting a rotation matrix to a quaternion, 2015.
         """
         (a, b, c), (d, e, g), (h, i, j) = R.x, R.y, R.z
-        down, first, last = j < 0.0, a > e, a < -e
+        z_negative, x_larger, w_small = j < 0.0, a > e, a < -e
         wx, wy, wz, xy, xz, yz = i - g, c - h, d - b, d + b, c + h, i + g
 
-        def chosen(by_x: Any, by_y: Any, by_z: Any, by_w: Any) -> Any:
-            return where(down, where(first, by_x, by_y), where(last, by_z, by_w))
+        def select(by_x: Any, by_y: Any, by_z: Any, by_w: Any) -> Any:
+            return where(z_negative, where(x_larger, by_x, by_y), where(w_small, by_z, by_w))
 
-        square = chosen(1.0 + a - e - j, 1.0 - a + e - j, 1.0 - a - e + j, 1.0 + a + e + j)  # four times the square
+        square = select(
+            1.0 + a - e - j, 1.0 - a + e - j, 1.0 - a - e + j, 1.0 + a + e + j
+        )  # four times the largest square
         scale = 0.5 / sqrt(square)
         return Quaternion(
-            chosen(wx, wy, wz, square) * scale,
-            chosen(square, xy, xz, wx) * scale,
-            chosen(xy, square, yz, wy) * scale,
-            chosen(xz, yz, square, wz) * scale,
+            select(wx, wy, wz, square) * scale,
+            select(square, xy, xz, wx) * scale,
+            select(xy, square, yz, wy) * scale,
+            select(xz, yz, square, wz) * scale,
         )
 
     def __matmul__(self, o: Quaternion) -> Quaternion:
-        """The product: first ``o``'s rotation, then this one."""
+        """Return the product: first ``o``'s rotation, then this one."""
         a, b, c, d = self.elements()
         w, x, y, z = o.elements()
         return Quaternion(
@@ -82,20 +84,20 @@ class Quaternion:
         )
 
     def normalized(self) -> Quaternion:
-        """This quaternion divided by its length."""
+        """Return this quaternion divided by its length."""
         scale = 1.0 / sqrt(self.w * self.w + self.vector.dot(self.vector))
         return Quaternion(self.w * scale, self.x * scale, self.y * scale, self.z * scale)
 
     @staticmethod
     def exp(phi: Vec3) -> Quaternion:
-        """The rotation by the vector φ [rad]: angle |φ| about φ's direction."""
+        """Return the rotation by the rotation vector φ [rad]: the angle |φ| about φ's direction."""
         half = phi.dot(phi) * 0.25  # (θ/2)²
         s = 0.5 * _sinc(half)
         return Quaternion(_cos_of_square(half), phi.x * s, phi.y * s, phi.z * s)
 
     def log(self) -> Vec3:
-        """The rotation vector φ with exp(φ) = ±self and |φ| ≤ π."""
-        flip = where(self.w < 0.0, -1.0, 1.0)  # q and −q are one rotation: take the short way round
+        """Return the rotation vector φ with exp(φ) = ±self and |φ| ≤ π."""
+        flip = where(self.w < 0.0, -1.0, 1.0)  # q and −q are the same rotation: w ≥ 0 has the smaller angle
         w, u = self.w * flip, self.vector * flip
         s2 = u.dot(u)
         small = s2 < 1e-4
@@ -107,7 +109,7 @@ class Quaternion:
 
 
 def translation_of_twist(phi: Vec3, v: Vec3) -> Vec3:
-    """V(φ) v: where the origin goes under the twist (φ; v), held for unit time.
+    """Return V(φ) v, the translation of the origin by the constant twist (φ; v) in unit time.
 
     V = 1 + B [φ×] + C [φ×]², B = (1 − cos θ)/θ², C = (θ − sin θ)/θ³.
     """
@@ -117,13 +119,13 @@ def translation_of_twist(phi: Vec3, v: Vec3) -> Vec3:
     theta = sqrt(where(small, 1.0, t))
     series = _horner(t, [(-1.0) ** k / math.factorial(2 * k + 3) for k in range(9)])
     C = where(small, series, (theta - sin(theta)) / where(small, 1.0, t * theta))
-    turned = phi.cross(v)
-    moved: Vec3 = v + turned * (0.5 * half * half) + phi.cross(turned) * C
-    return moved
+    cross = phi.cross(v)
+    translation: Vec3 = v + cross * (0.5 * half * half) + phi.cross(cross) * C
+    return translation
 
 
 def twist_of_translation(phi: Vec3, p: Vec3) -> Vec3:
-    """V(φ)⁻¹ p: the linear part of the twist (φ; v) that takes the origin to p in unit time.
+    """Return V(φ)⁻¹ p, the linear part of the twist (φ; v) that moves the origin to p in unit time.
 
     V⁻¹ = 1 − ½ [φ×] + D [φ×]², D = (1 − (θ/2) cot(θ/2))/θ².
     """
@@ -132,20 +134,20 @@ def twist_of_translation(phi: Vec3, p: Vec3) -> Vec3:
     half = 0.5 * sqrt(where(small, 1.0, t))
     cotangent = _cos_of_square(half * half) / sin(half)
     D = where(small, _horner(t, _D_SERIES), (1.0 - half * cotangent) / where(small, 1.0, t))
-    turned = phi.cross(p)
-    v: Vec3 = p - turned * 0.5 + phi.cross(turned) * D
+    cross = phi.cross(p)
+    v: Vec3 = p - cross * 0.5 + phi.cross(cross) * D
     return v
 
 
 def _sinc(square: Any) -> Any:
-    """sin(x)/x from x²."""
+    """Return sin(x)/x for x²."""
     small = square < 1e-2
     x = sqrt(where(small, 1.0, square))
     return where(small, _horner(square, [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(7)]), sin(x) / x)
 
 
 def _cos_of_square(square: Any) -> Any:
-    """cos(x) from x²."""
+    """Return cos(x) for x²."""
     small = square < 1e-2
     x = sqrt(where(small, 1.0, square))
     series = _horner(square, [(-1.0) ** k / math.factorial(2 * k) for k in range(7)])
@@ -160,7 +162,7 @@ def _horner(x: Any, coefficients: list[float]) -> Any:
 
 
 def _bernoulli(n: int) -> list[float]:
-    """The Bernoulli numbers B₀ … Bₙ (Akiyama and Tanigawa's recurrence, in exact arithmetic)."""
+    """Return the Bernoulli numbers B₀ … Bₙ (recurrence of Akiyama and Tanigawa, in exact arithmetic)."""
     from fractions import Fraction
 
     numbers, row = [], []
@@ -178,43 +180,44 @@ _D_SERIES = [abs(b) / math.factorial(2 * k) for k, b in enumerate(_bernoulli(24)
 
 @dataclass(frozen=True, slots=True)
 class MRP:
-    """σ = tan(θ/4) times the axis: the unit quaternion's vector, divided by 1 + w.
+    """Modified Rodrigues parameters σ = tan(θ/4) times the axis: a unit quaternion's vector over 1 + w.
 
-    σ and its shadow −σ/|σ|² are the same rotation.  The short way round has |σ| ≤ 1; a whole turn lies at infinity.
+    σ and its shadow −σ/|σ|² are the same rotation.  The rotation by at most half a revolution has |σ| ≤ 1; σ is
+    infinite for a full revolution.
     """
 
     sigma: Vec3
 
     @staticmethod
     def of(epsilon: Quaternion) -> MRP:
-        """Those of the short way round, |σ| ≤ 1, of a unit quaternion."""
+        """Return the parameters with |σ| ≤ 1 of a unit quaternion."""
         flip = where(epsilon.w < 0.0, -1.0, 1.0)
         return MRP(epsilon.vector * (flip / (1.0 + epsilon.w * flip)))
 
     def quaternion(self) -> Quaternion:
-        """(1 − σ², 2σ)/(1 + σ²)."""
+        """Return the unit quaternion (1 − σ², 2σ)/(1 + σ²)."""
         square = self.sigma.dot(self.sigma)
         scale = 1.0 / (1.0 + square)
         return Quaternion((1.0 - square) * scale, *(self.sigma * (2.0 * scale)))
 
     def rotation(self) -> Rotation:
-        """The rotation with these parameters."""
+        """Return the rotation with these parameters."""
         return self.quaternion().rotation()
 
     def short(self) -> MRP:
-        """The one of σ and its shadow with |σ| ≤ 1."""
+        """Return σ or its shadow, the one with |σ| ≤ 1."""
         square = self.sigma.dot(self.sigma)
         outside = square > 1.0
         return MRP(self.sigma * where(outside, -1.0 / where(outside, square, 1.0), 1.0))
 
     def rate(self, w: Vec3) -> Vec3:
-        """σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)), ω in the turned frame's coordinates (3.150)."""
+        """Return σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)), with ω in the rotated frame (3.150)."""
         s = self.sigma
         rate: Vec3 = w * (0.25 * (1.0 - s.dot(s))) + (s.cross(w) + s * s.dot(w)) * 0.5
         return rate
 
     def velocity(self, rate: Vec3) -> Vec3:
-        """ω = 4/(1 + σ²)² ((1 − σ²) σ̇ − 2 σ × σ̇ + 2 σ (σ·σ̇)): the inverse of ``rate`` (3.152)."""
+        """Return ω = 4/(1 + σ²)² ((1 − σ²) σ̇ − 2 σ × σ̇ + 2 σ (σ·σ̇)), the inverse of ``rate`` (3.152)."""
         s = self.sigma
         square = s.dot(s)
         scale: Any = 1.0 + square

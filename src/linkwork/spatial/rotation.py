@@ -1,9 +1,8 @@
-"""Rotations, over any scalar.
+"""Rotations, over any scalar, with a special form for rotations about a coordinate axis.
 
-Turns about coordinate axes: rotations whose elements are a cosine, a sine, zeros and a one.
-
-Nearly every rotation of a robot's joint is one, up to a change of axes, and acts on tensors for less than half of the
-operations that a rotation in general takes.
+The elements of a rotation about a coordinate axis are a cosine, a sine, zeros and a one.  Nearly every rotation of a
+robot's joint has this form, up to a change of axes.  It acts on tensors with less than half of the operations of a
+general rotation.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from linkwork.expr.scalar.functions import cos, sin
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
 from linkwork.spatial.vec3 import Vec3
 
-__all__ = ["Rotation", "Turn", "cos_sin"]
+__all__ = ["AxisRotation", "Rotation", "cos_sin"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """The rotation R_ab that rewrites coordinates in b as coordinates in a; ``x y z`` are its rows.
+    """Rotation R_ab, which maps coordinates in b to coordinates in a; ``x y z`` are its rows.
 
-    ``R_ab @ v_b`` gives v_a, ``R_ab @ R_bc`` gives R_ac, ``R_ab.T`` is R_ba, and ``R_ab @ S_b`` gives the symmetric
-    tensor R S Rᵀ in a.  A product that acts more cheaply factor by factor keeps its two factors.
+    ``R_ab @ v_b`` is v_a, ``R_ab @ R_bc`` is R_ac, ``R_ab.T`` is R_ba, and ``R_ab @ S_b`` is the symmetric tensor R S
+    Rᵀ in a.  A product stores its two factors if they act with fewer operations than their product.
     """
 
     x: Vec3
@@ -36,17 +35,20 @@ class Rotation:
 
     @staticmethod
     def identity() -> Rotation:
-        """The rotation by no angle."""
+        """Return the identity."""
         return _IDENTITY
 
     @staticmethod
     def about(axis: Vec3, angle: Any) -> Rotation:
-        """Rotation by an angle [rad] about a unit axis: R = a aᵀ + cos·(1 − a aᵀ) + sin·[a×] (Rodrigues)."""
+        """Return the rotation by an angle [rad] about a unit axis (Rodrigues).
+
+        R = a aᵀ + cos·(1 − a aᵀ) + sin·[a×].
+        """
         return Rotation.turning(axis, cos(angle), sin(angle))
 
     @staticmethod
     def turning(axis: Vec3, c: Any, s: Any) -> Rotation:
-        """Rotation about a unit axis by the angle of cosine c and sine s."""
+        """Return the rotation about a unit axis by the angle with cosine c and sine s."""
         ax, ay, az = axis
         xy, xz, yz = ax * ay, ax * az, ay * az
         return Rotation(
@@ -57,7 +59,7 @@ class Rotation:
 
     @staticmethod
     def from_quaternion(w: Any, x: Any, y: Any, z: Any) -> Rotation:
-        """The rotation of a unit quaternion (w, x, y, z)."""
+        """Return the rotation of a unit quaternion (w, x, y, z)."""
         x2, y2, z2 = x + x, y + y, z + z
         xx, yy, zz = x * x2, y * y2, z * z2
         xy, xz, yz, wx, wy, wz = x * y2, x * z2, y * z2, w * x2, w * y2, w * z2
@@ -69,9 +71,10 @@ class Rotation:
 
     @staticmethod
     def from_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
-        """URDF's angles [rad]: about the fixed x, then y, then z axis, R = Rz(yaw)·Ry(pitch)·Rx(roll).
+        """Return the rotation of URDF's angles [rad]: R = Rz(yaw)·Ry(pitch)·Rx(roll).
 
-        Angles that are the float nearest to a multiple of π/2 give exact zeros and ones.
+        The angles are about the fixed x, then y, then z axis.  Angles that are the float nearest to a multiple of π/2
+        give exact zeros and ones.
         """
         if roll == pitch == yaw == 0.0:
             return _IDENTITY
@@ -84,7 +87,7 @@ class Rotation:
 
     @property
     def T(self) -> Rotation:
-        """The opposite rotation, R_ba."""
+        """Inverse rotation, R_ba."""
         a, b, c = self.x, self.y, self.z
         return Rotation(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
 
@@ -98,7 +101,7 @@ class Rotation:
     def __matmul__(self, other: Matrix3) -> Matrix3: ...
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Rotation):
-            return self._after(other)
+            return self._compose(other)
         if self.factors and not _is_sparse(other):
             first, second = self.factors
             return first @ (second @ other)
@@ -110,15 +113,15 @@ class Rotation:
 
     @property
     def is_turn(self) -> bool:
-        """Whether its elements show that it is a turn about a coordinate axis, up to a change of axes."""
-        return Turn.of(self.rows()) is not None
+        """True if the elements show a rotation about a coordinate axis, up to a change of axes."""
+        return AxisRotation.of(self.rows()) is not None
 
     def rows(self) -> list[list[Any]]:
-        """The nine elements, row by row, as nested lists."""
+        """Return the nine elements, row by row, as nested lists."""
         return _rows(self)
 
     def inv_act(self, v: Vec3) -> Vec3:
-        """Rᵀ v, without forming Rᵀ."""
+        """Return Rᵀ v."""
         if self.factors:
             first, second = self.factors
             return second.inv_act(first.inv_act(v))
@@ -128,20 +131,20 @@ class Rotation:
         )
 
     def congruent(self, M: Matrix3) -> Matrix3:
-        """R M Rᵀ."""
+        """Return R M Rᵀ."""
         if self.factors:
             first, second = self.factors
             return first.congruent(second.congruent(M))
-        turn = Turn.of(self.rows())
-        if turn is not None:
-            return Matrix3(*(Vec3.of(row) for row in turn.congruent(_rows(M))))
+        axis_rotation = AxisRotation.of(self.rows())
+        if axis_rotation is not None:
+            return Matrix3(*(Vec3.of(row) for row in axis_rotation.congruent(_rows(M))))
         return self._times(M) @ Matrix3(self.x, self.y, self.z).T
 
     def _tensor(self, S: Symmetric3) -> Symmetric3:
-        """R S Rᵀ."""
-        turn = Turn.of(self.rows())
-        if turn is not None:
-            x, y, z = turn.congruent(_rows(S))
+        """Return R S Rᵀ."""
+        axis_rotation = AxisRotation.of(self.rows())
+        if axis_rotation is not None:
+            x, y, z = axis_rotation.congruent(_rows(S))
             return Symmetric3(x[0], x[1], x[2], y[1], y[2], z[2])
         half = self._times(S)
         return Symmetric3(
@@ -158,35 +161,35 @@ class Rotation:
         rows = (Vec3(row.dot(columns.x), row.dot(columns.y), row.dot(columns.z)) for row in (self.x, self.y, self.z))
         return Matrix3(*rows)
 
-    def _after(self, other: Rotation) -> Rotation:
-        """First ``other``, then this one."""
+    def _compose(self, other: Rotation) -> Rotation:
+        """Return the composition: first ``other``, then this rotation."""
         if other.factors:
             first, second = other.factors
-            return self._after(first)._after(second)
+            return self._compose(first)._compose(second)
         if self.factors:
             first, second = self.factors
-            last = second._after(other)
+            last = second._compose(other)
             if last.is_turn:  # about parallel axes
-                return first._after(last)
+                return first._compose(last)
         product = self._times(other)
-        factors = (self, other) if _cheaper_apart(self, other) else ()
+        factors = (self, other) if _acts_faster_factored(self, other) else ()
         return Rotation(product.x, product.y, product.z, factors=factors)
 
 
-def _cheaper_apart(first: Rotation, second: Rotation) -> bool:
-    """Whether two rotations act for fewer operations one after the other than as their product.
+def _acts_faster_factored(first: Rotation, second: Rotation) -> bool:
+    """Return True if two rotations act with fewer operations in sequence than as their product.
 
-    So they do where both are turns about coordinate axes, unless one only renames axes, both are numbers, or their
-    product is a turn too.
+    This holds if both are about coordinate axes, unless one only permutes axes, both are constant, or their product is
+    about a coordinate axis too.
     """
-    one, other = Turn.of(first.rows()), Turn.of(second.rows())
+    one, other = AxisRotation.of(first.rows()), AxisRotation.of(second.rows())
     if one is None or other is None or one.k == other.r:
         return False
-    return not (one.renames or other.renames or (one.is_number and other.is_number))
+    return not (one.is_permutation or other.is_permutation or (one.is_constant and other.is_constant))
 
 
 def _is_sparse(v: Any) -> bool:
-    """Whether it is a vector along a coordinate axis: three products with the elements."""
+    """Return True for a vector along a coordinate axis, which needs only three products."""
     return isinstance(v, Vec3) and sum(isinstance(x, float) and x == 0.0 for x in v) >= 2
 
 
@@ -195,7 +198,10 @@ def _rows(M: Rotation | Matrix3 | Symmetric3) -> list[list[Any]]:
 
 
 def cos_sin(angle: float) -> tuple[float, float]:
-    """Cosine and sine; exact where the angle is the float nearest to a multiple of π/2 (up to four turns)."""
+    """Return cosine and sine, exact for an angle that is the float nearest to a multiple of π/2.
+
+    This covers angles of up to four revolutions.
+    """
     quarters = round(angle / (0.5 * math.pi))
     if abs(quarters) <= 16 and angle in (quarters * (0.5 * math.pi), float(quarters * _HALF_PI)):
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
@@ -210,10 +216,10 @@ Rows = list[list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A rotation R that takes axis k to axis r, or against it (σ = −1).
+class AxisRotation:
+    """Rotation R that maps axis k to axis r, or to its opposite (σ = −1).
 
-    With i, j after k and a, b after r (cyclically) it takes axis i to c a + s b, and axis j to σ (c b − s a).
+    With the axes i, j after k and a, b after r (cyclically), it maps axis i to c a + s b, and axis j to σ (c b − s a).
     """
 
     k: int
@@ -223,39 +229,39 @@ class Turn:
     s: Any
 
     @staticmethod
-    def of(R: Rows) -> Turn | None:
-        """The rotation with these rows as a turn, where its elements show that it is one."""
+    def of(R: Rows) -> AxisRotation | None:
+        """Return the rotation with these rows in this form, or None if its elements do not show it."""
         for k in range(3):
             for r in range(3):
                 unit = R[r][k]
                 if not (isinstance(unit, float) and abs(unit) == 1.0):
                     continue
-                (i, j), (a, b) = _after(k), _after(r)
+                (i, j), (a, b) = _next_axes(k), _next_axes(r)
                 if any(not _is_zero(x) for x in (R[r][i], R[r][j], R[a][k], R[b][k])):
                     continue
                 c, s = R[a][i], R[b][i]
                 if is_same(R[b][j], c * unit) and is_same(R[a][j], -s * unit):
-                    return Turn(k, r, unit, c, s)
+                    return AxisRotation(k, r, unit, c, s)
         return None
 
     @property
-    def renames(self) -> bool:
-        """Whether it only renames axes and turns their directions round."""
+    def is_permutation(self) -> bool:
+        """True if it only permutes axes and reverses their directions."""
         return all(isinstance(x, float) and x in (0.0, 1.0, -1.0) for x in (self.c, self.s))
 
     @property
-    def is_number(self) -> bool:
+    def is_constant(self) -> bool:
         return isinstance(self.c, float) and isinstance(self.s, float)
 
     def congruent(self, M: Rows) -> Rows:
-        """R M Rᵀ.
+        """Return R M Rᵀ.
 
-        The trace of the block of M at i, j stays as it is, and so does its antisymmetric part: with
-        d = s (M_ii − M_jj) + σ c (M_ij + M_ji) its diagonal changes by ∓ s d.  Source, for symmetric M: Featherstone,
-        Rigid Body Dynamics Algorithms, 2008, appendix A.4.
+        The trace of the block of M at i, j is invariant, and so is its antisymmetric part.  With d = s (M_ii − M_jj) +
+        σ c (M_ij + M_ji) its diagonal changes by ∓ s d.  Source, for symmetric M: Featherstone, Rigid Body Dynamics
+        Algorithms, 2008, appendix A.4.
         """
         k, r, sign, c, s = self.k, self.r, self.sign, self.c, self.s
-        (i, j), (a, b) = _after(k), _after(r)
+        (i, j), (a, b) = _next_axes(k), _next_axes(r)
         d = s * (M[i][i] - M[j][j]) + c * (M[i][j] + M[j][i]) * sign
         N = [[0.0] * 3 for _ in range(3)]
         N[r][r] = M[k][k]
@@ -270,8 +276,8 @@ class Turn:
         return N
 
 
-def _after(k: int) -> tuple[int, int]:
-    """The two axes after this one, cyclically."""
+def _next_axes(k: int) -> tuple[int, int]:
+    """Return the two axes after this one, cyclically."""
     return (k + 1) % 3, (k + 2) % 3
 
 

@@ -11,7 +11,7 @@ __all__ = ["Vec3"]
 
 @dataclass(frozen=True, slots=True)
 class Vec3:
-    """A vector's coordinates in some frame.
+    """Vector, by its coordinates in a frame.
 
     >>> Vec3(1.0, 0.0, 0.0).cross(Vec3(0.0, 1.0, 0.0))
     Vec3(x=0.0, y=0.0, z=1.0)
@@ -25,12 +25,12 @@ class Vec3:
 
     @staticmethod
     def zero() -> Vec3:
-        """The vector of zeros."""
+        """Return the zero vector."""
         return _ZERO
 
     @staticmethod
     def of(elements: Any) -> Vec3:
-        """The vector with these three coordinates."""
+        """Create from three coordinates."""
         x, y, z = elements
         return Vec3(x, y, z)
 
@@ -50,11 +50,11 @@ class Vec3:
         return Vec3(self.x * k, self.y * k, self.z * k)
 
     def dot(self, other: Vec3) -> Any:
-        """a · b."""
+        """Return a · b."""
         return self.x * other.x + self.y * other.y + self.z * other.z
 
     def cross(self, other: Vec3) -> Vec3:
-        """a × b."""
+        """Return a × b."""
         return Vec3(
             self.y * other.z - self.z * other.y,
             self.z * other.x - self.x * other.z,

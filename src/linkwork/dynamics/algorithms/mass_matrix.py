@@ -222,19 +222,19 @@ def coriolis_matrix(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
     for i, p, _ in tree.inward():
         numbers, at = range(tree.nv)[tree.v_slices[i]], motion[i]
         for k, S_k, S_k_dot in zip(numbers, at.S.columns, at.S_dot, strict=True):
-            load = composite[i].carried(S_k, S_k_dot)
-            for row, value in zip(numbers, at.S.T @ load.moved, strict=True):
+            load = composite[i].joint_momentum(S_k, S_k_dot)
+            for row, value in zip(numbers, at.S.T @ load.column_rate, strict=True):
                 C[row][k] += value
             j = i
             while tree.bodies[j].parent != WORLD:
-                load = load.seen(motion[j].X, motion[j].departure)
+                load = load.transformed(motion[j].X, motion[j].departure)
                 j = tree.bodies[j].parent
                 S, S_dot = motion[j].S.columns, motion[j].S_dot
                 for row, S_row, S_row_dot in zip(range(tree.nv)[tree.v_slices[j]], S, S_dot, strict=True):
-                    C[row][k] += S_row.dot(load.moved)
-                    C[k][row] += S_row_dot.dot(load.momentum) + S_row.angular.dot(load.swept)
+                    C[row][k] += S_row.dot(load.column_rate)
+                    C[k][row] += S_row_dot.dot(load.momentum) + S_row.angular.dot(load.coriolis)
         if p != WORLD:
-            composite[p] += composite[i].seen(motion[i].X, motion[i].departure)
+            composite[p] += composite[i].transformed(motion[i].X, motion[i].departure)
     return C
 
 

@@ -29,7 +29,7 @@ from linkwork.mechanisms.assembly.targets import (
     timed,
     varied_robot,
 )
-from linkwork.spatial.arguments import given_numbers
+from linkwork.spatial.arguments import checked_array
 
 __all__ = ["DrivenMotion", "followed"]
 
@@ -152,7 +152,7 @@ def _read_rates(robot: Any, what: str, given: Any, driven: HeldJoints, n: int) -
         count = place.stop - place.start
         shapes = ((), (n,), (n, 1)) if count == 1 else ((count,), (n, count))
         expected = f"drive_mechanism: {what}: joint {name!r}: expected numbers of one of the shapes {shapes}"
-        result[:, place] = given_numbers(value, expected, *shapes).reshape((-1, count))
+        result[:, place] = checked_array(value, expected, *shapes).reshape((-1, count))
     return result
 
 

@@ -22,7 +22,7 @@ from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
 from linkwork.model.tree import Tree
-from linkwork.spatial.arguments import given_numbers
+from linkwork.spatial.arguments import checked_array
 
 __all__ = [
     "ClosedMechanism",
@@ -319,5 +319,5 @@ def varied_robot(robot: Any, caller: str, parameters: Any) -> Any:
         for parameter in read_parameters(robot.tree, caller, name):
             shape = parameter.shape(robot.tree)
             expected = f"{caller}: parameters: {parameter}: expected finite numbers of shape {shape}"
-            numbers[parameter] = given_numbers(value, expected, shape)
+            numbers[parameter] = checked_array(value, expected, shape)
     return VariedRobot(robot, caller, numbers)

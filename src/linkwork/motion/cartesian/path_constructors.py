@@ -27,7 +27,7 @@ from linkwork.motion.cartesian.path_segments import (
 from linkwork.motion.splines import interpolation as through
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.spatial import Pose, Vec3
-from linkwork.spatial.arguments import given_pose, matrix_of
+from linkwork.spatial.arguments import checked_pose, matrix_of
 
 __all__ = ["arc", "line", "polyline", "pose_spline"]
 
@@ -94,7 +94,7 @@ def arc(
         last = np.asarray(real_array(f"{caller}: X1: expected a pose (4, 4) or a place (3,)", X1), dtype=float)
         place = last if last.shape == (3,) else _pose(caller, "X1", X1)[1]
         around, middle = _circle(caller, start[1], _place(caller, "via", via), _place(caller, "X1", place))
-        end = start[0] if last.shape == (3,) else given_pose(last, f"{caller}: X1")
+        end = start[0] if last.shape == (3,) else checked_pose(last, f"{caller}: X1")
     elif all(x is not None for x in by_center) and all(x is None for x in by_places):
         middle = _place(caller, "center", center)
         along = _place(caller, "axis", axis)
@@ -195,7 +195,7 @@ def _part(piece: ArcPiece | ScrewPiece, first: float, final: float) -> ArcPiece 
 
 def _pose(caller: str, name: str, value: Any) -> tuple[Pose, np.ndarray]:
     """A pose, and its place."""
-    X = given_pose(value, f"{caller}: {name}")
+    X = checked_pose(value, f"{caller}: {name}")
     return X, np.array([*X.translation], dtype=float)
 
 
@@ -212,7 +212,7 @@ def _poses(caller: str, value: Any) -> np.ndarray:
     X = np.asarray(real_array(expected, value), dtype=float)
     if X.ndim != 3 or X.shape[1:] != (4, 4) or len(X) < 2:
         raise ValueError(f"{expected}, got shape {X.shape}")
-    return np.array([matrix_of(given_pose(x, f"{caller}: pose {k}")) for k, x in enumerate(X)])
+    return np.array([matrix_of(checked_pose(x, f"{caller}: pose {k}")) for k, x in enumerate(X)])
 
 
 def _steps(caller: str, X: np.ndarray, *, repeated: bool = False) -> np.ndarray:

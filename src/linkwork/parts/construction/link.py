@@ -34,7 +34,7 @@ from linkwork.parts.construction.robot_loading import Options
 from linkwork.parts.joint.joint import Joint, drive_of, limits_of
 from linkwork.shapes import Geometry, Shape
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
-from linkwork.spatial.arguments import fixed_array, given_inertia, given_numbers, given_pose, given_text
+from linkwork.spatial.arguments import checked_array, checked_inertia, checked_pose, checked_string, fixed_array
 
 __all__ = ["Link", "Part", "built", "joint_description"]
 
@@ -85,7 +85,7 @@ class Link:
         collisions: Iterable[Shape | Geometry] = (),
         frames: Mapping[str, ArrayLike] | None = None,
     ) -> None:
-        caller = f"link {given_text(name, 'link')!r}"
+        caller = f"link {checked_string(name, 'link')!r}"
         solids = _placed(shapes, f"{caller}: shapes")
         values: dict[str, Any] = {
             "name": name,
@@ -121,7 +121,7 @@ class Link:
         """The link with a further frame on it, a pose (4, 4) or a place (3,)."""
         link = copy.copy(self)
         caller = f"Link.with_frame: link {self.name!r}"
-        added = given_text(name, f"{caller}: name"), given_pose(pose, f"{caller}: pose")
+        added = checked_string(name, f"{caller}: name"), checked_pose(pose, f"{caller}: pose")
         object.__setattr__(link, "places", (*self.places, added))
         return link
 
@@ -145,7 +145,7 @@ def _frames(frames: Any, caller: str) -> tuple[tuple[str, Pose], ...]:
     if not isinstance(frames, Mapping):
         raise ValueError(f"{caller}: frames: expected a dict of poses by name, got {frames!r}")
     return tuple(
-        (given_text(name, f"{caller}: frames"), given_pose(X, f"{caller}: frames: {name!r}"))
+        (checked_string(name, f"{caller}: frames"), checked_pose(X, f"{caller}: frames: {name!r}"))
         for name, X in frames.items()
     )
 
@@ -167,15 +167,15 @@ def _weight(
             f"{caller}: com and inertia: expected both, or neither for the shapes' own, got one of them; "
             f"shapes that weigh nothing are visuals= and collisions="
         )
-    number = given_numbers(
+    number = checked_array(
         density if mass is None else mass,
         f"{caller}: {'mass' if density is None else 'density'}: "
         f"expected a number [{'kg' if density is None else 'kg/m³'}]",
         (),
     )
     if not solids or stated:
-        X = given_pose(com, f"{caller}: com")
-        return float(number), X.translation, X.rotation @ given_inertia(inertia, caller)
+        X = checked_pose(com, f"{caller}: com")
+        return float(number), X.translation, X.rotation @ checked_inertia(inertia, caller)
     return _uniform(caller, solids, *((None, float(number)) if mass is None else (float(number), None)))
 
 

@@ -32,7 +32,7 @@ from linkwork.parts.construction.robot_loading import (
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint.passive_parameters import DRIVE
 from linkwork.spatial import Pose, Rotation, Vec3
-from linkwork.spatial.arguments import given_numbers, given_pose
+from linkwork.spatial.arguments import checked_array, checked_pose
 from linkwork.spatial.rotation import cos_sin
 
 __all__ = ["Constructors"]
@@ -180,7 +180,7 @@ def dh_parts(
         raise ValueError(f"convention: expected 'standard' (distal) or 'modified' (proximal), got {convention!r}")
     if isinstance(rows, (Mapping, str)) or not isinstance(rows, Iterable):
         raise TypeError(f"rows: expected a list with a dict for each joint, got {rows!r}")
-    before, X_before = "base", given_pose(base, "base")
+    before, X_before = "base", checked_pose(base, "base")
     parts: list[Link | Joint] = [Link("base")]
     findings = Findings()
     for k, row in enumerate(rows, 1):
@@ -195,7 +195,7 @@ def dh_parts(
     findings.raise_errors()
     if len(parts) == 1:
         raise ValueError("rows: expected at least one, got none")
-    return parts if tool is None else _with_frame(parts, "tool", given_pose(tool, "tool"))
+    return parts if tool is None else _with_frame(parts, "tool", checked_pose(tool, "tool"))
 
 
 def _parts(row: Any, k: int, convention: str, before: str, X_before: Pose) -> tuple[Joint, Link]:
@@ -212,7 +212,7 @@ def _parts(row: Any, k: int, convention: str, before: str, X_before: Pose) -> tu
     if not isinstance(prismatic, bool):
         raise ValueError(f"prismatic: expected True or False, got {prismatic!r}")
     numbers = (
-        float(given_numbers(row.get(column, 0.0), f"{column}: expected a number [{unit}]", ()))
+        float(checked_array(row.get(column, 0.0), f"{column}: expected a number [{unit}]", ()))
         for column, unit in _NUMBERS.items()
     )
     placement, rotor = _step(convention, *numbers)

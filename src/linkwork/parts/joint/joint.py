@@ -32,7 +32,7 @@ from linkwork.parts.joint.passive_parameters import (
     stated_drive,
 )
 from linkwork.spatial import Pose
-from linkwork.spatial.arguments import fixed_array, given_text, matrix_of
+from linkwork.spatial.arguments import checked_string, fixed_array, matrix_of
 
 __all__ = ["Bounds", "Joint", "body_with", "drive_of", "joint_of", "limits_of"]
 
@@ -132,7 +132,7 @@ class Joint(LinkMethods, ResistanceEditing):
                 f"joint {name!r}: expected a joint type with its parameters, such as "
                 f"linkwork.joints.Revolute((0, 0, 1)), got {type!r}"
             )
-        given_text(name, "joint")
+        checked_string(name, "joint")
         check_links(name, parent, child)
         check_joint_type(type, name)
         inf, nq, nv = float("inf"), type.nq, type.nv

@@ -17,7 +17,7 @@ from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.parts.joint.methods import JointMethods
 from linkwork.parts.joint.passive_parameters import DRIVE, check_drive, dof_values, given_drive, rest_values
 from linkwork.spatial import Pose, Vec3
-from linkwork.spatial.arguments import fixed_array, given_numbers, given_pose, given_text
+from linkwork.spatial.arguments import checked_array, checked_pose, checked_string, fixed_array
 
 __all__ = ["ResistanceEditing", "check_links", "check_order", "dof_values", "pose_of"]
 
@@ -90,7 +90,7 @@ class JointEditing(JointMethods):
             raise TypeError(f"joint {self.name!r}: a {self.type.type_name()} joint has no axis to change")
         if child not in (None, self.parent, self.child):
             raise ValueError(f"joint {self.name!r}: expected link {self.parent!r} or {self.child!r}, got {child!r}")
-        a = Vec3.of(given_numbers(axis, f"joint {self.name!r}: axis: expected three numbers", (3,)).tolist())
+        a = Vec3.of(checked_array(axis, f"joint {self.name!r}: axis: expected three numbers", (3,)).tolist())
         if a == Vec3.zero():
             raise ValueError(f"joint {self.name!r}: axis: expected three numbers that are not all zero, got {axis!r}")
         turned = -self.placement.rotation.inv_act(a) if child == self.parent else self.rotor.rotation @ a
@@ -148,7 +148,7 @@ class JointEditing(JointMethods):
 def check_links(joint: str, parent: str, child: str) -> None:
     """Raises ValueError where the links of a joint are not two names."""
     for what, name in (("parent", parent), ("child", child)):
-        given_text(name, f"joint {joint!r}: {what}", "the name of a link")
+        checked_string(name, f"joint {joint!r}: {what}", "the name of a link")
     if parent == child:
         raise ValueError(f"joint {joint!r}: expected two links, got {parent!r} twice")
 
@@ -162,7 +162,7 @@ def check_order(joint: str, lower: np.ndarray, upper: np.ndarray) -> None:
 
 def pose_of(joint: str, what: str, pose: ArrayLike | Pose | None) -> Pose:
     """A pose given as a matrix (4, 4) or a place (3,), or the identity for None.  Raises ValueError."""
-    return given_pose(pose, f"joint {joint!r}: {what}")
+    return checked_pose(pose, f"joint {joint!r}: {what}")
 
 
 class ResistanceEditing(JointEditing):

@@ -17,7 +17,7 @@ from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.compiler_api import Port
 from linkwork.kernels.owners import Subject
 from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
-from linkwork.spatial.arguments import fixed_array, given_numbers
+from linkwork.spatial.arguments import checked_array, fixed_array
 
 __all__ = [
     "DRIVE",
@@ -115,7 +115,7 @@ def dof_values(
     """A number, or one for each, as an array that cannot be written to.  Raises ValueError."""
     kind = "number" if infinite else "finite number"
     expected = f"joint {joint!r}: {what}: expected a {kind}" + (f" or {count} of them" if count != 1 else "")
-    values = given_numbers(value, expected, (), (count,), infinite=infinite)
+    values = checked_array(value, expected, (), (count,), infinite=infinite)
     if (values < least).any():
         raise ValueError(f"{expected}, none negative, got {value!r}")
     return fixed_array(np.broadcast_to(values, (count,)))

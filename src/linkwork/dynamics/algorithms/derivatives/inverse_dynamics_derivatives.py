@@ -88,7 +88,7 @@ def inverse_dynamics_derivatives(
     F: dict[int, Force] = {}
     for i, _, body in tree.outward():
         inertia, V = at[i].Y @ body.inertia, at[i].V
-        load[i] = MovingInertia.moving(inertia, V)
+        load[i] = MovingInertia.with_twist(inertia, V)
         F[i] = inertia @ at[i].A + cross_star(V, inertia @ V)
         if i in outside:
             F[i] -= at[i].Y @ outside[i]
@@ -97,9 +97,9 @@ def inverse_dynamics_derivatives(
         I_C, B_C = load[i].inertia, load[i]
         for c in at[i].columns:
             k = c.number
-            force_q = I_C @ c.speeding + B_C.turned(c.turning.angular) * 2.0
-            force_v = I_C @ c.swinging + B_C.turned(c.J.angular) * 2.0
-            force_a, swept = I_C @ c.J, B_C.swept(c.J) * 2.0
+            force_q = I_C @ c.speeding + B_C.coriolis(c.turning.angular) * 2.0
+            force_v = I_C @ c.swinging + B_C.coriolis(c.J.angular) * 2.0
+            force_a, swept = I_C @ c.J, B_C.coriolis_transpose(c.J) * 2.0
             for d, J_rate in zip(at[i].columns, c.own, strict=True):
                 dq[d.number][k] = dq[d.number][k] + d.J.dot(force_q) + J_rate.dot(F[i])
                 dv[d.number][k] = dv[d.number][k] + d.J.dot(force_v)
@@ -214,7 +214,7 @@ def weighed_gradient(
         motion[i] = motion[p].through(X[i], S[i] @ v[i], S[i] @ a[i] + body.bias(q[i], v[i]))
         W[i] = X[i].inv() @ W[p] + S[i] @ w[i]
         turning = MovingInertia.of(body.inertia, motion[i].angular_velocity)
-        F[i], P[i], Q[i] = motion[i].wrench(body.inertia), body.inertia @ W[i], turning.swept(W[i])
+        F[i], P[i], Q[i] = motion[i].wrench(body.inertia), body.inertia @ W[i], turning.coriolis_transpose(W[i])
         if i in outside:
             F[i] -= outside[i]
 

@@ -104,7 +104,7 @@ def centroidal_momentum_rate_derivatives(tree: Tree, q: Scalars, v: Scalars, a: 
     F: dict[int, Force] = {}
     for i, _, body in tree.outward():
         inertia, V = at[i].Y @ body.inertia, at[i].V
-        load[i] = MovingInertia.moving(inertia, V)
+        load[i] = MovingInertia.with_twist(inertia, V)
         F[i] = inertia @ at[i].A + cross_star(V, inertia @ V)
     for i, p, _ in tree.inward():
         if p != WORLD:
@@ -116,10 +116,10 @@ def centroidal_momentum_rate_derivatives(tree: Tree, q: Scalars, v: Scalars, a: 
         seen = R.inv_act(total)
         for column in at[i].columns:
             k, moved = column.number, I_C @ column.J
-            change = cross_star(column.J, F[i]) + I_C @ column.speeding + B_C.turned(column.turning.angular) * 2.0
+            change = cross_star(column.J, F[i]) + I_C @ column.speeding + B_C.coriolis(column.turning.angular) * 2.0
             change = Force(change.moment - moved.force.cross(seen * share), change.force)
             by_q[k] += _about(R, c, change)
-            by_v[k] += _about(R, c, I_C @ column.swinging + B_C.turned(column.J.angular) * 2.0)
+            by_v[k] += _about(R, c, I_C @ column.swinging + B_C.coriolis(column.J.angular) * 2.0)
             by_a[k] += _about(R, c, moved)
     return [by_rows(by_q), by_rows(by_v), by_rows(by_a)]
 

@@ -14,7 +14,7 @@ About the centre of mass, at c from the body's origin, and in the world's axes t
 
     A_k = R (n − c × f; f)   with (n; f) = I S_k,      h = A v,      ḣ = A a + Ȧ v.
 
-The rate takes each term apart: (n; f) changes as `Carried.rate` says, and c as the masses move relative to the origin.
+The rate has two terms: (n; f) changes by `JointMomentum.rate`, and c by the masses' motion relative to the origin.
 
 Sources: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, Autonomous Robots 35, 2013; Wensing and Orin,
 Improved computation of the humanoid centroidal dynamics, Int. J. Humanoid Robotics 13, 2016 (by composite bodies).
@@ -120,7 +120,7 @@ def centroidal_momentum_matrix_rate(tree: Tree, q: Scalars, v: Scalars) -> list[
     composite = {i: MovingInertia.of(body.inertia, motion[i].omega) for i, _, body in tree.outward()}
     composite[WORLD] = MovingInertia.of(tree.fixed_inertia, Vec3.zero())
     for i, p, _ in tree.inward():
-        composite[p] += composite[i].seen(motion[i].X, motion[i].departure)
+        composite[p] += composite[i].transformed(motion[i].X, motion[i].departure)
     c = {WORLD: composite[WORLD].inertia.moment * share}  # of the centre of mass from each body's origin
     c_dot = {WORLD: composite[WORLD].moment_rate * share}
     R = {WORLD: Rotation.identity()}
@@ -133,7 +133,7 @@ def centroidal_momentum_matrix_rate(tree: Tree, q: Scalars, v: Scalars) -> list[
             c[i], c_dot[i] = X.inv().point(c[p]), X.rotation.inv_act(c_dot[p] - motion[i].departure)
         R[i] = R[p] @ X.rotation
         for k, (S, S_dot) in enumerate(zip(motion[i].S.columns, motion[i].S_dot, strict=True), tree.v_slices[i].start):
-            load = composite[i].carried(S, S_dot)
+            load = composite[i].joint_momentum(S, S_dot)
             rate = load.rate
             n = rate.moment - c_dot[i].cross(load.momentum.force) - c[i].cross(rate.force)
             columns[k] += Force(R[i] @ n, R[i] @ rate.force)
