@@ -13,7 +13,7 @@ True
 >>> np.allclose(parameters.from_log_cholesky(theta), ball)
 True
 >>> parameters.explain([2.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.3])
-('the largest principal moment about the centre of mass is more than the sum of the others: 0.1, 0.1, 0.3 kg m²',)
+('the largest principal moment about the centre of mass exceeds the sum of the others: 0.1, 0.1, 0.3 kg m²',)
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ THETA = st.lists(st.floats(-2.0, 2.0), min_size=10, max_size=10)
 BODIES = np.array([parameters_of(random_inertia(np.random.default_rng(seed))) for seed in range(20)])
 EVERY = [  # what no body has, and a word of why
     ([-1.0, 0, 0, 0, 1, 0, 0, 1, 0, 1], "the mass is -1 kg"),
-    ([0.0, 1, 0, 0, 1, 0, 0, 1, 0, 1], "first moments of mass, 1, 0, 0 kg m"),
+    ([0.0, 1, 0, 0, 1, 0, 0, 1, 0, 1], "first moments of mass are not zero: 1, 0, 0 kg m"),
     ([1.0, 0, 0, 0, -1, 0, 0, 1, 0, 1], "a principal moment about the centre of mass is negative: -1, 1, 1 kg m²"),
-    ([1.0, 0, 0, 0, 1, 0, 0, 1, 0, 3], "more than the sum of the others: 1, 1, 3 kg m²"),
+    ([1.0, 0, 0, 0, 1, 0, 0, 1, 0, 3], "exceeds the sum of the others: 1, 1, 3 kg m²"),
     ([1.0, 0, 0, 2, 3, 0, 0, 3, 0, 1], "is negative: -1, -1, 1 kg m²"),
 ]
 
@@ -124,6 +124,6 @@ def test_links_of_robots() -> None:
         assert len(found) == len(warned), example.name
         assert {*found} <= {link.name for link in robot.links}
         for why in found.values():
-            assert "more than the sum of the others" in why[0]
+            assert "exceeds the sum of the others" in why[0]
     with pytest.raises(ValueError, match="without inertias"):
         lw.load("arm7", inertia="ignore").physical_consistency()
