@@ -17,6 +17,7 @@ import numpy as np
 from linkwork._util.console import backslashed
 
 __all__ = [
+    "close_names",
     "cut",
     "escaped",
     "label",
@@ -55,7 +56,7 @@ def nearest(name: str, known: Collection[str]) -> str:
     if isinstance(known, (set, frozenset)):
         known = sorted(known)
     names = sorted({k for k in islice(known, _MOST_NAMES) if len(k) <= _LONGEST_NAME})
-    close = _close(name, names) if len(name) <= _LONGEST_NAME else []
+    close = close_names(name, names) if len(name) <= _LONGEST_NAME else []
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not names:
@@ -65,8 +66,11 @@ def nearest(name: str, known: Collection[str]) -> str:
     return f"there are {shown}" + (f" and {more} more" if more > 0 else "")
 
 
-def _close(name: str, names: list[str]) -> list[str]:
-    """Up to three names that are like one, the most similar first."""
+def close_names(name: str, names: Iterable[str], min_similarity: float = 0.65) -> list[str]:
+    """Return up to three names that resemble a name, the most similar first.
+
+    The similarity of two names is twice the length of their longest common subsequence over the sum of their lengths.
+    """
     similar = [k for k in names if 3 * max(len(k), len(name)) <= 7 * min(len(k), len(name))]
     similar.sort(key=lambda k: abs(len(k) - len(name)))
     places: dict[str, int] = {}  # of each character: a bit for each place in the name
@@ -78,7 +82,7 @@ def _close(name: str, names: list[str]) -> list[str]:
         if work > _MOST_WORK:
             break
         likeness = 2.0 * _common(k, places, len(name)) / (len(k) + len(name))
-        if likeness >= _LIKE:
+        if likeness >= min_similarity:
             result.append((-likeness, k))
     return [k for _, k in sorted(result)[:3]]
 
@@ -118,7 +122,6 @@ def listed(names: Iterable[str], between: str = ", ") -> str:
 _LONGEST_NAME = 120  # names beyond these bounds are not compared: hints must not take seconds
 _MOST_NAMES = 10_000
 _MOST_WORK = 100_000  # characters compared for one hint
-_LIKE = 0.65  # twice the characters in common, in their order, over all characters
 _SHOWN_LENGTH, _SHOWN_NAMES = 80, 50
 
 
