@@ -130,9 +130,9 @@ def test_arrays_are_checked_against_what_is_expected(tmp_path: Path) -> None:
         ("'none' is missing", lambda r: r.array("none")),
         ("'none' is missing", lambda r: r.text("none")),
         ("k: expected an integer from 0 to", lambda r: r.integer("k", 0)),
-        ("k: expected a text, got 1.5", lambda r: r.text("k")),
+        ("k: expected a string, got 1.5", lambda r: r.text("k")),
         ("b: expected true or false, got 1", lambda r: r.boolean("b")),
-        ("t: expected a list of texts", lambda r: r.texts("t")),
+        ("t: expected a list of strings", lambda r: r.texts("t")),
         ("big: expected a finite number", lambda r: r.number("big")),
     ]
     for said, read in wrong:

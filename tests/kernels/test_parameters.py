@@ -414,8 +414,8 @@ def test_what_cannot_be_a_parameter() -> None:
     refused("gravity:earth", "write 'gravity'")
     refused(["damping"], "inverse_dynamics does not depend on damping", '"passive": True')
     refused(["frame:tool"], "inverse_dynamics does not depend on frame:tool")
-    refused([3], "expected texts", kind=TypeError)
-    refused(3, "expected texts", kind=TypeError)
+    refused([3], "expected strings", kind=TypeError)
+    refused(3, "expected strings", kind=TypeError)
     bare = lw.load("arm7", inertia="ignore")
     with pytest.raises(ValueError, match="without its inertias"):
         bare.compile(("pose", "tool"), parameters=["inertia:hand"])

@@ -68,7 +68,7 @@ def test_what_is_free_has_no_branches():
     with pytest.raises(ValueError, match="the mechanism has 2 degrees of freedom"):
         five_bar().branches()
     assert linkage().branches({"rocker": 0.0}).count == 0
-    with pytest.raises(ValueError, match="starts: expected a whole number"):
+    with pytest.raises(ValueError, match="starts: expected an integer"):
         linkage().branches({"crank": 0.0}, num_starts=0)
 
 

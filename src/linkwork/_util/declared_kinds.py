@@ -249,7 +249,7 @@ _WORDS: dict[Any, str] = {
     bool: "True or False",
     int: "an integer",
     float: "a number",
-    str: "a text",
+    str: "a string",
     bytes: "bytes",
     _Numbers: "an array of numbers",
     AxesKind: "axes of Matplotlib",

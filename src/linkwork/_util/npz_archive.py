@@ -106,7 +106,7 @@ class ArchiveReader:
         text = self._read(_SAID, "any", most=_MAX_TEXT)
         said = json.loads(text.tobytes())
         if not isinstance(said, dict):
-            raise ValueError(f"expected a text with keys, got {type(said).__name__}")
+            raise ValueError(f"expected a JSON object, got {type(said).__name__}")
         if said.get("format") != form:
             raise ValueError(f"expected format {form!r}, got {said.get('format')!r}")
         self.said: dict[str, Any] = said
@@ -116,7 +116,7 @@ class ArchiveReader:
     def text(self, key: str) -> str:
         """A text."""
         value: str = self.said[key]
-        return self._checked(key, value, isinstance(value, str), "a text")
+        return self._checked(key, value, isinstance(value, str), "a string")
 
     def texts(self, key: str, default: Sequence[str] | None = None) -> list[str]:
         """A list of texts."""
@@ -124,7 +124,7 @@ class ArchiveReader:
             return [*default]
         value: list[str] = self.said[key]
         fine = isinstance(value, list) and all(isinstance(x, str) for x in value)
-        return self._checked(key, value, fine, "a list of texts")
+        return self._checked(key, value, fine, "a list of strings")
 
     def boolean(self, key: str, default: bool | None = None) -> bool:
         """A truth value."""

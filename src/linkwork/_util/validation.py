@@ -5,7 +5,7 @@ meant to be used, and raises ArgumentError (wrong kind) or ValueError (wrong val
 
     <caller>: <argument>: expected ..., got ...; <remedy>
 
-Booleans, texts and bytes are no numbers here; NaN is none either.  Symbols of a trace pass as numbers.
+Booleans, strings, bytes and NaN are not accepted as numbers.  Symbols of a trace are.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def integer(
     if least is not None and most not in (None, MOST_COUNT):
         expected = f"{what} from {least} to {most}"
     else:
-        expected = what if least is None else f"{what} from {least}"
+        expected = what if least is None else f"{what} >= {least}"
     if not is_integer(value):
         _refuse(caller, argument, expected, value, ArgumentError, remedy)
     result = int(value)
@@ -327,16 +327,16 @@ def floats(value: Any) -> np.ndarray:
     """
     array = np.asarray(value)
     if array.dtype.kind in "SUMmVc" or isinstance(value, (str, bytes)):
-        raise TypeError("texts, bytes, dates and complex numbers are no numbers here")
+        raise TypeError("strings, bytes, dates and complex numbers are not real numbers")
     if array.dtype.kind == "O" and any(isinstance(x, (str, bytes, type(None))) for x in array.flat):
-        raise TypeError("texts, bytes and None are no numbers")
+        raise TypeError("strings, bytes and None are not numbers")
     return np.array(array, dtype=float)
 
 
 def number(value: Any) -> float:
     """Return one number as float, as ``float(value)`` but for texts and bytes.  Raises TypeError or ValueError."""
     if isinstance(value, (str, bytes, bytearray)):
-        raise TypeError("texts and bytes are no numbers")
+        raise TypeError("strings and bytes are not numbers")
     try:
         return float(value)
     except OverflowError as error:

@@ -131,10 +131,10 @@ def _value(t: _Trial) -> list[float]:
 def _names(t: _Trial) -> list[float]:
     one, known = t.constraint, {*t.bare.frames, "world"}
     if not isinstance(one.name, str) or not one.name:
-        raise ValueError(f"name: expected a text, got {one.name!r}")
+        raise ValueError(f"name: expected a string, got {one.name!r}")
     names, units = one.component_names, one.row_units
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
+        raise ValueError(f"component_names: expected distinct strings, got {names!r}")
     if len(units) != len(names) or not all(unit in ("m", "rad", "1") for unit in units):
         raise ValueError(f"row_units: expected 'm', 'rad' or '1' for each of {len(names)} rows, got {units!r}")
     frames = [name for name in one.references.frames if name in known]

@@ -44,7 +44,7 @@ class SpringDamper(ForceElement):
         for what in ("stiffness", "damping", "rest_length"):
             number = given_number("SpringDamper", what, getattr(self, what))
             if number < 0.0:
-                raise ValueError(f"SpringDamper: {what}: expected a number, not negative, got {number!r}")
+                raise ValueError(f"SpringDamper: {what}: expected a number >= 0, got {number!r}")
             object.__setattr__(self, what, number)
         object.__setattr__(self, "name", name_or(self.name, f"spring({self.a}, {self.b})"))
 

@@ -65,7 +65,7 @@ def read_shape(caller: str, shape: Any) -> tuple[int, ...] | None:
     if shape is None:
         return None
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(integer(caller, "shape", n, least=1, what="a whole number, or several,") for n in sizes)
+    return tuple(integer(caller, "shape", n, least=1, what="an integer, or several,") for n in sizes)
 
 
 class AskingAll(StateQuery):
@@ -116,7 +116,7 @@ class FunctionTask(FunctionRows, Task):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"FunctionTask: name: expected a text, got {self.name!r}")
+            raise TypeError(f"FunctionTask: name: expected a string, got {self.name!r}")
         if not callable(self.function):
             raise TypeError(f"task {self.name!r}: expected a function of k, got {self.function!r}")
         units = names("FunctionTask", "units", self.units, what="a unit, or one for each row")

@@ -80,9 +80,9 @@ def found_branches(
     caller = "branches"
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
-    starts = integer(caller, "starts", starts, least=1, what="a whole number")
+    starts = integer(caller, "starts", starts, least=1, what="an integer")
     if max_solutions is not None:
-        max_solutions = integer(caller, "max_solutions", max_solutions, least=1, what="None or a whole number")
+        max_solutions = integer(caller, "max_solutions", max_solutions, least=1, what="None or an integer")
     held = read_joints(robot, caller, "hold", hold)
     if position_limits:
         check_limits(mechanism, held)

@@ -68,7 +68,7 @@ def assembled(
     robot = varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
-    max_starts = integer(caller, "max_starts", max_starts, least=1, what="how many starts to try, a whole number")
+    max_starts = integer(caller, "max_starts", max_starts, least=1, what="how many starts to try, an integer")
     held, preferred = read_joints(robot, caller, "hold", hold), read_joints(robot, caller, "prefer", prefer)
     for name in preferred.names:
         if name in held.names:

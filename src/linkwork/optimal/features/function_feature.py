@@ -54,12 +54,12 @@ class FunctionFeature(FunctionRows, Feature):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"FunctionFeature: name: expected a text, got {self.name!r}")
+            raise TypeError(f"FunctionFeature: name: expected a string, got {self.name!r}")
         caller = f"feature {self.name!r}"
         if not callable(self.function):
             raise TypeError(f"{caller}: expected a function of w, got {self.function!r}")
         put = object.__setattr__
-        put(self, "depth", integer(caller, "depth", self.depth, least=0, most=DEEPEST, what="a whole number"))
+        put(self, "depth", integer(caller, "depth", self.depth, least=0, most=DEEPEST, what="an integer"))
         units = names(caller, "units", self.units, what="a unit, or one for each row")
         if not units:
             raise ValueError(f"{caller}: units: expected a unit, or one for each row, got {self.units!r}")
