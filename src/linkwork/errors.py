@@ -176,7 +176,7 @@ class SingularInertiaError(ValueError):
         if self.motions:
             return (
                 f"joint {self.joint!r}: its motions depend on each other in this configuration (gimbal lock, or axes "
-                f"that coincide), so their accelerations are not determined: see `regularity`, or use another joint type"
+                f"that coincide), so their accelerations are not determined: see `regularity`, or use another joint"
             )
         if len(self.joints) > 1:
             names = f"{', '.join(map(repr, self.joints[:-1]))} and {self.joints[-1]!r}"
@@ -228,7 +228,7 @@ class ArgumentError(TypeError, ValueError):
 
 
 class AssemblyError(ValueError):
-    """No configuration was found that satisfies the robot's constraints.  ``result`` is the best result of the search."""
+    """No configuration was found that satisfies the robot's constraints.  ``result`` is the best one found."""
 
     def __init__(self, message: str, result: object = None) -> None:
         self.result = result

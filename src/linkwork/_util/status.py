@@ -246,7 +246,7 @@ class Status(StrEnum):
     )
     BRAKING = (
         "braking",
-        "There is no valid plan; the robot brakes with gravity compensation.",
+        "No valid plan exists; the robot brakes with gravity compensation.",
         "Correct or relax the features that the message names.",
     )
 
@@ -260,7 +260,7 @@ def status_of(words: np.ndarray) -> Any:
 
 
 def statuses(codes: Any, table: Sequence[Status] | Mapping[Any, Status]) -> Any:
-    """Translate the status codes of a kernel: one code to its `Status`, an array (...) of codes to an array of words."""
+    """Translate status codes of a kernel: one code to its `Status`, an array (...) of codes to an array of words."""
     codes = np.asarray(codes)
     if not codes.ndim:
         return table[int(codes)]

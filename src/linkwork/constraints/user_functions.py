@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.user_frames import line_of, place_of
+from linkwork._util.user_frames import line_of, source_of
 from linkwork._util.validation import names as names_of
 from linkwork.constraints.constraint import Constraint, Kinematics, References, with_names
 from linkwork.errors import UnknownNameError
@@ -212,7 +212,7 @@ class OfFunction(Constraint):
         result = asking.run(self.function)
         if not any(isinstance(x, Symbol) for x in result):
             raise ValueError(
-                f"constraint {self.name!r}: its function ({place_of(self.function)}) gives {result} for every robot"
+                f"constraint {self.name!r}: its function ({source_of(self.function)}) gives {result} for every robot"
             )
         if not isinstance(self.units, str) and len(self.units) != len(result):
             raise ValueError(
@@ -277,7 +277,7 @@ def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, co
         given.append(filled((len(own),), own) if several else own[0])
     outputs = _outputs(name, function, given)
     if count is not None and len(outputs) != count:
-        raise ValueError(f"{name}: its function ({place_of(function)}): expected {count} numbers, got {len(outputs)}")
+        raise ValueError(f"{name}: its function ({source_of(function)}): expected {count} numbers, got {len(outputs)}")
     return _taken_over(name, outputs, symbols, values)
 
 
@@ -290,7 +290,7 @@ def refuse_pickling(constraint: Any, kind: str = "constraint") -> None:
         if _is_importable(function) or _by_value():
             continue
         raise pickle.PicklingError(
-            f"{kind} {constraint.name!r}: its function ({place_of(function)}) cannot be pickled, as no other "
+            f"{kind} {constraint.name!r}: its function ({source_of(function)}) cannot be pickled, as no other "
             f"process could import it: write it by def at the top of a module"
         )
 
@@ -322,7 +322,7 @@ def _outputs(name: str, function: Callable[..., Any], given: Sequence[Any]) -> l
     except UnknownNameError:
         raise
     except Exception as error:
-        where = line_of(error.__traceback__) or place_of(function)
+        where = line_of(error.__traceback__) or source_of(function)
         raise ValueError(f"{name}: its function raised {type(error).__name__}: {error}\n    at {where}") from error
     try:
         found = scalars(array(result) if isinstance(result, (list, tuple)) else result).ravel().tolist()
@@ -331,10 +331,10 @@ def _outputs(name: str, function: Callable[..., Any], given: Sequence[Any]) -> l
             raise TypeError
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name}: its function ({place_of(function)}): expected a number or an array of numbers, got {result!r}"
+            f"{name}: its function ({source_of(function)}): expected a number or an array of numbers, got {result!r}"
         ) from None
     if any(isinstance(x, float) and not np.isfinite(x) for x in outputs):
-        raise ValueError(f"{name}: its function ({place_of(function)}): expected finite numbers, got {result!r}")
+        raise ValueError(f"{name}: its function ({source_of(function)}): expected finite numbers, got {result!r}")
     return outputs
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.user_frames import place_of
+from linkwork._util.user_frames import source_of
 from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
 from linkwork.constraints.user_functions import StateQuery, refuse_pickling
@@ -145,7 +145,7 @@ class FunctionTask(FunctionRows, Task):
         result, asked = self._asked(state, [0.5] * size)
         if not any(isinstance(x, Symbol) for x in result):
             raise ValueError(
-                f"task {self.name!r}: its function ({place_of(self.function)}) gives {result}, whatever the robot does"
+                f"task {self.name!r}: its function ({source_of(self.function)}) gives {result}, whatever the robot does"
             )
         if not isinstance(self.units, str) and len(self.units) != len(result):
             raise ValueError(
