@@ -174,7 +174,7 @@ def test_a_constraint_of_ones_own_passes() -> None:
         (Rising, "drift"),
         (Branching, "compiled"),
         (Pushed, "fixed_wrenches"),
-        (Heavy, "weighed"),
+        (Heavy, "uses_inertia"),
         (Timed, "attributes"),
         (Misnamed, "attributes"),
     ],
