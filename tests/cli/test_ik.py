@@ -81,8 +81,8 @@ def test_what_cannot_be_asked_is_said(linkwork):
         (("arm6", "--frame", "tool", "--tolerance", "-1"), 2, "expected a number of at least 1e-10"),
         (("arm6", "--frame", "tool", "--tolerance", "1e-18"), 2, "told from rounding, got '1e-18'"),
         (("arm6", "--frame", "tool", "--tolerance", "nan"), 2, "got 'nan'"),
-        (("arm6", "--frame", "tool", "--seed", "-1"), 2, "--seed: expected a whole number of at least 0, got '-1'"),
-        (("arm6", "--frame", "tool", "--poses", "0"), 2, "expected a whole number of at least 1"),
+        (("arm6", "--frame", "tool", "--seed", "-1"), 2, "--seed: expected an integer >= 0, got '-1'"),
+        (("arm6", "--frame", "tool", "--poses", "0"), 2, "expected an integer >= 1"),
     ):
         ran = linkwork("ik", *arguments)
         assert ran.code == code and said in ran.err and not ran.out, (arguments, ran)

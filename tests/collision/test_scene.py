@@ -38,7 +38,7 @@ def test_a_scene_is_read_as_it_was_written() -> None:
         ([{**one, "colour": 1}], "colour"),
         ([{**one, "shape": {"type": "spere", "radius": 1.0}}], "sphere"),
         ([{**one, "shape": {"type": "sphere"}}], "radius"),
-        ([{**one, "shape": {"type": "sphere", "radius": -1.0}}], "above zero"),
+        ([{**one, "shape": {"type": "sphere", "radius": -1.0}}], "positive"),
         ([{**one, "pose": [0, 0]}], "pose"),
         ([{"shape": one["shape"]}], "name"),
         ("x", "list"),
@@ -69,7 +69,7 @@ def test_what_is_no_obstacle_is_refused() -> None:
         scene.with_sphere("ball", 0.1, np.ones((4, 4)))
     with pytest.raises(ValueError, match="name"):
         scene.with_sphere(" ", 0.1)
-    with pytest.raises(ValueError, match="above zero"):
+    with pytest.raises(ValueError, match="positive"):
         scene.with_sphere("ball", -0.1)
 
 

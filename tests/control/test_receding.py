@@ -270,7 +270,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         controller.step((q, v), {"plce": [0.0, 0.0]})
     assert np.array_equal(controller.step((q, v)).torque, twin.step((q, v)).torque)
     for options, message in (
-        ({"max_iterations": 0}, "max_iterations: expected a whole number from 1"),
+        ({"max_iterations": 0}, "max_iterations: expected an integer >= 1"),
         ({"period": 0.0}, "period: expected seconds above 0"),
         ({"solver": "quick"}, "solver: expected one of 'augmented'"),
         ({"effort_limits": -1.0}, "effort_limits: expected numbers from 0 on"),
@@ -284,7 +284,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         with pytest.raises(ValueError, match=message):
             problem.controller(**options)
     for options, said in (
-        ({"parameters": 3}, "controller: parameters: expected texts"),
+        ({"parameters": 3}, "controller: parameters: expected strings"),
         ({"solver": lambda *problem: None}, "controller: solver: expected the name of a solver, a planner, or"),
         ({"iteration": 3}, "unexpected keyword argument 'iteration'"),
     ):

@@ -274,7 +274,7 @@ def test_values_and_what_they_refuse() -> None:
         r"height field: heights: .*all finite, got nan at \(1, 0\)": lambda: shapes.HeightField(
             [[0, 0], [np.nan, 0]], 1
         ),
-        r"height field: spacing: expected 2 numbers above zero": lambda: shapes.HeightField(np.zeros((2, 2)), -0.1),
+        r"height field: spacing: expected 2 positive numbers": lambda: shapes.HeightField(np.zeros((2, 2)), -0.1),
         r"height field: origin: expected two numbers": lambda: shapes.HeightField(np.zeros((2, 2)), 1, (0, 0, 0)),
         r"point cloud: points: expected .* one point at least, got an array of shape \(0, 3\)": (
             lambda: shapes.PointCloud(np.zeros((0, 3)))

@@ -58,7 +58,7 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
     (lambda: SphericalEuler("xxz"), "spherical (Euler): order: expected one of xyx, xyz, xzx, xzy, yxy, "),
     (lambda: SphericalEuler("XYZ"), "got 'XYZ'"),
     (lambda: FloatingEuler(("x", "y", "z")), "floating (Euler): order: expected one of"),
-    (lambda: Ellipsoid(1.0, 0.0, 1.0), "ellipsoid: b: expected a number above zero, got 0.0"),
+    (lambda: Ellipsoid(1.0, 0.0, 1.0), "ellipsoid: b: expected a positive number, got 0.0"),
     (lambda: Ellipsoid(1.0, 1.0, math.inf), "ellipsoid: c: expected a finite number, got inf"),
     (lambda: Ellipsoid("big", 1.0, 1.0), "ellipsoid: a: expected a number, got 'big'"),
     (lambda: Composite((Revolute((0, 0, 1)), "hinge")), "composite: joints: expected joints, got 'hinge'"),

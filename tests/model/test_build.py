@@ -211,12 +211,12 @@ def test_messages_do_without_a_file(description: Description, code: str):
 def test_what_is_no_name_is_told():
     mimic = dataclasses.replace(turning("j", "a", "b"), mimic=Following(["k"]))
     for description, what in (
-        (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected text, got 'None'"),
-        (Description("r", (LinkDescription(3, I_LINK),), ()), "a link's name: expected text, got '3' of type int"),
-        (described(turning(b"j", "a", "b")), "a joint: its name: expected text"),
-        (described(turning("j", ["a"], "b")), "joint 'j': its parent link's name: expected text"),
-        (described(turning("j", "a", None)), "joint 'j': its child link's name: expected text"),
-        (described(mimic), "joint 'j': the name of the joint it mimics: expected text"),
+        (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected a string, got 'None'"),
+        (Description("r", (LinkDescription(3, I_LINK),), ()), "a link's name: expected a string, got '3' of type int"),
+        (described(turning(b"j", "a", "b")), "a joint: its name: expected a string"),
+        (described(turning("j", ["a"], "b")), "joint 'j': its parent link's name: expected a string"),
+        (described(turning("j", "a", None)), "joint 'j': its child link's name: expected a string"),
+        (described(mimic), "joint 'j': the name of the joint it mimics: expected a string"),
     ):
         with pytest.raises(ModelError) as caught:
             build_tree(description)

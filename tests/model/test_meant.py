@@ -22,7 +22,7 @@ ARM, DOG = lw.load("arm7"), lw.load("quadruped", floating_base=True)
         (ARM, "base_link", "the root link is called 'base'"),
         (DOG, "base", "the root link is called 'trunk'"),
         (ARM, "hnad", "did you mean 'hand'?"),
-        (ARM, None, "expected a frame's name, a text"),
+        (ARM, None, "expected a frame's name, a string"),
     ],
 )
 def test_what_is_meant(robot, name, remedy):

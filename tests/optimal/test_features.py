@@ -381,7 +381,7 @@ def test_what_features_are_made_with_is_looked_at() -> None:
         (lambda: of.ContactHeight(foot, normal=(0.0, 0.0, 2.0)), ValueError, "normal: expected a vector of length 1"),
         (lambda: of.ContactHeight(foot, height=np.nan), ValueError, "height: expected finite"),
         (lambda: of.PathContact("foot", "foot", surface="no"), ValueError, "PathContact: surface"),
-        (lambda: of.PathContact("", "foot"), TypeError, "PathContact: name: expected a text"),
+        (lambda: of.PathContact("", "foot"), TypeError, "PathContact: name: expected a string"),
         (
             lambda: of.StickingContact("foot"),
             TypeError,
@@ -398,7 +398,7 @@ def test_what_features_are_made_with_is_looked_at() -> None:
         (lambda w: w.torque(passive="no"), "w.torque: passive: expected True or False"),
         (lambda w: w.power(passive=2), "w.power: passive"),
         (lambda w: w.momentum("wrld"), "w.momentum: about: .* did you mean 'world'"),
-        (lambda w: w.q(back=-1), "w.q: back: expected a whole number of steps from 0, got -1"),
+        (lambda w: w.q(back=-1), "w.q: back: expected a number of steps >= 0, got -1"),
         (lambda w: w.point("tip", back=0.5), "w.point: back"),
         (lambda w: w.v(back=True), "w.v: back"),
     ]

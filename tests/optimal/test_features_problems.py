@@ -128,7 +128,7 @@ def test_what_is_no_contact():
         ({"on": "hnad"}, "no frame or point named 'hnad'.*hand"),
         ({"on": "base"}, "is fixed to the world, which no force moves"),
         ({"on": 3}, "expected the name of a frame or a point"),
-        ({"friction": -0.1}, "'hand': friction: expected a finite number from 0, got -0.1"),
+        ({"friction": -0.1}, "'hand': friction: expected a finite number >= 0, got -0.1"),
         ({"normal": (0, 0, 0)}, r"normal: expected a vector \(3,\) that is not zero"),
         ({"normal": (0, 1)}, r"normal: expected a vector \(3,\)"),
         ({"surface": (0.1, 0.0)}, r"surface: expected its sides \(2,\)"),

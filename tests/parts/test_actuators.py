@@ -38,7 +38,7 @@ def test_force():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Actuator("", {"j": 1.0}), "name: expected a text"),
+        (lambda: Actuator("", {"j": 1.0}), "name: expected a string"),
         (lambda: Actuator("a"), "expected joints or a frame"),
         (lambda: Actuator("a", {"j": 1.0}, frame="hand"), "expected joints or a frame"),
         (lambda: Actuator("a", frame="hand"), "wrench: expected finite 6 numbers"),
@@ -122,7 +122,7 @@ def test_configurations_on_their_manifold():
         ({"q": {}, "v": np.zeros(8)}, ValueError, "v: expected 7 numbers"),
         ({"q": {}, "controls": [1.0]}, ValueError, "controls: expected 2 numbers, one for each actuator"),
         ({"q": {}, "controls": {"elbow": 1.0}}, UnknownNameError, "no actuator named 'elbow'"),
-        ({"q": {}, "name": " "}, ValueError, "name: expected a text"),
+        ({"q": {}, "name": " "}, ValueError, "name: expected a string"),
         ({"q": {}, "name": "home"}, ValueError, "has a configuration 'home' already"),
     ],
 )

@@ -343,5 +343,5 @@ def test_what_is_no_part() -> None:
             lw.Robot.build("r", part)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="gravity: expected three"):
         lw.Robot.build("r", lw.Link("a"), gravity=(0, 0))
-    with pytest.raises(TypeError, match="build: name: expected the robot's name, a text, got 3"):
+    with pytest.raises(TypeError, match="build: name: expected the robot's name, a string, got 3"):
         lw.Robot.build(3, lw.Link("a"))  # type: ignore[arg-type]

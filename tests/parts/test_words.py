@@ -95,10 +95,10 @@ def test_parts_are_what_they_are_said_to_be() -> None:
 
 @pytest.mark.parametrize("of", [ARM, ARM.joint("elbow")])
 def test_what_random_configurations_take(of: Any) -> None:
-    expected = "size: expected a whole number or a tuple of whole numbers, got 2.0"
+    expected = "size: expected an integer or a tuple of integers, got 2.0"
     assert expected in told(lambda: of.random_configuration(size=2.0))
     for seed in ("a", -1):
-        expected = f"random_configuration: seed: expected a numpy.random.Generator or an integer from 0, got {seed!r}"
+        expected = f"random_configuration: seed: expected a numpy.random.Generator or an integer >= 0, got {seed!r}"
         assert expected in told(lambda seed=seed: of.random_configuration(seed=seed))  # type: ignore[misc]
 
 

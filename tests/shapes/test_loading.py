@@ -129,7 +129,7 @@ def test_what_is_not_opened(folder) -> None:
         r"scale: .* none of them zero, got \(1, 0, 1\)": lambda: load_mesh("a.stl", inside, scale=(1, 0, 1)),
         r"scale: .* got 0": lambda: load_mesh("a.stl", inside, scale=0),
         r"scale: .* got nan": lambda: load_mesh("a.stl", inside, scale=float("nan")),
-        r"unit: expected a length above zero": lambda: load_mesh("a.stl", inside, unit=0.0),
+        r"unit: expected a positive length": lambda: load_mesh("a.stl", inside, unit=0.0),
         r"uri: expected the name of a file, got ' '": lambda: load_mesh(" ", inside),
         r"folders: .* is no folder": lambda: load_mesh("a.stl", inside / "none"),
         r"folders: expected paths of folders, got 3": lambda: load_mesh("a.stl", 3),  # type: ignore[arg-type]

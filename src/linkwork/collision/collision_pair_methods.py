@@ -111,7 +111,7 @@ class CollisionMethods(DistanceMethods):
 
         Raises ValueError for a robot without collision shapes, and for a number of samples that is none.
         """
-        num_samples = integer("find_collision_pairs", "num_samples", num_samples, least=1, what="a whole number")
+        num_samples = integer("find_collision_pairs", "num_samples", num_samples, least=1, what="an integer")
         pairs = candidates(self._tree)
         if not pairs:
             self._about("find_collision_pairs", None, None)

@@ -175,8 +175,8 @@ class DistanceMethods(RobotBase):
         if other.__class__ is not float or not 0.0 < other < math.inf:
             positive("is_motion_free", unused, other)
         if is_traced(step) or not least <= step < math.inf or not step > 0.0:
-            bound = f"of at least {least:g} [m]" if certified else "above zero [rad, m]"
-            raise ValueError(f"is_motion_free: {name}: expected a number {bound}, got {step!r}")
+            expected = f"a number >= {least:g} [m]" if certified else "a positive number [rad, m]"
+            raise ValueError(f"is_motion_free: {name}: expected {expected}, got {step!r}")
         asked = self._about("is_motion_free", scene, pairs)
         calls = []
         for block in asked.blocks:
@@ -225,7 +225,7 @@ class DistanceMethods(RobotBase):
     def _smooth(self, caller: str, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
         k = _number("sharpness", sharpness)
         if not is_traced(k) and not k > 0.0:
-            raise ValueError(f"{caller}: sharpness: expected a number above zero [1/m], got {sharpness!r}")
+            raise ValueError(f"{caller}: sharpness: expected a positive number [1/m], got {sharpness!r}")
         blocks = self._about(caller, scene, pairs).blocks
         result = [self._measured(caller, b, q, b.scene.rows_by_distance, k) for b in blocks]
         if len(blocks) == 1:

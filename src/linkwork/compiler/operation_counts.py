@@ -73,7 +73,7 @@ def counted(program: InstructionList, iterations: int | Sequence[int] = 0) -> Ma
     limits = [listing.instructions[k].value.max_iterations for listing, k in places]
     if len(given) != len(limits) or not all(0 <= n <= most for n, most in zip(given, limits, strict=True)):
         expected = f"one for each of the {len(limits)} loops with a condition, which do at most {limits}"
-        raise ValueError(f"iterations: expected whole numbers, {expected}, got {iterations!r}")
+        raise ValueError(f"iterations: expected integers, {expected}, got {iterations!r}")
     return _sorted(_counted(program, dict(zip(places, given, strict=True))))
 
 

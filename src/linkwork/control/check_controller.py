@@ -305,7 +305,7 @@ def check_controller(
     """
     if not isinstance(controller, ControlLaw):
         raise TypeError(f"check_controller: controller: expected a linkwork.control.ControlLaw, got {controller!r}")
-    samples = integer("check_controller", "samples", samples, least=2, what="a whole number")
+    samples = integer("check_controller", "samples", samples, least=2, what="an integer")
     for name in inputs or {}:
         if name not in controller.input_shapes:
             raise UnknownNameError(f"input of {controller.caller}", name, controller.input_shapes)

@@ -176,7 +176,7 @@ class ControlLaw(ABC):
         Raises ValueError for negative and non-finite gains, and for joints that are missing or not actuated.
         """
         result, m = np.zeros(self.robot.nv), len(self.acting)
-        expected = f"{self.caller}: {name}: expected a number from 0, ({m},) of actuated velocities, or a dict by joint"
+        expected = f"{self.caller}: {name}: expected a number >= 0, ({m},) of actuated velocities, or a dict by joint"
         if isinstance(value, Mapping):
             left = set(self.acting.tolist())
             for joint, gain in value.items():

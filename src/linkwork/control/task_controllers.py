@@ -57,7 +57,7 @@ class TaskLaw(ControlLaw):
             x = value.get(name) if isinstance(value, Mapping) else value
             x = default[name] if x is None and default is not None else x
             if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x < math.inf:
-                raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a number from 0, got {x!r}")
+                raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a number >= 0, got {x!r}")
             result[name] = float(x)
         return result
 

@@ -86,7 +86,7 @@ def _value(t: _Trial) -> list[float]:
 
 def _names(t: _Trial) -> list[float]:
     if not isinstance(t.element.name, str) or not t.element.name:
-        raise ValueError(f"name: expected a text, got {t.element.name!r}")
+        raise ValueError(f"name: expected a string, got {t.element.name!r}")
     if t.robot.force_elements[t.element.name] != t.element:
         raise ValueError("the robot has another element of this name")
     said = t.element.references

@@ -238,7 +238,7 @@ class PlainReader:
 
     def _exactly(self, value: Value, kind: type) -> Any:
         if not isinstance(value.content, kind):
-            words = {str: "a text", bool: "true or false"}
+            words = {str: "a string", bool: "true or false"}
             self.error(value, "DATA_TYPE", f"{value.step}: expected {words[kind]}, got {value.kind}")
             return kind()
         return value.content

@@ -69,7 +69,7 @@ def parse_loops(
 ) -> Attachments:
     """What the text of such a file says, in ``form`` "json" or "yaml".  Raises ModelError."""
     if not isinstance(text, (str, bytes)):
-        raise TypeError(f"loops: expected a text, got {text!r}")
+        raise TypeError(f"loops: expected a string, got {text!r}")
     findings = Findings()
     root = (parse_yaml if form == "yaml" else parse_json)(text, source, findings, budget)
     result = _Document(PlainReader(source, findings)).read(root)

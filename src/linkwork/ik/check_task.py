@@ -135,10 +135,10 @@ def _value(t: _Trial) -> list[float]:
 def _names(t: _Trial) -> list[float]:
     task = t.task
     if not isinstance(task.name, str) or not task.name:
-        raise ValueError(f"name: expected a text, got {task.name!r}; end __post_init__ with self.settle(default)")
+        raise ValueError(f"name: expected a string, got {task.name!r}; end __post_init__ with self.settle(default)")
     names, units = task.component_names, task.row_units
     if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
+        raise ValueError(f"component_names: expected distinct strings, got {names!r}")
     for what, values in (("row_units", units), ("ranges", task.ranges), ("tolerances", task.tolerances)):
         if len(values) != len(names):
             raise ValueError(f"{what}: expected {len(names)}, as component_names has, got {len(values)}")

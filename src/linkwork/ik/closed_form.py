@@ -215,7 +215,7 @@ class ClosedForm:
             raise ValueError(f"closed_form: six axes leave nothing open: {self.family}")
         if np.shape(X_target) != (4, 4):
             raise ValueError(f"closed_form: X_target: expected one pose (4, 4), got shape {np.shape(X_target)}")
-        samples = integer("closed_form", "samples", samples, least=4, what="a whole number")
+        samples = integer("closed_form", "samples", samples, least=4, what="an integer")
         low, high = (-math.pi, math.pi) if self.redundant == ELBOW else self._held_range()
         low, high = (low, high) if math.isfinite(high - low) else (-math.pi, math.pi)
         name = "elbow" if self.redundant == ELBOW else "held"

@@ -84,11 +84,11 @@ class IKProblem:
         self.lower, self.upper = read_limits(caller, robot, position_limits)
         self.locked = read_locked(caller, robot, locked)
         self.max_iterations = integer(
-            caller, "max_iterations", max_iterations, least=1, what="how many steps to take, a whole number"
+            caller, "max_iterations", max_iterations, least=1, what="how many steps to take, an integer"
         )
         if num_starts is not None:
             num_starts = integer(
-                caller, "num_starts", num_starts, least=1, most=_MOST_STARTS, what="None or a whole number"
+                caller, "num_starts", num_starts, least=1, most=_MOST_STARTS, what="None or an integer"
             )
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]

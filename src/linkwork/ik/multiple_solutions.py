@@ -45,7 +45,7 @@ def several(
     Raises ValueError for a count that is none.
     """
     n = integer(
-        problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, what="how many answers, a whole number"
+        problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, what="how many answers, an integer"
     )
     ranks = {name: len(shape) for name, shape in problem.shapes.items()}
     shape = np.broadcast_shapes(q_init.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in given.items()))

@@ -330,7 +330,7 @@ def generator_of(rng: np.random.Generator | None, seed: int | None) -> np.random
         try:
             return np.random.default_rng(seed)
         except (TypeError, ValueError) as error:
-            message = f"seed: expected a whole number that is not negative, or a generator, got {seed!r}"
+            message = f"seed: expected an integer >= 0, or a generator, got {seed!r}"
             raise type(error)(f"random_configuration: {message}") from None
     if seed is not None:
         raise TypeError(f"random_configuration: expected a generator or a seed, got both, with seed={seed!r}")
@@ -345,7 +345,7 @@ def leading_of(size: Size) -> tuple[int, ...]:
         given = () if size is None else size if isinstance(size, Iterable) else (size,)
         shape = tuple(operator.index(n) for n in given)
     except TypeError:
-        expected = "a whole number or a tuple of whole numbers"
+        expected = "an integer or a tuple of integers"
         raise TypeError(f"random_configuration: size: expected {expected}, got {size!r}") from None
     if any(n < 0 for n in shape):
         raise ValueError(f"random_configuration: expected a size that is not negative, got {size!r}")

@@ -53,7 +53,7 @@ class Actuator:
         """Raises ValueError for what no actuator is, wherever it acts."""
         caller = f"Actuator {self.name!r}"
         if not isinstance(self.name, str) or not self.name.strip():
-            raise ValueError(f"Actuator: name: expected a text, got {self.name!r}")
+            raise ValueError(f"Actuator: name: expected a string, got {self.name!r}")
         for key, count in (("gain", 3), ("bias", 3), ("control_range", 2), ("force_range", 2)):
             object.__setattr__(self, key, _numbers(caller, key, getattr(self, key), count, ranged=count == 2))
         object.__setattr__(self, "offset", _numbers(caller, "offset", (self.offset,), 1)[0])

@@ -125,7 +125,7 @@ def read_parameters(tree: Tree, caller: str, asked: Any) -> tuple[Parameter, ...
     does not stand alone, and for inertias of a robot without, TypeError for what is no text.
     """
     if not isinstance(asked, (str, Iterable)) or isinstance(asked, bytes):
-        raise TypeError(f'{caller}: parameters: expected texts, as in ["inertia:forearm", "gravity"], got {asked!r}')
+        raise TypeError(f'{caller}: parameters: expected strings, as in ["inertia:forearm", "gravity"], got {asked!r}')
     result: list[Parameter] = []
     taken: dict[tuple[str, str], str] = {}
     for text in [asked] if isinstance(asked, str) else asked:
@@ -153,7 +153,7 @@ def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
 
 def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
     if not isinstance(text, str):
-        raise TypeError(f'{caller}: parameters: expected texts, as in "inertia:forearm", got {text!r}')
+        raise TypeError(f'{caller}: parameters: expected strings, as in "inertia:forearm", got {text!r}')
     word, colon, name = text.partition(":")
     kind = KINDS.get(word)
     if kind is None:

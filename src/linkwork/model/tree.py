@@ -365,7 +365,7 @@ def another_kind(kind: str, name: object, joints: Mapping[str, str]) -> str:
     if isinstance(name, int):
         return "" if kind == "frame" else f"it is robot.{kind}s[{name}], by its place in the list"
     if not isinstance(name, str):
-        return f"expected a {kind}'s name, a text"
+        return f"expected a {kind}'s name, a string"
     if kind == "joint":
         carrying = [joint for joint, link in joints.items() if link == name]
         return f"it is a link, carried by joint {carrying[0]!r}" if carrying else ""

@@ -108,7 +108,7 @@ class NamedStateBuilder:
     def add(self, state: NamedState) -> None:
         """Add a named configuration: see `with_named_configurations`."""
         if not isinstance(state.name, str) or not state.name.strip():
-            raise ValueError(f"with_named_configuration: name: expected a text, got {state.name!r}")
+            raise ValueError(f"with_named_configuration: name: expected a string, got {state.name!r}")
         if state.name in self._taken:
             raise ValueError(
                 f"with_named_configuration: the robot has a configuration {state.name!r} already: give this one "

@@ -62,7 +62,7 @@ class ConstraintBuilder:
         """A constraint's name is its own among constraints; a loop's, which is a joint, among joints too."""
         name = constraint.name
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"constraints: name: expected a text, got {name!r}")
+            raise ValueError(f"constraints: name: expected a string, got {name!r}")
         if name in self._taken:
             raise ValueError(f"constraints: the robot has a constraint {name!r} already: give this one another name")
         if isinstance(constraint, LoopJoint) and name in self._joints:
@@ -289,7 +289,7 @@ class ForceElementBuilder:
             )
         name = element.name
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"with_force_elements: name: expected a text, got {name!r}")
+            raise ValueError(f"with_force_elements: name: expected a string, got {name!r}")
         if name in self._taken:
             raise ValueError(
                 f"with_force_elements: the robot has a force element {name!r} already: give this one another name"

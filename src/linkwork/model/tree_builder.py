@@ -200,7 +200,7 @@ def check_names(findings: Findings, description: Description) -> bool:
     named += [("a frame's name", frame.name, frame.where) for frame in description.frames]
     for what, name, where in named:
         if not isinstance(name, str):
-            message = f"{what}: expected text, got {quoted(repr(name))} of type {type(name).__name__}"
+            message = f"{what}: expected a string, got {quoted(repr(name))} of type {type(name).__name__}"
             findings.error(Issue("BAD_NAME", message, where))
     return all(isinstance(name, str) for _, name, _ in named)
 

@@ -22,7 +22,7 @@ _LEGEND = 12  # coordinates that a legend names
 
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
     """q, v, a and the jerk, one below the other; coordinates side by side in columns, limits shaded."""
-    columns = integer("plot", "columns", columns, least=1, what="a whole number")
+    columns = integer("plot", "columns", columns, least=1, what="an integer")
     known = _limits(trajectory, limits)
     columns = min(columns, trajectory.nv)
     given = axes

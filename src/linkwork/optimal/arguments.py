@@ -61,7 +61,7 @@ def read_seed(value: Any) -> int:
 
 def read_count(caller: str, name: str, value: Any) -> int:
     """Return a whole number from 1.  Raises ValueError."""
-    return integer(caller, name, value, least=1, what="a whole number")
+    return integer(caller, name, value, least=1, what="an integer")
 
 
 def read_switch(name: str, value: Any) -> bool:
@@ -84,7 +84,7 @@ def read_time_limit(value: Any) -> float | None:
     except (TypeError, ValueError):
         seconds = math.nan
     if not seconds >= 0.0:
-        raise ValueError(f"{SOLVE}: time_limit: expected a time from 0 [s], got {value!r}")
+        raise ValueError(f"{SOLVE}: time_limit: expected a time >= 0 [s], got {value!r}")
     return seconds
 
 
@@ -111,7 +111,7 @@ def read_scale(caller: str, scale: Any, feature: Feature) -> Array:
     """Return scales by row, from 0.  Raises ValueError."""
     scales = read_rows(caller, "scale", scale, len(feature.component_names), feature.component_names)
     if not ((scales >= 0.0) & np.isfinite(scales)).all():
-        raise ValueError(f"{caller}: scale: expected finite numbers from 0, got {scale!r}")
+        raise ValueError(f"{caller}: scale: expected finite numbers >= 0, got {scale!r}")
     return scales
 
 

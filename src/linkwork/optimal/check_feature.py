@@ -122,7 +122,7 @@ def _flat(jacobian: FeatureJacobian) -> list[Any]:
 def _value(trial: _Trial) -> Iterable[float]:
     feature = trial.feature
     if not isinstance(feature.name, str) or not feature.name:
-        raise ValueError(f"name: expected a text, got {feature.name!r}")
+        raise ValueError(f"name: expected a string, got {feature.name!r}")
     twin = with_fields(feature) if dataclasses.is_dataclass(feature) else feature
     if feature != twin or hash(feature) != hash(twin):
         raise ValueError("a copy is not equal, or has another hash: make it a frozen dataclass")
@@ -134,7 +134,7 @@ def _binding(trial: _Trial) -> Iterable[float]:
     if not isinstance(bound, Feature):
         raise ValueError(f"bind: expected a Feature, got {bound!r}")
     if bound.depth not in range(DEEPEST + 1):
-        raise ValueError(f"depth: expected a whole number from 0 to {DEEPEST}, got {bound.depth!r}")
+        raise ValueError(f"depth: expected an integer from 0 to {DEEPEST}, got {bound.depth!r}")
     return ()
 
 
@@ -143,9 +143,9 @@ def _names(trial: _Trial) -> Iterable[float]:
     if not names:
         raise ValueError(f"component_names: there are none for robot {trial.robot.name!r}")
     if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
+        raise ValueError(f"component_names: expected distinct strings, got {names!r}")
     if len(units) != len(names) or not all(isinstance(unit, str) for unit in units):
-        raise ValueError(f"row_units: expected {len(names)} texts, got {units!r}")
+        raise ValueError(f"row_units: expected {len(names)} strings, got {units!r}")
     return ()
 
 
@@ -263,9 +263,11 @@ def check_feature(
     if not isinstance(feature, Feature):
         raise TypeError(f"check_feature: feature: expected a linkwork.optimal.Feature, got {feature!r}")
     robot = read_robot("check_feature", robot)
-    samples = integer("check_feature", "samples", samples, least=1, what="a whole number")
+    samples = integer("check_feature", "samples", samples, least=1, what="an integer")
     more = dict(variables or {}), dict(parameters or {}), tuple(contacts)
     trial = _Trial(feature, robot, samples, np.random.default_rng(seed), target, *more)
     subject, kind = f"feature {type(feature).__name__}", type(feature)
     first = check_requirements(subject, REQUIREMENTS[:2], trial, kind, Feature)
-    return check_requirements(subject, REQUIREMENTS, trial, kind, Feature) if first.success else first
+    if not all(line.success for line in first.lines[:2]):
+        return first
+    return check_requirements(subject, REQUIREMENTS, trial, kind, Feature)

@@ -139,9 +139,7 @@ def _number(caller: str, what: str, value: Any, least: float) -> float:
     except (TypeError, ValueError):
         checked = math.nan
     if isinstance(value, (bool, str)) or not math.isfinite(checked) or checked < least:
-        raise ValueError(
-            f"{caller}: {what}: expected a finite number{' from 0' if least == 0.0 else ''}, got {value!r}"
-        )
+        raise ValueError(f"{caller}: {what}: expected a finite number{' >= 0' if least == 0.0 else ''}, got {value!r}")
     return checked
 
 

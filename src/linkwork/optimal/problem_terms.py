@@ -125,7 +125,7 @@ def unused_name(caller: str, problem: Any, feature: Feature, name: str | None) -
     """Return the name of a new term, that of its feature by default.  Raises TypeError and ValueError."""
     label = name or feature.name
     if not isinstance(label, str):
-        raise TypeError(f"{caller}: name: expected a text, got {label!r}")
+        raise TypeError(f"{caller}: name: expected a string, got {label!r}")
     if label in problem._names:
         if name is not None:
             raise ValueError(f"{caller}: two features are called {label!r}: give one of them another name=")

@@ -222,7 +222,7 @@ class TrajectoryProblem(ProblemData):
         `linkwork.optimal.check_feature` checks all that a feature of one's own has to keep to.  Raises ValueError for
         values that are not finite, UnknownNameError.
         """
-        windows = integer("TrajectoryProblem.check", "windows", windows, least=1, what="a whole number")
+        windows = integer("TrajectoryProblem.check", "windows", windows, least=1, what="an integer")
         terms = {term.name: term for term in self.terms}
         if name not in terms:
             raise UnknownNameError("feature of the problem", name, terms)

@@ -142,7 +142,7 @@ class EditingMethods(Constructors):
         tree.require_inertias("with_payload")
         carrier = tree.frame(frame)
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"with_payload: name: expected a text, got {name!r}")
+            raise ValueError(f"with_payload: name: expected a string, got {name!r}")
         if name == "world" or any(f.name == name for f in tree.frames):
             raise ValueError(f"with_payload: the robot has a link {name!r} already: give the load another name")
         if joint in tree.carried:

@@ -112,7 +112,7 @@ def load_mesh(
     if not factors.all():
         raise ValueError(f"{expected}, got {scale!r}")
     if unit is not None and not given_numbers(unit, "load_mesh: unit: expected a length [m]", ()) > 0.0:
-        raise ValueError(f"load_mesh: unit: expected a length above zero [m], got {unit!r}")
+        raise ValueError(f"load_mesh: unit: expected a positive length [m], got {unit!r}")
     file = _found(name, folders)
     kind = file.suffix.lower()
     if kind not in KINDS:

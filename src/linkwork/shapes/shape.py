@@ -103,8 +103,8 @@ class MasslessShape(Shape):
 
 def sizes(of: str, name: str, value: Any, *shape: int, zero: bool = False) -> Any:
     """A size, or sizes, above zero (or ``zero`` too): a float, or a tuple of so many.  Raises ValueError."""
-    least = "that is not negative" if zero else "above zero"
-    expected = f"{of}: {name}: expected {f'{shape[0]} numbers' if shape else 'a number'} {least} [m]"
+    sign = "non-negative" if zero else "positive"
+    expected = f"{of}: {name}: expected {f'{shape[0]} {sign} numbers' if shape else f'a {sign} number'} [m]"
     numbers = given_numbers(value, expected, shape)
     if not ((numbers >= 0.0) if zero else (numbers > 0.0)).all():
         raise ValueError(f"{expected}, got {value!r}")

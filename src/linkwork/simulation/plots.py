@@ -41,7 +41,7 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
 
 def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -> Any:
     """The robot at so many times between the start and the end, side by side in the same space."""
-    count = integer("strip", "count", count, least=1, what="how often to draw the robot, a whole number")
+    count = integer("strip", "count", count, least=1, what="how often to draw the robot, an integer")
     chosen = _records(result, environment, count)
     if axes is None:
         figure = pyplot().figure(figsize=(2.2 * len(chosen), 2.6), layout="constrained")

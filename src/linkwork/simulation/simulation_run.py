@@ -98,7 +98,7 @@ def simulated(
             f"{record_every}"
         )
     if segments is not None:
-        segments = integer("simulate", "segments", segments, least=1, what="None or a whole number")
+        segments = integer("simulate", "segments", segments, least=1, what="None or an integer")
     first_numbers(seed, None)  # raises for what is no seed
     q, v = given_state(robot, q, v)
     touching = ContactSet.of(contacts, contact_model)

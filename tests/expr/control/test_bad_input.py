@@ -68,7 +68,7 @@ def test_steps_that_return_another_kind_of_state() -> None:
 def test_bounds_that_are_none() -> None:
     with pytest.raises(TypeError, match="max_iterations"):
         while_loop(lambda s: True, lambda s: s, 1.0)  # type: ignore[call-arg]
-    known = "expected a whole number, not negative and known in advance, got"
+    known = "expected an integer >= 0, known in advance, got"
     for bound in (-1, 2.5, None, "5"):
         refused(
             whiled(lambda s: True, lambda s: s, bound), ValueError, f"while_loop: max_iterations: {known} {bound!r}"

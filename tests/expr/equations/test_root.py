@@ -274,8 +274,8 @@ def test_bad_input() -> None:
             lw.compile(
                 lambda c, f=residual, s=start: root(lambda x: f(x), s + c if s == 1.0 and s is not True else s), c=()
             )
-    with pytest.raises(ValueError, match="root: max_iterations: expected a whole number"):
+    with pytest.raises(ValueError, match="root: max_iterations: expected an integer"):
         root(lambda x: x, 1.0, max_iterations=-1)
     for tolerance in (-1.0, np.nan, "a"):
-        with pytest.raises(ValueError, match="tolerance: expected a number, not negative and known in advance"):
+        with pytest.raises(ValueError, match="tolerance: expected a number >= 0, known in advance"):
             fixed_point(lambda x: x, 1.0, tolerance=tolerance)

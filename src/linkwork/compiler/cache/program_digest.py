@@ -67,7 +67,7 @@ def _plain(value: Any) -> bytes:
         return str(int(value)).encode()
     if isinstance(value, Real):
         return struct.pack("<d", value)  # zeros of both signs are not one number
-    raise TypeError(f"a program's content: expected numbers, texts, tuples or dataclasses, got {value!r}")
+    raise TypeError(f"a program's content: expected numbers, strings, tuples or dataclasses, got {value!r}")
 
 
 def _named(value: Any, seen: dict[int, bytes]) -> bytes:

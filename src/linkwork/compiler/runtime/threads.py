@@ -57,8 +57,7 @@ def _from_environment() -> int:
         if 1 <= count <= MOST_THREADS:
             return count
         warnings.warn(
-            f"{VARIABLE}: expected a whole number from 1 to {MOST_THREADS}, got {asked!r}; "
-            f"using the processors there are",
+            f"{VARIABLE}: expected an integer from 1 to {MOST_THREADS}, got {asked!r}; using the processors there are",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -184,7 +184,7 @@ def form_of_shapes(key: str, value: Any) -> Form | Leaf:
         raise ValueError(f"compile: {key}: {many}, each of which is traced as a scalar, got {shown(value)}")
     if any(n < 0 for n in shape):
         raise ValueError(
-            f"{key}: expected a shape (sizes that are whole numbers, none negative), or shapes in tuples, dataclasses "
+            f"{key}: expected a shape (sizes that are integers >= 0), or shapes in tuples, dataclasses "
             f"or dicts, got {value!r}"
         )
     return Leaf(shape, is_array=bool(shape))

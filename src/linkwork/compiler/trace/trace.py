@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn, overload
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.user_frames import line_of, place_of
+from linkwork._util.user_frames import line_of, source_of
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
@@ -297,5 +297,5 @@ def _raised_here(error: Exception) -> bool:
 
 def written_at(name: str, function: Callable[..., Any]) -> str:
     """A function's name and where it is written, for what is found when it has returned."""
-    place = place_of(function)
+    place = source_of(function)
     return f"{name} ({place})" if place else name

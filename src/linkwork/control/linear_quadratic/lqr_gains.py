@@ -246,7 +246,7 @@ def _steps(caller: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int |
     if N is not None and np.ndim(N) > 2:
         told["N"] = np.shape(N)[-3]
     if steps is not None:
-        told["num_steps"] = integer(caller, "num_steps", steps, least=1, what="a whole number")
+        told["num_steps"] = integer(caller, "num_steps", steps, least=1, what="an integer")
     if not told:
         raise ValueError(f"{caller}: num_steps: expected how many, or matrices (T, ...) with one a step")
     if len(set(told.values())) > 1:

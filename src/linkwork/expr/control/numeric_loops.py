@@ -168,7 +168,7 @@ def bound(what: str, value: Any) -> int:
     except TypeError:
         number = -1
     if number < 0:
-        raise ValueError(f"{what}: expected a whole number, not negative and known in advance, got {value!r}")
+        raise ValueError(f"{what}: expected an integer >= 0, known in advance, got {value!r}")
     return number
 
 

@@ -104,7 +104,7 @@ def _found(
 ) -> Root:
     most = bound(f"{what}: max_iterations", max_iterations)
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < math.inf):
-        raise ValueError(f"{what}: tolerance: expected a number, not negative and known in advance, got {tolerance!r}")
+        raise ValueError(f"{what}: tolerance: expected a number >= 0, known in advance, got {tolerance!r}")
     scalars, form = taken_apart(start, f"{what}: start")
     if any(map(is_truth, scalars)):
         raise TypeError(f"{what}: start: expected numbers, got a truth value")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.user_frames import place_of
+from linkwork._util.user_frames import source_of
 from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
 from linkwork.constraints.user_functions import StateQuery, refuse_pickling
@@ -65,7 +65,7 @@ def read_shape(caller: str, shape: Any) -> tuple[int, ...] | None:
     if shape is None:
         return None
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(integer(caller, "shape", n, least=1, what="a whole number, or several,") for n in sizes)
+    return tuple(integer(caller, "shape", n, least=1, what="an integer, or several,") for n in sizes)
 
 
 class AskingAll(StateQuery):
@@ -116,7 +116,7 @@ class FunctionTask(FunctionRows, Task):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"FunctionTask: name: expected a text, got {self.name!r}")
+            raise TypeError(f"FunctionTask: name: expected a string, got {self.name!r}")
         if not callable(self.function):
             raise TypeError(f"task {self.name!r}: expected a function of k, got {self.function!r}")
         units = names("FunctionTask", "units", self.units, what="a unit, or one for each row")
@@ -145,7 +145,7 @@ class FunctionTask(FunctionRows, Task):
         result, asked = self._asked(state, [0.5] * size)
         if not any(isinstance(x, Symbol) for x in result):
             raise ValueError(
-                f"task {self.name!r}: its function ({place_of(self.function)}) gives {result}, whatever the robot does"
+                f"task {self.name!r}: its function ({source_of(self.function)}) gives {result}, whatever the robot does"
             )
         if not isinstance(self.units, str) and len(self.units) != len(result):
             raise ValueError(

@@ -293,9 +293,9 @@ class Task(ABC):
         """
         put = object.__setattr__
         if not isinstance(self.name, str):
-            raise TypeError(f"{type(self).__name__}: name: expected a text, got {self.name!r}")
+            raise TypeError(f"{type(self).__name__}: name: expected a string, got {self.name!r}")
         put(self, "name", self.name or default)
-        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, what="a whole number"))
+        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, what="an integer"))
         if self.weight is not None:
             put(self, "weight", _numbers(self.name, "weight", "1/m or 1/rad", self.weight, math.inf))
         put(self, "tolerance", _numbers(self.name, "tolerance", "m or rad", self.tolerance, None))

@@ -40,7 +40,7 @@ class JointVelocityTask(AimedTask):
 
     def __post_init__(self) -> None:
         named(self, "joint", of="joint")
-        object.__setattr__(self, "units", names("JointVelocityTask", "units", self.units, what="units, as texts"))
+        object.__setattr__(self, "units", names("JointVelocityTask", "units", self.units, what="units, as strings"))
         self.settle(f"{self.joint} velocity")
 
     @property

@@ -127,5 +127,5 @@ def positive(value: Any, of: str, parameter: str) -> float:
     """The parameter as a float.  Raises ValueError where it is not a finite number above zero."""
     number = finite(value, of, parameter)
     if number <= 0.0:
-        raise refused(of, parameter, "a number above zero", repr(number))
+        raise refused(of, parameter, "a positive number", repr(number))
     return number

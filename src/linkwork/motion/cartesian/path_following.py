@@ -65,7 +65,7 @@ def followed_path(
             raise ValueError(f"{WHO}: {what}: got {given!r}: {nearest(str(given), known)}")
     allowed = _pair(tolerance)
     largest = _largest(robot, max_joint_step)
-    num_starts = integer(WHO, "num_starts", num_starts, least=1, what="a whole number")
+    num_starts = integer(WHO, "num_starts", num_starts, least=1, what="an integer")
     smallest = finite_number(f"{WHO}: min_path_step", min_path_step)
     if not smallest > 0.0:
         raise ValueError(f"{WHO}: min_path_step: expected metres above 0, got {min_path_step!r}")

@@ -165,7 +165,7 @@ class ProfileFunction:
         result, order, _ = read_options(caller, kind, synchronize, None)
         if order == "phase":
             raise ValueError(f'{caller}: synchronize: expected "time" or None, got "phase": profile() takes that')
-        n = integer(caller, "n", n, least=1, what="how many coordinates there are, a whole number")
+        n = integer(caller, "n", n, least=1, what="how many coordinates there are, an integer")
         names = [f"coordinate {k}" for k in range(n)]
         given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         limits = read_limits(caller, result, names, given, None)

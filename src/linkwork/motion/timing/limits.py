@@ -229,7 +229,7 @@ def never_zero(limits: Sides) -> Sides:
 
 def speed_of_end(caller: str, name: str, value: Any) -> float:
     """ṡ at an end of a path.  Raises ValueError."""
-    return _number(f"{caller}: {name}: expected a number from 0 on", value, 0.0)
+    return _number(f"{caller}: {name}: expected a number >= 0", value, 0.0)
 
 
 def part_of(caller: str, name: str, value: Any) -> float | None:

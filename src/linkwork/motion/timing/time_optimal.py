@@ -109,10 +109,8 @@ def time_optimal(
     robot = first.robot if robot is None else robot
     asked = MotionAsked.read(caller, first, robot, velocity, acceleration, torque, speed, motion_limits, jerk)
     ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
-    num_points = (
-        None if num_points is None else integer(caller, "num_points", num_points, least=1, what="a whole number")
-    )
-    num_passes = integer(caller, "num_passes", num_passes, least=1, what="a whole number")
+    num_points = None if num_points is None else integer(caller, "num_points", num_points, least=1, what="an integer")
+    num_passes = integer(caller, "num_passes", num_passes, least=1, what="an integer")
     tolerance = part_of(caller, "tolerance", tolerance)
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     result: list[Any] = [None] * len(paths)

@@ -262,7 +262,7 @@ class Trajectory:
                 raise ValueError(f"sampled: dt: expected at most {MOST_SAMPLES} samples, got steps of {dt:g} s")
             num_samples = max(int(np.ceil(self.duration / dt - 1e-9)), 1) + 1
         if int(num_samples) != num_samples or num_samples < 2:
-            raise ValueError(f"sampled: num_samples: expected a whole number from 2 on, got {num_samples!r}")
+            raise ValueError(f"sampled: num_samples: expected an integer >= 2, got {num_samples!r}")
         if num_samples > MOST_SAMPLES:
             raise ValueError(f"sampled: num_samples: expected at most {MOST_SAMPLES} samples, got {num_samples}")
         times = np.linspace(self.start_time, self.end_time, int(num_samples))

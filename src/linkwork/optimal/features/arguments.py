@@ -31,10 +31,10 @@ def switch(caller: str, what: str, value: Any) -> bool:
 def text(caller: str, what: str, value: Any, empty: bool = True) -> str:
     """Raises TypeError for what is no text, or, unless it may be ``empty``, for an empty one."""
     if not isinstance(value, str) or not (value or empty):
-        raise TypeError(f"{caller}: {what}: expected a text, got {value!r}")
+        raise TypeError(f"{caller}: {what}: expected a string, got {value!r}")
     return value
 
 
 def steps_back(caller: str, value: Any) -> int:
     """How many steps before t.  Raises ValueError for what is not a whole number from 0."""
-    return integer(caller, "back", value, least=0, what="a whole number of steps")
+    return integer(caller, "back", value, least=0, what="a number of steps")

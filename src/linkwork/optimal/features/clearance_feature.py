@@ -74,9 +74,9 @@ class Clearance(Feature):
         if self.scene is not None and not isinstance(self.scene, Scene):
             raise TypeError(f"Clearance: scene: expected a linkwork.Scene, got {self.scene!r}")
         self._check("at_least", "a finite number [m]", math.isfinite)
-        self._check("near", "a number from 0 [m]", lambda x: x >= 0.0)
+        self._check("near", "a number >= 0 [m]", lambda x: x >= 0.0)
         self._check("sharpness", "a finite number above 0 [1/m]", lambda x: 0.0 < x < math.inf)
-        put(self, "between", integer("Clearance", "between", self.between, least=0, what="a whole number"))
+        put(self, "between", integer("Clearance", "between", self.between, least=0, what="an integer"))
         one_of("Clearance", "per", self.per, _PER)
         text("Clearance", "name", self.name, empty=False)
         if self.pairs is not None and not isinstance(self.pairs, str):

@@ -105,7 +105,7 @@ def _checked_friction(caller: str, value: Any) -> None:
     except (TypeError, ValueError):
         fine = False
     if not fine:
-        raise ValueError(f"{caller}: friction: expected a finite number from 0, got {value!r}")
+        raise ValueError(f"{caller}: friction: expected a finite number >= 0, got {value!r}")
 
 
 def _checked_numbers(caller: str, what: str, values: Any, size: int) -> None:

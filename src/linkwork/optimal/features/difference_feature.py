@@ -33,7 +33,7 @@ def difference_of(feature: Feature, order: int) -> Feature:
 
     Raises ValueError for one that would look back too far.
     """
-    order = integer(repr(feature.name), "order", order, least=0, most=DEEPEST, what="a whole number")
+    order = integer(repr(feature.name), "order", order, least=0, most=DEEPEST, what="an integer")
     if not order:
         return feature
     kind = type(feature)

@@ -238,7 +238,7 @@ class TaskFeature(Feature):
     order: int = 0
 
     def __post_init__(self) -> None:
-        order = integer("TaskFeature", "order", self.order, least=0, most=DEEPEST, what="a whole number")
+        order = integer("TaskFeature", "order", self.order, least=0, most=DEEPEST, what="an integer")
         object.__setattr__(self, "order", order)
 
     @property

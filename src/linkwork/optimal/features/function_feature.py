@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.user_frames import place_of
-from linkwork._util.validation import as_numbers, integer, names
+from linkwork._util.user_frames import source_of
+from linkwork._util.validation import as_float_array, integer, names
 from linkwork.constraints.user_functions import StateQuery
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
@@ -54,19 +54,19 @@ class FunctionFeature(FunctionRows, Feature):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"FunctionFeature: name: expected a text, got {self.name!r}")
+            raise TypeError(f"FunctionFeature: name: expected a string, got {self.name!r}")
         caller = f"feature {self.name!r}"
         if not callable(self.function):
             raise TypeError(f"{caller}: expected a function of w, got {self.function!r}")
         put = object.__setattr__
-        put(self, "depth", integer(caller, "depth", self.depth, least=0, most=DEEPEST, what="a whole number"))
+        put(self, "depth", integer(caller, "depth", self.depth, least=0, most=DEEPEST, what="an integer"))
         units = names(caller, "units", self.units, what="a unit, or one for each row")
         if not units:
             raise ValueError(f"{caller}: units: expected a unit, or one for each row, got {self.units!r}")
         put(self, "units", self.units if isinstance(self.units, str) else units)
         put(self, "shape", read_shape(caller, self.shape))
         if self.target is not None:
-            numbers = as_numbers(self.target)
+            numbers = as_float_array(self.target)
             if numbers is None or numbers.shape != self.shape or not np.isfinite(numbers).all():
                 raise ValueError(
                     f"{caller}: target: expected finite numbers of shape {self.shape}, got {self.target!r}"
@@ -82,7 +82,7 @@ class FunctionFeature(FunctionRows, Feature):
         outputs = asking.run(self.function, *more)
         if not any(isinstance(x, Symbol) for x in outputs):
             raise ValueError(
-                f"feature {self.name!r}: its function ({place_of(self.function)}) gives {outputs}, "
+                f"feature {self.name!r}: its function ({source_of(self.function)}) gives {outputs}, "
                 f"whatever the path does"
             )
         if not isinstance(self.units, str) and len(self.units) != len(outputs):

@@ -85,7 +85,7 @@ class Constructors(RobotBase):
 
         Raises ModelError that lists all that is wrong with the robot; TypeError for what is no part.
         """
-        named("build", "name", name, what="the robot's name, a text", empty=True)
+        named("build", "name", name, what="the robot's name, a string", empty=True)
         return cls(built(name, parts, _options("build", options), actuators, named_configurations))
 
     @classmethod

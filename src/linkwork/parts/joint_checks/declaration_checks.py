@@ -72,7 +72,7 @@ def _names(t: Trial) -> list[float]:
         raise ValueError(f"v_units: q̇ is v, so expected the rates of {j.q_units}, got {j.v_units}")
     for what, names in (("q_names", j.q_names), ("v_names", j.v_names), ("type_name", (j.type_name(),))):
         if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
-            raise ValueError(f"{what}: expected texts that differ, got {names}")
+            raise ValueError(f"{what}: expected distinct strings, got {names}")
     places = [k for group in j.unit_length for k in group]
     if len(set(places)) < len(places) or not all(0 <= k < j.nq for k in places):
         raise ValueError(f"unit_length: expected places in q, none twice, got {j.unit_length}")

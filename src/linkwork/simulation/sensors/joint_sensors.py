@@ -40,7 +40,7 @@ class Encoder(Sensor):
         if self.of not in ("position", "velocity", "force"):
             raise ValueError(f"Encoder: of: expected 'position', 'velocity' or 'force', got {self.of!r}")
         if not 0.0 <= self.resolution < float("inf"):
-            raise ValueError(f"Encoder: resolution: expected a number, not negative, got {self.resolution!r}")
+            raise ValueError(f"Encoder: resolution: expected a number >= 0, got {self.resolution!r}")
 
     def places(self, robot: Any) -> list[int]:
         """Which numbers of q, of v or of τ are read.

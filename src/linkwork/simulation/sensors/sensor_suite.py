@@ -108,9 +108,7 @@ def first_numbers(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
     seeds = np.asarray(seed)
     fits = not seeds.ndim or leading is None or seeds.shape == leading
     if seeds.dtype.kind not in "iu" or isinstance(seed, np.matrix) or not fits or np.min(seeds, initial=0) < 0:
-        raise ValueError(
-            f"simulate: seed: expected a whole number, not negative, or one for each environment, got {seed!r}"
-        )
+        raise ValueError(f"simulate: seed: expected an integer >= 0, or one for each environment, got {seed!r}")
     if leading is None:
         return np.empty(0)
     if not seeds.ndim:
