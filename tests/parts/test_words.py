@@ -35,9 +35,9 @@ def test_another_kind_of_thing_is_told_for_what_it_is() -> None:
         (lambda: ARM.joint("wrist"), "it is a link, carried by joint 'wrist_flex'"),
         (lambda: ARM.link("elbow"), "it is a joint, which carries link 'forearm_proximal'"),
         (lambda: ARM.with_inertia("elbow", mass=1.0), "it is a joint, which carries link 'forearm_proximal'"),
-        (lambda: ARM.joint(3), "it is robot.joints[3], by its place in the list"),
-        (lambda: ARM.link(2), "it is robot.links[2], by its place in the list"),
-        (lambda: ARM.pose(Q, ARM.link("hand")), "frames go by their names: 'hand'"),
+        (lambda: ARM.joint(3), "it is robot.joints[3], by its index in the list"),
+        (lambda: ARM.link(2), "it is robot.links[2], by its index in the list"),
+        (lambda: ARM.pose(Q, ARM.link("hand")), "pass the name of the frame: 'hand'"),
         (lambda: ARM.pose(Q, ARM.joint("elbow")), "it is a joint, which carries link 'forearm_proximal'"),
         (lambda: ARM.pose(Q, 7), "there are 'base', "),
     ):
@@ -58,7 +58,7 @@ def test_frames_are_names_and_come_after_arrays() -> None:
 
 
 def test_functions_go_by_their_names() -> None:
-    assert "functions go by their names: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
+    assert "functions pass the name: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
 
 
 def test_a_robot_is_no_name() -> None:

@@ -32,7 +32,7 @@ def refuse_singular_inertia(subject: Subject, request: Request) -> None:
     """
     if (
         isinstance(subject, RobotOwner)
-        and request.row.regular
+        and request.row.requires_regular_coordinates
         and subject.tree.nv
         and not _told_later(subject, request)
     ):
@@ -52,7 +52,7 @@ _OF_M = ("inertia", "armature", "placement", "frame")
 
 def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
     """What is above zero where a pivot of M is small, of those that inertia may stop to resist."""
-    if not (isinstance(subject, RobotOwner) and request.row.regular and "q" in request.row.inputs):
+    if not (isinstance(subject, RobotOwner) and request.row.requires_regular_coordinates and "q" in request.row.inputs):
         return []
     armature, held = _key(subject, request)
     some = _drawn(subject.tree, 0)
@@ -65,7 +65,7 @@ def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[
 
 def tell_of_singular_inertia(subject: Subject, request: Request, label: str, arguments: Sequence[Any]) -> None:
     """Warns of joints that move no inertia, or depend on others in that, in some of these configurations."""
-    if not (isinstance(subject, RobotOwner) and request.row.regular and "q" in request.inputs):
+    if not (isinstance(subject, RobotOwner) and request.row.requires_regular_coordinates and "q" in request.inputs):
         return
     armature, held = _key(subject, request)
     weak = _weak(subject, armature, held, _drawn(subject.tree, 0))
@@ -143,7 +143,7 @@ def _drawn(tree: Tree, seed: int) -> list[float]:
     q = [0.0] * tree.nq
     for i, body in tree.stacked():
         free = [math.inf] * body.joint.nq
-        q[tree.q_slices[i]] = body.asked("random", rng, [-x for x in free], free, ()).tolist()
+        q[tree.q_slices[i]] = body.call_joint("random", rng, [-x for x in free], free, ()).tolist()
     return q
 
 

@@ -15,7 +15,7 @@ from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import (
     input_ports,
@@ -144,7 +144,7 @@ def _space(name: str, kind: str, nq: int, nv: int, parts: Iterable[tuple[str, Jo
     """The space of configurations of joints, each with its places among so many numbers."""
     blocks, said = [], []
     for joint, type_, q, v in parts:
-        maps = (partial(asked, joint, type_, method) for method in ("q_dot", "velocity_from_rate"))
+        maps = (partial(call_joint, joint, type_, method) for method in ("q_dot", "velocity_from_rate"))
         blocks.append(Block(slice(q.start, q.stop), slice(v.start, v.stop), *maps))
         said.append((type(type_).__qualname__, repr(type_), q.start, v.start, made_here(type_)))
     content = (kind, repr(said)) if all(part[-1] for part in said) else None

@@ -10,7 +10,7 @@ from typing import Any
 from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.owners import Subject
-from linkwork.model.function_spec import ACTING, FunctionSpec, Option, Output
+from linkwork.model.function_spec import LOADS, FunctionSpec, Option, Output
 from linkwork.model.kernel_parameters import Parameter
 
 __all__ = ["Request", "read_request", "read_requests"]
@@ -34,7 +34,7 @@ class Request:
     def wrench_inputs(self) -> tuple[str, ...]:
         """The names of the wrenches' inputs, each of its own."""
         result: list[str] = []
-        kind = ACTING[self.row.acting]
+        kind = LOADS[self.row.wrench_argument]
         for frame, axes in self.wrenches:
             name = letters(f"{kind}_{frame}" if axes == "world" else f"{kind}_{frame}_in_{axes}")
             result.append(name if name not in result else f"{name}_{len(result)}")
@@ -43,7 +43,7 @@ class Request:
     @property
     def outputs(self) -> tuple[Output, ...]:
         """The results, further ones for wrenches after the others."""
-        more = self.row.by_wrench
+        more = self.row.per_wrench_output
         result = () if more is None else (replace(more, name=f"{more.name}{name}") for name in self.wrench_inputs)
         return (*self.row.outputs, *result)
 
@@ -94,7 +94,7 @@ def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> R
             options[required.pop(0)] = part
         else:
             raise TypeError(f"{name}: expected {_forms(row)}, got {asked!r}")
-    wrenches = _acted_on(subject, row, options.pop(row.acting, None)) if row.wrenched else ()
+    wrenches = _acted_on(subject, row, options.pop(row.wrench_argument, None)) if row.takes_wrenches else ()
     given = (*given, *(key for key in row.optional if options.get(key) is True))
     options = {key: value for key, value in options.items() if not (key in row.optional and isinstance(value, bool))}
     missing = [option.name for option in row.options if option.required and option.name not in options]
@@ -121,15 +121,16 @@ def _acted_on(subject: Subject, row: FunctionSpec, wrenches: Any) -> tuple[tuple
         return ()
     if isinstance(wrenches, str) or not isinstance(wrenches, (Mapping, Sequence)):
         raise TypeError(
-            f'{row.name}: {row.acting}: expected frames, as in ["hand"] or {{"hand": "world"}}, got {wrenches!r}'
+            f'{row.name}: {row.wrench_argument}: expected frames, as in ["hand"] or {{"hand": "world"}}, '
+            f"got {wrenches!r}"
         )
     axes = dict(wrenches) if isinstance(wrenches, Mapping) else dict.fromkeys(wrenches, "world")
     for frame, expressed_in in axes.items():
         for name in (frame, expressed_in):
             if not isinstance(name, str):
-                raise TypeError(f"{row.name}: {row.acting}: expected frames' names, got {name!r}")
+                raise TypeError(f"{row.name}: {row.wrench_argument}: expected frames' names, got {name!r}")
         subject.check(_FRAME, expressed_in)
-        subject.check(Option(row.acting, names="moving frame"), frame)
+        subject.check(Option(row.wrench_argument, names="moving frame"), frame)
     return tuple(sorted(axes.items()))
 
 
@@ -169,7 +170,7 @@ def labelled(caller: str, requests: Sequence[Request]) -> dict[str, Request]:
 def _forms(row: FunctionSpec) -> str:
     """How the function is asked for."""
     others = [option.name for option in row.options if not option.required]
-    more = (*others, *row.optional, *row.acting_on[:1])
+    more = (*others, *row.optional, *row.wrench_arguments[:1])
     if not row.options and not more:
         return repr(row.name)
     frame = "".join(f", {option.name}" for option in row.options if option.required)

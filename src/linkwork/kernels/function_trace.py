@@ -10,8 +10,8 @@ from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.scalar.interpreter import reachable
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.joints.base.checks import EXACT, SINGULAR
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE
+from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
 from linkwork.kernels.owners import RobotOwner, Subject, configurations, shape_of
@@ -91,19 +91,19 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
     row, given = request.row, dict(request.options)
     for name in request.given:
         if name == "gravity":
-            walked = walked.under(Vec3.of(numbers[name]))
+            walked = walked.with_gravity(Vec3.of(numbers[name]))
         else:
             given[name] = numbers[name]
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
-        given[row.acting] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
+        given[row.wrench_argument] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
     _refuse_loops_that_resist(row, walked, given)
     return _computing(row, walked)(walked, *(numbers[name] for name in row.inputs), **given)
 
 
 def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, given: Mapping[str, Any]) -> None:
     """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
-    if not (given.get("passive") or row.resisted):
+    if not (given.get("passive") or row.needs_passive_forces):
         return
     elements: Any = getattr(walked, "force_elements", ())
     if row.joint_forces_only and elements:
@@ -142,7 +142,7 @@ def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
 def is_in_double(subject: Subject, row: FunctionSpec) -> bool:
     """Whether the function is computed in float64, whatever it is called with."""
     constrained = isinstance(subject, RobotOwner) and bool(subject.tree.constraints)
-    return row.in_double or (constrained and row.constrained is not None)
+    return row.float64_only or (constrained and row.constrained is not None)
 
 
 def is_ruled(subject: Subject, request: Request) -> bool:
@@ -222,13 +222,13 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
     how far from singular coordinates, where that matters.
     """
     looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
-    singular = {name for r in requests.values() if r.row.regular for name in r.inputs}
+    singular = {name for r in requests.values() if r.row.requires_regular_coordinates for name in r.inputs}
     result = []
     for name, part in configurations(subject, looked_at):
         numbers = symbols[name][part.place]
-        result.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
+        result.append(call_joint(part.joint, part.type, "distance", numbers) - SILENT_MANIFOLD_DISTANCE)
         if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
-            result.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
+            result.append(10.0 * MIN_REGULARITY - call_joint(part.joint, part.type, "regularity", numbers))
     for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
         bounds = quantity_of(name)
         result += [bounds.least - x for x in symbols[name] if bounds.least is not None]

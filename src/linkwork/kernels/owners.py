@@ -10,15 +10,15 @@ from typing import Any, Protocol
 
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
-from linkwork.joints.base.checks import may_be_off
+from linkwork.joints.base.checks import has_manifold
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.model.body import WORLD, Direction, Point, Site
+from linkwork.model.body import WORLD, Direction, PlacedJoint, Point
 from linkwork.model.coordinate_names import index_of, names_in
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Option, Quantity, Shape, quantity_of
 from linkwork.model.kernel_parameters import Parameter
-from linkwork.model.parametrized_tree import Numbers, parametrised
-from linkwork.model.simplify import lightened, lightened_with
+from linkwork.model.parametrized_tree import ParameterValues, parametrized
+from linkwork.model.simplify import simplify_parametrized, simplify_tree
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
 
@@ -44,7 +44,7 @@ class Part:
     place: slice
 
 
-NONE: Numbers = MappingProxyType({})
+NONE: ParameterValues = MappingProxyType({})
 
 
 class Subject(Protocol):
@@ -75,7 +75,7 @@ class Subject(Protocol):
     def unfit(self) -> Sequence[Part]:
         """The joints of which some numbers are no configuration."""
 
-    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Any:
+    def walked(self, row: FunctionSpec, numbers: ParameterValues = NONE) -> Any:
         """What a row's algorithm takes first, with these numbers of parameters for its own."""
 
     def check_row(self, row: FunctionSpec) -> None:
@@ -111,7 +111,7 @@ def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, P
 
 def unfit(subject: Subject) -> list[Part]:
     """The joints of which some numbers are no configuration."""
-    return [part for part in subject.parts(QUANTITIES["q"]) if may_be_off(part.type, part.joint)]
+    return [part for part in subject.parts(QUANTITIES["q"]) if has_manifold(part.type, part.joint)]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class RobotOwner:
 
     tree: Tree
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
-    numbers: Numbers = field(default_factory=dict)
+    numbers: ParameterValues = field(default_factory=dict)
     kind = "robot"
     says = ""
 
@@ -157,7 +157,7 @@ class RobotOwner:
     @cached_property
     def felt(self) -> Tree:
         """The tree that joint-space functions are traced on."""
-        return self.tree if self.weighed else lightened(self.tree)
+        return self.tree if self.weighed else simplify_tree(self.tree)
 
     @property
     def weighed(self) -> bool:
@@ -169,15 +169,15 @@ class RobotOwner:
         """The joints that move no inertia, by whether armature counts and by the bodies that are held."""
         return LazyCache()
 
-    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Tree:
+    def walked(self, row: FunctionSpec, numbers: ParameterValues = NONE) -> Tree:
         if not (numbers or self.numbers):
             return self.felt if row.joint_space else self.tree
         numbers = {**self.numbers, **numbers}
         light = row.joint_space and not self.weighed
-        return lightened_with(self.tree, numbers) if light else parametrised(self.tree, numbers)
+        return simplify_parametrized(self.tree, numbers) if light else parametrized(self.tree, numbers)
 
     def check_row(self, row: FunctionSpec) -> None:
-        if row.of_inertias:
+        if row.needs_inertias:
             self.tree.require_inertias(row.name)
 
     def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
@@ -233,13 +233,13 @@ class RobotOwner:
         named = [frame for frame in tree.frames if frame.name in said]
         frames = [(frame.name, frame.body, _numbers(frame.placement)) for frame in named]
         joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in said]
-        felt = "passive" in said or any(row.resisted for row in rows)
+        felt = "passive" in said or any(row.needs_passive_forces for row in rows)
         resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if felt else []
         return (
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
             repr((frames, points, joints, resisting, tree.fixed_inertia)),
             *_constrained(tree),
-            *([repr(bounds(tree))] if any(row.limited for row in rows) else []),
+            *([repr(bounds(tree))] if any(row.needs_joint_limits for row in rows) else []),
             *(_all_of(tree) if parameters else ()),
         )
 
@@ -249,7 +249,7 @@ class JointOwner:
     """Functions of a joint: those between its frames do not know where it sits."""
 
     name: str
-    site: Site
+    site: PlacedJoint
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
     kind = "joint"
 
@@ -273,8 +273,8 @@ class JointOwner:
     def unfit(self) -> Sequence[Part]:
         return unfit(self)
 
-    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Site:
-        return self.site if row.placed else Site(self.site.type)
+    def walked(self, row: FunctionSpec, numbers: ParameterValues = NONE) -> PlacedJoint:
+        return self.site if row.needs_placement else PlacedJoint(self.site.type)
 
     def check_row(self, row: FunctionSpec) -> None:
         pass
@@ -292,7 +292,7 @@ class JointOwner:
         return type(joint).__qualname__, repr(joint), *(str(place(self.walked(row))) for row in rows)
 
 
-def place(site: Site) -> tuple[Any, ...]:
+def place(site: PlacedJoint) -> tuple[Any, ...]:
     """Where a joint sits, in numbers."""
     return _numbers(site.placement), _numbers(site.rotor), site.swapped
 

@@ -107,7 +107,7 @@ class ConfigurationMethods(RobotBase):
 
     def neutral(self) -> np.ndarray:
         """The configuration (nq,) with every joint at its zero, followers at their offset, within limits or not."""
-        return np.array([x for _, body in self._tree.stacked() for x in body.asked("zero")], dtype=float)
+        return np.array([x for _, body in self._tree.stacked() for x in body.call_joint("zero")], dtype=float)
 
     def random_configuration(
         self, rng: np.random.Generator | None = None, *, size: Size = None, seed: int | None = None
@@ -124,7 +124,7 @@ class ConfigurationMethods(RobotBase):
         q = np.zeros((*shape, self.nq))
         limits = bounds(self._tree)
         for i, body in self._tree.stacked():
-            q[..., self._tree.q_slices[i]] = body.asked("random", generator, *limits[i], shape)
+            q[..., self._tree.q_slices[i]] = body.call_joint("random", generator, *limits[i], shape)
         return q
 
     @computed

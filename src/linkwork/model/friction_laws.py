@@ -1,10 +1,10 @@
 """Laws of dry friction in joints: the force with which a joint resists its velocity.
 
-A law is one class with one formula, over any scalar.  The algorithms ask it for that force, for its slope and whether
-it holds joints at rest; they name no law.  A new law is a class and its entry in `ALL`, and its name in `FrictionName`,
-which editors show; `check_friction_law` proves the contract.
+A law is a class with one formula, over any scalar.  The algorithms use its force, its slope and whether it sticks at
+rest; they name no law.  A new law is a class, its entry in `ALL`, and its name in `FrictionName`, which editors show;
+`check_friction_law` checks the contract.
 
-Damping, −D v, is viscous friction.  It is a parameter of joints beside dry friction and acts with every law.
+Damping, −D v, is viscous friction.  It is a parameter of joints in addition to dry friction and acts with every law.
 """
 
 from __future__ import annotations
@@ -37,55 +37,58 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class DryFriction:
-    """Parameters of dry friction along one velocity of a joint.  A law may use some of them only."""
+    """Parameters of dry friction along one velocity of a joint.  A law may use only some of them."""
 
     sliding: Any  # f: friction of motion [N·m, N]
-    static: Any  # f_s: the most that holds at rest, at least f [N·m, N]
-    velocity: Any  # v_s: speed of the transition from rest to sliding, above zero [rad/s, m/s]
+    static: Any  # f_s: maximum friction at rest, at least f [N·m, N]
+    velocity: Any  # v_s: speed of the transition from rest to sliding, positive [rad/s, m/s]
 
 
 class FrictionLaw(ABC):
-    """A law of dry friction: the joint feels the force −F(v), odd in v, with F(v) v ≥ 0.
+    """A law of dry friction: the force on the joint is −F(v), F odd in v, with F(v) v ≥ 0.
 
-    The power that it takes is F(v) v [W].  A law that ``sticks`` holds joints at rest by whatever force, up to f_s,
-    that takes; F is then the friction of motion, and forward dynamics solves for the force at rest.
+    The dissipated power is F(v) v [W].  A law that ``sticks`` keeps a joint at rest against any force up to f_s.  F is
+    then the friction of motion, and forward dynamics solves for the force at rest.
     """
 
-    name: ClassVar[str]  # the word of the keyword ``friction``
+    name: ClassVar[str]  # value of the keyword ``friction``
     uses: ClassVar[tuple[str, ...]]  # the fields of `DryFriction` that F depends on
     sticks: ClassVar[bool] = False
 
     @abstractmethod
     def resistance(self, v: Any, friction: DryFriction) -> Any:
-        """F(v): the force that opposes the velocity v [N·m, N]."""
+        """Return F(v), the force that opposes the velocity v [N·m, N]."""
 
     def slope(self, v: Any, friction: DryFriction) -> Any:
-        """∂F/∂v [N·m·s/rad, N·s/m], by differentiation of `resistance` unless a law has it in closed form."""
+        """Return ∂F/∂v [N·m·s/rad, N·s/m].
+
+        Default: by differentiation of `resistance`.
+        """
         moving = seeded([v], [1.0])[0]
         return parts(self.resistance(moving, friction), moving.level)[1]
 
     def starting(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        """The force beside F(v) that opposes a joint which starts from rest with acceleration a [N·m, N].
+        """Return the force, in addition to F(v), that opposes a start from rest with acceleration a [N·m, N].
 
         Zero unless the law sticks.
         """
         return 0.0
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        """∂(F(v) + starting force)/∂f: the column of f in a regressor.  The law must be linear in f.
+        """Return ∂(F(v) + starting force)/∂f, the column of f in a regressor.  The law must be linear in f.
 
-        Raises ValueError where the force is no multiple of f.
+        Raises ValueError if the force is not proportional to f.
         """
         unit = DryFriction(1.0, 1.0, friction.velocity)
         return self.resistance(v, unit) + self.starting(v, a, unit)
 
     def vanishes(self, friction: DryFriction) -> bool:
-        """True where F is known to be zero at every velocity."""
+        """Return True if F is known to be zero at every velocity."""
         return is_zero(friction.sliding)
 
 
 class SmoothCoulomb(FrictionLaw):
-    """F(v) = f tanh(v / v_s): Coulomb's law without the jump at rest.
+    """Coulomb's law, smoothed at rest: F(v) = f tanh(v / v_s).
 
     Source: Andersson, Söderberg and Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts,
     Tribology International 40, 2007.
@@ -106,7 +109,7 @@ class SmoothCoulomb(FrictionLaw):
 
 
 class Coulomb(FrictionLaw):
-    """F(v) = f sign(v), and at rest whatever holds the joint, up to f_s.
+    """Coulomb's law: F(v) = f sign(v); at rest, any force up to f_s that keeps the joint at rest.
 
     Source: Coulomb, Théorie des machines simples, 1785; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 11.
     """
@@ -129,7 +132,9 @@ class Coulomb(FrictionLaw):
 
 
 class Stribeck(FrictionLaw):
-    """F(v) = f tanh(4 u) + (f_s − f) u / (¼ u² + ¾)²,  u = v / v_s: it rises to f_s at v_s and falls to f beyond.
+    """Stribeck's law: F(v) = f tanh(4 u) + (f_s − f) u / (¼ u² + ¾)², u = v / v_s.
+
+    F rises to f_s at v_s and decreases to f beyond.
 
     Source: Brown and McPhee, A continuous velocity-based friction model for dynamics and control with physically
     meaningful parameters, Journal of Computational and Nonlinear Dynamics 11(5), 2016.
@@ -161,7 +166,7 @@ class Stribeck(FrictionLaw):
 ALL: tuple[FrictionLaw, ...] = (SmoothCoulomb(), Coulomb(), Stribeck())
 
 FrictionName: TypeAlias = Literal["smooth", "coulomb", "stribeck"]
-"""The names of the laws, for signatures."""
+"""Names of the laws, for signatures."""
 
 BY_NAME = {law.name: law for law in ALL}
 DEFAULT = ALL[0]
@@ -177,10 +182,11 @@ def friction_law(law: str | FrictionLaw) -> FrictionLaw:
 
 
 def check_friction_law(law: FrictionLaw, seed: int = 0) -> None:
-    """Raise AssertionError where a law breaks the contract of `FrictionLaw`, saying at which numbers.
+    """Raise AssertionError, with the values, if a law violates the contract of `FrictionLaw`.
 
-    Checked at random parameters and velocities: F is finite and odd, takes power, tends to f far from rest, depends
-    only on what ``uses`` names, and has `slope` as its derivative; a law without sticking is continuous at rest.
+    Checked at random parameters and velocities: F is finite and odd, dissipates power, tends to f far from rest,
+    depends only on the parameters in ``uses``, and has `slope` as its derivative.  A law that does not stick is
+    continuous at rest.
     """
     rng = np.random.default_rng(seed)
     for _ in range(200):
@@ -209,5 +215,5 @@ def _fields(friction: DryFriction) -> dict[str, Any]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """True where two parameters are known to be equal."""
+    """Return True if two parameters are known to be equal."""
     return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)

@@ -15,7 +15,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.kernel_parameters import Parameter, inputs_of, read_parameters
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
 from linkwork.optimal.algorithms.path_kkt import PathConditions
@@ -211,7 +211,7 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
         direction = inputs.pop("direction")
         if parameter is not None:
             own = {p: [*inputs[name]] for p, name in inputs_of(program.robot_numbers).items()}
-            tree = parametrised(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
+            tree = parametrized(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
             sweeps = PathSweeps(program.on(tree), numbers_of(program, inputs))
             return PathConditions(sweeps).slopes(point_of(program, inputs), duals_of(program, inputs))
         if by in prepared.targets:

@@ -207,8 +207,8 @@ ROWS = (
         "Accelerations and forces, where some joints' accelerations and the others' forces are given.",
         optional=("gravity",),
         options=(Option("joints", required=True, names="joint", counted="nj"), PASSIVE, FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -120,7 +120,7 @@ def gravity_force(tree: Tree, q: Scalars, wrenches: Wrenches = (), passive: bool
 
 
 _FORCES = Output(("nv",), "N·m, N")
-_FELT: dict[str, Any] = {"optional": ("gravity",), "wrenched": True, "joint_space": True}
+_FELT: dict[str, Any] = {"optional": ("gravity",), "takes_wrenches": True, "joint_space": True}
 
 
 class _Term(NamedTuple):
@@ -204,6 +204,6 @@ ROWS = (
         ),
         "Inertia, wrench of the velocities and wrench against the weight of every body.",
         optional=("gravity",),
-        weighed=True,
+        needs_body_inertia=True,
     ),
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.force_element_forces import element_forces
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import Body
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
@@ -82,8 +82,8 @@ def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> 
     if stiffness:
         at = q if coupling is None else coupling.q(q)
         pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
-        for k, unit in enumerate(units(joint.nv)):
-            rates = body.asked(
+        for k, unit in enumerate(unit_vectors(joint.nv)):
+            rates = body.call_joint(
                 "difference_rate", _rest(body), at, unit
             )  # of φ, as the joint moves along its k-th velocity
             result[k] = result[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
@@ -109,11 +109,11 @@ def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:
     stiffness = body.drive.stiffness
     if all(map(is_zero, stiffness)):
         return (), []
-    return stiffness, body.asked("difference", _rest(body), q if body.coupling is None else body.coupling.q(q))
+    return stiffness, body.call_joint("difference", _rest(body), q if body.coupling is None else body.coupling.q(q))
 
 
 def _rest(body: Body) -> list[Any]:
-    return [*body.drive.rest] or body.asked("zero")
+    return [*body.drive.rest] or body.call_joint("zero")
 
 
 ROWS = (
@@ -123,6 +123,6 @@ ROWS = (
         Output(("nv",), "N·m, N"),
         "What springs, damping and dry friction exert on the joints.",
         options=(FRICTION,),
-        resisted=True,
+        needs_passive_forces=True,
     ),
 )

@@ -23,7 +23,7 @@ from linkwork.geometry.solids import SolidKind
 from linkwork.ik.algorithms.joint_bounds import nearest
 from linkwork.ik.tasks.task import MeantPairs, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
@@ -57,7 +57,7 @@ class Stack:
     dt: Any = None  # [s] of a step of velocity: errors then count what they change by themselves in that time
 
     @property
-    def units(self) -> list[str]:
+    def unit_vectors(self) -> list[str]:
         return [unit for task in self.tasks for unit in task.row_units]
 
     @property
@@ -187,14 +187,14 @@ class TaskState(KinematicState):
 
     def difference(self, joint: str, reference: Scalars) -> TaskRows:
         body, q, moving = self.tree.bodies[self.tree.joint_index(joint)], self.q(joint), self.moving(joint)
-        rates = [body.asked("difference_rate", reference, q, unit) for unit in units(body.joint.nv)]
+        rates = [body.call_joint("difference_rate", reference, q, unit) for unit in unit_vectors(body.joint.nv)]
         rows: list[list[Any]] = [[0.0] * self.nv for _ in moving]
         for rate, motion in zip(rates, moving, strict=True):
             for row, share in zip(rows, rate, strict=True):
                 for k, x in enumerate(motion):
                     if not is_zero(x):
                         row[k] = row[k] + share * x
-        return TaskRows(list(body.asked("difference", reference, q)), rows)
+        return TaskRows(list(body.call_joint("difference", reference, q)), rows)
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
         rows = center_of_mass_jacobian(self.tree, self._q, None, relative_to, relative_to)

@@ -38,7 +38,7 @@ from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_ene
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.composite import Composite
 from linkwork.joints.planar import Planar
 from linkwork.model.tree import Tree
@@ -174,13 +174,13 @@ def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars,
     velocity of one end of the step, the ``first`` or the other.
     """
     joint, n = place.joint, place.joint.nv
-    rows = asked(place.name, joint, "q_dot_jacobian", q if first else end)
+    rows = call_joint(place.name, joint, "q_dot_jacobian", q if first else end)
     moving = seeded(q if first else end, [SparseTangent(dict(enumerate(row))) for row in rows])
     level = moving[0].level
     begin, last = (moving, end) if first else (q, moving)
     there, moved = halved(place, begin, displacement(place, begin, last))
     ways, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, there))
-    return ways, [list(asked(place.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
+    return ways, [list(call_joint(place.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
 
 
 def _columns(tangents: Scalars, n: int) -> Matrix:

@@ -51,7 +51,7 @@ from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solut
 from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -110,7 +110,7 @@ def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int
 
 def _floats(columns: Sequence[Motion]) -> bool:
     """Whether a joint's columns are the six unit motions, in their order."""
-    pairs = zip(_all(columns), [x for unit in units(6) for x in unit], strict=False)
+    pairs = zip(_all(columns), [x for unit in unit_vectors(6) for x in unit], strict=False)
     return len(columns) == 6 and all(isinstance(x, float) and x == y for x, y in pairs)
 
 
@@ -203,9 +203,9 @@ _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_dtau")
 _FELT: dict[str, Any] = {
     "optional": ("gravity",),
     "options": (PASSIVE,),
-    "wrenched": True,
+    "takes_wrenches": True,
     "joint_space": True,
-    "regular": True,
+    "requires_regular_coordinates": True,
 }
 
 
@@ -247,7 +247,7 @@ class ImplicitDynamics(ImplicitDerivative):
     def solved(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
         """M(q)⁻¹ x, which is the acceleration at rest without gravity."""
         q, _, _ = self._apart(at.inputs)
-        tree = self._walked([*q, *right]).under(Vec3.zero())
+        tree = self._walked([*q, *right]).with_gravity(Vec3.zero())
         return articulated_bodies(tree, q, [0.0] * self.tree.nv, right)
 
     def _walked(self, inputs: Scalars) -> Tree:
@@ -275,10 +275,10 @@ ROWS = (
         "How the accelerations of forward dynamics vary with q, v and tau.",
         optional=("gravity",),
         options=(PASSIVE,),
-        wrenched=True,
-        by_wrench=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
+        takes_wrenches=True,
+        per_wrench_output=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         forward_dynamics_hessian,

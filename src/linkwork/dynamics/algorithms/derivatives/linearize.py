@@ -180,8 +180,8 @@ ROWS = (
         "The linear system of small changes of state and joint forces, in time or for a step.",
         optional=("gravity", "dt"),
         options=(INTEGRATOR, PASSIVE),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

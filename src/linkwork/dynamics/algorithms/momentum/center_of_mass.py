@@ -269,7 +269,7 @@ ROWS = (
         Output((3,), "m"),
         "Centre of mass of the robot or of a subtree.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_velocity,
@@ -277,7 +277,7 @@ ROWS = (
         Output((3,), "m/s"),
         "Velocity of the centre of mass.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_acceleration,
@@ -285,7 +285,7 @@ ROWS = (
         Output((3,), "m/s²"),
         "Acceleration of the centre of mass.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_jacobian,
@@ -293,6 +293,6 @@ ROWS = (
         Output((3, "nv"), "1, m"),
         "Matrix that maps velocities to that of the centre of mass.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
 )
