@@ -164,7 +164,7 @@ def test_what_is_no_clearance():
         (lambda: Clearance(per="joint"), "per: expected one of 'pair', 'link', 'robot', got 'joint'"),
         (lambda: Clearance(scene="table"), "scene: expected a linkwork.Scene"),
         (lambda: Clearance(scene=where, pairs=[(links[-1], "tabel")]), "table"),
-        (lambda: Clearance(scene=where, pairs=[("ball", "table")]), "are obstacles both"),
+        (lambda: Clearance(scene=where, pairs=[("ball", "table")]), "are both obstacles"),
     ):
         with pytest.raises((ValueError, TypeError, KeyError), match=told):
             make().bind(robot, at)

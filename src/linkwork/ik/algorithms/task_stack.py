@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.collision.algorithms import link_clearances, moving_shapes, shape_pairs
-from linkwork.collision.algorithms.pair_selection import meant_pairs
+from linkwork.collision.algorithms.pair_selection import named_pairs
 from linkwork.collision.algorithms.pairwise_distances import nearby_distances
 from linkwork.constraints.constraint import Constraint
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, with_values
@@ -212,7 +212,7 @@ class TaskState(KinematicState):
         return {link: TaskRows([d], [rates]) for link, (d, rates) in result.items()}
 
     def meant_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
-        shapes, own, meeting = meant_pairs(self.tree, caller, scene, pairs)
+        shapes, own, meeting = named_pairs(self.tree, caller, scene, pairs)
         places = dict(zip(scene.names, scene.places, strict=True))
         rows, capacity = sorted({k for k, _ in meeting}), sum(count for _, count in scene.capacities)
         met = [len(own) + rows.index(k) * capacity + places[name] for k, name in meeting]
