@@ -171,7 +171,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     """A minimum of soft tasks at which hard ones are done; where those cannot be, the least of theirs that was met."""
     asked = RowRequest.of(stack)
     if not any(asked.hard):
-        least = descend(stack, asked, begun(stack.tree, seed, box, first, stack.still), box, budget)
+        least = descend(stack, asked, begun(stack.tree, seed, box, first, stack.locked_dofs), box, budget)
         return SearchFound(least.q, _is_minimum(least), least.iterations, 0.0, 1.0, least.forces)
     reached = search_hard(stack.only(hard=True), seed, box, budget, first)
     if all(asked.hard):

@@ -110,7 +110,7 @@ def velocity_step(
     rate = 1.0 / dt
 
     def solved(limits: MotionLimits) -> tuple[list[Any], Any]:
-        low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
+        low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)
         guess = [where(le(b, x), 1.0, where(le(x, a), -1.0, 0.0)) for x, a, b in zip(v_last, low, high, strict=True)]
         shortest, longest = ([scaled_bound(x, dt) for x in bounds] for bounds in (low, high))
         result = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, shortest, longest, guess)

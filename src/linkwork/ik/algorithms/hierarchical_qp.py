@@ -158,7 +158,7 @@ def cascade_step(
         free = cascade_step if stack.own else velocity_step  # which way a ball's box lies
         limits = in_balls(limits, free(stack, q, dt, v_last, limits, gains, damping).v, norms)
     at = stack.at(q)
-    low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
+    low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)
     lower, upper = ([x if _known(x) else x * dt for x in bounds] for bounds in (low, high))
     n = stack.tree.nv
     step = [nearest(0.0, a, b) for a, b in zip(lower, upper, strict=True)]

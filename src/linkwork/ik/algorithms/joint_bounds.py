@@ -5,7 +5,7 @@ The box of velocities that limits leave for a step of time: of positions, veloci
 By number of velocity, in the order of what wins where they contradict each other, each within what is left by those
 before it:
 
-    |v| ≤ V,     (q_low − q)/dt ≤ v ≤ (q_high − q)/dt,     |v − v_last| ≤ a dt,     |v| ≤ what a can still brake.
+    |v| ≤ V,     (q_low − q)/dt ≤ v ≤ (q_high − q)/dt,     |v − v_last| ≤ a dt,     |v| ≤ what a can locked_dofs brake.
 
 So a velocity is never beyond its limit, positions come back as fast as velocities may, and there is always a box.  The
 speed k a dt, slowed by a dt each step, goes until it rests a way of
@@ -78,14 +78,14 @@ class MotionLimits:
     accelerations: frozenset[int]  # of v
 
     def box(
-        self, tree: Tree, q: Scalars, dt: Any, v_last: Scalars, still: Collection[int] = ()
+        self, tree: Tree, q: Scalars, dt: Any, v_last: Scalars, locked_dofs: Collection[int] = ()
     ) -> tuple[list[Any], list[Any]]:
         """Lowest and highest velocities (nv); infinite floats where nothing bounds them, 0 of what is held."""
         numbers, rate = numbered(tree), 1.0 / dt
         low: list[Any] = [-_INF] * tree.nv
         high: list[Any] = [_INF] * tree.nv
         for k in range(tree.nv):
-            if k in still:
+            if k in locked_dofs:
                 low[k] = high[k] = 0.0
                 continue
             n = numbers.get(k)

@@ -126,15 +126,15 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         for x in step:
             size = size if is_zero(x) else fmax(size, fabs(x))
         tried = state.tried + 1.0
-        still = and_(lt(size, _SHORTEST), or_(better, not_(last)))
-        ended = or_(or_(lt(way.most, tried), still), lt(way.slowly - 0.5, slow))
+        stalled = and_(lt(size, _SHORTEST), or_(better, not_(last)))
+        ended = or_(or_(lt(way.most, tried), stalled), lt(way.slowly - 0.5, slow))
         closing = and_(lt(budget - room - 1.5, state.taken), not_(last))
         again = and_(or_(ended, closing), not_(or_(done, last)))
         number = where(and_(again, not_(closing)), state.starts + 1.0, state.starts)
         best = or_(done, lt(cost, state.least))
         kept = [where(best, a, b) for a, b in zip(q, state.best, strict=True)]
         least = where(best, cost, state.least)
-        far = begun(tree, seed, box, number, stack.still)
+        far = begun(tree, seed, box, number, stack.locked_dofs)
         for n in base if whole else ():  # where it is best
             far[n] = kept[n]
         other = [where(closing, a, b) for a, b in zip(kept, far, strict=True)]
@@ -148,11 +148,11 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
             tuple(kept),
             least,
             where(closing, sqrt(least) + _SHORTEST, stiff),
-            where(done, 1.0, where(and_(last, still), 2.0, 0.0)),
+            where(done, 1.0, where(and_(last, stalled), 2.0, 0.0)),
             state.taken + 1.0,
         )
 
-    at = tuple(begun(tree, seed, box, first, stack.still))
+    at = tuple(begun(tree, seed, box, first, stack.locked_dofs))
     nothing = (0.0,) * tree.nv
     room = fmin(_LAST, 0.25 * budget)
     last: _State = while_loop(

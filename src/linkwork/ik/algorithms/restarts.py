@@ -26,11 +26,11 @@ _MANY = 16  # starts, from where on every second is near bounds
 _FAR = 1e6  # a bound that is no place to start from [rad, m]
 
 
-def begun(tree: Tree, q_init: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
+def begun(tree: Tree, q_init: Scalars, box: LimitBox, number: Any, locked_dofs: Collection[int] = ()) -> list[Any]:
     """The start of a number within limits: 0 is the seed."""
     if number.__class__ in (int, float) and not number:
         return box.within(q_init)
-    places = start(tree, q_init, box, number, still)
+    places = start(tree, q_init, box, number, locked_dofs)
     return box.within([where(lt(number, 0.5), a, b) for a, b in zip(q_init, places, strict=True)])
 
 
@@ -39,7 +39,7 @@ def _outward(x: Any) -> Any:
     return x * x * (3.0 - 2.0 * x)
 
 
-def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
+def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, locked_dofs: Collection[int] = ()) -> list[Any]:
     """The start of a number 1, 2, ...: anywhere within limits; without limits, up to half a turn, or two characteristic
     lengths, from q.  What is held stays.  Where many have not helped, every second one is nearer to bounds.
     """
@@ -48,10 +48,12 @@ def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[
     outward = and_(lt(_MANY, number), lt(number - 2.0 * floor(0.5 * number), 0.5))
     places = [where(outward, _outward(_outward(x)), x) for x in places]
     reach = unit_steps(tree, math.pi, 2.0)
-    moved = [0.0 if k in still else r * (2.0 * x - 1.0) for k, (r, x) in enumerate(zip(reach, places, strict=True))]
+    moved = [
+        0.0 if k in locked_dofs else r * (2.0 * x - 1.0) for k, (r, x) in enumerate(zip(reach, places, strict=True))
+    ]
     result = integrate(tree, q, moved)
     for k, n in numbered(tree).items():
-        if k in still or k not in box.numbers:
+        if k in locked_dofs or k not in box.numbers:
             continue
         low, high = box.lower[n], box.upper[n]
         low, high = (

@@ -86,7 +86,7 @@ def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = 
 
 def _free(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:
     """By velocity: 0 of what is held or at a limit, else 1."""
-    free: list[Any] = [0.0 if k in stack.still else 1.0 for k in range(stack.tree.nv)]
+    free: list[Any] = [0.0 if k in stack.locked_dofs else 1.0 for k in range(stack.tree.nv)]
     for k, n in box.numbers.items():
         free[k] = where(or_(le(q[n], box.lower[n]), le(box.upper[n], q[n])), 0.0, 1.0)
     return [x if x.__class__ is float else _still([x])[0] for x in free]

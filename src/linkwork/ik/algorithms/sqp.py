@@ -95,14 +95,17 @@ class _Search:
 
     @cached_property
     def used(self) -> list[int]:
-        return [k for k in range(self.stack.tree.nv) if k not in self.stack.still]
+        return [k for k in range(self.stack.tree.nv) if k not in self.stack.locked_dofs]
 
     @cached_property
     def centre(self) -> list[Any]:
         """What to be near, with what is held as it is in the seed."""
-        tree, still = self.stack.tree, self.stack.still
+        tree, locked_dofs = self.stack.tree, self.stack.locked_dofs
         held = {
-            n for i, _ in tree.stacked() if tree.v_slices[i].start in still for n in range(tree.nq)[tree.q_slices[i]]
+            n
+            for i, _ in tree.stacked()
+            if tree.v_slices[i].start in locked_dofs
+            for n in range(tree.nq)[tree.q_slices[i]]
         }
         return [a if n in held else b for n, (a, b) in enumerate(zip(self.seed, self.near, strict=True))]
 
@@ -143,7 +146,7 @@ class _Search:
         """Angles by whole turns nearer to where they are to be near, as far as limits let them."""
         result, turn = list(q), 2.0 * math.pi
         for k, n in numbered(self.stack.tree).items():
-            if self.units[k] != "rad" or k in self.stack.still:
+            if self.units[k] != "rad" or k in self.stack.locked_dofs:
                 continue
             x = q[n] - turn * floor((q[n] - self.near[n]) / turn + 0.5)
             if k in self.box.numbers:
@@ -160,7 +163,7 @@ class _Search:
         places = [0.5 + number * step for step in rates(tree.nv)]
         places = [x - floor(x) for x in places]
         reach = [
-            0.0 if k in self.stack.still else fmin(math.pi if unit.startswith("rad") else 2.0 * r, most)
+            0.0 if k in self.stack.locked_dofs else fmin(math.pi if unit.startswith("rad") else 2.0 * r, most)
             for k, (unit, r) in enumerate(zip(self.units, self.reach, strict=True))
         ]
         result = integrate(tree, self.centre, [r * (2.0 * x - 1.0) for r, x in zip(reach, places, strict=True)])

@@ -28,7 +28,7 @@ _FARTHER = 10.0  # of how far a target is, which angles move by as much a radian
 
 def sliding(stack: Stack) -> list[int]:
     """The velocities that are lengths by time and may move."""
-    return [k for k, unit in enumerate(_units(stack.tree)) if not unit.startswith("rad") and k not in stack.still]
+    return [k for k, unit in enumerate(_units(stack.tree)) if not unit.startswith("rad") and k not in stack.locked_dofs]
 
 
 def stretch(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:

@@ -34,7 +34,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     """A configuration at which no level can be done better without one before it being done worse, near it."""
     stages = sorted({_stage(task) for task in stack.tasks})
     asked = RowRequest.of(stack)
-    q, taken, starts = begun(stack.tree, seed, box, first, stack.still), 0.0, 0.0
+    q, taken, starts = begun(stack.tree, seed, box, first, stack.locked_dofs), 0.0, 0.0
     multipliers: list[Any] = [0.0] * len(asked.hard)
     settled: Any = 1.0
     for stage in stages:

@@ -21,7 +21,7 @@ from linkwork.expr.scalar.functions import and_, eq, fabs, le, lt, where
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
 from linkwork.ik.algorithms.joint_bounds import nearest
-from linkwork.ik.tasks.task import MeantPairs, Task, TaskKinematics, TaskRows
+from linkwork.ik.tasks.task import PairSelection, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
 from linkwork.joints.base.from_transform import units
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
@@ -53,7 +53,7 @@ class Stack:
     targets: tuple[Scalars, ...]  # by task; nothing where there is nothing to aim at
     tolerances: Scalars  # by row
     weights: Scalars  # by row, of soft ones
-    still: frozenset[int] = frozenset()  # velocities that are held
+    locked_dofs: frozenset[int] = frozenset()  # velocities that are held
     dt: Any = None  # [s] of a step of velocity: errors then count what they change by themselves in that time
 
     @property
@@ -102,7 +102,7 @@ class Stack:
                 result.errors if drift is None else [e + self.dt * d for e, d in zip(result.errors, drift, strict=True)]
             )
             errors += moved
-            rows += [[0.0 if j in self.still else x for j, x in enumerate(row)] for row in result.rows]
+            rows += [[0.0 if j in self.locked_dofs else x for j, x in enumerate(row)] for row in result.rows]
         return Stacked(errors, rows)
 
     def bent(self, q: Scalars, pulls: Scalars) -> list[Any]:
@@ -113,7 +113,7 @@ class Stack:
             return [dot(column, pulls) for column in transposed(rows)]
 
         H = derivatives(self.tree, pulled, q)[0]
-        moved = [[0.0 if {i, j} & self.still else H[i][j] for j in range(len(H))] for i in range(len(H))]
+        moved = [[0.0 if {i, j} & self.locked_dofs else H[i][j] for j in range(len(H))] for i in range(len(H))]
         return [0.5 * (moved[i][j] + moved[j][i]) for i in range(len(H)) for j in range(i + 1)]
 
     def only(self, *, hard: bool) -> Stack:
@@ -129,7 +129,7 @@ class Stack:
             tuple(self.targets[k] for k in kept),
             [self.tolerances[k] for k in rows],
             [self.weights[k] for k in rows],
-            self.still,
+            self.locked_dofs,
             self.dt,
         )
 
@@ -211,14 +211,14 @@ class TaskState(KinematicState):
         result = link_clearances(self.tree, self._q, pairs, moving_shapes(self.tree), scene)
         return {link: TaskRows([d], [rates]) for link, (d, rates) in result.items()}
 
-    def meant_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
+    def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
         shapes, own, meeting = meant_pairs(self.tree, caller, scene, pairs)
         places = dict(zip(scene.names, scene.places, strict=True))
         rows, capacity = sorted({k for k, _ in meeting}), sum(count for _, count in scene.capacities)
         met = [len(own) + rows.index(k) * capacity + places[name] for k, name in meeting]
         names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
         links = [shapes[j].link for _, j in own] + [shapes[k].link for k, _ in meeting]
-        return MeantPairs(tuple(own), tuple(rows), (*range(len(own)), *met), tuple(names), tuple(links))
+        return PairSelection(tuple(own), tuple(rows), (*range(len(own)), *met), tuple(names), tuple(links))
 
     def nearby(
         self, own: Sequence[tuple[int, int]], shapes: Sequence[int], scene: Mapping[SolidKind, Any], within: Any
@@ -228,7 +228,7 @@ class TaskState(KinematicState):
     def at(self, time: Any) -> TaskState:
         return TaskState(self.tree, self._q, time)
 
-    def held(self, constraint: Constraint) -> TaskRows:
+    def constraint_rows(self, constraint: Constraint) -> TaskRows:
         rates = constraint.rates(self)
         if rates is not None:
             return TaskRows(list(constraint.error(self)), rates.rows)
