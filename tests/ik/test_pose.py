@@ -145,7 +145,7 @@ def test_bad_input_says_what():
         (lambda: ARM.inverse_kinematics(X, "hand", time_limit=1.0), ValueError, "one state"),
         (lambda: ARM.inverse_kinematics(X, "hand", axes="tools"), ValueError, "axes"),
         (lambda: ARM.ik_problem([]), ValueError, "task"),
-        (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "two tasks"),
+        (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "distinct names"),
         (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(), ValueError, "has no target"),
         (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(hnad=X), UnknownNameError, "did you mean"),
         (lambda: lw.ik.PoseTask("hand", weight=-1.0), ValueError, "weight"),

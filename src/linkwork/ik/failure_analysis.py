@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import Status
-from linkwork.ik.algorithms.levenberg_marquardt import MOST
+from linkwork.ik.algorithms.levenberg_marquardt import MAX_ITERATIONS
 from linkwork.ik.kernels import NEAR
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.reach_bounds import UnreachableCertificate, task_proofs
@@ -188,7 +188,7 @@ class _Failures:
             self.tolerances[states],
             problem.weights,
             *problem.finite_bounds,
-            np.array(float(MOST)),
+            np.array(float(MAX_ITERATIONS)),
             np.array(0.0),
             *(x[states] for x in self.targets.values()),
         )

@@ -18,7 +18,7 @@ from linkwork.expr.scalar.functions import fabs, fmax, lt, sqrt, where
 from linkwork.ik.algorithms import augmented_lagrangian as augmented
 from linkwork.ik.algorithms import levenberg_marquardt as levenberg
 from linkwork.ik.algorithms import task_priorities as levels
-from linkwork.ik.algorithms.levenberg_marquardt import SearchFound
+from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.newton_projection import damped, projection
 from linkwork.ik.algorithms.sqp import nearest
 from linkwork.ik.algorithms.task_stack import Stack
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 Scalars = Sequence[Any]
-Solver = Callable[..., SearchFound]
+Solver = Callable[..., SearchResult]
 
 DIAGNOSTICS = ("done", "iterations", "restarts", "position_error", "orientation_error", "reached", "off")
 

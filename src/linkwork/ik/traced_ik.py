@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork._util.messages import quoted
 from linkwork.expr.arrays.symbol_array import array, scalars
-from linkwork.ik.algorithms.solution_derivative import answer_step, answered
+from linkwork.ik.algorithms.solution_derivative import differentiable_solution, newton_step_at_solution
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.kernels import NEAR, SOLVERS, target_shapes
 from linkwork.ik.problem_protocol import ProblemView
@@ -75,7 +75,7 @@ def traced_solution(problem: ProblemView, tree: Tree, q_init: Any, near: Any, ta
     box = LimitBox.of(tree, problem.lower.tolist(), problem.upper.tolist(), limited, problem.locked_dofs)
     reference = [reference_q] if problem.solver in NEAR else []
     result = SOLVERS[problem.solver](stack, q0, box, float(problem.max_iterations), 0.0, *reference)
-    q = answered(stack, result.q, box, *reference)
+    q = differentiable_solution(stack, result.q, box, *reference)
     return IKArrays(array(q), result.done, result.iterations)
 
 
@@ -138,7 +138,9 @@ def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | Non
                 near = integrate(tree, near, displacement_scalars)
         numbers = tuple(targets.get(task.name, []) for task in tasks)
         stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], locked_dofs)
-        return array(answer_step(stack, [*q], LimitBox.of(tree, [*lower], [*upper], limited, locked_dofs), near))
+        return array(
+            newton_step_at_solution(stack, [*q], LimitBox.of(tree, [*lower], [*upper], limited, locked_dofs), near)
+        )
 
     inputs: dict[str, Any] = {
         "q": (own.nq,),
