@@ -44,10 +44,10 @@ def check_tasks(caller: str, robot: Any, tasks: Any, *, velocities: bool = False
     ``velocities`` permits velocity tasks, and includes the robot's own velocity constraints.  Raises TypeError,
     ValueError and UnknownNameError.
     """
-    tasks_given = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
-    if not isinstance(tasks_given, Iterable) or isinstance(tasks_given, (str, bytes, dict)):
+    user_tasks = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
+    if not isinstance(user_tasks, Iterable) or isinstance(user_tasks, (str, bytes, dict)):
         raise TypeError(f"{caller}: tasks: expected tasks such as [linkwork.ik.PoseTask('hand')], got {tasks!r}")
-    result = [as_task(task, caller) for task in tasks_given]
+    result = [as_task(task, caller) for task in user_tasks]
     if not result:
         raise ValueError(f"{caller}: tasks: expected at least one task, got none")
     names = [task.name for task in result]
@@ -77,10 +77,10 @@ def _complete(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
     return task.settled(robot, state)
 
 
-def _constraint_tasks(robot: Any, tasks_given: Sequence[Task], velocities: bool) -> list[Task]:
+def _constraint_tasks(robot: Any, user_tasks: Sequence[Task], velocities: bool) -> list[Task]:
     """Return tasks for the robot's own constraints that are not among the given tasks."""
-    ranged_loops = [task.loop for task in tasks_given if isinstance(task, LoopRange)]
-    stated = [task.constraint for task in tasks_given if isinstance(task, ConstraintTask) and task.hard]
+    ranged_loops = [task.loop for task in user_tasks if isinstance(task, LoopRange)]
+    stated = [task.constraint for task in user_tasks if isinstance(task, ConstraintTask) and task.hard]
     result: list[ConstraintTask | LoopRange] = []
     for constraint in robot.tree.constraints:
         if (constraint.holonomic or velocities) and constraint not in stated:
@@ -93,7 +93,7 @@ def _constraint_tasks(robot: Any, tasks_given: Sequence[Task], velocities: bool)
             and constraint not in ranged_loops
         ):
             result.append(LoopRange(constraint, tolerance=OWN, own=True))
-    names = [task.name for task in tasks_given]
+    names = [task.name for task in user_tasks]
     return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in result]
 
 

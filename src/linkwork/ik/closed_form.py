@@ -278,18 +278,18 @@ class ClosedForm:
         tree, arm, nq = self._robot.tree, self._arm, self._robot.nq
         A, B = tree.frame(self.relative_to), tree.frame(self.frame)
 
-        def numbers(X_target: Any, q_init: Any, redundant: Any) -> BranchArrays:
+        def branches_of(X_target: Any, q_init: Any, redundant: Any) -> BranchArrays:
             X = Pose.of(X_target)
             return _branch_arrays(arm_branches(tree, A, B, arm, X, list(q_init), redundant, position_limits))
 
         if self.redundant is None:
             return compile(
-                lambda X_target, q_init: numbers(X_target, q_init, None),
+                lambda X_target, q_init: branches_of(X_target, q_init, None),
                 name="closed_form",
                 X_target=(4, 4),
                 q_init=(nq,),
             )
-        return compile(numbers, name="closed_form", X_target=(4, 4), q_init=(nq,), redundant=())
+        return compile(branches_of, name="closed_form", X_target=(4, 4), q_init=(nq,), redundant=())
 
 
 def _rotations(X: np.ndarray) -> np.ndarray:

@@ -50,7 +50,7 @@ from linkwork.ik.velocity_result import VelocityResult
 from linkwork.kernels.compiler_api import Kernel
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.robot_arguments import read_configuration
-from linkwork.kinematics.algorithms.coordinates import LimitBox, numbered
+from linkwork.kinematics.algorithms.coordinates import LimitBox, coordinate_indices
 
 __all__ = ["IKProblem"]
 
@@ -150,7 +150,7 @@ class IKProblem:
     def bounded(self) -> dict[int, int]:
         """Map from each index in v whose coordinate has a position limit to that coordinate's index in q."""
         box = LimitBox.of(self.robot.tree, [*self.lower], [*self.upper], range(self.robot.nq), self.locked_dofs)
-        return {k: n for k, n in box.numbers.items() if np.isfinite(self.lower[n]) or np.isfinite(self.upper[n])}
+        return {k: n for k, n in box.indices.items() if np.isfinite(self.lower[n]) or np.isfinite(self.upper[n])}
 
     @cached_property
     def scales(self) -> list[float]:
@@ -293,7 +293,7 @@ class IKProblem:
     @cached_property
     def plain(self) -> bool:
         """True if every array of nq numbers is a valid configuration (no unit quaternions)."""
-        return bool(len(numbered(self.robot.tree)) == self.robot.nq)
+        return bool(len(coordinate_indices(self.robot.tree)) == self.robot.nq)
 
     def follow(self, q_init: Any = None, *, max_joint_jump: Any = JUMP, **paths: Any) -> IKPathResult:
         """Solve along paths of targets (..., T, *shape), given by task name, each from the previous solution.

@@ -115,7 +115,7 @@ def _within_bounds(
         result = solve(free, step)
         if round_ == rounds - 1:
             break
-        for k in box.numbers:
+        for k in box.indices:
             if is_zero(result[k]):
                 continue
             room = box.room(q, k, result[k])

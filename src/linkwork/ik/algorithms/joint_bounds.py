@@ -23,7 +23,7 @@ from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import floor, fmax, fmin, lt, sqrt, where
-from linkwork.kinematics.algorithms.coordinates import numbered
+from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 from linkwork.model.tree import Tree
 
 __all__ = ["MotionLimits", "is_infinite", "is_single_value", "nearest", "scaled_bound", "times"]
@@ -80,7 +80,7 @@ class MotionLimits:
         self, tree: Tree, q: Scalars, dt: Any, v_last: Scalars, locked_dofs: Collection[int] = ()
     ) -> tuple[list[Any], list[Any]]:
         """Return the lowest and highest velocities (nv): infinite floats without limits, 0 for locked joints."""
-        q_index, rate = numbered(tree), 1.0 / dt
+        q_index, rate = coordinate_indices(tree), 1.0 / dt
         low: list[Any] = [-_INF] * tree.nv
         high: list[Any] = [_INF] * tree.nv
         for k in range(tree.nv):

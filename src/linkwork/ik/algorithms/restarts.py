@@ -14,8 +14,8 @@ from typing import Any
 
 from linkwork.expr.scalar.functions import and_, floor, lt, where
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.kinematics.algorithms.coordinates import LimitBox, numbered, unit_steps
-from linkwork.kinematics.algorithms.low_discrepancy import rates
+from linkwork.kinematics.algorithms.coordinates import LimitBox, coordinate_indices, unit_steps
+from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 from linkwork.model.tree import Tree
 
 __all__ = ["sequence_point", "start_configuration"]
@@ -47,7 +47,7 @@ def sequence_point(tree: Tree, q: Scalars, box: LimitBox, index: Any, locked_dof
     Coordinates without limits are up to half a revolution, or two characteristic lengths, from q.  Locked joints stay.
     After many starts, every second one is nearer to the limits.
     """
-    fractions = [0.5 + index * step for step in rates(tree.nv)]
+    fractions = [0.5 + index * step for step in kronecker_rates(tree.nv)]
     fractions = [x - floor(x) for x in fractions]  # from 0 to 1
     outward = and_(lt(_MANY, index), lt(index - 2.0 * floor(0.5 * index), 0.5))
     fractions = [where(outward, _outward(_outward(x)), x) for x in fractions]
@@ -56,8 +56,8 @@ def sequence_point(tree: Tree, q: Scalars, box: LimitBox, index: Any, locked_dof
         0.0 if k in locked_dofs else r * (2.0 * x - 1.0) for k, (r, x) in enumerate(zip(reach, fractions, strict=True))
     ]
     result = integrate(tree, q, displacement)
-    for k, n in numbered(tree).items():
-        if k in locked_dofs or k not in box.numbers:
+    for k, n in coordinate_indices(tree).items():
+        if k in locked_dofs or k not in box.indices:
             continue
         low, high = box.lower[n], box.upper[n]
         low, high = (

@@ -89,7 +89,7 @@ def newton_step_at_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scala
 def _free(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:
     """Return for each coordinate of v 0 if it is locked or at a limit, else 1."""
     free: list[Any] = [0.0 if k in stack.locked_dofs else 1.0 for k in range(stack.tree.nv)]
-    for k, n in box.numbers.items():
+    for k, n in box.indices.items():
         free[k] = where(or_(le(q[n], box.lower[n]), le(box.upper[n], q[n])), 0.0, 1.0)
     return [x if x.__class__ is float else _constant([x])[0] for x in free]
 

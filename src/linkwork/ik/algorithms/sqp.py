@@ -33,8 +33,8 @@ from linkwork.ik.algorithms.sqp_step import QuadraticPrograms
 from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, scaled_lengths
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
-from linkwork.kinematics.algorithms.coordinates import LimitBox, numbered, unit_steps
-from linkwork.kinematics.algorithms.low_discrepancy import rates
+from linkwork.kinematics.algorithms.coordinates import LimitBox, coordinate_indices, unit_steps
+from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 
 __all__ = ["nearest"]
 
@@ -147,11 +147,11 @@ class _Search:
     def nearest_revolution(self, q: Scalars) -> list[Any]:
         """Shift angles by full revolutions towards the reference, as far as limits permit."""
         result, revolution = list(q), 2.0 * math.pi
-        for k, n in numbered(self.stack.tree).items():
+        for k, n in coordinate_indices(self.stack.tree).items():
             if self.units[k] != "rad" or k in self.stack.locked_dofs:
                 continue
             x = q[n] - revolution * floor((q[n] - self.near[n]) / revolution + 0.5)
-            if k in self.box.numbers:
+            if k in self.box.indices:
                 low, high = self.box.lower[n], self.box.upper[n]
                 x = where(lt(high, x), x - revolution, where(lt(x, low), x + revolution, x))
                 x = where(and_(lt(x, high), lt(low, x)), x, q[n])
@@ -162,14 +162,14 @@ class _Search:
         """Return start number ``number``, not farther from the reference than the best configuration."""
         tree = self.stack.tree
         most = sqrt(2.0 * best_objective)
-        fractions = [0.5 + index * step for step in rates(tree.nv)]
+        fractions = [0.5 + index * step for step in kronecker_rates(tree.nv)]
         fractions = [x - floor(x) for x in fractions]
         reach = [
             0.0 if k in self.stack.locked_dofs else fmin(math.pi if unit.startswith("rad") else 2.0 * r, most)
             for k, (unit, r) in enumerate(zip(self.units, self.reach, strict=True))
         ]
         result = integrate(tree, self.centre, [r * (2.0 * x - 1.0) for r, x in zip(reach, fractions, strict=True)])
-        for k, n in self.box.numbers.items():
+        for k, n in self.box.indices.items():
             low, high = self._sampling_range(n, reach[k], most)
             result[n] = low + (high - low) * fractions[k]
         displacement = difference(tree, self.centre, result)
@@ -209,7 +209,7 @@ class _Search:
             unit,
             (0.0,) * m,
             (0.0,) * n,
-            (0.0,) * sum(k in self.box.numbers for k in used),
+            (0.0,) * sum(k in self.box.indices for k in used),
             (0.0,) * len(self.programs.ranges),
             0.0,
             0.0,

@@ -63,11 +63,11 @@ class QuadraticPrograms:
         range_sides: Scalars,
     ) -> QuadraticStep:
         """Solve the program; H, g and J cover the movable coordinates, errors of rows with ranges are unclipped."""
-        bounded = [(index, k) for index, k in enumerate(self.used) if k in self.box.numbers]
+        bounded = [(index, k) for index, k in enumerate(self.used) if k in self.box.indices]
         distances = {
             index: (self.box.lower[n] - q[n], self.box.upper[n] - q[n])
             for index, k in bounded
-            for n in (self.box.numbers[k],)
+            for n in (self.box.indices[k],)
         }
         for _ in range(self.rounds):
             step, multipliers = self._solve_active(H, g, rows, errors, damping, distances, bound_sides, range_sides)

@@ -1,11 +1,11 @@
 """Functions of one joint: between its two frames and, in either direction, between its two links.
 
-F is the frame before the joint (the stator), M the frame after it (the rotor).  The functions give the motion of M
+F is the frame before the joint (the stator), M the frame after it (the rotor).  The functions compute the motion of M
 relative to F, the wrenches across the joint and their components along its motion, the manifold of its configurations,
 and the rates of configuration and velocity.
 
-P is the link that an input ``parent_`` means and B its child; where they are swapped, P is the link after the joint,
-and everything is as if the joint led the other way, with the signs of q, v and τ kept.
+P is the link of inputs named ``parent_...`` and B its child.  Where they are swapped, P is the link after the joint,
+and everything is as for a joint in the opposite direction, with the signs of q, v and τ unchanged.
 """
 
 from __future__ import annotations
