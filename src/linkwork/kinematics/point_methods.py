@@ -32,7 +32,7 @@ class PointMethods(RobotBase):
 
     __slots__ = ()
 
-    # -- what there is
+    # -- access
 
     @property
     def points(self) -> Named[PlacedPoint]:

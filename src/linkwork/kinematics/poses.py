@@ -54,9 +54,11 @@ def pose(
     rotations = {"rpy": rpy, "axis": axis, "quaternion_wxyz": quaternion_wxyz, "rotation": rotation}
     names = [name for name, value in rotations.items() if value is not None]
     if len(names) > 1:
-        raise ValueError(f"pose: expected one way to say how it is turned, got {' and '.join(names)}")
+        raise ValueError(
+            f"pose: expected at most one of rpy, axis, quaternion_wxyz and rotation, got {' and '.join(names)}"
+        )
     if (axis is None) != (angle is None):
-        raise ValueError("pose: axis and angle go together: expected both, got one of them")
+        raise ValueError("pose: axis, angle: expected both or neither, got one")
     R = Rotation.identity()
     if rpy is not None:
         R = Rotation.from_rpy(*_vector(rpy, "rpy", "rad"))
@@ -181,7 +183,7 @@ def propagate_motion(parent: Sequence[ArrayLike], relative: Sequence[ArrayLike])
     for caller, motion in (("parent", parent), ("relative", relative)):
         if len(motion) != 3:
             raise ValueError(
-                f"propagate_motion: {caller}: expected (pose, twist, acceleration), got {len(motion)} parts"
+                f"propagate_motion: {caller}: expected (pose, twist, acceleration), got {len(motion)} values"
             )
         for value, (name, shape) in zip(motion, _SHAPES.items(), strict=True):
             if np.shape(value)[-len(shape) :] != shape:

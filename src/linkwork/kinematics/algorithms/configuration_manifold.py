@@ -61,7 +61,7 @@ ROWS = (
         integrate,
         "q v",
         Output(("nq",), "rad, m, 1", configuration=True),
-        "Configuration that a velocity, held for unit time, leads to.",
+        "Configuration reached by a constant velocity in unit time.",
     ),
     FunctionSpec.of(
         difference,
@@ -73,19 +73,19 @@ ROWS = (
         normalize,
         "q",
         Output(("nq",), "rad, m, 1", configuration=True),
-        "Nearest configuration on the joints' manifolds: quaternions become unit.",
+        "Nearest configuration on the joints' manifolds, with unit quaternions.",
         any_configuration=True,
     ),
     FunctionSpec.of(
         velocity_to_configuration_derivative,
         "q v",
         Output(("nq",), "rad/s, m/s, 1/s"),
-        "Rate at which the configuration changes at a velocity.",
+        "Rate of the configuration at a velocity.",
     ),
     FunctionSpec.of(
         configuration_derivative_to_velocity,
         "q q_dot",
         Output(("nv",), "rad/s, m/s"),
-        "Velocity at which the configuration changes at a rate.",
+        "Velocity at a rate of the configuration.",
     ),
 )

@@ -256,7 +256,7 @@ class _Volume:
         self.n = len(tall[0]) if tall else 0
         self.reflections = Reflections(tall, self.n)
         self.triangle = self.reflections.upper(self.n)
-        self.size: Any = 1.0 if columns else 0.0  # what nothing moves has no volume
+        self.size: Any = 1.0 if columns else 0.0  # without moving joints the volume is 0
         for i, row in enumerate(self.triangle):
             self.size = self.size * fabs(row[i])
 
@@ -322,21 +322,21 @@ ROWS = (
         bias_acceleration,
         "q v",
         Output((6,), "rad/s², m/s²"),
-        "Acceleration (ω̇; v̇) of a frame while the joints' velocities stay the same.",
+        "Acceleration (ω̇; v̇) of a frame at constant joint velocities.",
         options=VIEW,
     ),
     FunctionSpec.of(
         jacobian_hessian,
         "q",
         Output((6, "nv", "nv"), "1, m"),
-        "How the matrix that maps velocities to a frame's twist changes along each of them.",
+        "Derivative of the matrix that maps velocities to a frame's twist along each velocity.",
         options=VIEW,
     ),
     FunctionSpec.of(
         manipulability,
         "q",
         Output((), "1, m"),
-        "How much velocities make of a frame's motion, by volume.",
+        "Yoshikawa's manipulability of a frame.",
         options=_OPTIONS,
     ),
     FunctionSpec.of(

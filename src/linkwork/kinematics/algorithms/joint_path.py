@@ -22,9 +22,9 @@ Scalars = Sequence[Any]
 class PathJoint:
     """Joint on a kinematic path, and the motion of B relative to A per unit of each of its velocities."""
 
-    body: int  # that it carries
-    outward: bool  # whether that body is the next on the way, and not the one before
-    X: Pose  # of the body, in E's axes, seen from P
+    body: int  # index of the joint's body
+    outward: bool  # True if that body follows the joint on the path
+    X: Pose  # of the body, in E's axes, relative to P
     columns: tuple[Motion, ...]
 
     @staticmethod

@@ -14,7 +14,7 @@ from linkwork.expr.scalar.functions import floor
 
 __all__ = ["kronecker_point", "kronecker_rates"]
 
-_ROOT_ITERATIONS = 80  # steps, each of which leaves less than half of what the root is off
+_ROOT_ITERATIONS = 80  # fixed-point iterations, each of which more than halves the error
 
 
 def kronecker_rates(dimension: int) -> list[float]:

@@ -35,7 +35,7 @@ __all__ = [
 
 Scalars = Sequence[Any]
 Names = str | Sequence[str]
-FEW = 4  # up to so many markers of a body take fewer operations one by one
+FEW = 4  # up to this number, markers of a body take fewer operations separately
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Markers:
     body: int
     placement: Pose  # X_body_frame
     vectors: list[Vec3] = field(default_factory=list)
-    indices: list[int] = field(default_factory=list)  # where they are among all that are asked about
+    indices: list[int] = field(default_factory=list)  # indices in the input
 
 
 def points_by_body(tree: Tree, names: Names, positions: Scalars | None) -> list[Markers]:

@@ -228,14 +228,14 @@ ROWS = (
         direction_velocity,
         "q v",
         Output(("np", 3), "1/s"),
-        "Rates of directions as a frame sees them.",
+        "Rates of directions relative to a frame.",
         **DIRECTIONS,
     ),
     FunctionSpec.of(
         direction_acceleration,
         "q v a",
         Output(("np", 3), "1/s²"),
-        "Second rates of directions as a frame sees them.",
+        "Second rates of directions relative to a frame.",
         **DIRECTIONS,
     ),
     FunctionSpec.of(
