@@ -10,7 +10,7 @@ import numpy as np
 from linkwork._util.messages import quoted, short_repr
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
-from linkwork.ik.traced_ik import moved_target, way_size
+from linkwork.ik.traced_ik import moved_target, tangent_size
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
@@ -187,7 +187,7 @@ def moved_numbers(prepared: Any, by: str, parameter: Parameter | None) -> int:
         return 1
     if by in prepared.targets:
         asked[by] = prepared.problem.terms[prepared.targets[by][1]].feature
-    return way_size(prepared.problem.robot.tree, by, parameter, asked)
+    return tangent_size(prepared.problem.robot.tree, by, parameter, asked)
 
 
 def _inputs(program: PathProgram) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class PathRequest:
             tolerance=tolerance,
             caller=caller,
         )
-        self.spare = robot.nv - len(self.problem.still) > len(self.kept)
+        self.spare = robot.nv - len(self.problem.locked_dofs) > len(self.kept)
         self.plain = robot.nq == robot.nv and self.problem.plain and bool(_adds_up(robot))
         self.looped = any(constraint.holonomic for constraint in robot.tree.constraints)
         wide = self.upper - self.lower
@@ -91,8 +91,8 @@ class PathRequest:
     def solved(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """From neighbours (n, nq) to poses (n, 4, 4): configurations, and whether they are answers."""
         p = self.problem if limits else self.unlimited
-        result = p.kernel(q, p.tolerances, p.weights, *p.ends, _FEW, np.array(0.0), X)
-        return np.array(result.q), np.asarray(result.told[..., 0] == 1.0)
+        result = p.kernel(q, p.tolerances, p.weights, *p.finite_bounds, _FEW, np.array(0.0), X)
+        return np.array(result.q), np.asarray(result.diagnostics[..., 0] == 1.0)
 
     def others(self, q: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Other answers (n, nq) for one pose, wherever searches lead, the nearest to q first."""
@@ -101,12 +101,12 @@ class PathRequest:
             np.repeat(q[None], many, axis=0),
             p.tolerances,
             p.weights,
-            *p.ends,
+            *p.finite_bounds,
             _MANY,
             _STARTS,
             np.repeat(X[None], many, 0),
         )
-        answers = np.array(result.q)[np.asarray(result.told[..., 0] == 1.0)]
+        answers = np.array(result.q)[np.asarray(result.diagnostics[..., 0] == 1.0)]
         nearest: np.ndarray = answers[np.argsort(self.far(q[None], answers), kind="stable")]
         return nearest
 
@@ -120,7 +120,7 @@ class PathRequest:
             low = np.clip(1.0 - (q - self.lower) / (_PUSH * self._wide), 0.0, 1.0)
             high = np.clip(1.0 - (self.upper - q) / (_PUSH * self._wide), 0.0, 1.0)
         away = np.nan_to_num(low - high) * min(2.0 * way, 0.1)
-        inward = (self.problem.middle - q) * min(2.0 * way, 0.1)
+        inward = (self.problem.midrange - q) * min(2.0 * way, 0.1)
         habits = habits[:, None]
         result: np.ndarray = q + np.where(habits == 0, away, np.where(habits == 2, inward, 0.0))
         return result
@@ -149,8 +149,8 @@ class PathRequest:
         left = turned - (J @ rough[..., None])[..., 0]
         square = J @ np.swapaxes(J, -1, -2) + _DAMPED * np.eye(J.shape[-2])
         result: np.ndarray = rough + (np.swapaxes(J, -1, -2) @ np.linalg.solve(square, left[..., None]))[..., 0]
-        if self.problem.still:
-            result[:, list(self.problem.still)] = 0.0
+        if self.problem.locked_dofs:
+            result[:, list(self.problem.locked_dofs)] = 0.0
         return result
 
     def off(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -174,16 +174,8 @@ class PathRequest:
     def singular(self, q: np.ndarray) -> float:
         """The least singular value of the rows that count [1, m]: 0 where a direction is lost."""
         J, _ = self.rows(q[None])
-        free = [k for k in range(self.robot.nv) if k not in self.problem.still]
+        free = [k for k in range(self.robot.nv) if k not in self.problem.locked_dofs]
         return float(np.linalg.svd(J[0][:, free], compute_uv=False)[-1])
-
-    def joint(self, k: int) -> str:
-        """The joint of a number of v."""
-        tree = self.robot.tree
-        for i, body in tree.stacked():
-            if k in range(tree.nv)[tree.v_slices[i]]:
-                return str(body.joint_name)
-        raise AssertionError(k)
 
 
 def _adds_up(robot: Any) -> bool:

@@ -168,7 +168,7 @@ def _within(asked: PathRequest, q: np.ndarray, turning: np.ndarray) -> np.ndarra
     turn = 2.0 * np.pi
     with np.errstate(invalid="ignore"):
         least, most = np.ceil((p.lower - q) / turn), np.floor((p.upper - q) / turn)
-    wanted = np.clip(np.round((p.middle - q) / turn), least, np.maximum(least, most))
+    wanted = np.clip(np.round((p.midrange - q) / turn), least, np.maximum(least, most))
     result = np.where(turning, q + turn * wanted, q)
     return result[((result >= p.lower) & (result <= p.upper)).all(axis=-1)]
 

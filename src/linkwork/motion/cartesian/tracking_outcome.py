@@ -14,6 +14,7 @@ import numpy as np
 
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.errors import Status
+from linkwork.model.coordinate_names import joint_of
 from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Steps
 from linkwork.motion.cartesian.waypoint_refinement import Curve, RefinedCurve, filled
@@ -148,7 +149,7 @@ def ended(asked: PathRequest, q: np.ndarray, s: float, missed: float, largest: n
     least = asked.singular(q)
     move = asked.difference(q, np.asarray(result.q))
     k = int(np.abs(move).argmax())
-    jump = f"the nearest answer found there moves joint {asked.joint(k)!r} by {move[k]:.3g} at once"
+    jump = f"the nearest answer found there moves joint {joint_of(asked.robot.tree, k)!r} by {move[k]:.3g} at once"
     if least < _SINGULAR:
         return Ended(
             Status.SINGULAR,

@@ -60,7 +60,7 @@ class HolonomicFeature(_OfConstraint):
         """In closed form where the constraint states that, near where it holds."""
         if self.constraint.time_dependent and w.parameter_count:
             return super().jacobian(w, target)
-        closed, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
+        closed, more = w.state().constraint_rows(self.constraint), [0.0] * (w.width - w.nv)
         return FeatureJacobian(
             closed.errors, [[[*row, *more] for row in closed.rows]], [[0.0] * w.parameter_count for _ in closed.errors]
         )

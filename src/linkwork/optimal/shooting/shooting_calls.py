@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.validation import duration, optional
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
 from linkwork.optimal.algorithms.shooting.search_state import KEPT
-from linkwork.optimal.arguments import read_callback, read_count, read_switch, read_time_limit
+from linkwork.optimal.arguments import read_callback, read_count, read_switch
 from linkwork.optimal.initial_guesses import TOGETHER, needless
 from linkwork.optimal.kernels import TOLD
 
@@ -42,7 +43,7 @@ class Watching:
         self.num_guesses = read_count(caller, "num_guesses", num_guesses)
         self.progress, self.callback = read_switch("progress", progress), callback
         self.compared = not read_switch("continue_all", continue_all) and self.num_guesses > 1
-        self.limit = read_time_limit(time_limit)
+        self.limit = optional(duration)(caller, "time_limit", time_limit)
 
     @property
     def often(self) -> bool:
