@@ -344,7 +344,7 @@ def test_what_is_refused():
     robot, (t, q) = robot_of(ROTATING), points(robot_of(ROTATING), 4)
     wrong = {
         "increasing": lambda: robot.spline([0.0, 1.0, 1.0, 2.0], q),
-        "two times": lambda: robot.spline([0.0], q[:1]),
+        "two increasing times": lambda: robot.spline([0.0], q[:1]),
         "shape": lambda: robot.spline(t, q[:3]),
         "got nan": lambda: spline([0.0, 1.0], [[0.0], [np.nan]]),
         "brackets": lambda: spline([0.0, 1.0], [0.0, 1.0]),

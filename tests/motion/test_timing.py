@@ -77,14 +77,14 @@ def test_many_paths_at_once():
     pairs = ([slow], [fast, slow, slow])
     (alone,), (_, *others) = (motions_by_single_kernel(x, asked, [1.0, 1.0], 50, 2, 1e-6) for x in pairs)
     assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
-    with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path obeys"):
+    with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path satisfies"):
         time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
     flat = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0], [0.0, 0.1]]])
     with pytest.raises(ValueError, match="time_optimal: path 1: velocity: '0' moves along the path"):
         time_optimal([flat, slow], velocity=[0.0, 1.0], acceleration=2.0)
     with pytest.raises(TypeError, match="path 1: expected a trajectory, got 3"):
         time_optimal([paths[0], 3], **how)
-    with pytest.raises(ValueError, match="path 1: expected one of the same as path 0"):
+    with pytest.raises(ValueError, match="path 1: expected the robot and coordinates of path 0"):
         time_optimal([paths[0], _cubic(0, 3)], **how)
 
 
@@ -236,7 +236,7 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
         raise AssertionError("compiled")
 
     monkeypatch.setattr("linkwork.motion.timing.time_optimal.motions_by_single_kernel", never)
-    monkeypatch.setattr("linkwork.motion.timing.time_optimal._timed", never)
+    monkeypatch.setattr("linkwork.motion.timing.time_optimal._time_path", never)
     arm = lw.load("arm7")
     q = arm.random_configuration(seed=0)
     for path in (
@@ -264,24 +264,24 @@ def test_what_is_refused():
     cases = [
         ({"velocity": 1.0}, "expected limits of acceleration= or torque="),
         ({"acceleration": [1.0, 2.0, 3.0]}, r"acceleration: expected a positive number"),
-        ({"acceleration": (0.1, 1.0)}, "acceleration of 0: expected a lower limit that lets it rest, got 0.1"),
+        ({"acceleration": (0.1, 1.0)}, "acceleration of 0: expected a lower limit that permits rest, got 0.1"),
         ({"acceleration": 1.0, "velocity": [0.0, 1.0]}, "'0' moves along the path, and its limit is 0"),
         (
             {"acceleration": 1.0, "velocity": 1.0, "start_speed": 50.0},
             "start_speed: no motion within the limits begins",
         ),
         ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number >= 0"),
-        ({"acceleration": float("nan")}, "expected a limit that lets it rest, got nan"),
+        ({"acceleration": float("nan")}, "expected a limit that permits rest, got nan"),
         ({"torque": 1.0}, "torque: expected a path of a robot, or robot="),
-        ({"acceleration": 1.0, "num_points": 0}, "num_points: expected a whole number from 1"),
+        ({"acceleration": 1.0, "num_points": 0}, "num_points: expected an integer from 1"),
         (
             {"motion_limits": [MotionLimit(lambda q, v, a: a + v, -1.0, 1.0, "drag")]},
             "drag: expected a function that is linear",
         ),
-        ({"motion_limits": [MotionLimit(lambda q, v, a: a[0], -1.0, 1.0, "odd")]}, "odd: expected numbers"),
+        ({"motion_limits": [MotionLimit(lambda q, v, a: a[0], -1.0, 1.0, "odd")]}, "odd: expected a result of shape"),
         (
             {"motion_limits": [MotionLimit(lambda q, v, a: 3.0 + 0.0 * a, -1.0, 1.0, "far")]},
-            "no speed along the path obeys",
+            "no speed along the path satisfies",
         ),
     ]
     for how, text in cases:

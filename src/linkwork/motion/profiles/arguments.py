@@ -14,7 +14,7 @@ from linkwork._util.validation import number
 from linkwork.errors import UnknownNameError
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, JointBounds
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, resting_way
-from linkwork.motion.arguments import Places, read_limit
+from linkwork.motion.arguments import JointSlices, read_limit
 from linkwork.motion.profiles.profile_kinds import ProfileKind, ProfileLimits, ProfileNumbers, kind_of, profile_kernel
 from linkwork.motion.profiles.slow_motions import slowed
 
@@ -56,7 +56,7 @@ def read_options(
 
 
 def read_limits(
-    caller: str, kind: ProfileKind, names: Sequence[str], given: dict[str, Any], places: Places | None
+    caller: str, kind: ProfileKind, names: Sequence[str], given: dict[str, Any], places: JointSlices | None
 ) -> ProfileLimits:
     """Limits of velocity, acceleration and jerk; those left out are none, unless the kind needs them."""
     result: list[np.ndarray] = []

@@ -16,7 +16,7 @@ from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.kernels.array_arguments import real_array, stacked
 from linkwork.model.function_spec import quantity_of
 from linkwork.motion.algorithms.curves import CurveSpace
-from linkwork.motion.arguments import places_of
+from linkwork.motion.arguments import velocity_slices
 from linkwork.motion.profiles.arguments import AskedProfile, in_lines, read_limits, read_options, solved, still_joints
 from linkwork.motion.profiles.profile_kinds import STATES, ProfileNumbers, profile_kernel
 from linkwork.motion.splines.spline import nearer_turns
@@ -238,7 +238,7 @@ def robot_profile(
     space = CurveSpace.of(robot.tree)
     way = np.asarray(robot.difference(q0, nearer_turns(robot, q0, q1)), dtype=float)
     names = list(robot.v_names)
-    limits = read_limits(_WHO, kind, names, given, places_of(robot))
+    limits = read_limits(_WHO, kind, names, given, velocity_slices(robot))
     if given["velocity"] is None:
         limits = limits._replace(velocity_up=robot.velocity_limits, velocity_down=robot.velocity_limits)
     if not kind.accelerations:

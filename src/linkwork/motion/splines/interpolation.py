@@ -26,7 +26,7 @@ from linkwork.motion.algorithms.hermite_interpolation import (
     straight_between,
 )
 from linkwork.motion.splines.spline_solvers import plain_cubics, settled, settled_on_symbols, solved_rows
-from linkwork.motion.trajectory.map_segments import Rows, between_points, each, of_pieces, one_sign, rows_of
+from linkwork.motion.trajectory.map_segments import Rows, between_points, each, one_sign, plain_section, rows_of
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
@@ -71,7 +71,7 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
     of the first end), or periodic.
     """
     if space.is_plain and not any(x.dtype == object for x in (t, q, *(() if ends is None else (ends,)))):
-        return of_pieces(space, t, plain_cubics(t, q, boundary, ends))
+        return plain_section(space, t, plain_cubics(t, q, boundary, ends))
     q, h = one_sign(space, q), np.diff(t).tolist()
     v = [np.zeros(space.nv) for _ in t]
     if boundary == "clamped" and ends is not None:

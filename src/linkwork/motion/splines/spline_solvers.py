@@ -23,7 +23,7 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, where
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.banded_solver import solve_band, solve_banded
-from linkwork.motion.trajectory.time_scaling import cubic_pieces
+from linkwork.motion.trajectory.time_scaling import cubic_hermite
 
 __all__ = ["plain_cubics", "settled", "settled_on_symbols", "solved_rows"]
 
@@ -52,7 +52,7 @@ def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray |
             if boundary == "launched":
                 band[0], right[0] = (0.0, 1.0, 0.0), ends
         v = solved_band(band, right)
-    return cubic_pieces(h, q, v)
+    return cubic_hermite(h, q, v)
 
 
 def _periodic(inverse: np.ndarray, rate: np.ndarray) -> np.ndarray:

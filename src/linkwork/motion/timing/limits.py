@@ -14,7 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import bounds, instance
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
-from linkwork.motion.arguments import places_of, read_limit
+from linkwork.motion.arguments import read_limit, velocity_slices
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def _sides(
     """Return lower and upper limits (n,), from an argument as in `read_limit`.  Raises ValueError."""
     if value.__class__ is float and value >= 0.0:
         return _symmetric_limits(len(names), min(value, _UNLIMITED))
-    up, down = read_limit(caller, name, value, names, None if robot is None else places_of(robot))
+    up, down = read_limit(caller, name, value, names, None if robot is None else velocity_slices(robot))
     return -np.minimum(down, _UNLIMITED), np.minimum(up, _UNLIMITED)
 
 

@@ -32,7 +32,18 @@ from linkwork.expr.control import take
 from linkwork.expr.scalar.functions import le, lt, or_, where
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 
-__all__ = ["FAR", "KINDS", "Arrays", "Clock", "CurveKind", "curve_motion", "motion_of", "piece_at", "polynomial", "row"]
+__all__ = [
+    "FAR",
+    "KINDS",
+    "Arrays",
+    "Clock",
+    "CurveKind",
+    "curve_motion",
+    "motion_of",
+    "polynomial",
+    "row",
+    "segment_index",
+]
 
 
 Arrays = Mapping[str, Any]
@@ -54,7 +65,7 @@ class CurveKind:
 
 
 def _cumulative(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
-    place, start = piece_at(arrays["starts"], at)
+    place, start = segment_index(arrays["starts"], at)
     q = [*row(arrays["base"], place)]
     for phi, weight in zip(row(arrays["steps"], place), row(arrays["weights"], place), strict=True):
         part = polynomial(weight, s - start)
@@ -75,7 +86,7 @@ CUMULATIVE = CurveKind(
 FAR = 1e300  # where pieces begin that are not there
 
 
-def piece_at(starts: Any, at: Any) -> tuple[Any, Any]:
+def segment_index(starts: Any, at: Any) -> tuple[Any, Any]:
     """Which piece a parameter is in, and where that one begins: the last that begins no later, or else the first.
 
     By bisection over a table of 2^k entries, those beyond the last piece being `FAR`: all lanes take the same steps.
@@ -108,12 +119,12 @@ def polynomial(coefficients: Sequence[Any], u: Any) -> Any:
 
 
 def _polynomial(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
-    place, start = piece_at(arrays["starts"], at)
+    place, start = segment_index(arrays["starts"], at)
     return [polynomial(c, s - start) for c in row(arrays["coefficients"], place)]
 
 
 def _retracted(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
-    place, start = piece_at(arrays["starts"], at)
+    place, start = segment_index(arrays["starts"], at)
     phi = [polynomial(c, s - start) for c in row(arrays["coefficients"], place)]
     return space.integrate([*row(arrays["base"], place)], phi)
 
@@ -121,7 +132,7 @@ def _retracted(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
 def _by_coordinate(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
     x = []
     for starts, coefficients in zip(arrays["starts"], arrays["coefficients"], strict=True):
-        place, start = piece_at(starts, at)
+        place, start = segment_index(starts, at)
         x.append(polynomial([*row(coefficients, place)], s - start))
     return space.integrate([*arrays["base"]], x)
 
@@ -142,7 +153,7 @@ BY_COORDINATE = CurveKind(
 
 
 def _squad(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
-    place, start = piece_at(arrays["starts"], at)
+    place, start = segment_index(arrays["starts"], at)
     u = (s - start) * row(arrays["rates"], place)
     a = space.integrate([*row(arrays["base"], place)], [u * x for x in row(arrays["steps"], place)])
     b = space.integrate([*row(arrays["inner"], place)], [u * x for x in row(arrays["inner_steps"], place)])
@@ -207,7 +218,7 @@ def _motion_on(
     def q(now: Any, levels: Sequence[int]) -> list[Any]:
         s = now
         if clock is not None:
-            place, start = piece_at(clock.starts, at)
+            place, start = segment_index(clock.starts, at)
             s = polynomial([*row(clock.coefficients, place)], now - start)
         return kind.q(space, arrays, s, _without(s, levels))
 

@@ -20,13 +20,13 @@ from linkwork.joints.straight_motion import straightened
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3
 
-__all__ = ["CurveSpace", "JointPlace"]
+__all__ = ["CurveSpace", "JointSlice"]
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class JointPlace:
+class JointSlice:
     """A joint and where its numbers stand in q and v."""
 
     name: str
@@ -100,7 +100,7 @@ class CurveSpace:
 
     nq: int
     nv: int
-    joints: tuple[JointPlace, ...] = ()  # all, or none where all numbers are plain
+    joints: tuple[JointSlice, ...] = ()  # all, or none where all numbers are plain
     apart: bool = False
 
     @staticmethod
@@ -109,7 +109,7 @@ class CurveSpace:
         joints = []
         q = v = 0
         for _, body in tree.stacked():
-            joints.append(JointPlace(body.joint_name, body.joint, q, v))
+            joints.append(JointSlice(body.joint_name, body.joint, q, v))
             q, v = q + body.joint.nq, v + body.joint.nv
         plain = all(place.is_plain for place in joints)
         return CurveSpace(q, v, () if plain else tuple(joints), apart and any(place.goes_straight for place in joints))
@@ -221,5 +221,5 @@ class CurveSpace:
                         result[k] = result[k] * flip
         return result
 
-    def _each(self, computed: Callable[[JointPlace], Sequence[Any]]) -> list[Any]:
+    def _each(self, computed: Callable[[JointSlice], Sequence[Any]]) -> list[Any]:
         return [x for place in self.joints for x in computed(place)]

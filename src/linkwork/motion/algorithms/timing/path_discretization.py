@@ -12,7 +12,7 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
-from linkwork.motion.algorithms.curves.curve_kinds import FAR, piece_at
+from linkwork.motion.algorithms.curves.curve_kinds import FAR, segment_index
 
 __all__ = ["SegmentGrid", "initial_segments", "redistributed_segments"]
 
@@ -90,7 +90,7 @@ def redistributed_segments(
     def one(state: Any, k: Any) -> tuple[Any, Any]:
         begin, stop, start, after, low, high = _columns_at(firsts, k, *columns)
         weight = low + (k - begin) / fmax(stop - begin, 1.0) * (high - low)
-        segment, _ = piece_at(table, weight)
+        segment, _ = segment_index(table, weight)
         segment = fmin(segment, final - 1.0)
         below, above = take(table, segment), take(table, segment + 1.0)
         part = fmin(fmax((weight - below) / fmax(above - below, _NEVER), 0.0), 1.0)
@@ -128,7 +128,7 @@ def _next(table: Any, otherwise: Any) -> Any:
 def _columns_at(firsts: Any, k: Any, *columns: Any) -> list[Any]:
     """Return the columns' values for the curve that contains segment k."""
     if len(firsts) > _FEW:
-        curve, _ = piece_at(firsts, k)
+        curve, _ = segment_index(firsts, k)
         return [take(column, curve) for column in columns]
     result = [column[0] for column in columns]
     for j in range(1, len(firsts)):
