@@ -262,7 +262,7 @@ def test_limits_of_ones_own_hold_where_nothing_moves():
 def test_what_is_refused():
     path = _cubic(0, 2)
     cases = [
-        ({"velocity": 1.0}, "expected limits of acceleration= or torque="),
+        ({"velocity": 1.0}, "expected limits acceleration= or torque="),
         ({"acceleration": [1.0, 2.0, 3.0]}, r"acceleration: expected a positive number"),
         ({"acceleration": (0.1, 1.0)}, "acceleration of 0: expected a lower limit that permits rest, got 0.1"),
         ({"acceleration": 1.0, "velocity": [0.0, 1.0]}, "'0' moves along the path, and its limit is 0"),

@@ -47,17 +47,18 @@ class CartesianMethods(RobotBase):
     ) -> TrackedPath:
         """Compute joint motion that moves a frame along a Cartesian path, without jumps, within limits.
 
-        ``path`` is a `linkwork.motion.CartesianPath` of poses in ``relative_to``.  ``q_init`` (nq,) is the configuration at the beginning of the
-        path. Without it the result is the motion that gets farthest, with the fewest reconfigurations and then the
-        least joint motion.  It is chosen among all branches of an arm of six axes with a closed form, and among
-        ``num_starts`` starts for other robots.  ``orientation`` selects what must match of the poses' orientation: all
-        ("fixed"), nothing ("free"), or all except rotation about the frame's axis "x", "y" or "z".
+        ``path`` is a `linkwork.motion.CartesianPath` of poses in ``relative_to``. ``q_init`` (nq,) is the configuration
+        at the beginning of the path. Without it the result is the motion that gets farthest, with the fewest
+        reconfigurations and then the least joint motion. It is chosen among all branches of an arm of six axes with a
+        closed form, and among ``num_starts`` starts for other robots. ``orientation`` selects what must match of the
+        poses' orientation: all ("fixed"), nothing ("free"), or all except rotation about the frame's axis "x", "y" or
+        "z".
 
-        Each configuration is found from its neighbour.  A step on which a joint moves by more than ``max_joint_step``
-        [rad, m] is halved, down to ``min_path_step`` [m].  A larger move that remains is a jump: the path ends there,
-        or with ``reconfigure`` the robot changes to another solution, which is counted.  Between waypoints the curve
+        Each configuration is found from its neighbour. A step on which a joint moves by more than ``max_joint_step``
+        [rad, m] is halved, down to ``min_path_step`` [m]. A larger move that remains is a jump: the path ends there, or
+        with ``reconfigure`` the robot changes to another solution, which is counted. Between waypoints the curve
         deviates from the path by at most ``position_tolerance`` [m] and ``orientation_tolerance`` [rad]; this is
-        measured, and waypoints are added until it holds.  ``position_limits`` and ``locked`` are those of
+        measured, and waypoints are added until it holds. ``position_limits`` and ``locked`` are those of
         `inverse_kinematics`.
 
         With a ``scene`` collisions are checked, including self-collisions: pairs stay farther apart than ``margin``
