@@ -59,8 +59,8 @@ class Argument:
 
 
 @cache
-def arguments(kind: type) -> tuple[Argument, ...]:
-    """What a type of joint or a kind of constraint is made from."""
+def arguments(kind: Callable[..., Any]) -> tuple[Argument, ...]:
+    """Return the arguments of a constructor: a class, or a function that creates values."""
     hints = _hints(kind.__dict__.get("__init__")) | _hints(kind)  # arguments that are no fields, and fields
     result = []
     for name, parameter in inspect.signature(kind).parameters.items():

@@ -42,7 +42,7 @@ from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.composite import Composite
 from linkwork.joints.planar import Planar
 from linkwork.model.tree import Tree
-from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointPlace
+from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointSlice
 from linkwork.spatial import Vec3
 
 __all__ = ["DiscreteMechanics", "Resisted", "with_resistance"]
@@ -127,7 +127,7 @@ def _carried_masses(tree: Tree) -> dict[int, Any]:
     return {range(tree.nv)[tree.v_slices[i]].start: mass[i] for i, _, body in tree.outward() if body.joint.nv}
 
 
-def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
+def _without_translation(place: JointSlice, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
     """By velocity of an end of the step the momentum (nv) of a joint's momentum m that its rates meet; u is the joint's
     velocity.
 
@@ -141,7 +141,7 @@ def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict
     return result
 
 
-def _translations(place: JointPlace) -> list[tuple[range, range]]:
+def _translations(place: JointSlice) -> list[tuple[range, range]]:
     """Which velocities of a joint turn, and which slide in the axes that they turn, for each part of it that does
     both.
     """
@@ -169,7 +169,7 @@ def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
     return M
 
 
-def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
+def _rates_of_step(place: JointSlice, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
     """The rates of a joint's displacement halfway, and the velocities of its configuration there, for each unit
     velocity of one end of the step, the ``first`` or the other.
     """
@@ -191,7 +191,7 @@ def _columns(tangents: Scalars, n: int) -> Matrix:
 class StepSpace:
     """The configurations of a tree, and the steps between them: q ⊕ φ, φ = q⁺ ⊖ q, and what lies halfway."""
 
-    joints: tuple[JointPlace, ...]  # none where q adds up and v is its rate
+    joints: tuple[JointSlice, ...]  # none where q adds up and v is its rate
 
     @staticmethod
     def of(tree: Tree) -> StepSpace:
@@ -228,7 +228,7 @@ class StepSpace:
         return middle, moved
 
 
-def retracted(place: JointPlace, q: Scalars, phi: Scalars) -> list[Any]:
+def retracted(place: JointSlice, q: Scalars, phi: Scalars) -> list[Any]:
     """q ⊕ φ of a joint."""
     joint = place.joint
     if isinstance(joint, Composite):
@@ -239,7 +239,7 @@ def retracted(place: JointPlace, q: Scalars, phi: Scalars) -> list[Any]:
     return place.integrate(q, phi, True)
 
 
-def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
+def displacement(place: JointSlice, q: Scalars, other: Scalars) -> list[Any]:
     """other ⊖ q of a joint."""
     joint = place.joint
     if isinstance(joint, Composite):
@@ -252,7 +252,7 @@ def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
     return place.difference(q, other, True)
 
 
-def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
+def halved(place: JointSlice, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
     """The configuration in the middle of a joint's step φ, and the displacement in the axes there."""
     joint = place.joint
     if isinstance(joint, Composite):
@@ -272,14 +272,14 @@ def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list
     return at, list(phi)
 
 
-def composite_parts(place: JointPlace) -> list[tuple[JointPlace, slice, slice]]:
+def composite_parts(place: JointSlice) -> list[tuple[JointSlice, slice, slice]]:
     """The parts of a composite joint, and where they stand in its q and v."""
     result, q, v = [], 0, 0
     for part in place.joint.parts:
-        result.append((JointPlace(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
+        result.append((JointSlice(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
         q, v = q + part.nq, v + part.nv
     return result
 
 
-def _of_parts(place: JointPlace, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
+def _of_parts(place: JointSlice, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
     return [x for part, in_q, in_v in composite_parts(place) for x in compute(part, q[in_q], phi[in_v])]
