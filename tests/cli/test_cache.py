@@ -67,7 +67,7 @@ def test_info_as_json(linkwork, cache):
         "refused": None,
         "entries": 3,
         "bytes": sum(state.st_size for _, state in cache.entries()),
-        "most_bytes": 512 * MIB,
+        "max_bytes": 512 * MIB,
         "oldest_use": "2001-09-09T01:46:40Z",
         "newest_use": "2001-09-09T01:46:42Z",
     }
@@ -154,8 +154,7 @@ def test_warnings_are_logged_without_a_place_in_code(process, tmp_path):
     ran = process("cache", "info", LINKWORK_CACHE=str(tmp_path), LINKWORK_CACHE_SIZE="many")
     assert ran.returncode == 0
     assert ran.stderr.decode().splitlines() == [
-        "linkwork: warning: cache of machine code: LINKWORK_CACHE_SIZE: expected a number of MiB, got 'many'; "
-        "it is taken as 512"
+        "linkwork: warning: cache of machine code: LINKWORK_CACHE_SIZE: expected a number of MiB, got 'many'; using 512"
     ]
 
 

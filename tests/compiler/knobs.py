@@ -48,8 +48,8 @@ def outlining(*, least: float = 0, left: float = math.inf, cache: str = "off") -
     """Inside, programs of ``least`` instructions that have marks are outlined where so much of them is ``left``."""
     module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
     with (
-        mock.patch.object(module, "_LEAST", least),
-        mock.patch.object(module, "_LEAST_OF_SHORT", least),
+        mock.patch.object(module, "_MIN_INSTRUCTIONS", least),
+        mock.patch.object(module, "_MIN_OF_SHORT", least),
         mock.patch.object(module, "_LEFT", left),
         mock.patch.dict(os.environ, {"LINKWORK_CACHE": cache}),
     ):

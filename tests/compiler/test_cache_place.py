@@ -47,7 +47,7 @@ class TestDirectory:
         assert directory() == cache_folder
         cache = shared()
         assert cache is not None and cache is shared()
-        assert (cache.folder, cache.most_bytes) == (cache_folder, 512 * MIB)
+        assert (cache.folder, cache.max_bytes) == (cache_folder, 512 * MIB)
         assert not cache_folder.exists()
         cache.store("a", ENTRY)
         assert cache_folder.is_dir()
@@ -106,7 +106,7 @@ class TestDirectory:
         monkeypatch.setenv("HOME", "here")
         monkeypatch.setenv("LINKWORK_CACHE", asked)
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-        refused("the home directory 'here' is no absolute path; LINKWORK_CACHE names another place")
+        refused("the home directory 'here' is not an absolute path; set LINKWORK_CACHE to another directory")
         assert not [*tmp_path.iterdir()]
 
     @posix
@@ -243,7 +243,7 @@ class TestSize:
     def test_one_that_makes_no_sense_is_the_usual(self, monkeypatch, asked):
         monkeypatch.setenv("LINKWORK_CACHE_SIZE", asked)
         with pytest.warns(CacheWarning, match="LINKWORK_CACHE_SIZE: expected a number of MiB, got") as caught:
-            assert shared().most_bytes == shared().most_bytes == 512 * MIB
+            assert shared().max_bytes == shared().max_bytes == 512 * MIB
         assert len(caught) == 1
 
     @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ class TestSize:
     )
     def test_one_that_does(self, monkeypatch, asked, size):
         monkeypatch.setenv("LINKWORK_CACHE_SIZE", asked)
-        assert shared().most_bytes == size
+        assert shared().max_bytes == size
 
 
 class TestWarnings:
@@ -352,7 +352,7 @@ class TestDigest:
         found = []
         for then in (100.0, 100.9, 101.0, 101.99, 90.0):
             now[0] = then
-            found.append(module._own_files_lately())
+            found.append(module._recent_own_files())
         assert found == ["a", "a", "b", "b", "c"]
 
     @posix

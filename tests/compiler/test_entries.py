@@ -19,7 +19,7 @@ from linkwork.compiler.codegen.llvm_ir import Function, Text
 from linkwork.compiler.codegen.straight_line import sample_declaration
 from linkwork.compiler.kernel import Kernel, make_ready
 from linkwork.compiler.runtime import fastcall
-from linkwork.compiler.runtime.code_statistics import code_facts
+from linkwork.compiler.runtime.code_statistics import code_statistics
 from linkwork.compiler.trace.trace import compile, trace
 from linkwork.expr.scalar import functions as f
 
@@ -106,7 +106,7 @@ def test_made_ready_nothing_is_left(compiled: Compiled) -> None:
 def test_facts_are_of_all_the_code(compiled: Compiled) -> None:
     kernel = made()
     first = kernel.compile_time
-    facts = code_facts(kernel)
+    facts = code_statistics(kernel)
     assert {part.split()[0] for part in compiled.since()} == {part for name in ENTRIES for part in parts_of(name)}
     assert 0.0 < first < kernel.compile_time == facts.seconds
     assert facts.code_bytes == sum(kernel._code.sizes.values()) > 1000 and facts.compile_seconds > 0.0

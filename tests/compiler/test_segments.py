@@ -236,7 +236,7 @@ def test_where_there_is_no_memory_for_a_sample_it_says_so() -> None:
     environment = os.environ | {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
     program = textwrap.dedent(code)
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
-    said = "starved: no memory for the values of a sample\n"
+    said = "starved: out of memory for the values of a sample\n"
     assert run.stdout == 2 * said + "True\n", run.stderr
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import linkwork as lw
 from compiler.knobs import num_threads, outlining
-from linkwork.compiler.kernel import Kernel, made_from, make_ready
+from linkwork.compiler.kernel import Kernel, make_ready, source_and_code
 from linkwork.compiler.outlined_calls import ROWS, Rows
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Program
@@ -137,7 +137,7 @@ def test_derivatives_of_kernels(asked: str) -> None:
         with outlining():
             kernel = robot.compile(asked)
             for derived in (kernel.vjp(), kernel.jvp("q", "v")):
-                program = made_from(derived)[0].traced
+                program = source_and_code(derived)[0].traced
                 arrays = states(robot.tree, program, 9)
                 found, expected, alone = derived(*arrays), derived.interpret(*arrays), derived(*(x[4] for x in arrays))
                 rows = rows_in(derived)

@@ -19,7 +19,16 @@ from linkwork.constraints import Constraint, LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.force_elements import ForceElement
 from linkwork.formats.constructor_reader import BOUNDS, RESISTING, PlainReader
-from linkwork.formats.constructor_schema import ELEMENTS, KINDS, TYPES, arguments, in_words, is_plain, made_from, plain
+from linkwork.formats.constructor_schema import (
+    ELEMENTS,
+    KINDS,
+    TYPES,
+    arguments,
+    in_words,
+    is_plain,
+    plain,
+    source_and_code,
+)
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.json_and_yaml import Value, parse_json, parse_yaml
 from linkwork.formats.xml_document import Budget
@@ -288,7 +297,7 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
     result = {"kind": in_words(kind), "name": constraint.name}
     if not any(argument.name == "name" for argument in arguments(kind)):
         result.pop("name")
-    return result | made_from(constraint, kind, what)
+    return result | source_and_code(constraint, kind, what)
 
 
 def _element(element: ForceElement) -> dict[str, Any]:
@@ -298,7 +307,7 @@ def _element(element: ForceElement) -> dict[str, Any]:
         raise TypeError(
             f"{what}: its kind {kind.__name__} is none of linkwork.force_elements, and can stand in no file"
         )
-    return {"kind": in_words(kind)} | made_from(element, kind, what)
+    return {"kind": in_words(kind)} | source_and_code(element, kind, what)
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

@@ -18,7 +18,7 @@ import numpy as np
 from linkwork._util.user_frames import levels_up
 from linkwork.compiler.codegen.float_type import LARGE
 from linkwork.compiler.program import Port
-from linkwork.compiler.runtime.numpy_call import SAY_WHAT_IS_MASKED
+from linkwork.compiler.runtime.numpy_call import FILL_MASKED
 from linkwork.errors import ConfigurationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.joints.base.checks import EXACT, SINGULAR, distances
@@ -236,7 +236,7 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     if isinstance(x, (str, bytes)):
         raise ValueError(f"{expected}; got {x!r}")
     if isinstance(x, np.ma.MaskedArray):
-        raise ValueError(f"{expected}; got a masked array: {SAY_WHAT_IS_MASKED}")
+        raise ValueError(f"{expected}; got a masked array: {FILL_MASKED}")
     try:
         array = np.asarray(x)
     except ValueError as error:

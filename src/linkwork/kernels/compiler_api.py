@@ -14,7 +14,7 @@ from linkwork.compiler.program import Port as Port
 from linkwork.compiler.program import arithmetic as arithmetic
 from linkwork.compiler.runtime.buffer_pool import empty as recycled
 from linkwork.compiler.runtime.code_statistics import CodeStatistics as CodeStatistics
-from linkwork.compiler.runtime.code_statistics import code_facts as code_facts
+from linkwork.compiler.runtime.code_statistics import code_statistics as code_statistics
 from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel as PiecewiseKernel
 from linkwork.compiler.runtime.piecewise_kernel import compile_along as compile_along
 from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
@@ -32,7 +32,7 @@ __all__ = [
     "arithmetic",
     "cache_place",
     "call_state",
-    "code_facts",
+    "code_statistics",
     "compile",
     "compile_along",
     "compile_guarded",

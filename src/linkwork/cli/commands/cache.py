@@ -43,7 +43,7 @@ def _clear(terminal: Terminal, *, as_json: bool) -> int:
     place = cache_place()
     if place.refused and not place.off:
         raise CommandError(FAILED, f"the cache is not cleared: {escaped(place.refused)}")
-    count, size = (0, 0) if place.folder is None else Cache(place.folder, place.most_bytes).clear()
+    count, size = (0, 0) if place.folder is None else Cache(place.folder, place.max_bytes).clear()
     if as_json:
         folder = None if place.folder is None else str(place.folder)
         terminal.out.json({"linkwork": __version__, "directory": folder, "removed": count, "bytes": size})
@@ -57,7 +57,7 @@ def _clear(terminal: Terminal, *, as_json: bool) -> int:
 def _data() -> dict[str, Any]:
     """The state of the cache; its largest entries with what is known of them, the largest first."""
     place = cache_place()
-    cache = None if place.folder is None or place.refused else Cache(place.folder, place.most_bytes)
+    cache = None if place.folder is None or place.refused else Cache(place.folder, place.max_bytes)
     entries = [] if cache is None else cache.entries()
     largest = sorted(entries, key=lambda entry: -entry[1].st_size)[:_MOST_SHOWN]
     return {
@@ -66,7 +66,7 @@ def _data() -> dict[str, Any]:
         "refused": place.refused,
         "entries": len(entries),
         "bytes": sum(state.st_size for _, state in entries),
-        "most_bytes": place.most_bytes,
+        "max_bytes": place.max_bytes,
         "oldest_use": _time(entries[0][1]) if entries else None,
         "newest_use": _time(entries[-1][1]) if entries else None,
         "largest": [_entry_data(cache, *entry) for entry in largest] if cache else [],
@@ -95,7 +95,7 @@ def _text(data: dict[str, Any]) -> list[str]:
     lines = [
         f"directory  {escaped(data['directory'] or '-')}",
         f"in use     {'yes' if data['in_use'] else 'no: ' + escaped(data['refused'])}",
-        f"holds      {_entries(data['entries'])}, {_size(data['bytes'])} of at most {_size(data['most_bytes'])}",
+        f"holds      {_entries(data['entries'])}, {_size(data['bytes'])} of at most {_size(data['max_bytes'])}",
         f"last used  {used or '-'}",
     ]
     if data["largest"]:

@@ -12,7 +12,7 @@ from linkwork._util.messages import cut
 from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.output import Terminal, columns_of, escaped, label, number, quantity, table, width
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.compiler_api import CodeStatistics, code_facts
+from linkwork.kernels.compiler_api import CodeStatistics, code_statistics
 from linkwork.kernels.operation_report import Explanation, Work, explain
 from linkwork.parts.joint.joint import Joint
 from linkwork.robot import Robot
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         explained = explain(robot_owner(robot.tree), asked)
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error
-    code = code_facts(robot.compile(asked))
+    code = code_statistics(robot.compile(asked))
     if arguments.json:
         about = {"floating_base": arguments.floating_base, "function": arguments.function, "frame": arguments.frame}
         terminal.out.json(_data(robot, explained, code, about))

@@ -1,4 +1,4 @@
-"""A name for what a program computes: of everything in it that its code depends on, which is all but names."""
+"""Digest of a program's content: of all its fields except names, which the code does not depend on."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from linkwork.expr.scalar.operations import Operation
 
 __all__ = ["content"]
 
-_MANY = 16  # numbers that are taken as one
-_NAMES = {(Program, "name"), (Port, "name")}  # of which code may have none, or others
+_MIN_TABLE = 16  # floats that are encoded together
+_NAMES = {(Program, "name"), (Port, "name")}  # excluded from the digest
 
 
 def content(program: Program) -> str:
-    """A digest of all fields of a program and of all that is in them, except for names of the program and its ports.
+    """Return a digest of a program's content, without the names of the program and its ports.
 
-    Raises TypeError where something in it is of a kind that is not known here.
+    Raises TypeError if the content has a value of an unsupported type.
     """
     return _encoded(program, {}).hex()
 
 
 def _encoded(value: Any, seen: dict[int, bytes]) -> bytes:
-    """Bytes that are the same for equal values and for no others; ``seen`` are listings' by id."""
+    """Return bytes that are equal for equal values only; ``seen`` has the digests of listings by id."""
     if isinstance(value, InstructionList):
         if id(value) not in seen:
             seen[id(value)] = hashlib.sha256(_listing(value, seen)).digest()
         return seen[id(value)]
-    if isinstance(value, tuple) and len(value) >= _MANY and all(type(x) is float for x in value):
-        return b"floats%d:" % len(value) + array("d", value).tobytes()  # of a table of constants
+    if isinstance(value, tuple) and len(value) >= _MIN_TABLE and all(type(x) is float for x in value):
+        return b"floats%d:" % len(value) + array("d", value).tobytes()  # a table of constants
     if isinstance(value, tuple):
         parts = [_encoded(part, seen) for part in value]
     elif isinstance(value, Operation):
@@ -53,7 +53,7 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
 
 
 def _listing(value: InstructionList, seen: dict[int, bytes]) -> bytes:
-    """The same of a listing: of most of its instructions in less time, since there are thousands, of few operations."""
+    """Encode a listing; its instructions, thousands of few operations, are encoded in a faster way."""
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
     others = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
     parts = [_encoded(getattr(value, name), seen) for name in others]
@@ -66,19 +66,19 @@ def _plain(value: Any) -> bytes:
     if isinstance(value, Integral):
         return str(int(value)).encode()
     if isinstance(value, Real):
-        return struct.pack("<d", value)  # zeros of both signs are not one number
-    raise TypeError(f"a program's content: expected numbers, texts, tuples or dataclasses, got {value!r}")
+        return struct.pack("<d", value)  # distinguishes zeros of both signs
+    raise TypeError(f"a program's content: expected numbers, strings, tuples or dataclasses, got {value!r}")
 
 
 def _named(value: Any, seen: dict[int, bytes]) -> bytes:
-    """The same of what may be a function, which is known by its name: its code is linkwork's own."""
+    """Encode a value that may be a function; linkwork's own functions are identified by name."""
     if isinstance(value, Callable):  # type: ignore[arg-type]
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}".encode()
     return _encoded(value, seen)
 
 
 def _instructions(instructions: tuple[Instruction, ...], seen: dict[int, bytes]) -> bytes:
-    """The same of instructions: most have no value, and of others most have a float, or a number of a few digits."""
+    """Encode instructions: most have no value, and most others have a float or a small integer."""
     numbers: dict[Operation, int] = {}
     plain, floats, values = array("q"), array("d"), []
     for k, instruction in enumerate(instructions):

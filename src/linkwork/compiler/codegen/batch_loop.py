@@ -36,7 +36,7 @@ from linkwork.compiler.codegen.straight_line import (
 from linkwork.compiler.loops.loop_program_code import ControlLayout
 from linkwork.compiler.program import Port
 from linkwork.compiler.runtime.loop_state import State
-from linkwork.compiler.runtime.threads import MOST_THREADS
+from linkwork.compiler.runtime.threads import MAX_THREADS
 
 __all__ = ["loop_function"]
 
@@ -318,14 +318,14 @@ def _with_threads(f: Function, job: str) -> None:
     f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
     f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
     f.declare("declare i32 @pthread_attr_setstacksize(ptr, i64)")
-    handles = f.let(f"alloca [{MOST_THREADS} x i64], align 8")
+    handles = f.let(f"alloca [{MAX_THREADS} x i64], align 8")
     started = f.let("alloca i64, align 8")
     f.store("i64", "0", started)
     attributes = f.let(f"alloca [{_ATTRIBUTES_BYTES} x i8], align 16")
     f.let(f"call i32 @pthread_attr_init(ptr {attributes})")
     f.let(f"call i32 @pthread_attr_setstacksize(ptr {attributes}, i64 {_STACK})")
-    few = f.let(f"icmp ult i64 %wanted, {MOST_THREADS}")
-    others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {MOST_THREADS}')}, 1")
+    few = f.let(f"icmp ult i64 %wanted, {MAX_THREADS}")
+    others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {MAX_THREADS}')}, 1")
     with f.loop(others):
         count = f.load("i64", started)
         handle = f.at(handles, f.let(f"shl i64 {count}, 3"))

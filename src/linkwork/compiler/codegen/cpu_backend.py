@@ -79,7 +79,7 @@ class CPUBackend(Backend[MachineCode]):
     def listing(self, texts: Sequence[str]) -> str:
         return assembly(texts, self.processor)
 
-    def pieces(self, program: Program) -> int:
+    def segments(self, program: Program) -> int:
         return _pieces(plan_program(program)[0]) if has_control(program) else len(plan(program).segments)
 
     def load(self, objects: Sequence[bytes], name: str, entry: str) -> MachineCode:

@@ -22,7 +22,7 @@ from llvmlite.binding import ffi
 from linkwork._util.thread_pool import run
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.interrupt_checks import SYMBOL, attention_text
-from linkwork.compiler.runtime.cpython import held
+from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
 __all__ = ["MachineCode", "assembly", "emit", "is_object_file", "link", "text_bytes"]
@@ -148,7 +148,7 @@ def _linked(objects: Sequence[bytes], target: Target, function: str, table: str)
                 engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             engine.finalize_object()
             address = engine.get_function_address(function)
-            return MachineCode(address, engine.get_global_value_address(table) if table else 0, held(engine))
+            return MachineCode(address, engine.get_global_value_address(table) if table else 0, keep_alive(engine))
 
     if threading.current_thread() is not threading.main_thread():
         return load()

@@ -1,10 +1,8 @@
-"""Second derivatives: forward over reverse, symmetric in the tangent space.
+"""Hessians and their products with vectors: forward over reverse mode, symmetric in the tangent space.
 
 With q(φ) = q ⊕ φ, H_ij = ∂²f/∂φ_i∂φ_j at φ = 0 is N_iᵀ ∂²f/∂q² N_j + ∂f/∂q · Q_ij, where N is of q̇ = N(q) v and Q of
-`Tangent.bends`: what the rates of rates are, less half a bracket of the fields N e_i and N e_j, which do not commute
-where they belong to one joint.
-
-Second derivatives: Hessians, and their products with vectors.
+`Tangent.curvature`. It is the rate of the rate less half a bracket of the fields N e_i and N e_j, which do not commute
+if they belong to one joint.
 """
 
 from __future__ import annotations
@@ -16,14 +14,14 @@ from typing import Any
 from linkwork.compiler.derivatives.derivative_recipes import (
     Base,
     Derivative,
+    DerivativeRequest,
     Elements,
-    Wanted,
     check_scalar,
     derived,
     ruled,
     weights_of,
 )
-from linkwork.compiler.derivatives.forward_and_reverse import Replay, by_numbers, directional, gradients
+from linkwork.compiler.derivatives.forward_and_reverse import Replay, directional, gradients, gradients_by_coordinates
 from linkwork.compiler.derivatives.sparsity import moved_by, pushes, totals
 from linkwork.compiler.derivatives.tangent_spaces import Tangent, total
 from linkwork.compiler.program import Port
@@ -33,18 +31,17 @@ from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, j
 from linkwork.expr.autodiff.graph_derivative import tangent as tangent_of
 from linkwork.expr.scalar.interpreter import listed
 
-_ALL_ORDERS = 3  # inputs, of which all orders are tried
+_ALL_ORDERS = 3  # maximum number of inputs for which all orders are tried
 Weights = Mapping[str, Sequence[Any]]
 
 
 def triangle(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights
 ) -> dict[tuple[int, int], Any]:
-    """The elements i ≤ j that are not zero of the Hessian of Σ weights · outputs by all inputs' tangent vectors, which
-    are counted one after the other.
+    """Return the nonzero elements i ≤ j of the Hessian of Σ weights · outputs by all inputs' tangent vectors.
 
-    Of a pair of directions, the gradient's element of the one that moves fewer values is differentiated along the one
-    that moves more, as is that direction's own element.
+    Directions of all inputs are numbered in sequence. Of a pair of directions, the gradient's element of the one that
+    moves fewer values is differentiated along the one that moves more, as is that direction's own element.
     """
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     starts = list(accumulate((tangent.size for tangent in by), initial=0))
@@ -67,7 +64,7 @@ def triangle(
         numbers = [n for m in others for n in range(places[m], places[m + 1])]
         for n, result in zip(numbers, forward([gradient[n] for n in numbers], symbols, seeds), strict=True):
             bent[n].update(result)
-    moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the numbers that each direction moves
+    moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the coordinates that each direction moves
     for n, row in enumerate(columns):
         for i, x in row.items():
             moved[i].append((n, x))
@@ -78,7 +75,7 @@ def triangle(
                 x = total([x * bent[n][j] for n, x in own_numbers if j in bent[n]])
                 _add(elements, i, j, x if symmetric or i == j else x * 0.5)
     for tangent, start, place in zip(by, starts, places, strict=False):
-        for (i, j), terms in tangent.bends(replay.inputs[tangent.port.name]).items():
+        for (i, j), terms in tangent.curvature(replay.inputs[tangent.port.name]).items():
             _add(elements, start + i, start + j, total([gradient[place + n] * x for n, x in terms]))
     return {key: x for key, x in sorted(elements.items()) if not is_zero(x)}
 
@@ -90,9 +87,10 @@ def _order(
     columns: Sequence[Mapping[int, Any]],
     starts: Sequence[int],
 ) -> list[int]:
-    """Directions in the order in which they are taken: each for the gradient's elements from its own on.
+    """Return the order of directions, each of which differentiates the gradient's elements from its own on.
 
-    Inputs are tried in all orders, or in two of many, and in each the directions as they come and by what they move.
+    All orders of inputs are tried, or two if there are many inputs, and for each the given order of directions and that
+    of the values they move.
     """
     others = [x for numbers in replay.inputs.values() for x in numbers]
     instructions, results = listed(gradient, dict.fromkeys([*symbols, *others]))
@@ -132,9 +130,9 @@ def _add(elements: dict[tuple[int, int], Any], i: int, j: int, x: Any) -> None:
 def product(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
 ) -> list[list[Any]]:
-    """The Hessian times a tangent vector, of which each input has a part by its name."""
+    """Return the Hessian times a tangent vector, given as a component for each input by name."""
     if any(tangent.space is not None for tangent in of):
-        return _averaged(replay, of, by, weights, directions)
+        return _symmetrized(replay, of, by, weights, directions)
     gradient = _gradient(replay, of, by, weights)
     rates = _along(replay, by, directions, gradient)
     result, start = [], 0
@@ -142,7 +140,7 @@ def product(
         numbers, end = replay.inputs[tangent.port.name], start + tangent.port.size
         terms: list[list[Any]] = [[x] for x in tangent.gradient(tangent.columns(numbers), rates[start:end])]
         direction = directions[tangent.port.name]
-        for (i, j), bend in tangent.bends(numbers).items():
+        for (i, j), bend in tangent.curvature(numbers).items():
             more = total([gradient[start + k] * x for k, x in bend])
             terms[i].append(more * direction[j])
             if i != j:
@@ -152,11 +150,12 @@ def product(
     return result
 
 
-def _averaged(
+def _symmetrized(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
 ) -> list[list[Any]]:
-    """The same where outputs are points of a space, whose fields need not commute either: the rate of the gradient and
-    the gradient of the rate, half of each.
+    """Return the product for outputs in a space, whose fields need not commute either.
+
+    It is half the rate of the gradient plus half the gradient of the rate.
     """
     one = iter(_along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part]))
     rate = directional(replay, of, by, directions)
@@ -173,7 +172,7 @@ def _averaged(
 
 
 def _along(replay: Replay, by: Sequence[Tangent], directions: Weights, expressions: Sequence[Any]) -> list[Any]:
-    """The derivatives of expressions along tangent vectors of the inputs."""
+    """Return the derivatives of expressions along tangent vectors of the inputs."""
     symbols: list[Any] = []
     moved: list[Any] = []
     for tangent in by:
@@ -184,9 +183,9 @@ def _along(replay: Replay, by: Sequence[Tangent], directions: Weights, expressio
 
 
 def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights) -> list[Any]:
-    """The gradient by the inputs' numbers; forward where there is none in reverse."""
+    """Return the gradient by the inputs' coordinates, by forward mode if reverse mode is impossible."""
     try:
-        return [x for part in by_numbers(replay, of, by, weights) for x in part]
+        return [x for part in gradients_by_coordinates(replay, of, by, weights) for x in part]
     except NotDifferentiableError:
         pass
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
@@ -195,7 +194,7 @@ def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weig
     for tangent in of:
         numbers = replay.outputs[tangent.port.name]
         outputs += numbers
-        given += tangent.weighed(numbers, weights[tangent.port.name])
+        given += tangent.coordinate_weights(numbers, weights[tangent.port.name])
     rows = jacobian(outputs, symbols)
     return [
         total([w * row[k] for w, row in zip(given, rows, strict=True) if not is_zero(w) and not is_zero(row[k])])
@@ -206,13 +205,13 @@ def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weig
 def hessian(
     base: Base, by: Sequence[str], of: Any, space: str, weights: bool, vector: bool, sparse: bool
 ) -> Derivative:
-    """The recipe of `Kernel.hessian`."""
-    chosen, outputs = base.chosen(by, space), base.differentiated(of, space)
+    """Return the recipe of `Kernel.hessian`."""
+    chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     caller, tangents = f"{base.name}: hessian", chosen.tangents
     if vector and sparse:
-        raise ValueError(f"{caller}: sparse is of the matrix: its product with a vector has no zeros to leave out")
+        raise ValueError(f"{caller}: sparse=True applies to the matrix, not to its product with a vector (vector=True)")
     for output in () if weights else outputs:
-        check_scalar(caller, output, "with weights=True it is the Hessian of Σ w·output, w an input")
+        check_scalar(caller, output, "use weights=True for the Hessian of Σ w·output, with w an input")
     groups = [outputs] if weights else [(output,) for output in outputs]
     names = [f"{group[0].port.name}_" if len(group) == 1 else "" for group in groups]
     more: dict[str, Form | Leaf] = {}
@@ -242,11 +241,13 @@ def hessian(
 
     about = "Hessian times a vector of" if vector else "Hessian of"
     options = (weights, vector, sparse)
-    return derived(Wanted("hessian", base, chosen, outputs, ports, ruled(build), about, more, options, sparse))
+    return derived(
+        DerivativeRequest("hessian", base, chosen, outputs, ports, ruled(build), about, more, options, sparse)
+    )
 
 
 def _blocks(triangle: Mapping[tuple[int, int], Any], by: Sequence[Tangent]) -> Elements:
-    """The elements of the blocks of each input by itself and by those after it."""
+    """Return the blocks of each input with itself and with those after it."""
     ends = list(accumulate((tangent.size for tangent in by), initial=0))
     places = [range(start, end) for start, end in pairwise(ends)]
     return [

@@ -23,7 +23,7 @@ from linkwork.compiler.loops.in_place_tables import rows_of_tables, store, wheth
 from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_of
 from linkwork.compiler.loops.outlined_calls_code import rows_driver
 from linkwork.compiler.loops.special_loops import SideBySide, in_registers, nan_flags, while_in_registers, worth_lanes
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
@@ -72,7 +72,7 @@ class ControlCode(PieceCode):
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
         """Call the driver of a control."""
-        if isinstance(step.bundle, Rows):
+        if isinstance(step.bundle, OutlinedCalls):
             f.do(f"call void {rows_driver(self, step)}(ptr {at.frame})")
             return
         if isinstance(step.bundle, FrontElimination):

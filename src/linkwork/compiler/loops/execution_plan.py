@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from linkwork.compiler.loops.in_place_tables import Stored
-from linkwork.compiler.outlined_calls import ROWS, Rows
+from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT, SINCOS
 from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE
 from linkwork.expr.control.loop_instruction import LOOP, Loop
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-CONTROL = frozenset((LOOP, CHOICE, CALL, ROWS, FRONT))
+CONTROL = frozenset((LOOP, CHOICE, CALL, OUTLINED_CALLS, FRONT))
 FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
@@ -175,7 +175,7 @@ def samples_cost(listing: InstructionList) -> float:
         if isinstance(bundle, Loop):
             times = min(bundle.max_iterations, _USUAL) if bundle.conditional else bundle.max_iterations
             total += times * samples_cost(bundle.body)
-        elif isinstance(bundle, Rows):
+        elif isinstance(bundle, OutlinedCalls):
             total += sum(times * samples_cost(body) for body, times in bundle.runs)
         elif isinstance(bundle, FrontElimination):
             total += sum(bundle.operations.values())

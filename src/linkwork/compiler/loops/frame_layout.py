@@ -22,7 +22,7 @@ from linkwork.compiler.loops.execution_plan import (
 )
 from linkwork.compiler.loops.frontal_elimination_code import front_places
 from linkwork.compiler.loops.in_place_tables import stored_tables
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
@@ -277,8 +277,8 @@ class _Planner:
         step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns), own).plan(whole=False),)
 
     def _other(self, step: Control, bundle: MultiResult, args: Sequence[int], before: Piece) -> None:
-        if isinstance(bundle, Rows):
-            step.results = self.memory.take(bundle.places)
+        if isinstance(bundle, OutlinedCalls):
+            step.results = self.memory.take(bundle.slots)
             step.outside = step.arguments = tuple([self._placed(x, before) for x in args])
             return
         if isinstance(bundle, FrontElimination):

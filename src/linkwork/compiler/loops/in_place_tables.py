@@ -95,10 +95,10 @@ def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
     return total
 
 
-Rows = Sequence[tuple[str, Sequence[str]]]  # of each put the index and the row, by name
+OutlinedCalls = Sequence[tuple[str, Sequence[str]]]  # of each put the index and the row, by name
 
 
-def _rows_to_put(listing: InstructionList, table: Stored, name: Callable[[int], str]) -> Rows:
+def _rows_to_put(listing: InstructionList, table: Stored, name: Callable[[int], str]) -> OutlinedCalls:
     """What is put, named while all that it is computed from is still there."""
     result = []
     for put in table.puts:
@@ -109,12 +109,12 @@ def _rows_to_put(listing: InstructionList, table: Stored, name: Callable[[int], 
 
 def rows_of_tables(
     listing: InstructionList, tables: Sequence[Stored], value: Callable[[int], str]
-) -> list[tuple[Stored, Rows]]:
+) -> list[tuple[Stored, OutlinedCalls]]:
     """What a step puts into tables that stand somewhere, named before anything is changed."""
     return [(table, _rows_to_put(listing, table, value)) for table in tables]
 
 
-def store(f: Instructions, table: Stored, rows: Rows, frame: str, base: int, lanes: str = "") -> None:
+def store(f: Instructions, table: Stored, rows: OutlinedCalls, frame: str, base: int, lanes: str = "") -> None:
     """Store rows into a table in a frame, in some lanes; what the loop carries begins at the place ``base``."""
     kind, first = vector("i32", f.lanes), base + min(table.columns)
     spare = offsets(f, f.constant(0.0), 0, f.real.bytes, table.spare * f.align)
@@ -128,7 +128,7 @@ def store(f: Instructions, table: Stored, rows: Rows, frame: str, base: int, lan
                 f.store(f.real.name, lane_of(f, f.real.name, x, lane), f.at(start, behind), f.real.bytes)
 
 
-def whether_nan(f: Instructions, table: Stored, rows: Rows) -> list[str]:
+def whether_nan(f: Instructions, table: Stored, rows: OutlinedCalls) -> list[str]:
     """Numbers that are NaN in the lanes in which one is put that stays."""
     result = []
     for k, (index, row) in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Rows of a table as code: a function for each body, and a driver that calls one row after the other.
+"""OutlinedCalls of a table as code: a function for each body, and a driver that calls one row after the other.
 
 Three tables of the module tell a row: its body and where its entries in the other two begin; offsets in the frame; and
 its constants.  What a body takes and leaves stands so many numbers after one of the offsets: numbers that are equally
@@ -14,7 +14,7 @@ from linkwork.compiler.codegen.float_type import Real
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import Text
 from linkwork.compiler.loops.execution_plan import Control
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.scalar.block import Region
 
@@ -55,10 +55,10 @@ class Distances:
 
 def rows_driver(code: Writer, step: Control) -> str:
     """The function that runs all rows on a frame."""
-    rows: Rows = step.bundle
+    rows: OutlinedCalls = step.bundle
     places = _places(step)
     distances = [
-        Distances([p for p, row in zip(places, rows.rows, strict=True) if row.body == k])
+        Distances([p for p, row in zip(places, rows.calls, strict=True) if row.body == k])
         for k in range(len(rows.bodies))
     ]
     bodies = _bodies(code, rows, distances)
@@ -67,7 +67,7 @@ def rows_driver(code: Writer, step: Control) -> str:
     f = code.function(f"define internal void {driver}(ptr noalias %frame)")
     f.declare(*_tables(code, rows, places, distances, (heads, offsets, constants)))
     f.declare(*(f"declare void {body}(ptr, ptr, ptr, ptr)" for body in bodies))
-    with f.loop(len(rows.rows)) as row:
+    with f.loop(len(rows.calls)) as row:
         head = f.at(heads, f.let(f"mul i64 {row}, 12"))
         body = f.load("i32", head, 4)
         first = f.at(offsets, f.let(f"zext i32 {f.load('i32', f.at(head, 4), 4)} to i64"))
@@ -90,17 +90,21 @@ def _places(step: Control) -> list[list[int]]:
     def at(place: int) -> int:
         return step.arguments[place + count] if place < 0 else step.results + place
 
-    return [[at(place) for place in (*row.taken, *row.left)] for row in step.bundle.rows]
+    return [[at(place) for place in (*row.inputs, *row.outputs)] for row in step.bundle.calls]
 
 
 def _tables(
-    code: Writer, rows: Rows, places: Sequence[Sequence[int]], distances: Sequence[Distances], names: Sequence[str]
+    code: Writer,
+    rows: OutlinedCalls,
+    places: Sequence[Sequence[int]],
+    distances: Sequence[Distances],
+    names: Sequence[str],
 ) -> list[str]:
     """The tables as LLVM has them."""
     heads: list[int] = []
     offsets: list[int] = []
     constants: list[float] = []
-    for row, numbers in zip(rows.rows, places, strict=True):
+    for row, numbers in zip(rows.calls, places, strict=True):
         heads += (row.body, 4 * len(offsets), code.real.bytes * len(constants))
         offsets += [numbers[start] * code.width for start in distances[row.body].starts]
         constants += row.constants
@@ -117,7 +121,7 @@ def _table(name: str, kind: str, entries: Sequence[str]) -> str:
     return f"{name} = internal constant [{len(entries)} x {kind}] [{listed}], align 64"
 
 
-def _bodies(code: Writer, rows: Rows, distances: Sequence[Distances]) -> list[str]:
+def _bodies(code: Writer, rows: OutlinedCalls, distances: Sequence[Distances]) -> list[str]:
     """The functions of bodies, some of them together in a module."""
     names: list[str] = []
     much = _TOGETHER

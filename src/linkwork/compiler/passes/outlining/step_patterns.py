@@ -1,4 +1,4 @@
-"""The steps of a program, and their form: what is equal in steps that differ in their operands alone."""
+"""Steps of a program and their forms: the form is what is equal in steps that differ only in their operands."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from linkwork.expr.scalar.operations import BY_NAME, Operation
 
 __all__ = ["OF_CONSTANT", "OF_VALUE", "Form", "Step", "steps_of"]
 
-OF_VALUE, OF_CONSTANT = -1, -2  # in a form, operands that are not the step's own
-_MOST = 800  # instructions of a step: a longer one is taken apart
+OF_VALUE, OF_CONSTANT = -1, -2  # operands in a form that are not the step's own values
+_MAX_LENGTH = 800  # instructions of a step; a longer one is split
 _COMMUTATIVE = frozenset((BY_NAME["add"], BY_NAME["mul"]))
-_NUMBER, _CONSTANT, _TRUTH = 0, 1, 2  # what an instruction gives
+_NUMBER, _CONSTANT, _TRUTH = 0, 1, 2  # kinds of an instruction's result
 
 Form = tuple[Operation | int, ...]
 
 
 @dataclass(slots=True)
 class Step:
-    """Some instructions that follow each other.
+    """A sequence of consecutive instructions.
 
-    The form has for each instruction its operation and its arguments: which of the step's own instructions, or
-    `OF_VALUE` or `OF_CONSTANT`, whose numbers in the program are the operands.
+    The form has for each instruction its operation and its arguments: the index of one of the step's own instructions,
+    or `OF_VALUE` or `OF_CONSTANT`, whose indices in the program are the operands.
     """
 
     form: Form
     operands: list[int]
-    values: list[int]  # the numbers in the program of its instructions; -1 of one that is computed here once more
+    values: list[int]  # indices of its instructions in the program; -1 for one that is computed again
 
 
 def steps_of(
     instructions: Sequence[Instruction], marks: Sequence[int], apart: Container[int] = frozenset()
 ) -> list[Step]:
-    """The steps between marks, inputs and constants left out.
+    """Return the steps between marks, without inputs and constants.
 
-    The instructions ``apart`` take no values of others from outside of their step, but compute them again.
+    The instructions ``apart`` use no values of other instructions from outside of their step; they compute them again.
     """
     reader = _Reader(instructions, apart)
     ends = sorted({*marks, len(instructions)})
     steps: list[Step] = []
     start = 0
     for end in ends:
-        parts = max(1, -(-(end - start) // _MOST))
+        parts = max(1, -(-(end - start) // _MAX_LENGTH))
         bounds = [start + (end - start) * part // parts for part in range(parts + 1)]
         for first, stop in pairwise(bounds):
             step = reader.step(first, stop)
@@ -55,7 +55,7 @@ def steps_of(
 
 
 class _Reader:
-    """Reads steps, one after the other."""
+    """Reads steps in sequence."""
 
     def __init__(self, instructions: Sequence[Instruction], apart: Container[int]) -> None:
         self._instructions, self._apart = instructions, apart
@@ -67,7 +67,7 @@ class _Reader:
                 self._gives[k] = _TRUTH
 
     def step(self, first: int, stop: int) -> Step:
-        """The instructions from ``first`` to ``stop``."""
+        """Return the step of the instructions from ``first`` to ``stop``."""
         instructions, gives, apart = self._instructions, self._gives, self._apart
         form: list[Operation | int] = []
         operands: list[int] = []
@@ -78,7 +78,7 @@ class _Reader:
             if not args:
                 continue
             again = k in apart
-            for a in args:  # only numbers wait between steps: a truth value is computed again
+            for a in args:  # only numbers are stored between steps: a truth value is computed again
                 if a not in own and (gives[a] == _TRUTH or (again and a not in apart)):
                     self._again(a, again, form, operands, values, own)
             self._write(operation, args, form, operands, own)
@@ -95,7 +95,7 @@ class _Reader:
         values: list[int],
         own: dict[int, int],
     ) -> None:
-        """An instruction of another step, computed here once more; ``deep``: with all that it takes."""
+        """Add an instruction of another step, computed again; ``deep``: with everything that it depends on."""
         operation, args, _ = self._instructions[k]
         if not args:
             return
