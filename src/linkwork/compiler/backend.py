@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from linkwork.compiler.codegen.float_type import DOUBLE, Real
+from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Program
 
@@ -61,7 +61,7 @@ class Backend(ABC, Generic[Loaded]):
         """Names of passes that produce instructions this backend lacks, such as "fuse" without fused products."""
         return ()
 
-    def lanes(self, real: Real) -> int:
+    def lanes(self, real: FloatType) -> int:
         """Return the number of samples that are computed together in a vector."""
         return 1
 
@@ -77,11 +77,11 @@ class Backend(ABC, Generic[Loaded]):
         return None
 
     @abstractmethod
-    def parts(self, entry: str, real: Real) -> tuple[str, ...]:
+    def parts(self, entry: str, real: FloatType) -> tuple[str, ...]:
         """Return the parts of the code that an entry needs; () if this floating-point type has no such entry."""
 
     @abstractmethod
-    def lower(self, program: Program, real: Real) -> Lowered:
+    def lower(self, program: Program, real: FloatType) -> Lowered:
         """Lay out an optimized program (all passes but `without_passes`) as code for a floating-point type."""
 
     @abstractmethod
@@ -122,11 +122,11 @@ class Backend(ABC, Generic[Loaded]):
 
     # -- all of it
 
-    def all_parts(self, real: Real) -> tuple[str, ...]:
+    def all_parts(self, real: FloatType) -> tuple[str, ...]:
         """Return the parts of all `entries`."""
         return tuple(dict.fromkeys(part for entry in self.entries for part in self.parts(entry, real)))
 
-    def function(self, program: Program, real: Real = DOUBLE) -> Callable[[Sequence[Any]], list[np.ndarray]]:
+    def function(self, program: Program, real: FloatType = DOUBLE) -> Callable[[Sequence[Any]], list[np.ndarray]]:
         """Compile a program as it was traced, without the cache, to a function of a batch.
 
         The function takes an array (samples, *port shape) for each input and returns such arrays for the outputs; a

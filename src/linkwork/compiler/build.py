@@ -15,7 +15,7 @@ from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.backend import Backend, Lowered, symbol_prefix
 from linkwork.compiler.cache.disk_cache import Cache, Entry, digest, shared
 from linkwork.compiler.cache.program_digest import content
-from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, Real
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
@@ -59,7 +59,7 @@ class Source:
         self._traced: Program | None = None
         self._program: Program | None = None
         self._identity: tuple[str, ...] | None = None
-        self._layouts: dict[Real, Lowered] = {}
+        self._layouts: dict[FloatType, Lowered] = {}
 
     @property
     def traced(self) -> Program:
@@ -85,7 +85,7 @@ class Source:
                 self._program = without_collections(optimize)(self.traced, without=self.without_passes, debug=debug)
             return self._program
 
-    def layout(self, real: Real) -> Lowered:
+    def layout(self, real: FloatType) -> Lowered:
         """Return the layout of the program's code for a floating-point type."""
         with self._lock:
             if real not in self._layouts:
@@ -96,7 +96,7 @@ class Source:
                 self._layouts[real] = self.backend.lower(self.program, real)
             return self._layouts[real]
 
-    def texts(self, parts: Iterable[str], real: Real = DOUBLE) -> list[str]:
+    def texts(self, parts: Iterable[str], real: FloatType = DOUBLE) -> list[str]:
         """Return the text of parts of the code, one for each module: LLVM IR for the CPU."""
         return self.layout(real).texts(parts)
 
@@ -109,7 +109,7 @@ class Source:
                 self._identity = ("program", content(self.traced)) if known is None else ("recipe", *known)
             return self._identity
 
-    def keys(self, parts: Iterable[str], real: Real) -> dict[str, str]:
+    def keys(self, parts: Iterable[str], real: FloatType) -> dict[str, str]:
         """Return the names of parts in the cache; {} if they are not to be stored."""
         if not self._cached:
             return {}
@@ -136,14 +136,14 @@ class KernelCode:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.seconds = 0.0  # to compile or load the entries so far, without tracing
-        self.sizes: dict[tuple[str, Real], int] = {}  # of parts [bytes of the processor's instructions]
+        self.sizes: dict[tuple[str, FloatType], int] = {}  # of parts [bytes of the processor's instructions]
         self.compile_seconds = 0.0  # to compile the parts, possibly in another process
         self.cached = True  # True if all parts were loaded from the cache
-        self._entries: dict[tuple[str, Real], Any] = {}
-        self._parts: dict[tuple[str, Real], CompiledPart] = {}  # those that other entries may need
+        self._entries: dict[tuple[str, FloatType], Any] = {}
+        self._parts: dict[tuple[str, FloatType], CompiledPart] = {}  # those that other entries may need
         self._lock = Lock()
 
-    def entry(self, name: str, real: Real = DOUBLE) -> Any:
+    def entry(self, name: str, real: FloatType = DOUBLE) -> Any:
         """Return a loaded entry of the backend, compiling it if necessary. Raises the errors of compilation."""
         result = self._entries.get((name, real))
         if result is None:
@@ -151,7 +151,7 @@ class KernelCode:
             result = self._entries[name, real]
         return result
 
-    def make(self, names: Iterable[str], real: Real = DOUBLE) -> None:
+    def make(self, names: Iterable[str], real: FloatType = DOUBLE) -> None:
         """Compile together those of the entries that are available and not loaded yet."""
         backend = self.source.backend
         with self._lock:
@@ -178,7 +178,7 @@ class KernelCode:
         self._parts = {key: part for key, part in self._parts.items() if key in needed}
 
 
-def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, CompiledPart]:
+def compiled(source: Source, parts: Sequence[str], real: FloatType) -> dict[str, CompiledPart]:
     """Return parts of a kernel's code, from the cache or compiled in parallel."""
     cache = shared()
     if cache is None or not parts:
@@ -205,7 +205,7 @@ def _loaded(cache: Cache, keys: dict[str, str], backend: Backend[Any]) -> dict[s
     return result
 
 
-def _emitted(source: Source, parts: Sequence[str], real: Real, stored: bool = False) -> dict[str, CompiledPart]:
+def _emitted(source: Source, parts: Sequence[str], real: FloatType, stored: bool = False) -> dict[str, CompiledPart]:
     """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice then says."""
     if not parts:
         return {}
@@ -222,7 +222,7 @@ def _emitted(source: Source, parts: Sequence[str], real: Real, stored: bool = Fa
     return {part: compiled_part(part) for part in parts}
 
 
-def _cache_entry(source: Source, part: str, real: Real, compiled: CompiledPart) -> Entry:
+def _cache_entry(source: Source, part: str, real: FloatType, compiled: CompiledPart) -> Entry:
     facts: dict[str, Any] = {
         "kernel": f"{source.recipe.name}.{part}",
         **dict(source.recipe.facts),

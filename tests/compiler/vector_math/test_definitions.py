@@ -15,7 +15,7 @@ from compiler.vector_math.support import (
     every_variant,
     module_text,
 )
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.vector_math import vector_function
 
 INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
@@ -25,7 +25,7 @@ INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
 @both_precisions
 @pytest.mark.parametrize("lanes", LANES)
 def test_a_function_brings_what_it_needs(code: str, bits: int, lanes: int) -> None:
-    function, text = vector_function(code, lanes, bits, True), Text()
+    function, text = vector_function(code, lanes, bits, True), IrModule()
     text.add(function)
     text.add(function)
     assert function.name == f"@lw.{code}.f{bits}x{lanes}" == list(text.functions)[-1]

@@ -15,7 +15,7 @@ from linkwork._util.contract_report import ContractReport, Requirement, check_re
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.checks.sample_programs import programs, samples
-from linkwork.compiler.codegen.float_type import DOUBLE, Real
+from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Program
 
@@ -26,7 +26,7 @@ _TINY = 1e-300  # a value below it counts as that large in relative errors
 
 
 def check_backend(
-    backend: Backend[Any], *, tolerance: float = 1e-12, real: Real = DOUBLE, seed: int = 0
+    backend: Backend[Any], *, tolerance: float = 1e-12, real: FloatType = DOUBLE, seed: int = 0
 ) -> ContractReport:
     """Check a backend, for example one of your own, against the contract of `linkwork.compiler.backend.Backend`.
 
@@ -44,7 +44,7 @@ def check_backend(
 class _Trial:
     """A backend, the programs that it compiles, and their inputs and results."""
 
-    def __init__(self, backend: Backend[Any], real: Real, tolerance: float, rng: np.random.Generator) -> None:
+    def __init__(self, backend: Backend[Any], real: FloatType, tolerance: float, rng: np.random.Generator) -> None:
         self.backend, self.real, self.tolerance = backend, real, tolerance
         cases = [(program, domains) for program, domains in programs() if backend.refuse(program) is None]
         self.programs = [program for program, _ in cases]

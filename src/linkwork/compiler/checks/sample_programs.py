@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.codegen.float_type import DOUBLE, Real
+from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.control import cond, scan, while_loop
@@ -74,7 +74,7 @@ def _root(x: Any) -> Any:
     return iteration.state
 
 
-def samples(rng: np.random.Generator, port: Port, domains: Any, count: int, real: Real = DOUBLE) -> np.ndarray:
+def samples(rng: np.random.Generator, port: Port, domains: Any, count: int, real: FloatType = DOUBLE) -> np.ndarray:
     """Return random values (count, *shape) for a port, in the interval of each element."""
     intervals = domains if domains and len(domains) == port.size else ((-2.0, 2.0),) * port.size
     columns = [rng.uniform(max(low, -1e3), min(high, 1e3), count) for low, high in intervals]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from linkwork.compiler.codegen.llvm_ir import Function
+from linkwork.compiler.codegen.llvm_ir import IrFunction
 from linkwork.compiler.runtime.interrupts import YIELD, Interrupts
 from linkwork.compiler.runtime.threads import MAX_THREADS
 
@@ -22,7 +22,7 @@ class _Code:
     """A compiled function whose argument is `Interrupts`."""
 
     def __init__(self, head: str, end: str) -> None:
-        self.f = Function(f"define internal {head}(ptr %interrupts)", "noinline #0", end=end)
+        self.f = IrFunction(f"define internal {head}(ptr %interrupts)", "noinline #0", end=end)
 
     def at(self, name: str) -> str:
         return self.f.at("%interrupts", getattr(Interrupts, name).offset)
@@ -43,7 +43,7 @@ class _Code:
         self.f.require(self.f.let(f"icmp eq i64 {thread}, {self.load('main')}"), otherwise)
 
 
-def begin_function() -> Function:
+def begin_function() -> IrFunction:
     """``@begin(interrupts)``: start a long batch, just after Python itself has checked for signals."""
     code = _Code("void @.begin", "ret void")
     code.only_main("end")
@@ -53,7 +53,7 @@ def begin_function() -> Function:
     return code.f
 
 
-def attend_function() -> Function:
+def attend_function() -> IrFunction:
     """``@attend(interrupts)``: let other threads have the GIL and check for signals, if it is time to.
 
     Returns true if the work has to end.
@@ -87,7 +87,7 @@ def attend_function() -> Function:
     return f
 
 
-def called_off_function() -> Function:
+def called_off_function() -> IrFunction:
     """``@called_off(interrupts)``: return true if a pending error ends this thread's work.
 
     It ends the work of the main thread, and of the threads that share a batch with it.
@@ -107,7 +107,7 @@ def called_off_function() -> Function:
     return f
 
 
-def is_main_function() -> Function:
+def is_main_function() -> IrFunction:
     """``@is_main(interrupts)``: return true in the thread that checks for signals."""
     code = _Code("i1 @.is_main", "ret i1 false")
     code.only_main("no")
@@ -116,7 +116,7 @@ def is_main_function() -> Function:
     return code.f
 
 
-def enlist_function() -> Function:
+def enlist_function() -> IrFunction:
     """``@enlist(interrupts)``: register this thread as sharing the main thread's batch; return its entry or null."""
     code = _Code("ptr @.enlist", "ret ptr %entry")
     f = code.f
@@ -157,7 +157,7 @@ def _release_lock(code: _Code, now: str) -> None:
             code.do("PyEval_RestoreThread", f"ptr {state}")
 
 
-def ended_function() -> Function:
+def ended_function() -> IrFunction:
     """``@ended(interrupts)``: return true if the main thread's call ended by an error that Python has yet to raise."""
     code = _Code("i1 @.ended", "ret i1 false")
     code.f.require(code.f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")
@@ -167,7 +167,7 @@ def ended_function() -> Function:
     return code.f
 
 
-def _clock(f: Function) -> str:
+def _clock(f: IrFunction) -> str:
     """Emit the monotonic time [ns]."""
     if sys.platform == "win32":
         f.declare("declare i64 @GetTickCount64()")

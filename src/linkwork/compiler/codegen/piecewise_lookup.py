@@ -1,12 +1,12 @@
-"""A program along a table: at many places, each with the row of the table that it is in; lanes are the row's columns.
+"""Evaluation of a program on a table: many positions, each in a segment of the table; lanes are the columns.
 
-``@along``, with the number of columns behind its name, finds the row of each place by bisection and runs the program on
-the row's columns, a vector of them at a time.  So nothing is gathered or transposed: rows come in as they stand in the
-table, and results go out as they stand in the arrays.  The operations are those of the program on samples, in the same
+``@along``, followed by the number of columns, finds the segment of each position by bisection and runs the program on
+the segment's columns, a vector of them at a time. Nothing is gathered or transposed: segments are loaded as they are in
+the table, and results stored as they are in the arrays. The operations are those of the program on samples, in the same
 order.
 
-The last vector of a place writes past its columns, where the next place then writes its own; of the last places only
-those lanes are written that are columns.
+The last vector of a position writes past its columns, where the next position then writes its own; of the last
+positions only the lanes of columns are written.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
 
 __all__ = ["along_function"]
 
-_BLOCK = 512  # places whose rows are found before their results
-_AHEAD = 8  # places that are looked for side by side: each waits for memory
-_LINE = 64  # bytes
+_BLOCK = 512  # positions whose segments are found before their results
+_AHEAD = 8  # positions that are searched together, as each waits for memory
+_LINE = 64  # [bytes] cache line
 _T, _S, _BREAKS, _STARTS, _TABLE, _COMMON, _OUT = range(7)  # arrays, in their order
 
 
 def along_function(layout: Layout, name: str, columns: int) -> Instructions:
-    """``@along7(arrays, sizes)``, of seven columns: the arrays are t, s, breaks, starts, table, what is common, and
-    outputs; the sizes how many places there are, and how often the rows are halved.
+    """Return ``@along7(arrays, sizes)``, for seven columns.
+
+    ``arrays`` are t, s, breaks, starts, table, common values, and outputs; ``sizes`` are the number of positions, and
+    the number of bisections.
     """
     real, lanes, program = layout.real, layout.lanes, layout.program
     f = Instructions(f"define void @.{name}(ptr %arrays, ptr %sizes)", layout.target, real, lanes, unchanging=False)
@@ -35,12 +37,14 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
     common, column = program.inputs[2].size, program.inputs[3].size
     shared = [f.splat(f.load(real.name, f.at(arrays[_COMMON], 8 * k))) for k in range(common)]
     width = -(-columns // lanes) * lanes
-    careful = f.let(f"sub i64 {n}, {-(-(width - columns) // columns)}")  # places behind which there is no room
-    places, last = f.room(8 * _BLOCK, _LINE), f.room(8, 8)
+    careful = f.let(
+        f"sub i64 {n}, {-(-(width - columns) // columns)}"
+    )  # positions from which on vectors would exceed the array
+    places, last = f.stack_memory(8 * _BLOCK, _LINE), f.stack_memory(8, 8)
     f.store("i64", "0", last)
 
     def results(first: str, k: str, whole: bool) -> None:
-        """Those of a place, the vectors as a whole, or no more than its columns."""
+        """Emit the results of a position, as whole vectors or only its columns."""
         place = f.load("i64", f.at(places, f.let(f"shl i64 {k}, 3")))
         sample = f.let(f"add i64 {first}, {k}")
         t = f.splat(f.load(real.name, f.at(arrays[_T], f.let(f"shl i64 {sample}, 3"))))
@@ -83,7 +87,7 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
 
 
 def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: str, first: str, many: int) -> None:
-    """The rows of some places: that of the place before where they are in it, and otherwise by bisection."""
+    """Emit the search for the segments of positions: the previous position's if they are in it, otherwise by bisection."""
     offset = f.let(f"shl i64 {first}, 3")
     numbers = [f.load("double", f.at(s, f.let(f"add i64 {offset}, {8 * k}"))) for k in range(many)]
     before = f.load("i64", last)

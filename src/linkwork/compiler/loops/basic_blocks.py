@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.table_lookup import bundle
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.execution_plan import CONTROL, FRAME, SLICE, Control, Piece, Scope, Spot
@@ -52,12 +52,14 @@ class Pointers:
 class PieceCode(ABC):
     """Writes pieces into functions and texts."""
 
-    def __init__(self, new_text: Callable[[], Text], target: Target, real: Real, lanes: int, stem: str) -> None:
+    def __init__(
+        self, new_text: Callable[[], IrModule], target: Target, real: FloatType, lanes: int, stem: str
+    ) -> None:
         self.target, self.real, self.lanes, self.stem = target, real, lanes, stem
         self.mask = f"i{lanes}"
         self.width = real.bytes * lanes
         self.main = new_text()
-        self.others: list[Text] = []
+        self.others: list[IrModule] = []
         self.new_text = new_text
         self._count = 0
 
@@ -217,7 +219,7 @@ MANY = 512  # numbers that a table is worth
 
 def move_numbers(
     f: Instructions,
-    real: Real,
+    real: FloatType,
     name: str,
     moves: Sequence[tuple[int, int]],
     constants: Sequence[tuple[float, int]],

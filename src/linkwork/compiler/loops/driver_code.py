@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.basic_blocks import MANY, PieceCode, Pointers, move_numbers
 from linkwork.compiler.loops.execution_plan import FRAME, Column, Control, Piece, Scope
@@ -39,7 +39,9 @@ _FEW_APART = 64  # numbers that are not worth a table
 class ControlCode(PieceCode):
     """Writes the functions of a program's steps into texts, each once."""
 
-    def __init__(self, new_text: Callable[[], Text], target: Target, real: Real, lanes: int, stem: str) -> None:
+    def __init__(
+        self, new_text: Callable[[], IrModule], target: Target, real: FloatType, lanes: int, stem: str
+    ) -> None:
         super().__init__(new_text, target, real, lanes, stem)
         self._called: dict[int, str] = {}
         self._together: dict[int, tuple[SideBySide, int]] = {}  # of steps: and where the frame of the lanes stands

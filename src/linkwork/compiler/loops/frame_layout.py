@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 
-from linkwork.compiler.codegen.code_segments import MOST, TAKEN_OUT, best_cut, pairs_taken_apart
+from linkwork.compiler.codegen.code_segments import EXTRACTED, MAX_SEGMENT, best_cut, with_pairs_split
 from linkwork.compiler.loops.execution_plan import (
     CONTROL,
     FRAME,
@@ -58,7 +58,7 @@ class _Planner:
         columns: int = 0,
         own: tuple[int, Loop] | None = None,  # of a loop: where what it carries stands
     ) -> None:
-        self.listing, self.inputs, self.memory = pairs_taken_apart(listing), inputs, memory
+        self.listing, self.inputs, self.memory = with_pairs_split(listing), inputs, memory
         self.own = own
         self.scope = Scope(self.listing, inputs, columns)
         if own is not None:
@@ -102,14 +102,14 @@ class _Planner:
         instructions, first = self.listing.instructions, self.listing.first
         cuts = [0]
         head = 1 + max(self.listing.needed(self.listing.results[:first]), default=-1) if first else 0
-        while 0 < head < len(instructions) and instructions[head].operation in TAKEN_OUT:
+        while 0 < head < len(instructions) and instructions[head].operation in EXTRACTED:
             head += 1
         bounds: list[tuple[int, int]] = []
         work = [0, *accumulate(self.scope.counts)]
 
         def piece(stop: int) -> None:
             start = cuts[-1]
-            while stop - start > MOST and work[stop] - work[start] > MOST:
+            while stop - start > MAX_SEGMENT and work[stop] - work[start] > MAX_SEGMENT:
                 cut = self._best_cut(start, stop)
                 bounds.append((start, cut))
                 start = cut
@@ -133,7 +133,7 @@ class _Planner:
     def _best_cut(self, start: int, stop: int) -> int:
         """In the last quarter of what is allowed, where the fewest values are alive."""
         instructions = self.listing.instructions
-        window = range(start + MOST - MOST // 4, min(start + MOST + 1, stop))
+        window = range(start + MAX_SEGMENT - MAX_SEGMENT // 4, min(start + MAX_SEGMENT + 1, stop))
         return best_cut(instructions, self._alive, window)
 
     @cached_property

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.execution_plan import Control
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
@@ -26,11 +26,11 @@ _ROWS = 4  # that are worked on together
 class _Writer(Protocol):
     """Who writes the functions of a program's steps."""
 
-    real: Real
+    real: FloatType
     target: Target
     lanes: int
     width: int
-    main: Text
+    main: IrModule
 
     def name(self, what: str) -> str: ...
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...

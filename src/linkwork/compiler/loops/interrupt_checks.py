@@ -9,7 +9,7 @@ of a kernel's code, which is cached on disk: it is compiled once in each process
 from __future__ import annotations
 
 from linkwork.compiler.codegen.interrupt_functions import attend_function
-from linkwork.compiler.codegen.llvm_ir import Function, Text
+from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.interrupts import interrupts_address
@@ -27,10 +27,10 @@ _DECLARATION = f"declare i1 @{SYMBOL}()"
 
 def attention_text(triple: str) -> str:
     """Return the module of the function for this process."""
-    f = Function(f"define i1 @{SYMBOL}()", "noinline #0", end="ret i1 %ended")
+    f = IrFunction(f"define i1 @{SYMBOL}()", "noinline #0", end="ret i1 %ended")
     f.needs.append(attend_function())
     f.do(f"%ended = call i1 @.attend(ptr inttoptr (i64 {interrupts_address()} to ptr))")
-    text = Text(SYMBOL)
+    text = IrModule(SYMBOL)
     text.add(f)
     return f'target triple = "{triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'
 
@@ -47,7 +47,7 @@ def period_of(loop: Loop, times: int = 1) -> int:
     return 1 << max(int(BUDGET / step).bit_length() - 1, 0)
 
 
-def end_if_interrupted(f: Function, period: int, count: str, leave: str) -> None:
+def end_if_interrupted(f: IrFunction, period: int, count: str, leave: str) -> None:
     """Emit a check for signals, done at every ``period``-th ``count``; branch to ``leave`` if the work has to end."""
     f.declare(_DECLARATION)
     if period == 1:

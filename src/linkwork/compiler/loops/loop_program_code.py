@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text
+from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
 from linkwork.compiler.codegen.straight_line import end_sample, memory
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.basic_blocks import INLINE, Pointers
@@ -48,7 +48,9 @@ def _is_refilled(step: Piece | Control) -> bool:
 class ControlLayout:
     """How a program with loops is laid out as code of so many lanes."""
 
-    def __init__(self, program: Program, scope: Scope, room: Memory, target: Target, real: Real, lanes: int) -> None:
+    def __init__(
+        self, program: Program, scope: Scope, room: Memory, target: Target, real: FloatType, lanes: int
+    ) -> None:
         self.program, self.scope = program, scope
         self.target, self.real, self.lanes = target, real, lanes
         self.width = real.bytes * lanes
@@ -67,12 +69,12 @@ class ControlLayout:
         """About how many instructions a sample takes."""
         return samples_cost(self.program)
 
-    def at(self, f: Function, start: str) -> tuple[str, str, str]:
+    def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
         """Inputs, workspace and results are one: the frame."""
         return start, start, start
 
 
-def block_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Text]:
+def block_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule]:
     """``@block(in, work, out, vectors)``: the steps for some frames, one behind the other."""
     code = ControlCode(new_text, layout.target, layout.real, layout.lanes, "block")
     f = code.function("define void @.block(ptr %in, ptr %work, ptr %out, i64 %vectors)")
@@ -103,7 +105,7 @@ def _together(layout: ControlLayout, inline: bool) -> Iterator[slice]:
             start = k + 1
 
 
-def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Text]:
+def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule]:
     """``@sample(in..., out...)``: one sample, from and to contiguous arrays; it returns 0, `NO_MEMORY` or `OFF`.
 
     An output may be an input as well, since inputs are copied first.
@@ -125,8 +127,8 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
     for out, port in zip(outputs, program.outputs, strict=True):
         slots = layout.slot_of[start : start + port.size]
         runs = _runs(slots)
-        one_by_one = sum(count for *_, count in runs if count <= MOST_UNROLLED)
-        if len(runs) > MOST_UNROLLED or one_by_one > _ONE_BY_ONE:
+        one_by_one = sum(count for *_, count in runs if count <= MAX_UNROLLED)
+        if len(runs) > MAX_UNROLLED or one_by_one > _ONE_BY_ONE:
             _gathered(f, real, out, frame, slots)
             runs = []
         for first, slot, distance, count in runs:
@@ -155,7 +157,7 @@ def _runs(places: Sequence[int]) -> list[tuple[int, int, int, int]]:
     return runs
 
 
-def _gathered(f: Instructions, real: Real, out: str, frame: str, slots: Sequence[int]) -> None:
+def _gathered(f: Instructions, real: FloatType, out: str, frame: str, slots: Sequence[int]) -> None:
     """Copy numbers from where a table says to where they are side by side."""
     table = f"@.sample.from_{out[1:]}"
     offsets = ", ".join([f"i32 {slot * real.bytes}" for slot in slots])
@@ -166,9 +168,9 @@ def _gathered(f: Instructions, real: Real, out: str, frame: str, slots: Sequence
         f.store(real.name, x, f.at(out, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
 
 
-def _copied(f: Instructions, real: Real, to: str, source: str, count: int, distance: int = 1) -> None:
+def _copied(f: Instructions, real: FloatType, to: str, source: str, count: int, distance: int = 1) -> None:
     """Copy numbers, so many numbers apart, to where they are side by side."""
-    if count > MOST_UNROLLED:
+    if count > MAX_UNROLLED:
         with f.loop(count) as k:
             offset = f.let(f"shl i64 {k}, {real.shift}")
             taken = offset if distance == 1 else f.let(f"mul i64 {k}, {distance * real.bytes}")
@@ -220,7 +222,7 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
     return name
 
 
-def _take_function(code: ControlCode, name: str, places: Sequence[int]) -> Function:
+def _take_function(code: ControlCode, name: str, places: Sequence[int]) -> IrFunction:
     """Copy the numbers of some places of a sample into one lane of a frame.
 
     Whole vectors are loaded and stored: what loads them next would wait long for a number stored alone.
@@ -237,7 +239,7 @@ def _take_function(code: ControlCode, name: str, places: Sequence[int]) -> Funct
     return f
 
 
-def _give_function(code: ControlCode, name: str, places: Sequence[int]) -> Function:
+def _give_function(code: ControlCode, name: str, places: Sequence[int]) -> IrFunction:
     """Copy the numbers of some places, of one lane, from a frame to the frame of a sample."""
     f = code.function(f"define internal void {name}(ptr noalias %from, ptr noalias %to)")
     f.attributes = "noinline #0"
@@ -250,9 +252,9 @@ def _give_function(code: ControlCode, name: str, places: Sequence[int]) -> Funct
     return f
 
 
-def _each(f: Function, name: str, offsets: Sequence[int], copy: Callable[[str | int], None]) -> None:
+def _each(f: IrFunction, name: str, offsets: Sequence[int], copy: Callable[[str | int], None]) -> None:
     """Copy what stands at some offsets, many of them by a loop over a table."""
-    if len(offsets) <= MOST_UNROLLED:
+    if len(offsets) <= MAX_UNROLLED:
         for offset in offsets:
             copy(offset)
         return

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.loops.execution_plan import Control
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT
@@ -29,11 +29,11 @@ _ARGUMENTS = (
 class Writer(Protocol):
     """Who writes the functions of a program's steps."""
 
-    real: Real
+    real: FloatType
     width: int
-    main: Text
-    others: list[Text]
-    new_text: Callable[[], Text]
+    main: IrModule
+    others: list[IrModule]
+    new_text: Callable[[], IrModule]
 
     def name(self, what: str) -> str: ...
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import transpose
 from linkwork.compiler.codegen.target import Target
@@ -45,7 +45,7 @@ def worth_lanes(loop: Loop) -> bool:
 class SideBySide:
     """A body in lanes, with its frame."""
 
-    def __init__(self, name: str, scope: Scope, memory: Memory, target: Target, real: Real) -> None:
+    def __init__(self, name: str, scope: Scope, memory: Memory, target: Target, real: FloatType) -> None:
         self.name, self.scope, self.real = name, scope, real
         self.lanes = target.lanes_of(real)
         self.width = real.bytes * self.lanes

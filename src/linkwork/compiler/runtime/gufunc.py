@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.program import Port
 from linkwork.compiler.runtime.cpython import keep_alive
 
@@ -79,7 +79,7 @@ def make_gufunc(
     doc: str,
     inputs: Sequence[Port],
     outputs: Sequence[Port],
-    loops: Sequence[tuple[Real, int]],
+    loops: Sequence[tuple[FloatType, int]],
     state: ctypes.Structure,
     owners: Any,
     parent: Any,

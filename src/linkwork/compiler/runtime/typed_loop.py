@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import KernelCode
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.runtime.loop_state import State
 
 __all__ = ["FLOAT64", "TypedLoop", "are_single", "is_double", "takes_single"]
@@ -48,7 +48,7 @@ def takes_single(arrays: Sequence[Any]) -> bool:
 class TypedLoop:
     """A kernel's batch loop for one floating-point type."""
 
-    def __init__(self, code: KernelCode, real: Real, state: State) -> None:
+    def __init__(self, code: KernelCode, real: FloatType, state: State) -> None:
         self.real = real
         self.ready = False
         self.failure: BaseException | None = None

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import cache
 
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
-from linkwork.compiler.codegen.llvm_ir import Function, structure
-from linkwork.compiler.codegen.simd_values import Code, Number
+from linkwork.compiler.codegen.llvm_ir import IrFunction, structure
+from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder
 from linkwork.compiler.codegen.vector_math import exponential
 from linkwork.compiler.codegen.vector_math import float32_functions as single
 from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
@@ -29,7 +29,7 @@ __all__ = ["CODES", "LANES", "vector_function"]
 
 LANES = (1, 2, 4, 8, 16)
 
-Body = Callable[..., Number | tuple[Number, Number]]
+Body = Callable[..., FloatLanes | tuple[FloatLanes, FloatLanes]]
 
 _BODIES: dict[str, tuple[Body, str]] = {  # what writes the float64 function, and its arguments
     "sincos": (circular.sincos, "x"),
@@ -51,7 +51,7 @@ CODES = tuple(_BODIES)
 
 
 @cache
-def vector_function(code: str, lanes: int, bits: int, fma: bool) -> Function:
+def vector_function(code: str, lanes: int, bits: int, fma: bool) -> IrFunction:
     """The function of that name on `lanes` numbers of `bits` bits; it is the same object whenever it is asked for.
 
     With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for atan2,
@@ -72,8 +72,8 @@ def vector_function(code: str, lanes: int, bits: int, fma: bool) -> Function:
     kind, name = real.vector(lanes), f"@lw.{code}.f{bits}x{lanes}"
     returned = structure([kind, kind]) if code == "sincos" else kind
     parameters = ", ".join(f"{kind} %{a}" for a in arguments)
-    f = Code(f"define internal {returned} {name}({parameters})", lanes, fma, "noinline nounwind")
-    results = body(f, *(Number(f, f"%{a}", real) for a in arguments))
-    value = f.together([kind, kind], [r.name for r in results]) if isinstance(results, tuple) else results.name
+    f = LaneBuilder(f"define internal {returned} {name}({parameters})", lanes, fma, "noinline nounwind")
+    results = body(f, *(FloatLanes(f, f"%{a}", real) for a in arguments))
+    value = f.structure_of([kind, kind], [r.name for r in results]) if isinstance(results, tuple) else results.name
     f.end = f"ret {returned} {value}"
     return f

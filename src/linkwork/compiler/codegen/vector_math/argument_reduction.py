@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from linkwork.compiler.codegen.float_type import DOUBLE, vector
-from linkwork.compiler.codegen.llvm_ir import Function, structure
-from linkwork.compiler.codegen.simd_values import Code, Int, Number
+from linkwork.compiler.codegen.llvm_ir import IrFunction, structure
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
 
 __all__ = [
     "HALF_PI",
@@ -67,19 +67,19 @@ def table_declaration() -> str:
     return f"{TABLE} = internal unnamed_addr constant [{TABLE_WORDS} x i64] [{table}]\n"
 
 
-def reduce(code: Code, x: Number) -> tuple[Number, Number, Int]:
+def reduce(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
     """r, c and an integer congruent to n modulo 4."""
     near = _near(code, x)
     code.needs.append(each_lane(_far(), code.lanes, {"x": "double", "r": "double", "c": "double", "n": "i64"}, _PARTS))
     kinds = [part.type for part in near]
     with code.instead((abs(x) > BOUND).any(), kinds, [part.name for part in near]) as chosen:
         given = ", ".join(f"{v.type} {v.name}" for v in (x, *near))
-        chosen[:] = code.parts(kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({given})"))
+        chosen[:] = code.structure_values(kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({given})"))
     r, c, n = chosen
-    return Number(code, r, DOUBLE), Number(code, c, DOUBLE), Int(code, n, DOUBLE)
+    return FloatLanes(code, r, DOUBLE), FloatLanes(code, c, DOUBLE), IntLanes(code, n, DOUBLE)
 
 
-def _near(code: Code, x: Number) -> tuple[Number, Number, Int]:
+def _near(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
     """Cody and Waite: r, c and an integer congruent to n modulo 4, for arguments in the common range.
 
     c is subtracted, not added, because then it is +0 for both zeros, which is what lets -0 come out as -0.
@@ -110,13 +110,13 @@ def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
     return [*parts, left * 2.0**-255]
 
 
-def each_lane(scalar: Function, lanes: int, arguments: Mapping[str, str], results: Sequence[str]) -> Function:
+def each_lane(scalar: IrFunction, lanes: int, arguments: Mapping[str, str], results: Sequence[str]) -> IrFunction:
     """A function of scalars for one lane after the other, as a function of vectors; types are those of scalars."""
     if lanes == 1:
         return scalar
     kinds = [vector(kind, lanes) for kind in results]
     parameters = ", ".join(f"{vector(kind, lanes)} %{name}" for name, kind in arguments.items())
-    f = Function(f"define internal {structure(kinds)} {scalar.name[:-1]}{lanes}({parameters})", _COLD)
+    f = IrFunction(f"define internal {structure(kinds)} {scalar.name[:-1]}{lanes}({parameters})", _COLD)
     f.needs.append(scalar)
     columns = ["poison"] * len(results)
     for i in range(lanes):
@@ -124,15 +124,15 @@ def each_lane(scalar: Function, lanes: int, arguments: Mapping[str, str], result
             f"{kind} {f.let(f'extractelement {vector(kind, lanes)} %{name}, i32 {i}')}"
             for name, kind in arguments.items()
         )
-        parts = f.parts(results, f.let(f"call {structure(results)} {scalar.name}({given})"))
+        parts = f.structure_values(results, f.let(f"call {structure(results)} {scalar.name}({given})"))
         for j, (kind, part) in enumerate(zip(results, parts, strict=True)):
             columns[j] = f.let(f"insertelement {kinds[j]} {columns[j]}, {kind} {part}, i32 {i}")
-    f.end = f"ret {structure(kinds)} {f.together(kinds, columns)}"
+    f.end = f"ret {structure(kinds)} {f.structure_of(kinds, columns)}"
     return f
 
 
 @cache
-def _far() -> Function:
+def _far() -> IrFunction:
     """Payne and Hanek: a function from x, r, c, n to the right r, c, n if x is beyond the common range.
 
     |x| = m 2^e with an integer m < 2^53 and e > -33.  The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
@@ -151,7 +151,7 @@ def _far() -> Function:
         for i in range(4)
     )
     parameters = "double %x, double %r.near, double %c.near, i64 %n.near"
-    f = Function(f"define internal {structure(_PARTS)} @lw.reduce.f64x1({parameters})", _COLD)
+    f = IrFunction(f"define internal {structure(_PARTS)} @lw.reduce.f64x1({parameters})", _COLD)
     f.declare("declare double @llvm.fabs.f64(double)", "declare i192 @llvm.ctlz.i192(i192, i1 immarg)")
     f.declare(table_declaration())
     f.do(f"""\
@@ -223,5 +223,5 @@ done:
   %r = phi double [ %r.near, %entry ], [ %r.far, %far ]
   %c = phi double [ %c.near, %entry ], [ %c.far, %far ]
   %n = phi i64 [ %n.near, %entry ], [ %n.far, %far ]""")
-    f.end = f"ret {structure(_PARTS)} {f.together(_PARTS, ['%r', '%c', '%n'])}"
+    f.end = f"ret {structure(_PARTS)} {f.structure_of(_PARTS, ['%r', '%c', '%n'])}"
     return f

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.compiler.codegen.simd_values import Code, Int, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
 from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, two_sum
 
 __all__ = ["LN2_HIGH", "LN2_LOW", "SINH", "Q", "cosh", "exp", "reduced", "scaled", "sinh", "tanh"]
@@ -50,7 +50,7 @@ SINH = (
 _ONE = 1023 << 52  # the bits of 1.0
 
 
-def reduced(code: Code, x: Number, low: Number | None = None) -> tuple[Int, Number, Number]:
+def reduced(code: LaneBuilder, x: FloatLanes, low: FloatLanes | None = None) -> tuple[IntLanes, FloatLanes, FloatLanes]:
     """n in the lowest bits of an integer, and r and t such that e^(x + low) = 2^n (1 + r + t), t about r^2/2.
 
     `low` is at most half a last place of x.
@@ -64,27 +64,27 @@ def reduced(code: Code, x: Number, low: Number | None = None) -> tuple[Int, Numb
     return shifted.to_bits(), r, code.fma(square, code.polynomial(r, Q, square), code.fma(left, r, left))
 
 
-def scaled(value: Number, n: Int, half: bool = False) -> Number:
+def scaled(value: FloatLanes, n: IntLanes, half: bool = False) -> FloatLanes:
     """value 2^n, or half of it, rounded once; |n| < 2000."""
     first = n >> 1
     factors = [((part << 52) + _ONE).to_real() for part in (first, n - first)]
     return value * (factors[0] * 0.5 if half else factors[0]) * factors[1]
 
 
-def _clamped(x: Number, low: float, high: float) -> Number:
+def _clamped(x: FloatLanes, low: float, high: float) -> FloatLanes:
     """x within bounds; NaN stays."""
     x = (x > high).where(high, x)
     return (x < low).where(low, x)
 
 
-def exp(code: Code, x: Number) -> Number:
+def exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """e^x; beyond the bounds on x the result is infinity or 0 anyway."""
     n, r, t = reduced(code, _clamped(x, -760.0, 720.0))
     head, left = add_fast(1.0, r)
     return scaled(head + (left + t), n)
 
 
-def _both_exponentials(code: Code, size: Number) -> tuple[Int, Number, Number, Number]:
+def _both_exponentials(code: LaneBuilder, size: FloatLanes) -> tuple[IntLanes, FloatLanes, FloatLanes, FloatLanes]:
     """n, and e^x 2^-n as a sum of two numbers and e^-x 2^-n, for x >= 0."""
     n, r, t = reduced(code, (size > 720.0).where(720.0, size))
     head, left = add_fast(1.0, r)
@@ -95,14 +95,14 @@ def _both_exponentials(code: Code, size: Number) -> tuple[Int, Number, Number, N
     return n, head, left, 1.0 / head * down * down
 
 
-def cosh(code: Code, x: Number) -> Number:
+def cosh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """(e^|x| + e^-|x|) / 2."""
     n, head, left, inverse = _both_exponentials(code, abs(x))
     total, low = add_fast(head, inverse)
     return scaled(total + (low + left), n, half=True)
 
 
-def sinh(code: Code, x: Number) -> Number:
+def sinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """(e^|x| - e^-|x|) / 2 with the sign of x, or a polynomial below 1."""
     size = abs(x)
     n, head, left, inverse = _both_exponentials(code, size)
@@ -113,7 +113,7 @@ def sinh(code: Code, x: Number) -> Number:
     return code.with_sign((size < 1.0).where(small, large), x)
 
 
-def tanh(code: Code, x: Number) -> Number:
+def tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """E / (E + 2) with E = e^(2|x|) - 1, as sums of two numbers, with the sign of x; 1 beyond 22."""
     size = abs(x)
     size = (size > 22.0).where(22.0, size)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from linkwork.compiler.codegen.simd_values import Code, Int, Mask, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder, LaneMask
 from linkwork.compiler.codegen.vector_math.logarithm_and_power import decomposed, with_edges, with_special_cases
 from linkwork.compiler.codegen.vector_math.sincos_float32 import reduce32
 
@@ -60,33 +60,33 @@ _ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `argument_reduc
 _ONE = 1023 << 52
 
 
-def _clamped(x: Number, bound: float) -> Number:
+def _clamped(x: FloatLanes, bound: float) -> FloatLanes:
     """x within both signs of a bound; NaN stays."""
     x = (x > bound).where(bound, x)
     return (x < -bound).where(-bound, x)
 
 
-def _exp_parts(code: Code, x: Number) -> tuple[Number, Number]:
+def _exp_parts(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
     """2^n, and e^r - 1, whose product with 2^n and sum with that is e^x."""
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
-    n: Int = shifted.to_bits()
+    n: IntLanes = shifted.to_bits()
     r = code.fma(-(shifted - _ROUNDER), math.log(2), x)
     z = r * r
     return ((n << 52) + _ONE).to_real(), code.fma(z, code.polynomial(r, Q, z), r)
 
 
-def _exp_wide(code: Code, x: Number) -> Number:
+def _exp_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     power, more = _exp_parts(code, _clamped(x, 200.0))
     return code.fma(power, more, power)
 
 
-def _exp_less_one(code: Code, size: Number) -> Number:
+def _exp_less_one(code: LaneBuilder, size: FloatLanes) -> FloatLanes:
     """e^x - 1 for x >= 0."""
     power, more = _exp_parts(code, (size > 200.0).where(200.0, size))
     return code.fma(power, more, power - 1.0)
 
 
-def _log_wide(code: Code, x: Number) -> Number:
+def _log_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """The logarithm of a positive finite number."""
     k, m = decomposed(x, subnormals=False)
     f = m - 1.0
@@ -95,39 +95,39 @@ def _log_wide(code: Code, x: Number) -> Number:
     return code.fma(k, math.log(2), code.fma(s * z, code.polynomial(z, R), s + s))
 
 
-def _exp(code: Code, x: Number) -> Number:
+def _exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     return _exp_wide(code, x.widened()).narrowed()
 
 
-def _log(code: Code, x: Number) -> Number:
+def _log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     wide = x.widened()
     return with_edges(wide, _log_wide(code, wide)).narrowed()
 
 
-def _pow(code: Code, x: Number, y: Number) -> Number:
+def _pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     wide_x, wide_y = x.widened(), y.widened()
     # beyond 2^65 nothing changes, as |log x| is at least 2^-25 or else 0
     result = _exp_wide(code, _clamped(wide_y, 2.0**65) * _log_wide(code, abs(wide_x)))
     return with_special_cases(code, wide_x, wide_y, result).narrowed()
 
 
-def _sinh(code: Code, x: Number) -> Number:
+def _sinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     e = _exp_less_one(code, abs(x).widened())
     return code.with_sign(((e + e / (e + 1.0)) * 0.5).narrowed(), x)
 
 
-def _cosh(code: Code, x: Number) -> Number:
+def _cosh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     e = _exp_wide(code, abs(x).widened())
     return ((e + 1.0 / e) * 0.5).narrowed()
 
 
-def _tanh(code: Code, x: Number) -> Number:
+def _tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     size = abs(x).widened()
     e = _exp_less_one(code, size + size)
     return code.with_sign((e / (e + 2.0)).narrowed(), x)
 
 
-def _tan(code: Code, x: Number) -> Number:
+def _tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     r, turns = reduce32(code, abs(x))
     z = r * r
     sine = code.fma(r * z, code.polynomial(z, SIN), r)
@@ -138,7 +138,7 @@ def _tan(code: Code, x: Number) -> Number:
     return (tangent.to_bits() ^ signs).to_real()
 
 
-def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
+def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
     """As in `inverse`, without corrections."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
@@ -154,11 +154,11 @@ def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
     return k + code.fma(q * z, code.polynomial(z, ATAN), q)
 
 
-def _atan(code: Code, x: Number) -> Number:
+def _atan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     return code.with_sign(_angle(code, abs(x).widened(), code.number(1.0), None).narrowed(), x)
 
 
-def _atan2(code: Code, y: Number, x: Number) -> Number:
+def _atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
     across, along = abs(y).widened(), abs(x).widened()
     both_endless = across.equals(math.inf) & along.equals(math.inf)
     both_nothing = across.equals(0.0) & along.equals(0.0)
@@ -168,7 +168,7 @@ def _atan2(code: Code, y: Number, x: Number) -> Number:
     return code.with_sign(_angle(code, across, along, obtuse).narrowed(), y)
 
 
-def _arc(code: Code, size: Number) -> tuple[Mask, Number]:
+def _arc(code: LaneBuilder, size: FloatLanes) -> tuple[LaneMask, FloatLanes]:
     """Whether size <= 1/2, and asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
@@ -177,12 +177,12 @@ def _arc(code: Code, size: Number) -> tuple[Mask, Number]:
     return small, code.fma(t * z, code.polynomial(z, ASIN), t)
 
 
-def _asin(code: Code, x: Number) -> Number:
+def _asin(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     small, arc = _arc(code, abs(x).widened())
     return code.with_sign(small.where(arc, code.fma(arc, -2.0, math.pi / 2)).narrowed(), x)
 
 
-def _acos(code: Code, x: Number) -> Number:
+def _acos(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     small, arc = _arc(code, abs(x).widened())
     negative = x < 0.0
     signed = negative.where(-arc, arc)
@@ -190,14 +190,14 @@ def _acos(code: Code, x: Number) -> Number:
     return small.where(math.pi / 2 - signed, beyond).narrowed()
 
 
-def _hypot(code: Code, x: Number, y: Number) -> Number:
+def _hypot(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     a, b = x.widened(), y.widened()
     length = code.fma(a, a, b * b).sqrt()
     endless = abs(a).equals(math.inf) | abs(b).equals(math.inf)
     return endless.where(math.inf, length).narrowed()
 
 
-BODIES: dict[str, Callable[..., Number | tuple[Number, Number]]] = {
+BODIES: dict[str, Callable[..., FloatLanes | tuple[FloatLanes, FloatLanes]]] = {
     "tan": _tan,
     "asin": _asin,
     "acos": _acos,

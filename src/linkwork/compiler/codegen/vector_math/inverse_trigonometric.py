@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.compiler.codegen.simd_values import Code, Mask, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder, LaneMask
 from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, multiply, remainder, two_sum
 
 __all__ = ["ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
@@ -62,7 +62,7 @@ _QUARTER = (math.pi / 2, 6.123233995736766e-17)
 _HALF = (math.pi, 1.2246467991473532e-16)
 
 
-def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
+def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
     """The angle of the point (x, y) in the first quadrant, or where `obtuse` the supplement of it; not for (0, 0)."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
@@ -86,14 +86,14 @@ def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
     return head + (left + code.fma(k, _EIGHTH[1], more))
 
 
-def atan(code: Code, x: Number) -> Number:
+def atan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """The angle of (1, |x|) with the sign of x; beyond 2^100 nothing changes."""
     size = abs(x)
     size = (size > 2.0**100).where(2.0**100, size)
     return code.with_sign(_angle(code, size, code.number(1.0), None), x)
 
 
-def atan2(code: Code, y: Number, x: Number) -> Number:
+def atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
     """The angle of (|x|, |y|), scaled so that quotients of normal numbers lose nothing, in the quadrant of (x, y)."""
     across, along = abs(y), abs(x)
     largest = (across > along).where(across, along)
@@ -107,7 +107,7 @@ def atan2(code: Code, y: Number, x: Number) -> Number:
     return x.unordered(y).where(math.nan, angle)
 
 
-def _arc(code: Code, size: Number) -> tuple[Mask, Number, Number]:
+def _arc(code: LaneBuilder, size: FloatLanes) -> tuple[LaneMask, FloatLanes, FloatLanes]:
     """Whether size <= 1/2, and t and u such that t + u is asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
@@ -118,7 +118,7 @@ def _arc(code: Code, size: Number) -> tuple[Mask, Number, Number]:
     return small, t, code.fma(t * z, code.polynomial(z, ASIN), small.where(0.0, correction))
 
 
-def asin(code: Code, x: Number) -> Number:
+def asin(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """NaN beyond 1."""
     small, t, u = _arc(code, abs(x))
     head, left = add_fast(_QUARTER[0], t * -2.0)
@@ -126,7 +126,7 @@ def asin(code: Code, x: Number) -> Number:
     return code.with_sign(small.where(t + u, large), x)
 
 
-def acos(code: Code, x: Number) -> Number:
+def acos(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """NaN beyond 1."""
     small, t, u = _arc(code, abs(x))
     negative = x < 0.0
@@ -139,7 +139,7 @@ def acos(code: Code, x: Number) -> Number:
     return small.where(near_right, large)
 
 
-def hypot(code: Code, x: Number, y: Number) -> Number:
+def hypot(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     """sqrt(x^2 + y^2); infinity if one of the two is infinite, even if the other is NaN."""
     a, b = abs(x), abs(y)
     swapped = a < b

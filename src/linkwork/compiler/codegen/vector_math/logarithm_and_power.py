@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.compiler.codegen.simd_values import Code, Mask, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder, LaneMask
 from linkwork.compiler.codegen.vector_math.double_double import (
     Pair,
     add_fast,
@@ -47,9 +47,9 @@ _ONE = 1023 << 52
 _TWO_52 = 0x433 << 52  # the bits of 2^52
 
 
-def decomposed(x: Number, subnormals: bool = True) -> tuple[Number, Number]:
+def decomposed(x: FloatLanes, subnormals: bool = True) -> tuple[FloatLanes, FloatLanes]:
     """k and m such that x = 2^k m, for positive finite x; for subnormal numbers only on request."""
-    bias: Number | float = 2.0**52 + 1023
+    bias: FloatLanes | float = 2.0**52 + 1023
     if subnormals:
         subnormal = x < 2.0**-1022
         x = subnormal.where(x * 2.0**54, x)
@@ -59,7 +59,7 @@ def decomposed(x: Number, subnormals: bool = True) -> tuple[Number, Number]:
     return k, ((bits & ((1 << 52) - 1)) + _ROOT_HALF).to_real()
 
 
-def log(code: Code, x: Number) -> Number:
+def log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """-inf for zeros, NaN below."""
     k, m = decomposed(x)
     f = m - 1.0
@@ -72,7 +72,7 @@ def log(code: Code, x: Number) -> Number:
     return with_edges(x, total + (missed + code.fma(k, LN2_LOW, tail)))
 
 
-def with_edges(x: Number, result: Number) -> Number:
+def with_edges(x: FloatLanes, result: FloatLanes) -> FloatLanes:
     """The logarithm of what is not positive and finite too."""
     result = x.equals(math.inf).where(math.inf, result)
     result = x.equals(0.0).where(-math.inf, result)
@@ -96,7 +96,7 @@ _TWO_THIRDS = (2 / 3, 2 / 3 * 2.0**-54)
 _TWO_FIFTHS = (2 / 5, -2 / 5 * 2.0**-54)
 
 
-def _log(code: Code, x: Number) -> Pair:
+def _log(code: LaneBuilder, x: FloatLanes) -> Pair:
     """The logarithm of a positive finite number."""
     k, m = decomposed(x)
     f = m - 1.0
@@ -110,12 +110,12 @@ def _log(code: Code, x: Number) -> Pair:
     return add_pairs((k * LN2_HIGH, k * LN2_LOW), log_m)
 
 
-def _is_integer(size: Number) -> Mask:
+def _is_integer(size: FloatLanes) -> LaneMask:
     """Whether a number that is not negative is an integer; infinity is one."""
     return ((size + 2.0**52) - 2.0**52).equals(size) | (size >= 2.0**52)
 
 
-def pow(code: Code, x: Number, y: Number) -> Number:
+def pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     """x^y."""
     logarithm = _log(code, abs(x))
     # beyond 2^65 nothing changes, as |log x| is at least 2^-53 or else 0
@@ -130,7 +130,7 @@ def pow(code: Code, x: Number, y: Number) -> Number:
     return with_special_cases(code, x, y, scaled(head + (left + t), n))
 
 
-def with_special_cases(code: Code, x: Number, y: Number, result: Number) -> Number:
+def with_special_cases(code: LaneBuilder, x: FloatLanes, y: FloatLanes, result: FloatLanes) -> FloatLanes:
     """x^y, given |x|^y where |x| is neither 0 nor infinite; beyond 2^65 of y, only whether it is 0, 1 or infinite."""
     size, y_size = abs(x), abs(y)
     negative = y < 0.0

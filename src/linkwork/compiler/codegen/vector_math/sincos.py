@@ -11,7 +11,7 @@ Infinities and NaN give NaN; `docs/mathematics.md` has the error.
 
 from __future__ import annotations
 
-from linkwork.compiler.codegen.simd_values import Code, Int, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
 from linkwork.compiler.codegen.vector_math.argument_reduction import reduce
 from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide
 
@@ -35,7 +35,7 @@ SIN, COS = zip(
 )
 
 
-def sincos(code: Code, x: Number) -> tuple[Number, Number]:
+def sincos(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
     """The pair sin x, cos x."""
     r, c, n = reduce(code, x)
     z, z2, h, h_rest = half_square(code, r, c)
@@ -44,7 +44,9 @@ def sincos(code: Code, x: Number) -> tuple[Number, Number]:
     return to_quadrant(sine, cosine, n)
 
 
-def half_square(code: Code, r: Number, c: Number) -> tuple[Number, Number, Number, Number]:
+def half_square(
+    code: LaneBuilder, r: FloatLanes, c: FloatLanes
+) -> tuple[FloatLanes, FloatLanes, FloatLanes, FloatLanes]:
     """r^2, r^4, and 1 - (r - c)^2/2 as a sum of two numbers, for |r| <= pi/4 and c at most half a last place of r.
 
     What the first of the two misses is exact to twofold precision, without fma by means of the leading 26 bits of r,
@@ -63,12 +65,14 @@ def half_square(code: Code, r: Number, c: Number) -> tuple[Number, Number, Numbe
     return z, z2, h, ((1.0 - h) - half) - tail * (head + tail * 0.5)
 
 
-def parts_of_cosine(code: Code, z: Number, z2: Number, h_rest: Number) -> Number:
+def parts_of_cosine(code: LaneBuilder, z: FloatLanes, z2: FloatLanes, h_rest: FloatLanes) -> FloatLanes:
     """What is to be added to h, as rounded, to make the cosine: what h misses, and r^4 C."""
     return code.fma(z2, code.polynomial(z, COS, z2), h_rest)
 
 
-def parts_of_sine(code: Code, r: Number, c: Number, z: Number, z2: Number, h: Number) -> Number:
+def parts_of_sine(
+    code: LaneBuilder, r: FloatLanes, c: FloatLanes, z: FloatLanes, z2: FloatLanes, h: FloatLanes
+) -> FloatLanes:
     """What is to be subtracted from r to make the sine: r^3 S + c h.
 
     S is close to 1/6, and of its product an eighth of r^3, which is exact, is kept apart.
@@ -78,7 +82,7 @@ def parts_of_sine(code: Code, r: Number, c: Number, z: Number, z2: Number, h: Nu
     return code.fma(r3, 0.125, minor)
 
 
-def to_quadrant(sine: Number, cosine: Number, n: Int) -> tuple[Number, Number]:
+def to_quadrant(sine: FloatLanes, cosine: FloatLanes, n: IntLanes) -> tuple[FloatLanes, FloatLanes]:
     """Sine and cosine n quarter turns further on: exchanged if n is odd; minus by the second bit of n and of n + 1."""
     odd = (n & 1).nonzero()
     top = n.real.bits - 1
@@ -89,7 +93,7 @@ def to_quadrant(sine: Number, cosine: Number, n: Int) -> tuple[Number, Number]:
     return first, second
 
 
-def tan(code: Code, x: Number) -> Number:
+def tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """tan x."""
     r, c, n = reduce(code, abs(x))
     z, z2, h, h_rest = half_square(code, r, c)
