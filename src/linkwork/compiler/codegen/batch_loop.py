@@ -265,21 +265,21 @@ _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _OF_MAIN, _JOB_BYTES =
 
 
 def _streamed(f: IrFunction, layout: Layout | ControlLayout, n: str) -> str:
-    """Whether the results of so many samples are more than caches hold."""
+    """Return whether the results of the samples exceed the caches."""
     of_one = layout.real.bytes * sum(port.size for port in layout.program.outputs)
     return f.let(f"icmp uge i64 {n}, {STREAMED // max(of_one, 1)}")
 
 
 def _samples_in(time: float, layout: Layout | ControlLayout) -> int:
-    """How many samples take so many nanoseconds: an instruction takes about 0.3 of them, for all lanes."""
+    """Return the number of samples computed in a time [ns]; an instruction takes about 0.3 ns, for all lanes."""
     sample = 0.3 * (layout.cost + 20) / layout.lanes
     return max(int(time / sample), layout.lanes * layout.vectors, 1)
 
 
 def _spread(layout: Layout | ControlLayout) -> IrFunction:
-    """``@spread``: a long batch in shares, on several threads where so many are wanted; the calling one is among them.
+    """``@spread``: process a long batch in shares, on up to ``wanted`` threads including the calling one.
 
-    It may be the only one to be had.  It looks for signals after each of its shares.
+    No other thread may be available. The calling thread checks for signals after each of its shares.
     """
     f = IrFunction(
         "define internal void @.spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan, i1 %streamed)",

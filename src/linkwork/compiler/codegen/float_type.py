@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-__all__ = ["DOUBLE", "LARGE", "SINGLE", "Real", "splat", "vector"]
+__all__ = ["DOUBLE", "LARGE", "SINGLE", "FloatType", "splat", "vector"]
 
 
 LARGE = {64: 1e100, 32: 1e15}  # by bits: larger inputs are checked as if they were not finite

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from linkwork.compiler.codegen.float_type import LARGE, FloatType
 from linkwork.compiler.codegen.target import Target
 
-__all__ = ["MAX_UNROLLED", "Function", "Text", "restore_flags", "save_flags", "structure", "transpose"]
+__all__ = ["MAX_UNROLLED", "IrFunction", "IrModule", "restore_flags", "save_flags", "structure", "transpose"]
 
 
 _CHAINS = 4  # independent chains of additions

@@ -298,9 +298,10 @@ def _rows(f: IrFunction, array: str, step: str, lanes: int) -> list[str]:
 
 
 def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:
-    """Return the partition of ``size`` elements: those of a loop over whole strips, further strips, single elements.
+    """Return the partition of ``size`` elements of a sample into strips.
 
-    A strip is given by its first element and size. If possible, the remainder is a strip that overlaps the one before.
+    Returns the elements of a loop over whole strips, the first element and size of each further strip, and single
+    elements. If possible, the remainder is a strip that overlaps the one before.
     """
     whole = size - size % lanes
     many = whole if loops and whole > max(4 * lanes, _STRAIGHT) else 0

@@ -87,7 +87,10 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
 
 
 def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: str, first: str, many: int) -> None:
-    """Emit the search for the segments of positions: the previous position's if they are in it, otherwise by bisection."""
+    """Emit the search for the segments of positions.
+
+    If they are all in the previous position's segment it is that one, otherwise they are found by bisection.
+    """
     offset = f.let(f"shl i64 {first}, 3")
     numbers = [f.load("double", f.at(s, f.let(f"add i64 {offset}, {8 * k}"))) for k in range(many)]
     before = f.load("i64", last)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType, splat, vector
 from linkwork.compiler.codegen.llvm_ir import IrFunction
 
-__all__ = ["Code", "Int", "Mask", "Number"]
+__all__ = ["FloatLanes", "IntLanes", "LaneBuilder", "LaneMask"]
 
 
 @dataclass(frozen=True, slots=True)
