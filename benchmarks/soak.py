@@ -117,10 +117,10 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000, control: b
     try:
         with (
             mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
-            mock.patch.object(control_plan, "MOST", most),
+            mock.patch.object(control_plan, "MAX_SEGMENT", most),
             mock.patch.object(control_pieces, "INLINE", inline),
             mock.patch.object(control_layout, "INLINE", inline),
-            mock.patch.object(loops, "_WORTH", worth),
+            mock.patch.object(loops, "_MIN_THREAD_WORK", worth),
             _no_cache() if cached == "off" else nullcontext(),
         ):
             if cached == "found":

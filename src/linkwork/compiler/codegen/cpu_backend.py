@@ -18,7 +18,7 @@ from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.loops import has_control, plan_program
-from linkwork.compiler.loops.execution_plan import Piece, Scope
+from linkwork.compiler.loops.execution_plan import BasicBlock, Scope
 from linkwork.compiler.program import Program
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.interrupts import interrupts_address
@@ -117,7 +117,7 @@ def _block_count(scope: Scope) -> int:
     waiting = [scope]
     while waiting:
         for step in waiting.pop().steps:
-            if isinstance(step, Piece):
+            if isinstance(step, BasicBlock):
                 total += step.stop > step.start
             else:
                 waiting += [inner for inner in step.scopes if id(inner) not in called]

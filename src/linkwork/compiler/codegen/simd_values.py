@@ -1,8 +1,8 @@
 """Values of several lanes in LLVM IR, written with Python's operators.
 
-`LaneBuilder` is a function on them; `FloatLanes`, `IntLanes` and `LaneMask` are values in it. No instruction has a fast-math flag, and only
-intrinsics are called that are instructions on every 64-bit target (`llvm.fma` only if the target fuses), so that every
-lane goes through the same operations, whatever the number of lanes.
+`LaneBuilder` is a function on them; `FloatLanes`, `IntLanes` and `LaneMask` are values in it. No instruction has a
+fast-math flag, and only intrinsics are called that are instructions on every 64-bit target (`llvm.fma` only if the
+target fuses), so that every lane goes through the same operations, whatever the number of lanes.
 """
 
 from __future__ import annotations

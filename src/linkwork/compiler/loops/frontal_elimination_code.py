@@ -1,8 +1,8 @@
-"""Equations of many unknowns, worked on where they stand: see `expr/linalg/frontal_elimination.py`.
+"""Code of frontal elimination, in place: see `linkwork.expr.linalg.frontal_elimination`.
 
-The upper triangle stands row by row, so that every step is sums of multiples of rows.  Four rows at a time take all
-multiples of the rows above, of which each column's sum stays in a register: of several samples a number of all lanes,
-of one sample neighbours in a row, in as many lanes.  Sums are in the same order in both.
+The upper triangle is stored row by row, so that every step consists of sums of multiples of rows. Four rows at a time
+accumulate all multiples of the rows above, and each column's sum stays in a register: with several samples a number of
+all lanes, with one sample adjacent columns of a row, in as many lanes. Sums are in the same order in both.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from linkwork.expr.linalg.frontal_elimination import FrontElimination
 
 __all__ = ["front_driver", "front_places"]
 
-_ROWS = 4  # that are worked on together
+_ROWS = 4  # processed together
 
 
 class _Writer(Protocol):
-    """Who writes the functions of a program's steps."""
+    """The writer of the functions of a program's steps."""
 
     real: FloatType
     target: Target
@@ -37,12 +37,12 @@ class _Writer(Protocol):
 
 
 def front_places(front: FrontElimination) -> int:
-    """How many places it takes: for results, what is added, multiples of rows, and what pivots were."""
+    """Return the number of slots: results, added rows, multiples of rows, and original pivots."""
     return front.count + front.given + _ROWS * max(front.pivots, front.added) + front.pivots
 
 
 def front_driver(code: _Writer, step: Control) -> str:
-    """The function that works on a frame."""
+    """Return the function that works on a frame."""
     name = code.name("front")
     f = code.function(f"define internal void {name}(ptr noalias %frame)")
     _Front(f, code, step).write()
@@ -51,7 +51,7 @@ def front_driver(code: _Writer, step: Control) -> str:
 
 
 class _Front:
-    """Writes it; rows and columns are numbers, or names of them."""
+    """Writes the function; rows and columns are integers, or names of them."""
 
     def __init__(self, f: Instructions, code: _Writer, step: Control) -> None:
         self.f, self.real, self.width = f, code.real, code.width
@@ -66,7 +66,7 @@ class _Front:
         self.counts, self.stretch, self.added = at(first), at(first + 1), at(first + 2)
         self.multiples = at(first + front.given)
         self.before = at(first + front.given + _ROWS * max(front.pivots, front.added))
-        # how many numbers side by side are one value, and how many such values a step of columns has
+        # lanes of a value, and number of such values of columns that are processed together
         lanes = code.target.lanes_of(code.real) if code.lanes == 1 else 1
         shorter = [wide for wide in (lanes // 2, 1) if lanes > 4 or wide == 1 < lanes]
         self.widths = [(lanes, 2), *((wide, 1) for wide in (lanes, *shorter))]
@@ -80,7 +80,7 @@ class _Front:
         return total
 
     def _row(self, i: str | int) -> str:
-        """Where row i would begin if it had all columns, in numbers."""
+        """Return the index at which row i would begin if it had all columns."""
         double = self.f.let(f"sub i64 {2 * self.front.columns - 1}, {i}")
         return self.f.let(f"lshr i64 {self.f.let(f'mul i64 {i}, {double}')}, 1")
 
@@ -91,7 +91,7 @@ class _Front:
         return self._place(self.triangle, self._sum(self._row(i), j))
 
     def _given(self, r: str | int, j: str | int) -> str:
-        """Of an added row the weight, the side, then its numbers."""
+        """Return the address of a number of an added row: the weight, the right-hand side, then its coefficients."""
         return self._place(self.added, self._sum(self.f.let(f"mul i64 {r}, {self.front.size + 2}"), j))
 
     def _kind(self, wide: int) -> str:
@@ -104,7 +104,7 @@ class _Front:
         self.f.store(self._kind(wide), x, at, self.real.bytes if wide > 1 else self.width)
 
     def _all(self, x: str, wide: int) -> str:
-        """A number as often as it is needed side by side."""
+        """Return a number in all lanes."""
         if wide == 1:
             return x
         kind = self._kind(wide)
@@ -112,7 +112,7 @@ class _Front:
         return self.f.let(f"shufflevector {kind} {first}, {kind} poison, <{wide} x i32> zeroinitializer")
 
     def _plus(self, total: str, x: str, y: str, wide: int = 1) -> str:
-        """total + x y, rounded once where the processor does so."""
+        """Return total + x y, rounded once if the processor fuses."""
         f, kind = self.f, self._kind(wide)
         if not f.fused:
             return f.let(f"fadd {kind} {total}, {f.let(f'fmul {kind} {x}, {y}')}")
@@ -121,7 +121,7 @@ class _Front:
         f.declare(f"declare {kind} @{code}({kind}, {kind}, {kind})")
         return f.let(f"call {kind} @{code}({kind} {x}, {kind} {y}, {kind} {total})")
 
-    # -- what is done
+    # -- elimination
 
     def write(self) -> None:
         f, front = self.f, self.front
@@ -134,7 +134,7 @@ class _Front:
         self._blocks(front.pivots, front.size, lambda i, rows: self._reduce(i, rows, front.pivots))
 
     def _blocks(self, start: int, stop: int, do: Callable[[str, int], None]) -> None:
-        """Something for so many rows at a time."""
+        """Emit something for blocks of rows."""
         left = (stop - start) % _ROWS
         if stop - start >= _ROWS:
             with self.f.loop(stop - left, start=start, step=_ROWS) as i:
@@ -143,7 +143,7 @@ class _Front:
             do(str(stop - left), left)
 
     def _add(self, i: str, rows: int) -> None:
-        """What added rows make of some rows."""
+        """Emit the contribution of added rows to some rows."""
         f, front = self.f, self.front
         with f.loop(front.added) as r:
             weight = self._get(self._given(r, 0))
@@ -163,7 +163,7 @@ class _Front:
             self._put(x, self._element(self._sum(i, k), front.size))
 
     def _reduce(self, i: str, rows: int, above: str | int) -> None:
-        """Some rows less the multiples of the rows above."""
+        """Emit some rows minus the multiples of the rows above."""
         f = self.f
         with f.loop(above) as p:
             for k in range(rows):
@@ -183,7 +183,7 @@ class _Front:
         column: Callable[[str, str], str],
         stretched: bool = False,
     ) -> None:
-        """Some rows plus multiples of rows above, from their diagonal on."""
+        """Emit some rows plus multiples of rows above, from their diagonal on."""
         f = self.f
         corner = [(a, b) for b in range(rows) for a in range(b + 1)]
         places = [self._element(self._sum(i, a), self._sum(i, b)) for a, b in corner]
@@ -212,7 +212,7 @@ class _Front:
         wide: int,
         many: int,
     ) -> None:
-        """The same of some columns, beyond the rows' own."""
+        """Emit the same for some columns, beyond the rows' own."""
         f = self.f
         places = [
             self.f.at(self._element(self._sum(i, a), j), b * wide * self.width)
@@ -229,7 +229,7 @@ class _Front:
             self._put(x, at, wide)
 
     def _factor(self, i: str, rows: int) -> None:
-        """Some rows of U."""
+        """Emit some rows of U."""
         self._reduce(i, rows, i)
         for k in range(rows):
             own = self._sum(i, k)
@@ -247,7 +247,7 @@ class _Front:
         return self.f.let(f"fmul {self._kind(wide)} {x}, {self._all(factor, wide)}")
 
     def _along(self, i: str, start: str, do: Callable[[str, int, str], str], other: str = "") -> None:
-        """Something with a row from a column on, and with another row."""
+        """Emit an operation on a row from a column on, and another row."""
         j = start
         for wide in dict.fromkeys(wide for wide, _ in self.widths):
             begin = j
@@ -257,7 +257,7 @@ class _Front:
                 self._put(do(self._get(at, wide), wide, y), at, wide)
 
     def _pivot(self, i: str) -> str:
-        """The reciprocal on the diagonal, and what its row is to be multiplied by."""
+        """Emit the reciprocal on the diagonal, and return the factor of its row."""
         f, at = self.f, self._element(i, i)
         x, before = self._get(at), self._get(self._place(self.before, i))
         least = f.let(f"fmul {f.type} {f.constant(self.front.least)}, {before}")

@@ -1,8 +1,8 @@
-"""OutlinedCalls of a table as code: a function for each body, and a driver that calls one row after the other.
+"""Code of outlined calls: a function for each body, and a driver that runs the calls in sequence.
 
-Three tables of the module tell a row: its body and where its entries in the other two begin; offsets in the frame; and
-its constants.  What a body takes and leaves stands so many numbers after one of the offsets: numbers that are equally
-far apart in all rows of the body share one.
+Three tables of the module describe a call: its body and where its entries in the other two begin; offsets in the frame;
+and its constants. A body's inputs and outputs are at fixed distances from one of the offsets: values that are equally
+far apart in all calls of the body share one.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.scalar.block import Region
 
-__all__ = ["rows_driver"]
+__all__ = ["calls_driver"]
 
-_TOGETHER = 600  # instructions of bodies that stand in one module
+_MODULE_SIZE = 600  # instructions of bodies in one module
 _ARGUMENTS = (
     "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %offsets, ptr noalias readonly %constants"
 )
 
 
 class Writer(Protocol):
-    """Who writes the functions of a program's steps."""
+    """The writer of the functions of a program's steps."""
 
     real: FloatType
     width: int
@@ -40,10 +40,10 @@ class Writer(Protocol):
 
 
 class Distances:
-    """Where a body's numbers stand: for each of what it takes, and then leaves, which offset, and how far behind it."""
+    """The positions of a body's inputs and outputs: for each, which offset, and the distance from it."""
 
     def __init__(self, places: Sequence[Sequence[int]]) -> None:
-        self.starts: list[int] = []  # for each offset, the column that is not behind it at all
+        self.starts: list[int] = []  # for each offset, the column at distance 0
         self.of: list[tuple[int, int]] = []
         known: dict[tuple[int, ...], int] = {}
         for number, column in enumerate(zip(*places, strict=True)):
@@ -53,8 +53,8 @@ class Distances:
             self.of.append((offset, column[0] - places[0][self.starts[offset]]))
 
 
-def rows_driver(code: Writer, step: Control) -> str:
-    """The function that runs all rows on a frame."""
+def calls_driver(code: Writer, step: Control) -> str:
+    """Return the function that runs all calls on a frame."""
     rows: OutlinedCalls = step.bundle
     places = _places(step)
     distances = [
@@ -84,7 +84,7 @@ def rows_driver(code: Writer, step: Control) -> str:
 
 
 def _places(step: Control) -> list[list[int]]:
-    """Of each row the places in the frame of what it takes and then of what it leaves."""
+    """Return the slots of inputs and outputs of each call."""
     count = len(step.arguments)
 
     def at(place: int) -> int:
@@ -100,7 +100,7 @@ def _tables(
     distances: Sequence[Distances],
     names: Sequence[str],
 ) -> list[str]:
-    """The tables as LLVM has them."""
+    """Return the declarations of the tables."""
     heads: list[int] = []
     offsets: list[int] = []
     constants: list[float] = []
@@ -122,11 +122,11 @@ def _table(name: str, kind: str, entries: Sequence[str]) -> str:
 
 
 def _bodies(code: Writer, rows: OutlinedCalls, distances: Sequence[Distances]) -> list[str]:
-    """The functions of bodies, some of them together in a module."""
+    """Return the functions of bodies, several in a module."""
     names: list[str] = []
-    much = _TOGETHER
+    much = _MODULE_SIZE
     for k, body in enumerate(rows.bodies):
-        if much >= _TOGETHER:
+        if much >= _MODULE_SIZE:
             code.others.append(code.new_text())
             much = 0
         much += len(body.instructions)
@@ -139,7 +139,7 @@ def _bodies(code: Writer, rows: OutlinedCalls, distances: Sequence[Distances]) -
 
 
 def _write(f: Instructions, body: Region, distances: Distances) -> None:
-    """A body's instructions: what it takes is loaded where it is first used, what it leaves is stored at once."""
+    """Emit a body's instructions: inputs are loaded at first use, outputs are stored immediately."""
     instructions = body.instructions
     taken = len(distances.of) - len(body.results)
     names: dict[int, str] = {}

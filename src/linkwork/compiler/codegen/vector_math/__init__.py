@@ -1,10 +1,10 @@
 """Elementary functions as LLVM IR text whose lanes are independent arguments, in float64 and float32.
 
-The value is the same, bit for bit, for every lane count: every lane goes through the same operations in the same
-order, no operation carries a fast-math flag and no library function is called.  What is called are LLVM intrinsics
-that have instructions on every 64-bit target (`llvm.fma` only where the caller says that the target fuses).
+The value is the same, bit for bit, for every number of lanes: every lane goes through the same operations in the same
+order, no operation has a fast-math flag and no library function is called. Only LLVM intrinsics are called that have
+instructions on every 64-bit target (`llvm.fma` only if the caller states that the target fuses).
 
-Rounding to nearest is assumed, as LLVM assumes it; where a thread flushes subnormal numbers, they are zeros.
+Rounding to nearest is assumed, as LLVM assumes it; in threads that flush subnormal numbers, they are zeros.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LANES = (1, 2, 4, 8, 16)
 
 Body = Callable[..., FloatLanes | tuple[FloatLanes, FloatLanes]]
 
-_BODIES: dict[str, tuple[Body, str]] = {  # what writes the float64 function, and its arguments
+_BODIES: dict[str, tuple[Body, str]] = {  # the writer of the float64 function, and its arguments
     "sincos": (circular.sincos, "x"),
     "tan": (tangent.tan, "x"),
     "asin": (inverse.asin, "x"),
@@ -52,19 +52,19 @@ CODES = tuple(_BODIES)
 
 @cache
 def vector_function(code: str, lanes: int, bits: int, fma: bool) -> IrFunction:
-    """The function of that name on `lanes` numbers of `bits` bits; it is the same object whenever it is asked for.
+    """Return the function of a name on `lanes` numbers of `bits` bits; repeated calls return the same object.
 
-    With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for atan2,
-    pow and hypot; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos.  `fma` says that the target has an
-    instruction for the fused multiply-add (where it has not, LLVM would call the C library); the two variants differ
-    in the last bit here and there.
+    With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for atan2, pow
+    and hypot; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos. `fma` states that the target has an
+    instruction for the fused multiply-add (without it, LLVM would call the C library); the two variants differ
+    occasionally in the last bit.
     """
     if lanes not in LANES:
-        raise ValueError(f"vector functions have 1, 2, 4, 8 or 16 lanes, not {lanes}")
+        raise ValueError(f"vector_function: lanes: expected 1, 2, 4, 8 or 16, got {lanes}")
     if bits not in (32, 64):
-        raise ValueError(f"vector functions have 32 or 64 bits, not {bits}")
+        raise ValueError(f"vector_function: bits: expected 32 or 64, got {bits}")
     if code not in _BODIES:
-        raise ValueError(f"no vector function {code!r}")
+        raise ValueError(f"vector_function: code: expected one of {', '.join(CODES)}, got {code!r}")
     body, arguments = _BODIES[code]
     real = DOUBLE
     if bits == 32:

@@ -1,10 +1,10 @@
-"""Arguments of circular functions, in float64, less their multiples of pi/2.
+"""Argument reduction of circular functions, in float64: subtraction of the nearest multiple of pi/2.
 
-n = the integer next to x / (pi/2), and the rest  x - n pi/2  as an unevaluated difference  r - c  of two doubles:
-with pi/2 cut into short parts (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980) where
-|x| <= 2^20, and beyond that from a long table of the bits of 2/pi (M. H. Payne and R. N. Hanek, "Radian reduction
-for trigonometric functions", SIGNUM Newsletter 18, 1983).  J.-M. Muller et al., Handbook of Floating-Point
-Arithmetic, chapter "Evaluating floating-point elementary functions", explains both.
+n is the integer nearest to x / (pi/2), and the rest x - n pi/2 is an unevaluated difference r - c of two doubles: with
+pi/2 split into short parts (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980) for |x| <=
+2^20, and beyond that from a long table of the bits of 2/pi (M. H. Payne and R. N. Hanek, "Radian reduction for
+trigonometric functions", SIGNUM Newsletter 18, 1983). J.-M. Muller et al., Handbook of Floating-Point Arithmetic,
+chapter "Evaluating floating-point elementary functions", explains both.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ _COLD = "noinline cold nounwind"
 
 
 def table_declaration() -> str:
-    """The bits of 2/pi, as a constant of the module."""
+    """Return the declaration of the bits of 2/pi, a constant of the module."""
     words = [TWO_OVER_PI >> 64 * i & (1 << 64) - 1 for i in reversed(range(TABLE_WORDS))]
     table = ", ".join(f"i64 {word}" for word in words)
     return f"{TABLE} = internal unnamed_addr constant [{TABLE_WORDS} x i64] [{table}]\n"
 
 
 def reduce(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
-    """r, c and an integer congruent to n modulo 4."""
+    """Return r, c and an integer congruent to n modulo 4."""
     near = _near(code, x)
     code.needs.append(each_lane(_far(), code.lanes, {"x": "double", "r": "double", "c": "double", "n": "i64"}, _PARTS))
     kinds = [part.type for part in near]
@@ -80,9 +80,9 @@ def reduce(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, In
 
 
 def _near(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
-    """Cody and Waite: r, c and an integer congruent to n modulo 4, for arguments in the common range.
+    """Return r, c and an integer congruent to n modulo 4, in the common range (Cody and Waite).
 
-    c is subtracted, not added, because then it is +0 for both zeros, which is what lets -0 come out as -0.
+    c is subtracted, not added, because then it is +0 for both zeros, so that -0 gives -0.
     """
     shifted = code.fma(x, TWO_OVER_PI / 2**1216, ROUNDER)
     n = shifted - ROUNDER
@@ -101,7 +101,7 @@ def _near(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, Int
 
 
 def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
-    """pi/2 as a sum of doubles: part by part the bits up to each of `ends`, and last the nearest double to the rest."""
+    """Return pi/2 as a sum of doubles: the bits up to each of `ends`, and last the double nearest to the rest."""
     parts, left = [], HALF_PI
     for end in ends:
         head = left >> (255 - end) << (255 - end)
@@ -111,7 +111,7 @@ def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
 
 
 def each_lane(scalar: IrFunction, lanes: int, arguments: Mapping[str, str], results: Sequence[str]) -> IrFunction:
-    """A function of scalars for one lane after the other, as a function of vectors; types are those of scalars."""
+    """Return a function of vectors that calls a function of scalars for each lane; types are those of scalars."""
     if lanes == 1:
         return scalar
     kinds = [vector(kind, lanes) for kind in results]
@@ -133,13 +133,13 @@ def each_lane(scalar: IrFunction, lanes: int, arguments: Mapping[str, str], resu
 
 @cache
 def _far() -> IrFunction:
-    """Payne and Hanek: a function from x, r, c, n to the right r, c, n if x is beyond the common range.
+    """Return a function from x, r, c, n to the right r, c, n for x beyond the common range (Payne and Hanek).
 
-    |x| = m 2^e with an integer m < 2^53 and e > -33.  The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
-    of 4 to |x| 2/pi; the 192 bits after those, times m, modulo 2^192, are |x| 2/pi modulo 4 with 190 bits behind the
-    point, too low by less than 2^53 units there.  No double is closer to a multiple of pi/2 than 2^-61 (Muller et al.,
+    Let |x| = m 2^e with an integer m < 2^53 and e > -33. The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
+    of 4 to |x| 2/pi; the 192 bits after those, times m, modulo 2^192, are |x| 2/pi modulo 4 with 190 fractional bits,
+    too low by less than 2^53 units of the last. No double is closer to a multiple of pi/2 than 2^-61 (Muller et al.,
     who name 6381956970095103 2^797 as the closest), so that at least 2^128 units are left of the fraction, and its
-    relative error is below 2^-74.  Everything is integer arithmetic up to the exact conversions of 53 bits at the end.
+    relative error is below 2^-74. Everything is integer arithmetic up to the exact conversions of 53 bits at the end.
     """
     read = "\n".join(
         f"  %at.{i} = add i64 %first, {i}\n"

@@ -1,4 +1,4 @@
-"""Sums and products of float64 with what they miss, and functions of such unevaluated sums of two numbers.
+"""Double-double arithmetic: sums and products of float64 with their rounding errors, and functions of such pairs.
 
 T. J. Dekker, "A floating-point technique for extending the available precision", Numerische Mathematik 18, 1971.
 """
@@ -13,26 +13,26 @@ Pair = tuple[FloatLanes, FloatLanes]
 
 
 def add_fast(a: FloatLanes | float, b: FloatLanes) -> Pair:
-    """a + b exactly, where |a| >= |b| or a = 0."""
+    """Return a + b exactly, for |a| >= |b| or a = 0."""
     total = a + b
     return total, b - (total - a)
 
 
 def two_sum(a: FloatLanes | float, b: FloatLanes) -> Pair:
-    """a + b exactly (D. E. Knuth)."""
+    """Return a + b exactly (D. E. Knuth)."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
 def split(a: FloatLanes) -> Pair:
-    """The leading 26 bits of a number, and the other 27."""
+    """Return the leading 26 bits of a number, and the other 27."""
     head = (a.to_bits() & (-1 << 27)).to_real()
     return head, a - head
 
 
 def multiply(code: LaneBuilder, a: FloatLanes, b: FloatLanes) -> Pair:
-    """a b exactly, or without fma to 105 bits."""
+    """Return a b exactly, or without fma to 105 bits."""
     product = a * b
     if code.fused:
         return product, code.fma(a, b, -product)
@@ -43,27 +43,27 @@ def multiply(code: LaneBuilder, a: FloatLanes, b: FloatLanes) -> Pair:
 
 
 def multiply_pairs(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
-    """The product of two sums, to about 100 bits."""
+    """Return the product of two pairs, to about 100 bits."""
     product, low = multiply(code, a[0], b[0])
     low = code.fma(a[0], b[1], code.fma(a[1], b[0], low))
     return add_fast(product, low)
 
 
 def add_pairs(a: tuple[FloatLanes | float, FloatLanes | float], b: Pair) -> Pair:
-    """The sum of two sums, the first the larger or zero, to about 100 bits where they do not cancel."""
+    """Return the sum of two pairs, the first larger or zero, to about 100 bits without cancellation."""
     total, low = add_fast(a[0], b[0])
     return add_fast(total, (low + b[1]) + a[1])
 
 
 def divide(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
-    """The quotient of two sums as its rounded value, near enough, and a correction to it, with one division."""
+    """Return the quotient of two pairs as its nearly rounded value and a correction, with one division."""
     inverse = 1.0 / b[0]
     quotient = a[0] * inverse
     return quotient, remainder(code, quotient, a, b) * inverse
 
 
 def remainder(code: LaneBuilder, quotient: FloatLanes, a: Pair, b: Pair) -> FloatLanes:
-    """a - quotient b, for a quotient that is nearly a / b."""
+    """Return a - quotient b, for a quotient that is nearly a / b."""
     if code.fused:
         left = code.fma(-quotient, b[0], a[0])
     else:

@@ -51,9 +51,9 @@ _ONE = 1023 << 52  # the bits of 1.0
 
 
 def reduced(code: LaneBuilder, x: FloatLanes, low: FloatLanes | None = None) -> tuple[IntLanes, FloatLanes, FloatLanes]:
-    """n in the lowest bits of an integer, and r and t such that e^(x + low) = 2^n (1 + r + t), t about r^2/2.
+    """Return n in the lowest bits of an integer, and r and t with e^(x + low) = 2^n (1 + r + t), t about r^2/2.
 
-    `low` is at most half a last place of x.
+    `low` is at most half a unit in the last place of x.
     """
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
     n = shifted - _ROUNDER
@@ -65,27 +65,27 @@ def reduced(code: LaneBuilder, x: FloatLanes, low: FloatLanes | None = None) -> 
 
 
 def scaled(value: FloatLanes, n: IntLanes, half: bool = False) -> FloatLanes:
-    """value 2^n, or half of it, rounded once; |n| < 2000."""
+    """Return value 2^n, or half of it, rounded once; |n| < 2000."""
     first = n >> 1
     factors = [((part << 52) + _ONE).to_real() for part in (first, n - first)]
     return value * (factors[0] * 0.5 if half else factors[0]) * factors[1]
 
 
 def _clamped(x: FloatLanes, low: float, high: float) -> FloatLanes:
-    """x within bounds; NaN stays."""
+    """Return x limited to the bounds; NaN stays."""
     x = (x > high).where(high, x)
     return (x < low).where(low, x)
 
 
 def exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """e^x; beyond the bounds on x the result is infinity or 0 anyway."""
+    """Return e^x; beyond the bounds on x the result is infinity or 0 anyway."""
     n, r, t = reduced(code, _clamped(x, -760.0, 720.0))
     head, left = add_fast(1.0, r)
     return scaled(head + (left + t), n)
 
 
 def _both_exponentials(code: LaneBuilder, size: FloatLanes) -> tuple[IntLanes, FloatLanes, FloatLanes, FloatLanes]:
-    """n, and e^x 2^-n as a sum of two numbers and e^-x 2^-n, for x >= 0."""
+    """Return n, e^x 2^-n as a sum of two numbers, and e^-x 2^-n, for x >= 0."""
     n, r, t = reduced(code, (size > 720.0).where(720.0, size))
     head, left = add_fast(1.0, r)
     head, left = add_fast(head, left + t)
@@ -96,14 +96,14 @@ def _both_exponentials(code: LaneBuilder, size: FloatLanes) -> tuple[IntLanes, F
 
 
 def cosh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """(e^|x| + e^-|x|) / 2."""
+    """Return (e^|x| + e^-|x|) / 2."""
     n, head, left, inverse = _both_exponentials(code, abs(x))
     total, low = add_fast(head, inverse)
     return scaled(total + (low + left), n, half=True)
 
 
 def sinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """(e^|x| - e^-|x|) / 2 with the sign of x, or a polynomial below 1."""
+    """Return (e^|x| - e^-|x|) / 2 with the sign of x, or a polynomial below 1."""
     size = abs(x)
     n, head, left, inverse = _both_exponentials(code, size)
     total, low = add_fast(head, -inverse)
@@ -114,7 +114,7 @@ def sinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """E / (E + 2) with E = e^(2|x|) - 1, as sums of two numbers, with the sign of x; 1 beyond 22."""
+    """Return E / (E + 2) with E = e^(2|x|) - 1, as sums of two numbers, with the sign of x; 1 beyond 22."""
     size = abs(x)
     size = (size > 22.0).where(22.0, size)
     n, r, t = reduced(code, size + size)

@@ -1,7 +1,7 @@
 """float32 functions in float64 arithmetic: no sums of two numbers, and shorter polynomials than float64 needs.
 
-Nothing on the way overflows or fades, as all that float32 knows is in the middle of float64's range.  The results
-before their rounding to float32 are good to 2^-33 or better, so that their errors are hardly above 0.5 units in the
+No intermediate value overflows or underflows, since the range of float32 is in the middle of float64's. The results
+before their rounding to float32 are accurate to 2^-33 or better, so that their errors are hardly above 0.5 units in the
 last place.
 """
 
@@ -61,13 +61,13 @@ _ONE = 1023 << 52
 
 
 def _clamped(x: FloatLanes, bound: float) -> FloatLanes:
-    """x within both signs of a bound; NaN stays."""
+    """Return x limited to [-bound, bound]; NaN stays."""
     x = (x > bound).where(bound, x)
     return (x < -bound).where(-bound, x)
 
 
 def _exp_parts(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
-    """2^n, and e^r - 1, whose product with 2^n and sum with that is e^x."""
+    """Return 2^n, and e^r - 1, with e^x = 2^n + 2^n (e^r - 1)."""
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
     n: IntLanes = shifted.to_bits()
     r = code.fma(-(shifted - _ROUNDER), math.log(2), x)
@@ -81,13 +81,13 @@ def _exp_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def _exp_less_one(code: LaneBuilder, size: FloatLanes) -> FloatLanes:
-    """e^x - 1 for x >= 0."""
+    """Return e^x - 1 for x >= 0."""
     power, more = _exp_parts(code, (size > 200.0).where(200.0, size))
     return code.fma(power, more, power - 1.0)
 
 
 def _log_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """The logarithm of a positive finite number."""
+    """Return the logarithm of a positive finite number."""
     k, m = decomposed(x, subnormals=False)
     f = m - 1.0
     s = f / (2.0 + f)
@@ -139,7 +139,7 @@ def _tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
-    """As in `inverse`, without corrections."""
+    """Return the angle as `inverse_trigonometric` does, without corrections."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
     wide = low > high * 0.41421356237309503
@@ -160,16 +160,16 @@ def _atan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 def _atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
     across, along = abs(y).widened(), abs(x).widened()
-    both_endless = across.equals(math.inf) & along.equals(math.inf)
-    both_nothing = across.equals(0.0) & along.equals(0.0)
-    across = both_endless.where(1.0, across)
-    along = (both_endless | both_nothing).where(1.0, along)
+    both_infinite = across.equals(math.inf) & along.equals(math.inf)
+    both_zero = across.equals(0.0) & along.equals(0.0)
+    across = both_infinite.where(1.0, across)
+    along = (both_infinite | both_zero).where(1.0, along)
     obtuse = (x.to_bits() & (-1 << 31)).nonzero()
     return code.with_sign(_angle(code, across, along, obtuse).narrowed(), y)
 
 
 def _arc(code: LaneBuilder, size: FloatLanes) -> tuple[LaneMask, FloatLanes]:
-    """Whether size <= 1/2, and asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
+    """Return the mask size <= 1/2, and asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
     z = small.where(size * size, half)
@@ -193,8 +193,8 @@ def _acos(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 def _hypot(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     a, b = x.widened(), y.widened()
     length = code.fma(a, a, b * b).sqrt()
-    endless = abs(a).equals(math.inf) | abs(b).equals(math.inf)
-    return endless.where(math.inf, length).narrowed()
+    infinite = abs(a).equals(math.inf) | abs(b).equals(math.inf)
+    return infinite.where(math.inf, length).narrowed()
 
 
 BODIES: dict[str, Callable[..., FloatLanes | tuple[FloatLanes, FloatLanes]]] = {

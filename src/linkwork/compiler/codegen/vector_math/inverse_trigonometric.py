@@ -1,17 +1,14 @@
-"""Inverse circular functions, in float64.
+"""Inverse circular functions and the length of a vector of two components (hypot), in float64.
 
-atan(a/b) for 0 <= a <= b: either of a/b itself or, where that exceeds tan(pi/8), pi/4 plus that of (a - b)/(a + b); a
-minimax polynomial for what is then below tan(pi/8) in size, with a correction for the rounding of the quotient.
+atan(a/b) for 0 <= a <= b: either of a/b itself or, if that exceeds tan(pi/8), pi/4 plus that of (a - b)/(a + b); a
+minimax polynomial for arguments below tan(pi/8) in magnitude, with a correction for the rounding of the quotient.
 
 asin and acos: a minimax polynomial up to 1/2, and beyond it asin x = pi/2 - 2 asin sqrt((1 - x)/2).
 
+hypot: the components are scaled by a power of two if their squares could overflow or underflow; the sum of the squares
+is computed with its rounding error, and the root corrected for that and for its own rounding.
+
 Special cases are those of C99, Annex F; `docs/mathematics.md` has the errors.
-
-The length of a vector of two components, in float64.
-
-The components are scaled by a power of two where their squares could overflow or fade; the sum of the squares is formed
-with what it misses, and the root corrected for that and for its own rounding.  Special cases are those of C99, Annex F;
-`docs/mathematics.md` has the error.
 """
 
 from __future__ import annotations
@@ -63,7 +60,7 @@ _HALF = (math.pi, 1.2246467991473532e-16)
 
 
 def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
-    """The angle of the point (x, y) in the first quadrant, or where `obtuse` the supplement of it; not for (0, 0)."""
+    """Return the angle of (x, y) in the first quadrant, or where `obtuse` its supplement; not for (0, 0)."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
     wide = low > high * 0.41421356237309503
@@ -87,28 +84,31 @@ def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | N
 
 
 def atan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """The angle of (1, |x|) with the sign of x; beyond 2^100 nothing changes."""
+    """Return the angle of (1, |x|) with the sign of x; beyond 2^100 the result is constant."""
     size = abs(x)
     size = (size > 2.0**100).where(2.0**100, size)
     return code.with_sign(_angle(code, size, code.number(1.0), None), x)
 
 
 def atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
-    """The angle of (|x|, |y|), scaled so that quotients of normal numbers lose nothing, in the quadrant of (x, y)."""
+    """Return the angle of (|x|, |y|) in the quadrant of (x, y).
+
+    It is scaled so that quotients of normal numbers are accurate.
+    """
     across, along = abs(y), abs(x)
     largest = (across > along).where(across, along)
     scale = (largest > 2.0**900).where(2.0**-540, (largest < 2.0**100).where(2.0**540, code.number(1.0)))
-    endless, nothing = largest.equals(math.inf), largest.equals(0.0)
-    scaled_x = endless.where(along.equals(math.inf).where(1.0, code.number(0.0)), along * scale)
-    scaled_y = endless.where(across.equals(math.inf).where(1.0, code.number(0.0)), across * scale)
-    scaled_x = nothing.where(1.0, scaled_x)
+    infinite, zero_vector = largest.equals(math.inf), largest.equals(0.0)
+    scaled_x = infinite.where(along.equals(math.inf).where(1.0, code.number(0.0)), along * scale)
+    scaled_y = infinite.where(across.equals(math.inf).where(1.0, code.number(0.0)), across * scale)
+    scaled_x = zero_vector.where(1.0, scaled_x)
     obtuse = (x.to_bits() & (-1 << 63)).nonzero()
     angle = code.with_sign(_angle(code, scaled_y, scaled_x, obtuse), y)
     return x.unordered(y).where(math.nan, angle)
 
 
 def _arc(code: LaneBuilder, size: FloatLanes) -> tuple[LaneMask, FloatLanes, FloatLanes]:
-    """Whether size <= 1/2, and t and u such that t + u is asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
+    """Return the mask size <= 1/2, and t and u with t + u = asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
     root = half.sqrt()
@@ -119,7 +119,7 @@ def _arc(code: LaneBuilder, size: FloatLanes) -> tuple[LaneMask, FloatLanes, Flo
 
 
 def asin(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """NaN beyond 1."""
+    """Return asin x; NaN beyond 1."""
     small, t, u = _arc(code, abs(x))
     head, left = add_fast(_QUARTER[0], t * -2.0)
     large = head + (left + code.fma(u, -2.0, _QUARTER[1]))
@@ -127,7 +127,7 @@ def asin(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def acos(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """NaN beyond 1."""
+    """Return acos x; NaN beyond 1."""
     small, t, u = _arc(code, abs(x))
     negative = x < 0.0
     t, u = negative.where(-t, t), negative.where(-u, u)
@@ -140,7 +140,7 @@ def acos(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def hypot(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
-    """sqrt(x^2 + y^2); infinity if one of the two is infinite, even if the other is NaN."""
+    """Return sqrt(x^2 + y^2); infinity if one of the two is infinite, even if the other is NaN."""
     a, b = abs(x), abs(y)
     swapped = a < b
     a, b = swapped.where(b, a), swapped.where(a, b)
@@ -155,5 +155,5 @@ def hypot(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     missed = ((square - root2) - root2_low) + (left + (a2_low + b2_low))
     length = (root + missed / (root + root)) * back
     length = a.equals(0.0).where(b, length)
-    endless = a.equals(math.inf) | b.equals(math.inf)
-    return endless.where(math.inf, length)
+    infinite = a.equals(math.inf) | b.equals(math.inf)
+    return infinite.where(math.inf, length)

@@ -1,14 +1,14 @@
-"""The natural logarithm, in float64.
+"""The natural logarithm and x^y, in float64.
 
-x = 2^k m with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), log m = 2 artanh s =
-f - f^2/2 + s (f^2/2 + R(s^2)), where R is a minimax polynomial; and log x = k ln 2 + log m.  The large terms are added
-with what their sums miss.  `docs/mathematics.md` has the error.
+Logarithm: x = 2^k m with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), log m = 2 artanh s = f -
+f^2/2 + s (f^2/2 + R(s^2)), where R is a minimax polynomial; and log x = k ln 2 + log m. The large terms are added with
+the rounding errors of their sums.
 
-x^y in float64: e^(y log x), with the logarithm to about 2^-68 of itself.
+Power: e^(y log x), with the logarithm to about 2^-68 of itself: s, s^2 and the first terms of the series are sums of
+two numbers, and so is its product with y; e^(sum of two numbers) is that of `exponential`. Special cases are those of
+C99, Annex F.
 
-log|x| is found as in `logarithm`, but with s, s^2 and the first terms of the series as sums of two numbers, and so is
-its product with y; e^(sum of two numbers) is that of `exponential`.  Special cases are those of C99, Annex F;
-`docs/mathematics.md` has the error.
+`docs/mathematics.md` has the errors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _TWO_52 = 0x433 << 52  # the bits of 2^52
 
 
 def decomposed(x: FloatLanes, subnormals: bool = True) -> tuple[FloatLanes, FloatLanes]:
-    """k and m such that x = 2^k m, for positive finite x; for subnormal numbers only on request."""
+    """Return k and m with x = 2^k m, for positive finite x; for subnormal numbers only on request."""
     bias: FloatLanes | float = 2.0**52 + 1023
     if subnormals:
         subnormal = x < 2.0**-1022
@@ -60,7 +60,7 @@ def decomposed(x: FloatLanes, subnormals: bool = True) -> tuple[FloatLanes, Floa
 
 
 def log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """-inf for zeros, NaN below."""
+    """Return log x: -inf for zeros, NaN for negative numbers."""
     k, m = decomposed(x)
     f = m - 1.0
     s = f / (2.0 + f)
@@ -73,7 +73,7 @@ def log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def with_edges(x: FloatLanes, result: FloatLanes) -> FloatLanes:
-    """The logarithm of what is not positive and finite too."""
+    """Return the logarithm, corrected for zero, infinite and negative x."""
     result = x.equals(math.inf).where(math.inf, result)
     result = x.equals(0.0).where(-math.inf, result)
     return (x >= 0.0).where(result, math.nan)
@@ -97,7 +97,7 @@ _TWO_FIFTHS = (2 / 5, -2 / 5 * 2.0**-54)
 
 
 def _log(code: LaneBuilder, x: FloatLanes) -> Pair:
-    """The logarithm of a positive finite number."""
+    """Return the logarithm of a positive finite number as a pair."""
     k, m = decomposed(x)
     f = m - 1.0
     s = divide(code, (f, code.number(0.0)), add_fast(2.0, f))
@@ -111,12 +111,12 @@ def _log(code: LaneBuilder, x: FloatLanes) -> Pair:
 
 
 def _is_integer(size: FloatLanes) -> LaneMask:
-    """Whether a number that is not negative is an integer; infinity is one."""
+    """Return the mask of integers among numbers >= 0; infinity is one."""
     return ((size + 2.0**52) - 2.0**52).equals(size) | (size >= 2.0**52)
 
 
 def pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
-    """x^y."""
+    """Return x^y."""
     logarithm = _log(code, abs(x))
     # beyond 2^65 nothing changes, as |log x| is at least 2^-53 or else 0
     near = (y > 2.0**65).where(2.0**65, y)
@@ -131,7 +131,7 @@ def pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
 
 
 def with_special_cases(code: LaneBuilder, x: FloatLanes, y: FloatLanes, result: FloatLanes) -> FloatLanes:
-    """x^y, given |x|^y where |x| is neither 0 nor infinite; beyond 2^65 of y, only whether it is 0, 1 or infinite."""
+    """Return x^y from |x|^y for finite nonzero |x|; for |y| beyond 2^65 it only has to be 0, 1 or infinite."""
     size, y_size = abs(x), abs(y)
     negative = y < 0.0
     edge = size.equals(0.0) | size.equals(math.inf)

@@ -1,12 +1,10 @@
-"""Sine and cosine of one argument together, in float64.
+"""Sine, cosine and tangent, in float64.
 
-The argument less its multiple n of pi/2 is r - c (`argument_reduction`); minimax polynomials give sin(r - c) and
-cos(r - c) on |r| <= pi/4; n mod 4 decides which of the two is the sine, and the signs.  The error is below 0.75 units
-in the last place for every finite argument; infinities and NaN give NaN.
+The argument minus its multiple n of pi/2 is r - c (`argument_reduction`); minimax polynomials give sin(r - c) and cos(r
+- c) on |r| <= pi/4; n mod 4 selects which of the two is the sine, and the signs. The error is below 0.75 units in the
+last place for every finite argument; infinities and NaN give NaN.
 
-The tangent, in float64: the quotient of sine and cosine, each as a sum of two numbers.
-
-Infinities and NaN give NaN; `docs/mathematics.md` has the error.
+The tangent is the quotient of sine and cosine, each as a sum of two numbers; `docs/mathematics.md` has its error.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ SIN, COS = zip(
 
 
 def sincos(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
-    """The pair sin x, cos x."""
+    """Return the pair sin x, cos x."""
     r, c, n = reduce(code, x)
     z, z2, h, h_rest = half_square(code, r, c)
     cosine = h + parts_of_cosine(code, z, z2, h_rest)
@@ -47,10 +45,10 @@ def sincos(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
 def half_square(
     code: LaneBuilder, r: FloatLanes, c: FloatLanes
 ) -> tuple[FloatLanes, FloatLanes, FloatLanes, FloatLanes]:
-    """r^2, r^4, and 1 - (r - c)^2/2 as a sum of two numbers, for |r| <= pi/4 and c at most half a last place of r.
+    """Return r^2, r^4, and 1 - (r - c)^2/2 as a sum of two numbers.
 
-    What the first of the two misses is exact to twofold precision, without fma by means of the leading 26 bits of r,
-    whose square is exact.
+    It holds for |r| <= pi/4 and c at most half a unit in the last place of r. The rounding error of the first number is
+    exact to twofold precision, without fma by means of the leading 26 bits of r, whose square is exact.
     """
     z = r * r
     z2 = z * z
@@ -66,16 +64,16 @@ def half_square(
 
 
 def parts_of_cosine(code: LaneBuilder, z: FloatLanes, z2: FloatLanes, h_rest: FloatLanes) -> FloatLanes:
-    """What is to be added to h, as rounded, to make the cosine: what h misses, and r^4 C."""
+    """Return the cosine minus the rounded h: the rounding error of h, and r^4 C."""
     return code.fma(z2, code.polynomial(z, COS, z2), h_rest)
 
 
 def parts_of_sine(
     code: LaneBuilder, r: FloatLanes, c: FloatLanes, z: FloatLanes, z2: FloatLanes, h: FloatLanes
 ) -> FloatLanes:
-    """What is to be subtracted from r to make the sine: r^3 S + c h.
+    """Return r minus the sine: r^3 S + c h.
 
-    S is close to 1/6, and of its product an eighth of r^3, which is exact, is kept apart.
+    S is close to 1/6, and an eighth of r^3, which is exact, is added separately.
     """
     r3 = r * z
     minor = code.fma(r3, code.polynomial(z, (SIN[0] - 0.125, *SIN[1:]), z2), c * h)
@@ -83,7 +81,10 @@ def parts_of_sine(
 
 
 def to_quadrant(sine: FloatLanes, cosine: FloatLanes, n: IntLanes) -> tuple[FloatLanes, FloatLanes]:
-    """Sine and cosine n quarter turns further on: exchanged if n is odd; minus by the second bit of n and of n + 1."""
+    """Return sine and cosine rotated by n quarter turns.
+
+    They are exchanged if n is odd, and negated by the second bits of n and of n + 1.
+    """
     odd = (n & 1).nonzero()
     top = n.real.bits - 1
     turn = n << (top - 1)
@@ -94,7 +95,7 @@ def to_quadrant(sine: FloatLanes, cosine: FloatLanes, n: IntLanes) -> tuple[Floa
 
 
 def tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """tan x."""
+    """Return tan x."""
     r, c, n = reduce(code, abs(x))
     z, z2, h, h_rest = half_square(code, r, c)
     cosine = add_fast(h, parts_of_cosine(code, z, z2, h_rest))

@@ -1,8 +1,8 @@
 """Sine and cosine of one argument together, in float32.
 
-As in float64: Cody and Waite's reduction where |x| <= 2^13 (cf. `argument_reduction`), Payne and Hanek's beyond,
-minimax polynomials, and a choice by the quadrant.  Where the target fuses, the common range is float32 throughout.
-Where it does not, the argument is reduced in float64, the polynomials are float32, and the last additions are float64.
+As in float64: Cody and Waite's reduction for |x| <= 2^13 (cf. `argument_reduction`), Payne and Hanek's beyond, minimax
+polynomials, and a choice by the quadrant. On targets with fused multiply-add, the common range is float32 throughout.
+On others, the argument is reduced in float64, the polynomials are float32, and the last additions are float64.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ COS = (0.04166664555668831, -0.0013887308305129409, 2.4432110876659863e-05)
 
 
 def sincos32(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
-    """The pair sin x, cos x."""
+    """Return the pair sin x, cos x."""
     return _fused(code, x) if code.fused else _plain(code, x)
 
 
@@ -81,7 +81,7 @@ def _fused(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
 
 
 def reduce32(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, IntLanes]:
-    """x - n pi/2 as a double, and n modulo 4."""
+    """Return x - n pi/2 as a double, and n modulo 4."""
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = (shifted - _ROUNDER).widened()
     first, second = half_pi_parts(_ENDS_PLAIN)
@@ -108,7 +108,7 @@ def _reduced(
     turns: IntLanes,
     choose: Callable[[FloatLanes, LaneMask], tuple[FloatLanes, ...]],
 ) -> tuple[tuple[FloatLanes, ...], IntLanes]:
-    """What `near` and `turns` are, or in lanes beyond the common range what `choose` makes of the long reduction."""
+    """Return `near` and `turns`, or in lanes beyond the common range the result of `choose` on the long reduction."""
     beyond = abs(x) > BOUND
     code.needs.append(each_lane(_far(), code.lanes, {"x": "float"}, _PARTS))
     kinds = [DOUBLE.vector(code.lanes), turns.type]
