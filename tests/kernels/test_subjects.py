@@ -217,7 +217,7 @@ def test_arrays_that_are_none() -> None:
         hinge.twist([0.0], np.ma.masked_array([0.0], mask=[True]))
     kernel = robot.compile("mass_matrix")
     for given in (masked, masked[0]):
-        with pytest.raises(ValueError, match=r"mass_matrix: .* got a masked one for q: say what its masked"):
+        with pytest.raises(ValueError, match=r"mass_matrix: .* got a masked one for q: replace its masked"):
             kernel(given)
     for v in ([np.nan], [[0.0], [np.nan]]):
         with pytest.raises(ValueError, match=rf"joint '{hinge.name}': twist: v\[.*0\] is NaN"):

@@ -118,7 +118,7 @@ def is_main_function() -> IrFunction:
 
 def enlist_function() -> IrFunction:
     """``@enlist(interrupts)``: register this thread as sharing the main thread's batch; return its entry or null."""
-    code = _Code("ptr @.enlist", "ret ptr %entry")
+    code = _Code("ptr @.enlist", "ret ptr %position")
     f = code.f
     result = f.let("alloca ptr, align 8")
     thread = code.call("i64", "PyThread_get_thread_ident")
@@ -130,7 +130,7 @@ def enlist_function() -> IrFunction:
     f.store("ptr", "null", result)
     f.do("br label %found")
     f.label("found")
-    f.do(f"%entry = load ptr, ptr {result}, align 8")
+    f.do(f"%position = load ptr, ptr {result}, align 8")
     return f
 
 
