@@ -16,7 +16,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_pivots, m
 from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.function_request import Request
-from linkwork.kernels.owners import RobotOwner, Subject
+from linkwork.kernels.owners import KernelOwner, RobotOwner
 from linkwork.model.function_spec import InertiaCheck
 from linkwork.model.tree import Tree
 
@@ -26,13 +26,13 @@ SINGULAR = 1e-13  # a pivot as small as this beside its size is rounding; of rea
 NEARLY = 1e-6  # and one as small as this is looked at again, in float64
 
 
-def refuse_singular_inertia(subject: Subject, request: Request) -> None:
+def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
     """Raises SingularInertiaError, which names the joints, where M is singular in every configuration, and the
     function needs its inverse.  One or two configurations drawn at random tell.
     """
     if (
         isinstance(subject, RobotOwner)
-        and request.row.regular
+        and request.spec.regular
         and subject.tree.nv
         and not _told_later(subject, request)
     ):
@@ -50,9 +50,9 @@ def _told_later(subject: RobotOwner, request: Request) -> bool:
 _OF_M = ("inertia", "armature", "placement", "frame")
 
 
-def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
+def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
     """What is above zero where a pivot of M is small, of those that inertia may stop to resist."""
-    if not (isinstance(subject, RobotOwner) and request.row.regular and "q" in request.row.inputs):
+    if not (isinstance(subject, RobotOwner) and request.spec.regular and "q" in request.spec.inputs):
         return []
     armature, held = _key(subject, request)
     some = _drawn(subject.tree, 0)
@@ -63,9 +63,9 @@ def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[
     return [NEARLY * sizes[k] - pivots[k] for k in weak]
 
 
-def tell_of_singular_inertia(subject: Subject, request: Request, label: str, arguments: Sequence[Any]) -> None:
+def tell_of_singular_inertia(subject: KernelOwner, request: Request, label: str, arguments: Sequence[Any]) -> None:
     """Warns of joints that move no inertia, or depend on others in that, in some of these configurations."""
-    if not (isinstance(subject, RobotOwner) and request.row.regular and "q" in request.inputs):
+    if not (isinstance(subject, RobotOwner) and request.spec.regular and "q" in request.inputs):
         return
     armature, held = _key(subject, request)
     weak = _weak(subject, armature, held, _drawn(subject.tree, 0))

@@ -43,7 +43,7 @@ class _Trial:
         self.robot, self.name, self.options = robot, name, options
         self.request = read_request(robot._subject, (name, *options))
         self.kernel = robot.compile((name, *options))
-        self.quantities: list[Quantity] = [*self.request.row.quantities]
+        self.quantities: list[Quantity] = [*self.request.spec.quantities]
         self.arrays = [self._states(quantity, rng) for quantity in self.quantities]
         self.tangents = [
             rng.normal(size=(_SAMPLES, robot.nv) if quantity.configuration else array.shape)
@@ -94,7 +94,7 @@ class _Trial:
 def _compiled(t: _Trial, tolerance: float) -> list[float]:
     errors = []
     for k in range(_SAMPLES):
-        plain = t.request.row.compute(t.robot.tree, *(x.tolist() for x in t.sample(k)), **dict(t.request.options))
+        plain = t.request.spec.compute(t.robot.tree, *(x.tolist() for x in t.sample(k)), **dict(t.request.options))
         expected = plain if len(t.outputs) > 1 else (plain,)
         for name, result, other in zip(t.outputs, t.results(*t.sample(k)), expected, strict=True):
             reference = np.array(_flat(other)).reshape(result.shape)

@@ -1,4 +1,4 @@
-"""From requests to expressions: inputs become symbols, algorithms run on them, and joints say what to look at."""
+"""From requests to expressions: inputs become symbols, algorithms run on them, and joints define guards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork.joints.base.checks import EXACT, SINGULAR
 from linkwork.joints.base.error_context import asked
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
-from linkwork.kernels.owners import RobotOwner, Subject, configurations, shape_of
+from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations, shape_of
 from linkwork.model.function_spec import PASSIVE, QUANTITIES, FunctionSpec, quantity_of
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of
 from linkwork.spatial import Vec3
@@ -34,15 +34,18 @@ __all__ = [
 
 
 class Traced(NamedTuple):
-    """The inputs and the results of several functions as expressions of one graph, and their guards."""
+    """The inputs and results of several functions as expressions of one graph, and their guards."""
 
     inputs: list[tuple[Port, list[Symbol]]]
     outputs: list[tuple[Port, Sequence[Any]]]
     guards: list[Any]
 
 
-def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
-    """All inputs that any of the functions take: of one function in its own order, of several in that of the table."""
+def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
+    """Return the inputs of all functions, without duplicates.
+
+    Those of one function are in its own order, those of several in the order of the table of quantities.
+    """
     taken = {name: request for request in requests.values() for name in request.inputs}
     if len(requests) > 1:
         known = list(QUANTITIES)
@@ -64,20 +67,20 @@ def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port
     return (*(Port(name, shape) for name, shape in result), *parameters)
 
 
-def parameter_ports(subject: Subject, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
-    """The inputs in the place of a robot's own numbers."""
+def parameter_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
+    """Return the inputs that replace a robot's own parameters."""
     parameters = next((request.parameters for request in requests.values()), ())
     if not (parameters and isinstance(subject, RobotOwner)):
         return {}
     return {asked: Port(name, asked.shape(subject.tree)) for asked, name in inputs_of(parameters).items()}
 
 
-def output_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
-    """The results by name: those of a function that has several have the function's name before their own."""
+def output_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
+    """Return the results by name; a function with several results is the prefix of their names."""
     return tuple(port for key, request in requests.items() for port in _outputs(subject, key, request, len(requests)))
 
 
-def _outputs(subject: Subject, key: str, request: Request, count: int) -> list[Port]:
+def _outputs(subject: KernelOwner, key: str, request: Request, count: int) -> list[Port]:
     outputs = request.outputs
     shapes = [shape_of(subject, out.shape, request.sizes) for out in outputs]
     if len(outputs) == 1:
@@ -87,9 +90,9 @@ def _outputs(subject: Subject, key: str, request: Request, count: int) -> list[P
 
 
 def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> Any:
-    """What a row's algorithm makes of scalars, by the names of its inputs."""
-    row, given = request.row, dict(request.options)
-    for name in request.given:
+    """Run a function's algorithm on scalars, by the names of its inputs, and return its result."""
+    row, given = request.spec, dict(request.options)
+    for name in request.optional_inputs:
         if name == "gravity":
             walked = walked.under(Vec3.of(numbers[name]))
         else:
@@ -102,7 +105,7 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
 
 
 def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, given: Mapping[str, Any]) -> None:
-    """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
+    """Raise ValueError if a function would ignore forces of force elements or loop joints."""
     if not (given.get("passive") or row.resisted):
         return
     elements: Any = getattr(walked, "force_elements", ())
@@ -123,9 +126,9 @@ def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, given: Mapping[str
 
 
 def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
-    """What computes a row: of a robot with constraints it may be something else.
+    """Return the algorithm of a function; a robot with constraints may have another one.
 
-    Raises ValueError where a function is of robots without constraints alone, or of those that do not depend on time.
+    Raises ValueError for a function that does not support constraints, or not those that depend on time.
     """
     if not (getattr(walked, "constraints", ()) and (row.constrained or row.unconstrained_only)):
         return row.compute
@@ -139,30 +142,30 @@ def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
     return row.constrained
 
 
-def is_in_double(subject: Subject, row: FunctionSpec) -> bool:
-    """Whether the function is computed in float64, whatever it is called with."""
+def is_in_double(subject: KernelOwner, row: FunctionSpec) -> bool:
+    """Return True if the function is computed in float64 for arguments of any type."""
     constrained = isinstance(subject, RobotOwner) and bool(subject.tree.constraints)
     return row.in_double or (constrained and row.constrained is not None)
 
 
-def is_ruled(subject: Subject, request: Request) -> bool:
-    """Whether a rule says how the function is differentiated: as it stands by default, of the robot's own numbers."""
+def is_ruled(subject: KernelOwner, request: Request) -> bool:
+    """Return True if the function has a rule of differentiation: with default options and the robot's own numbers."""
     if isinstance(subject, RobotOwner) and subject.tree.constraints:
         return False
-    unusual = request.options or request.given or request.wrenches or request.parameters
-    return request.row.derivative_rule is not None and not unusual
+    unusual = request.options or request.optional_inputs or request.wrenches or request.parameters
+    return request.spec.derivative_rule is not None and not unusual
 
 
 def traced(
-    subject: Subject,
+    subject: KernelOwner,
     requests: Mapping[str, Request],
     watched: Callable[[Any, Graph], Any] | None = None,
     by_rules: bool = False,
 ) -> Traced:
     """Run the algorithms on symbols.
 
-    ``watched`` may put something in the place of what an algorithm would walk over, to see how it does.  With
-    ``by_rules``, results know the rules of their functions.
+    ``watched`` may replace the object that an algorithm walks over, to observe it. With ``by_rules``, results have the
+    rules of differentiation of their functions.
     """
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
@@ -171,7 +174,7 @@ def traced(
     outputs: list[tuple[Port, Sequence[Any]]] = []
     with_numbers: dict[bool, Any] = {}
     for key, request in requests.items():
-        row = request.row
+        row = request.spec
         if row.inertia_check is not None:
             row.inertia_check.refuse(subject, request)
         walked = with_numbers.get(row.joint_space) if numbers else None
@@ -206,9 +209,9 @@ def _refuse_unused(
     asked_for = [(asked, symbols) for asked, symbols in numbers.items() if not asked.fitting]
     unused = [asked for asked, symbols in asked_for if not any(x.index in used for x in symbols)]
     if unused:
-        names = [request.row.name for request in requests.values()]
+        names = [request.spec.name for request in requests.values()]
         depends = f"{names[0]} does" if len(names) == 1 else f"these {len(names)} functions do"
-        takes = [(name, r) for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.row.options]
+        takes = [(name, r) for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.spec.options]
         passive = [name for name, r in takes if not dict(r.options).get("passive")]
         remedy = f': what is in joints counts with ("{passive[0]}", {{"passive": True}})' if passive else ""
         if takes and not passive and unused[0].kind in ("damping", "friction"):
@@ -217,12 +220,14 @@ def _refuse_unused(
         raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{remedy if in_joints else ''}")
 
 
-def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
-    """How far configurations are off their manifolds, above what is exact enough; and, below what is regular enough,
-    how far from singular coordinates, where that matters.
+def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
+    """Return the guards, which are positive for invalid or singular configurations.
+
+    They compare distances from manifolds with the tolerance, bounds, and, where it matters, regularity with its
+    threshold.
     """
-    looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
-    singular = {name for r in requests.values() if r.row.regular for name in r.inputs}
+    looked_at = dict.fromkeys(name for r in requests.values() if not r.spec.any_configuration for name in r.inputs)
+    singular = {name for r in requests.values() if r.spec.regular for name in r.inputs}
     result = []
     for name, part in configurations(subject, looked_at):
         numbers = symbols[name][part.place]
@@ -234,15 +239,15 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
         result += [bounds.least - x for x in symbols[name] if bounds.least is not None]
         result += [x - bounds.most for x in symbols[name] if bounds.most is not None]
     for request in requests.values():
-        check = request.row.inertia_check
+        check = request.spec.inertia_check
         if check is not None and not request.parameters:  # methods alone look what a guard is about
-            result += check.guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
+            result += check.guards(subject, request, subject.walked(request.spec), symbols.get("q", ()))
     return [guard for guard in result if isinstance(guard, Symbol)]
 
 
 @without_collections
-def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
-    """The program of several functions, traced together, marked where steps of walks over a robot's bodies begin."""
+def trace_requests(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> Program:
+    """Return the program of several functions, traced together, with marks at steps of walks over bodies."""
     result = traced(subject, requests, marked)
     for guard in result.guards:
         guard.graph.marks.append(guard.index + 1)
@@ -253,14 +258,14 @@ def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request])
 
 
 @without_collections
-def trace_ruled(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
-    """The same to be differentiated: without guards, and with rules for results that have some."""
+def trace_ruled(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> Program:
+    """Return the program to be differentiated: without guards, and with rules of differentiation."""
     result = traced(subject, requests, marked, by_rules=True)
     return Program.of(name, result.inputs, result.outputs)
 
 
 def elements_of(result: Any) -> Sequence[Any]:
-    """The scalars of an algorithm's result, row by row."""
+    """Return the scalars of an algorithm's result, row by row."""
     if hasattr(result, "elements"):
         return list(result.elements())
     if isinstance(result, (list, tuple)):

@@ -19,7 +19,7 @@ from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.threads import get_num_threads
 from linkwork.compiler.trace.trace import trace
 
-__all__ = ["PiecewiseKernel", "compile_along"]
+__all__ = ["PiecewiseKernel", "compile_piecewise"]
 
 _CHUNK = 1 << 17  # positions between two checks for signals, and the minimum for a thread
 _LINE = 64  # [bytes] cache line
@@ -27,7 +27,7 @@ _SIZES = ctypes.c_int64 * 2
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
-def compile_along(function: Callable[..., Any], name: str, common: int, column: int) -> Kernel:
+def compile_piecewise(function: Callable[..., Any], name: str, common: int, column: int) -> Kernel:
     """Compile a kernel for `PiecewiseKernel` from a function ``(t, start, common, column)`` of one column.
 
     The function returns scalars; ``common`` and ``column`` are the sizes of these arguments.
