@@ -191,7 +191,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "no joint": (lambda q: ARM.gravity_force({"elbo": q[0]}), UnknownNameError, "elbow"),
     "out": (lambda q: ARM.gravity_force(q, out=np.zeros(7)), TypeError, "got symbols, which out= cannot take"),
     "truth": (lambda q: ARM.gravity_force(q < 0.0), ValueError, "got a truth value"),
-    "texts": (lambda q: ARM.gravity_force([*q[:6], "x"]), ValueError, "'x' in it, which is no number"),
+    "texts": (lambda q: ARM.gravity_force([*q[:6], "x"]), ValueError, "'x' in it, which is not a number"),
     "no broadcast": (
         lambda q: ARM.bias_force(np.stack([q, q]), np.zeros((3, 7))),
         ValueError,

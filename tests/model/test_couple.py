@@ -229,7 +229,9 @@ def test_dicts_by_name(bound):
     q = {"j0": 0.25, "j3": [0.5, -0.5]}
     assert np.array_equal(bound.mass_matrix(q), bound.mass_matrix(np.array([[0.25, 0.5], [0.25, -0.5]])))
     assert np.array_equal(bound.mass_matrix({}), bound.mass_matrix(bound.neutral()))
-    with pytest.raises(ValueError, match=r"joint 'j2' has no numbers of its own: it follows joint 'j3', j2 = -1 \* j3"):
+    with pytest.raises(
+        ValueError, match=r"joint 'j2' has no coordinates of its own: it follows joint 'j3', j2 = -1 \* j3"
+    ):
         bound.mass_matrix({"j2": 0.1})
     with pytest.raises(ValueError, match=r"q\[1\] is NaN \(joint 'j3'\)"):
         bound.mass_matrix(np.array([0.0, np.nan]))

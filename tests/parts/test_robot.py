@@ -213,7 +213,7 @@ def test_random_configurations_by_seed_and_size(arm):
     joint = arm.joints[0]
     for draw in (arm.random_configuration, joint.random_configuration):
         for number in (100, np.int64(100)):
-            with pytest.raises(TypeError, match="100 alone could be a seed or how many: write seed=100 or size=100"):
+            with pytest.raises(TypeError, match="100 could be a seed or a size: write seed=100 or size=100"):
                 draw(number)
         with pytest.raises(TypeError, match="could be a seed"):
             draw(rng=3)

@@ -58,7 +58,7 @@ def test_frames_are_names_and_come_after_arrays() -> None:
 
 
 def test_functions_go_by_their_names() -> None:
-    assert "functions go by their names: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
+    assert "pass the function's name: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
 
 
 def test_a_robot_is_no_name() -> None:
@@ -84,7 +84,7 @@ def test_numbers_of_a_floating_base_are_missed() -> None:
 
 def test_one_number_stands_in_brackets() -> None:
     elbow = ARM.joint("elbow")
-    assert told(lambda: elbow.transform(0.25)).endswith("; one number stands in brackets: [0.25]")
+    assert told(lambda: elbow.transform(0.25)).endswith("; use brackets for a single element: [0.25]")
     assert told(lambda: elbow.transform(Q)).endswith("; one for each sample: q[..., np.newaxis]")
 
 
@@ -95,7 +95,7 @@ def test_parts_are_what_they_are_said_to_be() -> None:
 
 @pytest.mark.parametrize("of", [ARM, ARM.joint("elbow")])
 def test_what_random_configurations_take(of: Any) -> None:
-    expected = "size: expected a whole number or a tuple of whole numbers, got 2.0"
+    expected = "size: expected an integer or a tuple of integers, got 2.0"
     assert expected in told(lambda: of.random_configuration(size=2.0))
     for seed in ("a", -1):
         expected = f"random_configuration: seed: expected a numpy.random.Generator or an integer from 0, got {seed!r}"

@@ -291,8 +291,8 @@ def stacked(
         coupling = tree.bodies[index].coupling
         if coupling is not None:
             raise ValueError(
-                f"{name}[{joint!r}]: joint {joint!r} has no coordinates of its own: it follows joint {coupling.joint!r}, "
-                f"{coupling_text(joint, coupling)}"
+                f"{name}[{joint!r}]: joint {joint!r} has no coordinates of its own: it follows joint "
+                f"{coupling.joint!r}, {coupling_text(joint, coupling)}"
             )
         size = tree.bodies[index].joint.nq if per_q else tree.bodies[index].joint.nv
         expected = f"{name}[{joint!r}]: expected {'a number or an array' if size == 1 else f'{size} numbers'}"

@@ -24,9 +24,9 @@ from linkwork.spatial import Pose
 
 __all__ = [
     "JointOwner",
+    "KernelOwner",
     "Part",
     "RobotOwner",
-    "Subject",
     "configurations",
     "has_symbols",
     "is_own_joint",
@@ -193,8 +193,8 @@ class RobotOwner:
             self.tree.direction(value)
         elif self.tree.frame(value).body == WORLD and option.names == "moving frame":
             raise ValueError(
-                f"{option.name}: frame {value!r} is fixed to the world, so a wrench on it has no effect: name a frame of a moving "
-                f"body"
+                f"{option.name}: frame {value!r} is fixed to the world, so a wrench on it has no effect: name a frame "
+                f"of a moving body"
             )
 
     def _check_velocity(self, option: Option, name: Any) -> None:

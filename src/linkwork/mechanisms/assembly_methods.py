@@ -260,7 +260,9 @@ class IntegrabilityMethods(RobotBase):
         if has_symbols(self._subject):
             raise TypeError(f"integrability: robot {self.name!r} has symbols for some of its numbers: it needs numbers")
         try:
-            at = np.asarray(self._asked("integrate", (q, np.zeros(self.nv)), {}, {}, None))  # looked at, normalised
+            at = np.asarray(
+                self._call_method("integrate", (q, np.zeros(self.nv)), {}, {}, None)
+            )  # looked at, normalised
         except UnknownNameError as error:
             raise error.at("integrability: q") from None
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""`linkwork cache`: what the disk cache of machine code holds, and emptying it."""
+"""`linkwork cache`: show the content of the disk cache of machine code, or clear it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["HELP", "add_arguments", "run"]
 
 HELP = "show or clear the disk cache of machine code"
 
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 _KIB, _MIB = 1 << 10, 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    said = "show what it holds (without a word, too), or remove all of it"
-    parser.add_argument("action", nargs="?", choices=("info", "clear"), default="info", help=said)
+    actions = "show the content (default), or remove all of it"
+    parser.add_argument("action", nargs="?", choices=("info", "clear"), default="info", help=actions)
     add_json(parser)
 
 
@@ -55,11 +55,11 @@ def _clear(terminal: Terminal, *, as_json: bool) -> int:
 
 
 def _data() -> dict[str, Any]:
-    """The state of the cache; its largest entries with what is known of them, the largest first."""
+    """Return the state of the cache, with facts of its largest entries, the largest first."""
     place = cache_place()
     cache = None if place.folder is None or place.refused else Cache(place.folder, place.max_bytes)
     entries = [] if cache is None else cache.entries()
-    largest = sorted(entries, key=lambda entry: -entry[1].st_size)[:_MOST_SHOWN]
+    largest = sorted(entries, key=lambda entry: -entry[1].st_size)[:_MAX_SHOWN]
     return {
         "directory": None if place.folder is None else str(place.folder),
         "in_use": place.refused is None,
@@ -86,7 +86,7 @@ def _entry_data(cache: Cache, path: Path, state: os.stat_result) -> dict[str, An
 
 
 def _plain(value: Any) -> Any:
-    """A text or a finite number as it is, None for anything else."""
+    """Return a string or a finite number unchanged, None for anything else."""
     return value if isinstance(value, str) or (isinstance(value, (int, float)) and math.isfinite(value)) else None
 
 
@@ -128,5 +128,5 @@ def _size(count: int) -> str:
 
 
 def _time(state: os.stat_result) -> str:
-    """When a file was last used, UTC."""
+    """Return the time of a file's last use, UTC."""
     return datetime.fromtimestamp(int(state.st_mtime), UTC).isoformat().replace("+00:00", "Z")
