@@ -104,8 +104,9 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000, control: b
     )
     level = str(rng.choice([*levels()]))
     target = levels()[level]
-    sizes = (int(n) for n in np.exp(rng.uniform(1.5, 5.5, size=2)))
-    whole, most = (MAX_WHOLE, MAX_SEGMENT) if rng.random() < 0.4 else sizes
+    whole, most = MAX_WHOLE, MAX_SEGMENT
+    if rng.random() >= 0.4:
+        whole, most = (int(n) for n in np.exp(rng.uniform(1.5, 5.5, size=2)))
     worth = float(rng.choice([0.0, 100.0, 2000.0]))
     total = sum(len(listing.instructions) for listing in listings(program))
     most = max(most, -(-total // 40))  # forty segments at the most: each takes some milliseconds to compile

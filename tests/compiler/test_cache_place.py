@@ -18,7 +18,7 @@ import linkwork as lw
 from linkwork import errors
 from linkwork.compiler.cache import disk_cache as module
 from linkwork.compiler.cache import secure_directory as private
-from linkwork.compiler.cache.disk_cache import CacheWarning, Entry, digest, directory, place, shared
+from linkwork.compiler.cache.disk_cache import CacheWarning, Entry, cache_location, digest, directory, shared
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.runtime import fastcall
@@ -39,7 +39,7 @@ def refused(match: str) -> None:
     assert shared() is None
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    assert place().refused
+    assert cache_location().refused
 
 
 class TestDirectory:
@@ -57,12 +57,12 @@ class TestDirectory:
         monkeypatch.setenv("LINKWORK_CACHE", off)
         assert directory() is None
         assert shared() is None  # without a warning
-        assert place().off and place().refused
+        assert cache_location().off and cache_location().refused
 
     def test_a_relative_path_is_one_from_here(self, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("LINKWORK_CACHE", os.path.join("some", "place"))
-        assert directory() == tmp_path / "some" / "place"
+        monkeypatch.setenv("LINKWORK_CACHE", os.path.join("some", "cache_location"))
+        assert directory() == tmp_path / "some" / "cache_location"
         shared().store("a", ENTRY)
         assert shared().load("a") == ENTRY
 
@@ -96,7 +96,7 @@ class TestDirectory:
         for name in ("HOME", "LOCALAPPDATA", "XDG_CACHE_HOME"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(Path, "home", classmethod(homeless))
-        refused("there is no directory for it: Could not determine home directory")
+        refused("it has no directory: Could not determine home directory")
 
     @linux
     @pytest.mark.parametrize("asked", ["", "~/mine"])
@@ -112,7 +112,7 @@ class TestDirectory:
     @posix
     def test_the_home_of_nobody(self, monkeypatch):
         monkeypatch.setenv("LINKWORK_CACHE", "~no-such-user-here/cache")
-        refused("there is no directory for it")
+        refused("it has no directory")
 
     @linux
     def test_a_current_directory_that_is_gone(self, monkeypatch, tmp_path):
@@ -121,7 +121,7 @@ class TestDirectory:
         os.chdir("gone")
         (tmp_path / "gone").rmdir()
         monkeypatch.setenv("LINKWORK_CACHE", "relative")
-        refused("there is no directory for it: No such file")
+        refused("it has no directory: No such file")
 
     def test_a_file(self, cache_folder):
         cache_folder.write_text("mine")

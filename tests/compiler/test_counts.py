@@ -114,5 +114,5 @@ def test_facts_of_kernels_with_loops() -> None:
         case = CASES[name]
         kernel = Kernel(trace(case.function, name, case.shapes))
         facts = code_statistics(kernel)
-        assert 0 < facts.instructions < 400 and facts.fused > 0 and facts.most_alive >= 1 and facts.segments >= 2
+        assert 0 < facts.instructions < 400 and facts.fused > 0 and facts.max_live_values >= 1 and facts.segments >= 2
         assert facts.code_bytes > 0 and facts.lanes >= 1

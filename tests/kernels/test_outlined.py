@@ -164,7 +164,7 @@ def test_what_comes_before_a_loop_is_outlined() -> None:
     with mock.patch.multiple(module, _LONG=-1, _PER_VELOCITY=1):
         kernel = check(tree, "forward_dynamics_derivatives", rtol=1e-9)
     names = [i.operation.name for i in kernel.program.instructions if i.operation.arity < 0]
-    assert names == ["rows", "loop"]
+    assert names == ["outlined_calls", "loop"]
     assert len(kernel.program.instructions) < 0.1 * kernel.arithmetic
 
 

@@ -37,7 +37,7 @@ __all__ = [
     "from_zero",
     "issue_text",
     "load_robot",
-    "named_numbers",
+    "named_values",
     "number_from",
     "number_of",
     "positive",
@@ -294,10 +294,10 @@ def number_of(option: str, text: str) -> float:
 
 def configuration_of(robot: Robot, option: str, texts: Sequence[str], others: np.ndarray) -> np.ndarray:
     """Return a configuration from all coordinates, or some by name. Raises ValueError and UnknownNameError."""
-    return named_numbers(option, texts, others, robot.q_names, "q")
+    return named_values(option, texts, others, robot.q_names, "q")
 
 
-def named_numbers(
+def named_values(
     option: str, texts: Sequence[str], others: np.ndarray, names: Sequence[str], symbol: str
 ) -> np.ndarray:
     """Return values from all numbers, or some by name and the others of ``others``.

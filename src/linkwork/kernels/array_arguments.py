@@ -91,8 +91,8 @@ class ArgumentReader:
         if array.ndim > 1 and array.shape[0] == port.shape[0]:
             return f"; samples are rows here: transpose it, {port.name}.T"
         parts = self.subject.parts(quantity_of(port.name))
-        if len(parts) > 1 and parts[0].type.is_floating and array.shape[-1] == port.size - parts[0].place.stop:
-            return f"; the first {parts[0].place.stop} elements are those of joint {parts[0].joint!r}"
+        if len(parts) > 1 and parts[0].type.is_floating and array.shape[-1] == port.size - parts[0].indices.stop:
+            return f"; the first {parts[0].indices.stop} elements are those of joint {parts[0].joint!r}"
         return ""
 
     def _broadcast(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
@@ -135,7 +135,7 @@ class ArgumentReader:
                 value = "NaN" if np.isnan(array[place]) else str(array[place])
                 many = "NaN" if np.isnan(array).sum() == len(places) else "elements that are not finite"
                 parts = self.subject.parts(quantity_of(port.name)) if self.subject.says == "" else ()
-                whose = [part.joint for part in parts if part.place.start <= place[-1] < part.place.stop]
+                whose = [part.joint for part in parts if part.indices.start <= place[-1] < part.indices.stop]
                 joint = f" (joint {whose[0]!r})" if whose else ""
                 kernel = "" if self.subject.says else ".  A kernel from Robot.compile accepts them, sample by sample"
                 raise ValueError(
@@ -184,12 +184,12 @@ class ArgumentReader:
         for name in [name for name in given if unfit and quantity_of(name).configuration]:
             result[name] = np.array(given[name])
             for part in unfit:
-                numbers = result[name][..., part.place]
+                numbers = result[name][..., part.indices]
                 checked = part.type.checked(numbers, part.joint)
                 off = distances(part.type, numbers)[
                     ..., np.newaxis
                 ]  # points close enough to the manifold stay as they are
-                result[name][..., part.place] = np.where(off > EXACT, checked, numbers)
+                result[name][..., part.indices] = np.where(off > EXACT, checked, numbers)
         return [*result.values()]
 
     def _refuse_out_of_bounds(self, arguments: Arrays) -> None:
@@ -213,7 +213,7 @@ class ArgumentReader:
         """
         given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
         for name, part in configurations(self.subject, given):
-            numbers = np.asarray(given[name], dtype=float)[..., part.place]
+            numbers = np.asarray(given[name], dtype=float)[..., part.indices]
             columns = [numbers[..., k] for k in range(part.type.nq)]
             regular = np.asarray(asked(part.joint, part.type, "regularity", columns), dtype=float)
             if regular.size and regular.min() < SINGULAR:
@@ -311,7 +311,7 @@ def stacked(
     array = np.zeros((*batch, *(subject.sizes[size] for size in quantity.shape if isinstance(size, str))), kind)
     for own in subject.parts(quantity):
         zero = asked(own.joint, own.type, "zero") if quantity.configuration and own.joint not in parts else 0.0
-        array[..., own.place] = parts.get(own.joint, zero)
+        array[..., own.indices] = parts.get(own.joint, zero)
     return array
 
 

@@ -67,12 +67,12 @@ class _Trial:
     def sample(self, k: int) -> list[np.ndarray]:
         return [x[k] for x in self.arrays]
 
-    def compare(self, what: str, result: np.ndarray, expected: np.ndarray, tolerance: float) -> float:
+    def compare(self, label: str, result: np.ndarray, expected: np.ndarray, tolerance: float) -> float:
         """Return the error of a result relative to the largest element; raise ValueError beyond the tolerance."""
         scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
         error = float(np.abs(result - expected).max(initial=0.0))
         if not error <= tolerance * scale:
-            raise ValueError(f"{what} is off by {error:.3g}; the largest element is {scale:.3g}")
+            raise ValueError(f"{label} is off by {error:.3g}; the largest element is {scale:.3g}")
         return error / scale
 
     def moved(self, state: np.ndarray, steps: np.ndarray) -> np.ndarray:

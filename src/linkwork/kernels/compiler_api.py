@@ -1,7 +1,7 @@
 """The compiler's public interface for the packages above `kernels`."""
 
 from linkwork.compiler.cache.disk_cache import Cache as Cache
-from linkwork.compiler.cache.disk_cache import place as cache_place
+from linkwork.compiler.cache.disk_cache import cache_location as cache_location
 from linkwork.compiler.codegen.target import host as host
 from linkwork.compiler.codegen.target import levels as levels
 from linkwork.compiler.derivatives.tangent_spaces import Space as Space
@@ -30,7 +30,7 @@ __all__ = [
     "Port",
     "Space",
     "arithmetic",
-    "cache_place",
+    "cache_location",
     "call_state",
     "code_statistics",
     "compile",

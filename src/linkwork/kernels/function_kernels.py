@@ -28,7 +28,7 @@ from linkwork.kernels.function_trace import (
     trace_ruled,
 )
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner, has_symbols, is_own_joint, place
+from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner, has_symbols, is_own_joint, placement_of
 from linkwork.model.function_spec import QUANTITIES, quantity_of
 
 __all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel"]
@@ -85,7 +85,7 @@ def joint_kernel(subject: JointOwner, request: Request) -> Kernel:
 
     site = subject.walked(request.spec)
     try:
-        key = (request, _code(site.type), repr(place(site)))
+        key = (request, _code(site.type), repr(placement_of(site)))
         hash(key)
     except TypeError:  # a user's type with values that cannot be hashed
         return make()
@@ -137,7 +137,7 @@ def configuration_space(subject: KernelOwner) -> Space:
     """Return the space of the configurations of a robot or a joint."""
     placed = zip(subject.parts(QUANTITIES["q"]), subject.parts(QUANTITIES["v"]), strict=True)
     nq, nv = range(subject.sizes["nq"]), range(subject.sizes["nv"])
-    parts = [(at_q.joint, at_q.type, nq[at_q.place], nv[at_v.place]) for at_q, at_v in placed]
+    parts = [(at_q.joint, at_q.type, nq[at_q.indices], nv[at_v.indices]) for at_q, at_v in placed]
     return _space(f"of configurations of {subject.about!r}", subject.kind, len(nq), len(nv), parts)
 
 

@@ -68,7 +68,7 @@ class Request:
 _NAMING = ("frame", "points", "directions", "point", "direction")  # options that are part of labels
 
 
-def read_request(subject: KernelOwner, requested: Any, given: tuple[str, ...] = ()) -> Request:
+def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[str, ...] = ()) -> Request:
     """Return the request of ``"mass_matrix"``, ``("jacobian", "hand")`` or ``("jacobian", "hand", {...})``.
 
     Options name optional inputs as well, as in ``{"gravity": True}``, and ``{"wrenches": ["hand"]}`` the frames on
@@ -95,7 +95,7 @@ def read_request(subject: KernelOwner, requested: Any, given: tuple[str, ...] = 
         else:
             raise TypeError(f"{name}: expected {_forms(row)}, got {requested!r}")
     wrenches = _acted_on(subject, row, options.pop(row.acting, None)) if row.wrenched else ()
-    given = (*given, *(key for key in row.optional if options.get(key) is True))
+    optional_inputs = (*optional_inputs, *(key for key in row.optional if options.get(key) is True))
     options = {key: value for key, value in options.items() if not (key in row.optional and isinstance(value, bool))}
     missing = [option.name for option in row.options if option.required and option.name not in options]
     if missing or not known.keys() >= options.keys():
@@ -107,14 +107,14 @@ def read_request(subject: KernelOwner, requested: Any, given: tuple[str, ...] = 
         if known[key].counted and isinstance(value, (list, tuple)):
             options[key] = value = tuple(value)
         for one in value if known[key].counted and isinstance(value, tuple) else (value,):
-            subject.check(known[key], one, given)
-    for optional in given:
+            subject.check(known[key], one, optional_inputs)
+    for optional in optional_inputs:
         if optional not in row.optional:
             raise TypeError(
                 f"{name}: it has no input {optional!r}; its optional inputs are {', '.join(row.optional) or 'none'}"
             )
     unusual = {key: value for key, value in options.items() if known[key].required or value != known[key].default}
-    return Request(row, tuple(sorted(unusual.items())), given, wrenches)
+    return Request(row, tuple(sorted(unusual.items())), optional_inputs, wrenches)
 
 
 def _acted_on(subject: KernelOwner, row: FunctionSpec, wrenches: Any) -> tuple[tuple[str, str], ...]:

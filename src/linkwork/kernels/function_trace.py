@@ -1,4 +1,4 @@
-"""From requests to expressions: inputs become symbols, algorithms run on them, and joints define guards."""
+"""Tracing of requested functions: algorithms run on symbols, and joints define guards."""
 
 from __future__ import annotations
 
@@ -89,24 +89,24 @@ def _outputs(subject: KernelOwner, key: str, request: Request, count: int) -> li
     return [Port(name, shape) for name, shape in zip(names, shapes, strict=True)]
 
 
-def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> Any:
+def run(request: Request, walked: Any, values: Mapping[str, Sequence[Any]]) -> Any:
     """Run a function's algorithm on scalars, by the names of its inputs, and return its result."""
-    row, given = request.spec, dict(request.options)
+    row, options = request.spec, dict(request.options)
     for name in request.optional_inputs:
         if name == "gravity":
-            walked = walked.under(Vec3.of(numbers[name]))
+            walked = walked.under(Vec3.of(values[name]))
         else:
-            given[name] = numbers[name]
+            options[name] = values[name]
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
-        given[row.acting] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
-    _refuse_loops_that_resist(row, walked, given)
-    return _computing(row, walked)(walked, *(numbers[name] for name in row.inputs), **given)
+        options[row.acting] = [(frame, axes, values[name]) for (frame, axes), name in inputs]
+    _refuse_loops_that_resist(row, walked, options)
+    return _computing(row, walked)(walked, *(values[name] for name in row.inputs), **options)
 
 
-def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, given: Mapping[str, Any]) -> None:
+def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, options: Mapping[str, Any]) -> None:
     """Raise ValueError if a function would ignore forces of force elements or loop joints."""
-    if not (given.get("passive") or row.resisted):
+    if not (options.get("passive") or row.resisted):
         return
     elements: Any = getattr(walked, "force_elements", ())
     if row.joint_forces_only and elements:
@@ -230,7 +230,7 @@ def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapp
     singular = {name for r in requests.values() if r.spec.regular for name in r.inputs}
     result = []
     for name, part in configurations(subject, looked_at):
-        numbers = symbols[name][part.place]
+        numbers = symbols[name][part.indices]
         result.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
         if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
             result.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))

@@ -26,17 +26,17 @@ class Watch:
         self.walks: list[str] = []
         self._graph = graph
         self.starts: list[int] = [0]
-        self.places = [(ELSEWHERE, ELSEWHERE)]  # body and walk
+        self.positions = [(ELSEWHERE, ELSEWHERE)]  # body and walk
         self._chain = ELSEWHERE
 
-    def note(self, place: tuple[int, int]) -> None:
+    def note(self, position: tuple[int, int]) -> None:
         self.starts.append(len(self._graph.nodes))
-        self.places.append(place)
+        self.positions.append(position)
         self._graph.marks.append(self.starts[-1])
 
     def walk(self, direction: str, bodies: Iterator[tuple[int, int, Body]]) -> Iterator[tuple[int, int, Body]]:
         """Iterate over a walk and record it; after a nested walk the outer one continues."""
-        before, number = self.places[-1], len(self.walks)
+        before, number = self.positions[-1], len(self.walks)
         self.walks.append(direction)
         try:
             for item in bodies:
@@ -47,13 +47,13 @@ class Watch:
 
     def look(self, body: int) -> None:
         """Record the lookup of a body: outside of walks it is the next one of a chain."""
-        if self.places[-1][1] in (ELSEWHERE, self._chain):
+        if self.positions[-1][1] in (ELSEWHERE, self._chain):
             if self._chain == ELSEWHERE:
                 self._chain = len(self.walks)
                 self.walks.append("chain")
             self.note((body, self._chain))
         else:  # a step within a step
-            self.note(self.places[-1])
+            self.note(self.positions[-1])
 
     def over(self, tree: Tree) -> Tree:
         """Return the observed tree, for algorithms."""
@@ -89,7 +89,7 @@ class _WatchedTree:
 class _WatchedBodies(tuple[Body, ...]):
     look: Callable[[int], None]
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, int):
-            self.look(place)
-        return super().__getitem__(place)
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, int):
+            self.look(position)
+        return super().__getitem__(position)

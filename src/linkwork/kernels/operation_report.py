@@ -108,7 +108,7 @@ def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Count
                 nodes.append(argument)
     for _, node in sorted(needed.items()):
         if node.args:
-            body, walk = watch.places[bisect_right(watch.starts, node.index) - 1]
+            body, walk = watch.positions[bisect_right(watch.starts, node.index) - 1]
             bundle = node.value if node.op.arity < 0 else None
             result.setdefault(body, {}).setdefault(walk, Counter()).update(operations_of(node.op, bundle))
     return result

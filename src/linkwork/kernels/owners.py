@@ -30,7 +30,7 @@ __all__ = [
     "configurations",
     "has_symbols",
     "is_own_joint",
-    "place",
+    "placement_of",
     "shape_of",
 ]
 
@@ -41,7 +41,7 @@ class Part:
 
     joint: str
     type: JointType
-    place: slice
+    indices: slice
 
 
 NONE: Numbers = MappingProxyType({})
@@ -81,7 +81,7 @@ class KernelOwner(Protocol):
     def check_row(self, row: FunctionSpec) -> None:
         """Raise ValueError if the function depends on data that the owner does not have."""
 
-    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
+    def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
         """Raise UnknownNameError for an unknown frame, point ..., if optional inputs ``given`` are passed."""
 
     def content(
@@ -180,16 +180,16 @@ class RobotOwner:
         if row.of_inertias:
             self.tree.require_inertias(row.name)
 
-    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
+    def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
         if option.choices or value is None:
             return
         if option.names == "joint":
             self.tree.joint_index(value)
         elif option.names == "velocity":
             self._check_velocity(option, value)
-        elif option.names == "point" and "positions" not in given:
+        elif option.names == "point" and "positions" not in optional_inputs:
             self.tree.point(value)
-        elif option.names == "direction" and "vectors" not in given:
+        elif option.names == "direction" and "vectors" not in optional_inputs:
             self.tree.direction(value)
         elif self.tree.frame(value).body == WORLD and option.names == "moving frame":
             raise ValueError(
@@ -217,8 +217,8 @@ class RobotOwner:
                 b.parent,
                 type(b.joint).__qualname__,
                 b.joint,
-                _numbers(b.placement),
-                _numbers(b.rotor),
+                _elements(b.placement),
+                _elements(b.rotor),
                 b.inertia,
                 b.coupling,
             )
@@ -231,7 +231,7 @@ class RobotOwner:
         used |= {name[:-2] for name in used}  # the frame of "hand.z"
         used |= {name.rpartition(".")[0] for name in used}  # the joint of "base.wx"
         named = [frame for frame in tree.frames if frame.name in used]
-        frames = [(frame.name, frame.body, _numbers(frame.placement)) for frame in named]
+        frames = [(frame.name, frame.body, _elements(frame.placement)) for frame in named]
         joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in used]
         felt = "passive" in used or any(row.resisted for row in rows)
         resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if felt else []
@@ -279,7 +279,7 @@ class JointOwner:
     def check_row(self, row: FunctionSpec) -> None:
         pass
 
-    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
+    def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
         if not option.choices:
             raise ValueError(f"{option.name}: a single joint has no frames, got {value!r}")
 
@@ -289,12 +289,12 @@ class JointOwner:
         joint = self.site.type
         if not is_own_joint(joint):
             return None
-        return type(joint).__qualname__, repr(joint), *(str(place(self.walked(row))) for row in rows)
+        return type(joint).__qualname__, repr(joint), *(str(placement_of(self.walked(row))) for row in rows)
 
 
-def place(site: Site) -> tuple[Any, ...]:
+def placement_of(site: Site) -> tuple[Any, ...]:
     """Return the placement of a joint as floats."""
-    return _numbers(site.placement), _numbers(site.rotor), site.swapped
+    return _elements(site.placement), _elements(site.rotor), site.swapped
 
 
 def is_own_joint(joint: JointType) -> bool:
@@ -316,14 +316,14 @@ def _constrained(tree: Tree) -> tuple[str, ...]:
     """Return everything that constraints and force elements depend on; () if there are none."""
     if not (tree.constraints or tree.force_elements):
         return ()
-    frames = [(f.name, f.body, _numbers(f.placement)) for f in tree.frames]
+    frames = [(f.name, f.body, _elements(f.placement)) for f in tree.frames]
     joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies)]
     return (repr((tree.constraints, tree.force_elements, frames, tree.points, tree.directions, joints)),)
 
 
 def _all_of(tree: Tree) -> tuple[str, str]:
     """Return everything that parameters may replace, and what is welded to what."""
-    frames = [(f.name, f.body, _numbers(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
+    frames = [(f.name, f.body, _elements(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
     joints = [(b.name, b.joint_name, b.links, b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies]
     return repr((frames, tree.points, tree.directions)), repr(joints)
 
@@ -337,5 +337,5 @@ def _texts(option: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _numbers(pose: Pose) -> tuple[float, ...]:
+def _elements(pose: Pose) -> tuple[float, ...]:
     return tuple(pose.elements())

@@ -64,13 +64,13 @@ def by_joint(
                 indices = index_of(tree, "v", [name])
             except UnknownNameError as error:
                 raise error.at(f"{caller}: {argument}") from None
-            result[indices] = _numbers(caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit)
+            result[indices] = _values(caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit)
     else:
-        result[:] = _numbers(caller, argument, value, tree.nv, least, above, unit)
+        result[:] = _values(caller, argument, value, tree.nv, least, above, unit)
     return result
 
 
-def _numbers(
+def _values(
     caller: str, argument: str, value: Any, count: int, least: float | None, above: float | None, unit: str
 ) -> np.ndarray:
     array = finite_array(caller, argument, value, unit=unit)

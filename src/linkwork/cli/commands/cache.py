@@ -12,7 +12,7 @@ from typing import Any
 from linkwork import __version__
 from linkwork.cli.arguments import FAILED, CommandError, add_json
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
-from linkwork.kernels.compiler_api import Cache, cache_place
+from linkwork.kernels.compiler_api import Cache, cache_location
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -40,33 +40,33 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _clear(terminal: Terminal, *, as_json: bool) -> int:
-    place = cache_place()
-    if place.refused and not place.off:
-        raise CommandError(FAILED, f"the cache is not cleared: {escaped(place.refused)}")
-    count, size = (0, 0) if place.folder is None else Cache(place.folder, place.max_bytes).clear()
+    location = cache_location()
+    if location.refused and not location.off:
+        raise CommandError(FAILED, f"the cache is not cleared: {escaped(location.refused)}")
+    count, size = (0, 0) if location.folder is None else Cache(location.folder, location.max_bytes).clear()
     if as_json:
-        folder = None if place.folder is None else str(place.folder)
+        folder = None if location.folder is None else str(location.folder)
         terminal.out.json({"linkwork": __version__, "directory": folder, "removed": count, "bytes": size})
-    elif place.folder is None:
-        terminal.out.line(f"nothing to clear: {place.refused}")
+    elif location.folder is None:
+        terminal.out.line(f"nothing to clear: {location.refused}")
     else:
-        terminal.out.line(f"removed {_entries(count)}, {_size(size)}, from {escaped(str(place.folder))}")
+        terminal.out.line(f"removed {_entries(count)}, {_size(size)}, from {escaped(str(location.folder))}")
     return 0
 
 
 def _data() -> dict[str, Any]:
     """Return the state of the cache, with facts of its largest entries, the largest first."""
-    place = cache_place()
-    cache = None if place.folder is None or place.refused else Cache(place.folder, place.max_bytes)
+    location = cache_location()
+    cache = None if location.folder is None or location.refused else Cache(location.folder, location.max_bytes)
     entries = [] if cache is None else cache.entries()
     largest = sorted(entries, key=lambda entry: -entry[1].st_size)[:_MAX_SHOWN]
     return {
-        "directory": None if place.folder is None else str(place.folder),
-        "in_use": place.refused is None,
-        "refused": place.refused,
+        "directory": None if location.folder is None else str(location.folder),
+        "in_use": location.refused is None,
+        "refused": location.refused,
         "entries": len(entries),
         "bytes": sum(state.st_size for _, state in entries),
-        "max_bytes": place.max_bytes,
+        "max_bytes": location.max_bytes,
         "oldest_use": _time(entries[0][1]) if entries else None,
         "newest_use": _time(entries[-1][1]) if entries else None,
         "largest": [_entry_data(cache, *entry) for entry in largest] if cache else [],

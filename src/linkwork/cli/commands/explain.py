@@ -119,7 +119,7 @@ def _code(code: CodeStatistics) -> list[str]:
         made = f"{result}; traced and compiled once in {code.compile_seconds:.2f} s"
     return [
         f"instructions  {code.instructions}, of which {code.fused} are fused products and sums",
-        f"live values   {code.most_alive} at most",
+        f"live values   {code.max_live_values} at most",
         f"machine code  {size}, {quantity(code.lanes, 'lane')}, {quantity(code.segments, 'segment')}",
         f"compilation   {made}",
     ]

@@ -19,7 +19,7 @@ from linkwork.cli.arguments import (
     check_files,
     configuration_of,
     from_zero,
-    named_numbers,
+    named_values,
     number_from,
     positive,
     robot_of,
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         around = robot.neutral() if arguments.seed is None else robot.random_configuration(seed=arguments.seed)
         start = configuration_of(robot, "--from", arguments.start or [], around)
         rest = np.zeros(robot.nv)
-        v = named_numbers("--velocity", arguments.velocity or [], rest, robot.v_names, "v")
+        v = named_values("--velocity", arguments.velocity or [], rest, robot.v_names, "v")
         target = configuration_of(robot, "--to", arguments.target or [], start)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error

@@ -39,7 +39,7 @@ from linkwork.compiler.cache.secure_directory import TrustedDirectory, Untrusted
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.errors import CacheWarning
 
-__all__ = ["Cache", "CacheWarning", "Entry", "Place", "digest", "directory", "place", "shared"]
+__all__ = ["Cache", "CacheLocation", "CacheWarning", "Entry", "cache_location", "digest", "directory", "shared"]
 
 _MAGIC = b"linkwork machine code, format 1\n"
 _HEAD = struct.Struct("<QQQ")  # sizes of name, facts and code [bytes]
@@ -286,7 +286,7 @@ def _unpacked(name: str, data: bytes) -> Entry | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CacheLocation:
     """The cache's directory, its maximum size, and why it is not used, if so."""
 
     folder: Path | None  # None if the cache is off, or the directory is unknown
@@ -320,24 +320,24 @@ def _home() -> Path:
     return home
 
 
-def place() -> Place:
+def cache_location() -> CacheLocation:
     """Return the cache's location by the current environment. Nothing is created."""
     limit = _max_bytes()
     try:
         folder = directory()
     except (OSError, RuntimeError) as error:  # no home directory, or the current one is gone
-        return Place(None, limit, f"there is no directory for it: {reason(error)}")
+        return CacheLocation(None, limit, f"it has no directory: {reason(error)}")
     if folder is None:
-        return Place(None, limit, "it is switched off by LINKWORK_CACHE", off=True)
+        return CacheLocation(None, limit, "it is switched off by LINKWORK_CACHE", off=True)
     untrusted = why_untrusted(folder)
     if untrusted and not untrusted.startswith(str(folder)):  # it is about a parent directory
         untrusted = f"{folder}: {untrusted}"
-    return Place(folder, limit, untrusted)
+    return CacheLocation(folder, limit, untrusted)
 
 
 def shared() -> Cache | None:
     """Return the cache of this process's kernels; None if it is off or, with a warning, unusable."""
-    here = place()
+    here = cache_location()
     if here.refused is None and here.folder is not None:
         return _cache(here.folder, here.max_bytes)
     if not here.off:

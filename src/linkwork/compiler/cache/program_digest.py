@@ -28,21 +28,21 @@ def content(program: Program) -> str:
     return _encoded(program, {}).hex()
 
 
-def _encoded(value: Any, seen: dict[int, bytes]) -> bytes:
+def _encoded(value: Any, digests: dict[int, bytes]) -> bytes:
     """Return bytes that are equal for equal values only; ``seen`` has the digests of listings by id."""
     if isinstance(value, InstructionList):
-        if id(value) not in seen:
-            seen[id(value)] = hashlib.sha256(_listing(value, seen)).digest()
-        return seen[id(value)]
+        if id(value) not in digests:
+            digests[id(value)] = hashlib.sha256(_listing(value, digests)).digest()
+        return digests[id(value)]
     if isinstance(value, tuple) and len(value) >= _MIN_TABLE and all(type(x) is float for x in value):
         return b"floats%d:" % len(value) + array("d", value).tobytes()  # a table of constants
     if isinstance(value, tuple):
-        parts = [_encoded(part, seen) for part in value]
+        parts = [_encoded(part, digests) for part in value]
     elif isinstance(value, Operation):
-        parts = [_named(getattr(value, f.name), seen) for f in fields(value)]
+        parts = [_named(getattr(value, f.name), digests) for f in fields(value)]
     elif is_dataclass(value):
         kind = type(value)
-        parts = [_encoded(getattr(value, f.name), seen) for f in fields(value) if (kind, f.name) not in _NAMES]
+        parts = [_encoded(getattr(value, f.name), digests) for f in fields(value) if (kind, f.name) not in _NAMES]
     else:
         parts = [_plain(value)]
     return _joined(value, parts)
@@ -52,12 +52,12 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
     return b"".join([f"{type(value).__name__}{len(parts)}:".encode(), *(b"%d:%b" % (len(p), p) for p in parts)])
 
 
-def _listing(value: InstructionList, seen: dict[int, bytes]) -> bytes:
+def _listing(value: InstructionList, digests: dict[int, bytes]) -> bytes:
     """Encode a listing; its instructions, thousands of few operations, are encoded in a faster way."""
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
     others = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
-    parts = [_encoded(getattr(value, name), seen) for name in others]
-    return _joined(value, [_instructions(value.instructions, seen), *parts])
+    parts = [_encoded(getattr(value, name), digests) for name in others]
+    return _joined(value, [_instructions(value.instructions, digests), *parts])
 
 
 def _plain(value: Any) -> bytes:
@@ -70,14 +70,14 @@ def _plain(value: Any) -> bytes:
     raise TypeError(f"a program's content: expected numbers, strings, tuples or dataclasses, got {value!r}")
 
 
-def _named(value: Any, seen: dict[int, bytes]) -> bytes:
+def _named(value: Any, digests: dict[int, bytes]) -> bytes:
     """Encode a value that may be a function; linkwork's own functions are identified by name."""
     if isinstance(value, Callable):  # type: ignore[arg-type]
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}".encode()
-    return _encoded(value, seen)
+    return _encoded(value, digests)
 
 
-def _instructions(instructions: tuple[Instruction, ...], seen: dict[int, bytes]) -> bytes:
+def _instructions(instructions: tuple[Instruction, ...], digests: dict[int, bytes]) -> bytes:
     """Encode instructions: most have no value, and most others have a float or a small integer."""
     numbers: dict[Operation, int] = {}
     plain, floats, values = array("q"), array("d"), []
@@ -94,6 +94,6 @@ def _instructions(instructions: tuple[Instruction, ...], seen: dict[int, bytes])
             plain.append(-2)
             plain.append(value)
         elif value is not None:
-            values.append(_encoded((k, tuple(rest)), seen))
-    parts = [_encoded((len(instructions), tuple(numbers)), seen), plain.tobytes(), floats.tobytes(), *values]
+            values.append(_encoded((k, tuple(rest)), digests))
+    parts = [_encoded((len(instructions), tuple(numbers)), digests), plain.tobytes(), floats.tobytes(), *values]
     return _joined(instructions, parts)

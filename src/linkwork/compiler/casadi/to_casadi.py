@@ -194,8 +194,8 @@ class ControlWriter:
         function = self._functions[key] = self._casadi.Function("body", columns, results)
         return function
 
-    def _column(self, numbers: Sequence[Any]) -> Any:
-        return self._casadi.vertcat(*numbers) if numbers else self._casadi.MX(0, 1)
+    def _column(self, values: Sequence[Any]) -> Any:
+        return self._casadi.vertcat(*values) if values else self._casadi.MX(0, 1)
 
     def _split(self, column: Any, count: int) -> list[Any]:
         return self._casadi.vertsplit(column) if count else []
@@ -203,8 +203,8 @@ class ControlWriter:
 
 def _taken(take: Take, arguments: list[Any]) -> list[Any]:
     """Read a table by a chain of choices between its rows."""
-    index, *numbers = arguments
-    entries: Sequence[Any] = numbers or take.table
+    index, *values = arguments
+    entries: Sequence[Any] = values or take.table
     line = floor(index)
     result = list(entries[: take.columns])
     for row in range(1, take.rows):

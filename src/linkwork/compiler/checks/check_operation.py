@@ -46,7 +46,7 @@ class _Trial:
         with np.errstate(all="ignore"):
             self.value = np.asarray(operation.value(*self.columns), dtype=float)
 
-    def errors(self, what: str, result: Any, reference: np.ndarray) -> list[float]:
+    def errors(self, label: str, result: Any, reference: np.ndarray) -> list[float]:
         """Return the largest error of a result; raise ValueError that names the first arguments where it is wrong."""
         result = np.asarray(result, dtype=float)
         with np.errstate(all="ignore"):
@@ -56,7 +56,7 @@ class _Trial:
         if wrong.any():
             k = int(np.argmax(wrong))
             raise ValueError(
-                f"{self.operation.name}{self.arguments[k]}: the {what} is {float(result[k])!r}, "
+                f"{self.operation.name}{self.arguments[k]}: the {label} is {float(result[k])!r}, "
                 f"the value on arrays {float(reference[k])!r}"
             )
         return [float(errors.max(initial=0.0))]
@@ -105,7 +105,7 @@ def _parity(t: _Trial) -> list[float]:
 
 def _partials(t: _Trial) -> list[float]:
     def error(k: int, x: tuple[float, ...], partial: float, numeric: float) -> float:
-        result = abs(partial - numeric) / max(1.0, abs(t.operation.scalar(*x)), abs(numeric))
+        result = abs(partial - numeric) / max(1.0, float(abs(t.operation.scalar(*x))), abs(numeric))
         if not result <= _DIFFERENCES:
             raise ValueError(
                 f"{t.operation.name}{x}: derivative by argument {k + 1} is {partial!r}, differences give {numeric!r}"

@@ -156,7 +156,7 @@ class _Arrays:
         for j, port in enumerate(self.outputs):
             self._move("unpack", len(self.inputs) + j, port, first, left, buffer, f"@.slots{j}")
 
-    def _move(self, what: str, j: int, port: Port, first: str, left: str, buffer: str, last: str) -> None:
+    def _move(self, operation: str, j: int, port: Port, first: str, left: str, buffer: str, last: str) -> None:
         """Emit a call that packs or unpacks array ``j``; ``last`` is the function's last argument."""
         f, lanes = self.f, self.layout.lanes
         array = f.at(self.start[j], f.let(f"mul i64 {first}, {self.steps[j]}"))
@@ -164,24 +164,24 @@ class _Arrays:
         at_once = f.all_of([full, self.whole[j]])
         with f.when(at_once):
             arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
-            own = self.own[j] if what == "pack" else None
+            own = self.own[j] if operation == "pack" else None
             if 0 < port.size <= SIDE_BY_SIDE:
                 beside = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
                 with f.when(beside):
-                    f.do(f"call void {packing(f'{what}_side_by_side', port)}{arguments}")
+                    f.do(f"call void {packing(f'{operation}_side_by_side', port)}{arguments}")
                 with f.unless(beside):
-                    f.do(f"call void {packing(what, port, own)}{arguments}")
-            elif what == "unpack" and is_streamed(port):
+                    f.do(f"call void {packing(operation, port, own)}{arguments}")
+            elif operation == "unpack" and is_streamed(port):
                 with f.when("%streamed"):
                     f.do(f"call void {packing('unpack_streamed', port)}{arguments}")
                 with f.unless("%streamed"):
-                    f.do(f"call void {packing(what, port)}{arguments}")
+                    f.do(f"call void {packing(operation, port)}{arguments}")
             else:
-                f.do(f"call void {packing(what, port, own)}{arguments}")
+                f.do(f"call void {packing(operation, port, own)}{arguments}")
         with f.unless(at_once):
             count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
             f.do(
-                f"call void {packing(f'{what}_slowly', port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, "
+                f"call void {packing(f'{operation}_slowly', port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, "
                 f"i64 {count}, ptr {self.strides[j]}, ptr {last})"
             )
 

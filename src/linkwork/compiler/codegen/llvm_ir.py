@@ -131,15 +131,15 @@ class IrFunction:
             total = self.let(f"or {kind} {total}, {flag}")
         return total
 
-    def added(self, kind: str, numbers: Sequence[str]) -> str:
+    def added(self, kind: str, values: Sequence[str]) -> str:
         """Return the sum of values, added in pairs to shorten the dependent chain."""
-        terms = list(numbers)
+        terms = list(values)
         while len(terms) > 1:
             pairs = [self.let(f"fadd {kind} {a}, {b}") for a, b in zip(terms[::2], terms[1::2], strict=False)]
             terms = pairs + terms[2 * len(pairs) :]
         return terms[0]
 
-    def magnitudes(self, kind: str, numbers: Sequence[str]) -> str:
+    def magnitudes(self, kind: str, values: Sequence[str]) -> str:
         """Return the sum of the magnitudes of values (without the sign bit), in a few independent chains."""
         integers = kind.replace("double", "i64").replace("float", "i32")
         lane, lanes = ("i64", 64) if "i64" in integers else ("i32", 32)
@@ -148,7 +148,7 @@ class IrFunction:
             count = int(integers[1 : integers.index(" ")])
             mask = f"<{', '.join([f'{lane} {mask}'] * count)}>"
         chains: list[str] = []
-        for k, x in enumerate(numbers):
+        for k, x in enumerate(values):
             bits = self.let(f"bitcast {kind} {x} to {integers}")
             positive = self.let(f"and {integers} {bits}, {mask}")
             size = self.let(f"bitcast {integers} {positive} to {kind}")
@@ -158,12 +158,12 @@ class IrFunction:
                 chains[k % _CHAINS] = self.let(f"fadd {kind} {chains[k % _CHAINS]}, {size}")
         return self.added(kind, chains)
 
-    def not_finite(self, real: FloatType, lanes: int, numbers: Sequence[str]) -> str:
+    def not_finite(self, real: FloatType, lanes: int, values: Sequence[str]) -> str:
         """Return whether values are not finite, or so large that products of a few may overflow, lane by lane.
 
         The caller then checks exactly: results of large values may be finite.
         """
-        return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), numbers)])
+        return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), values)])
 
     def beyond(self, real: FloatType, lanes: int, magnitudes: Sequence[str]) -> str:
         """Return `not_finite` of values whose sums of magnitudes are given."""

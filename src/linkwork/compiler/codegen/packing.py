@@ -54,13 +54,13 @@ def packing_functions(text: IrModule, layout: Layout | ControlLayout) -> None:
         text.add(_unpack_slowly(port, real, lanes))
 
 
-def packing(what: str, port: Port, own: int | None = None) -> str:
+def packing(operation: str, port: Port, own: int | None = None) -> str:
     """Return the name of the function that packs or unpacks arrays of a port's shape, fast or slowly.
 
     A port with a function of its own has the suffix ``own``, its index.
     """
-    shape = "x".join(map(str, port.shape)) if what.endswith("slowly") else str(port.size)
-    return f"@.{what}.{shape}{'' if own is None else f'.of{own}'}"
+    shape = "x".join(map(str, port.shape)) if operation.endswith("slowly") else str(port.size)
+    return f"@.{operation}.{shape}{'' if own is None else f'.of{own}'}"
 
 
 def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[int]) -> IrFunction:
@@ -69,9 +69,9 @@ def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[
     width, rows = real.bytes * lanes, _rows(f, "%array", "%step", lanes)
     magnitudes: list[str] = []
 
-    def strip(first: str | int, numbers: int) -> str:
+    def strip(first: str | int, count: int) -> str:
         """Pack a number of elements, and return the sum of their magnitudes, to check that they are finite."""
-        columns, total = _strip(f, rows, first, numbers, real, lanes)
+        columns, total = _strip(f, rows, first, count, real, lanes)
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
         for k, column in enumerate(columns):
             if isinstance(first, str) or first + k not in unused:
@@ -83,8 +83,8 @@ def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[
         with f.loop(many, step=lanes) as first:
             with f.when(some_beyond(f, [strip(first, lanes)], real, lanes)):
                 f.store("i1", "true", "%nan")
-    for place, numbers in strips:
-        magnitudes.append(strip(place, numbers))
+    for place, count in strips:
+        magnitudes.append(strip(place, count))
     for k in columns:
         column = _alone(f, rows, k, real, lanes)
         if k not in unused:
@@ -103,25 +103,25 @@ def _unpack(port: Port, real: FloatType, lanes: int, streamed: bool = False) -> 
     vector, width = real.vector(lanes), real.bytes * lanes
     rows = _rows(f, "%array", "%step", lanes)
 
-    def taken(number: str | int) -> str:
+    def load(number: str | int) -> str:
         slot = f.let(f"load i64, ptr {f.at('%slots', f.let(f'shl i64 {number}, 3'))}, align 8, !invariant.load !0")
         return f.load(vector, f.at("%buffer", slot), width)
 
-    def several(first: str | int, numbers: int) -> list[str]:
-        return [taken(f.let(f"add i64 {first}, {k}")) for k in range(numbers)]
+    def columns_from(first: str | int, count: int) -> list[str]:
+        return [load(f.let(f"add i64 {first}, {k}")) for k in range(count)]
 
     if streamed:
-        strip = lambda first: transpose(f, several(first, lanes), real, lanes)  # noqa: E731
+        strip = lambda first: transpose(f, columns_from(first, lanes), real, lanes)  # noqa: E731
         unpack_streamed(f, port, real, lanes, rows, strip)
         return f
     many, strips, single = _split(port.size, lanes)
     if many:
         with f.loop(many, step=lanes) as first:
-            _put_strip(f, rows, first, several(first, lanes), real, lanes)
-    for place, numbers in strips:
-        _put_strip(f, rows, place, several(place, numbers), real, lanes)
+            _put_strip(f, rows, first, columns_from(first, lanes), real, lanes)
+    for place, count in strips:
+        _put_strip(f, rows, place, columns_from(place, count), real, lanes)
     for k in single:
-        _put_alone(f, rows, k, taken(k), real, lanes)
+        _put_alone(f, rows, k, load(k), real, lanes)
     return f
 
 
@@ -133,13 +133,13 @@ def pack_into_registers(
     The sums show whether the elements are finite. Samples of few elements are adjacent.
     """
     if 0 < port.size <= SIDE_BY_SIDE:
-        columns, taken = _side_by_side(f, port, array, real, lanes)
-        return columns, [f.magnitudes(real.vector(lanes), taken)]
+        columns, loaded = _side_by_side(f, port, array, real, lanes)
+        return columns, [f.magnitudes(real.vector(lanes), loaded)]
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
     result, totals = [""] * port.size, []
-    for place, numbers in strips:
-        result[place : place + numbers], total = _strip(f, rows, place, numbers, real, lanes)
+    for place, count in strips:
+        result[place : place + count], total = _strip(f, rows, place, count, real, lanes)
         totals.append(total)
     for k in single:
         result[k] = _alone(f, rows, k, real, lanes)
@@ -156,23 +156,23 @@ def unpack_from_registers(
         return
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
-    for place, numbers in strips:
-        _put_strip(f, rows, place, columns[place : place + numbers], real, lanes)
+    for place, count in strips:
+        _put_strip(f, rows, place, columns[place : place + count], real, lanes)
     for k in single:
         _put_alone(f, rows, k, columns[k], real, lanes)
 
 
 def _strip(
-    f: IrFunction, rows: list[str], first: str | int, numbers: int, real: FloatType, lanes: int
+    f: IrFunction, rows: list[str], first: str | int, count: int, real: FloatType, lanes: int
 ) -> tuple[list[str], str]:
     """Return elements of all samples, a vector for each, and the sum of all their magnitudes."""
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     rows = [f.at(row, offset) for row in rows]
-    half = numbers // 2 if numbers == lanes > 2 else numbers  # halves are concatenated after loading
+    half = count // 2 if count == lanes > 2 else count  # halves are concatenated after loading
     columns, joined = [], []
-    for place in range(0, numbers, half):
-        taken = [f.load(real.vector(half), f.at(row, real.bytes * place), real.bytes) for row in rows]
-        here = [_joined(f, taken[k::half], real, half) for k in range(half)]
+    for place in range(0, count, half):
+        loaded = [f.load(real.vector(half), f.at(row, real.bytes * place), real.bytes) for row in rows]
+        here = [_joined(f, loaded[k::half], real, half) for k in range(half)]
         columns += transpose(f, here, real, lanes)
         joined += here
     return columns, f.magnitudes(real.vector(lanes), joined)
@@ -191,11 +191,11 @@ def _put_strip(
     f: IrFunction, rows: list[str], first: str | int, columns: Sequence[str], real: FloatType, lanes: int
 ) -> None:
     """Emit the writes of consecutive elements of all samples, a vector for each."""
-    numbers = len(columns)
+    count = len(columns)
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     for k, joined in enumerate(transpose(f, list(columns), real, lanes)):
-        for row, part in zip(rows[k::numbers], _parted(f, joined, real, lanes, numbers), strict=True):
-            f.store(real.vector(numbers), part, f.at(row, offset), real.bytes)
+        for row, part in zip(rows[k::count], _parted(f, joined, real, lanes, count), strict=True):
+            f.store(real.vector(count), part, f.at(row, offset), real.bytes)
 
 
 def _put_alone(f: IrFunction, rows: list[str], k: int, column: str, real: FloatType, lanes: int) -> None:
@@ -208,9 +208,9 @@ def _put_alone(f: IrFunction, rows: list[str], k: int, column: str, real: FloatT
 def _side_by_side(f: IrFunction, port: Port, array: str, real: FloatType, lanes: int) -> tuple[list[str], list[str]]:
     """Return the elements of adjacent samples, a vector for each; and the same vectors as loaded."""
     kind, width, size = real.vector(lanes), real.bytes * lanes, port.size
-    taken = [f.load(kind, f.at(array, width * k), real.bytes) for k in range(size)]
-    places = [[divmod(lane * size + k, lanes) for lane in range(lanes)] for k in range(size)]
-    return [_picked(f, taken, some, real, lanes) for some in places], taken
+    loaded = [f.load(kind, f.at(array, width * k), real.bytes) for k in range(size)]
+    sources = [[divmod(lane * size + k, lanes) for lane in range(lanes)] for k in range(size)]
+    return [_picked(f, loaded, some, real, lanes) for some in sources], loaded
 
 
 def _put_side_by_side(
@@ -219,8 +219,8 @@ def _put_side_by_side(
     """Emit the writes of elements, a vector for each, as adjacent samples."""
     width, size = real.bytes * lanes, port.size
     for k in range(size):
-        places = [divmod(lanes * k + lane, size)[::-1] for lane in range(lanes)]
-        x = _picked(f, columns, places, real, lanes)
+        sources = [divmod(lanes * k + lane, size)[::-1] for lane in range(lanes)]
+        x = _picked(f, columns, sources, real, lanes)
         f.store(real.vector(lanes), x, f.at(array, width * k), real.bytes)
 
 
@@ -228,10 +228,10 @@ def _pack_side_by_side(port: Port, real: FloatType, lanes: int) -> IrFunction:
     """Return the function that packs adjacent samples into vectors."""
     name = packing("pack_side_by_side", port)
     f = IrFunction(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
-    columns, taken = _side_by_side(f, port, "%array", real, lanes)
+    columns, loaded = _side_by_side(f, port, "%array", real, lanes)
     for k, column in enumerate(columns):
         f.store(real.vector(lanes), column, f.at("%buffer", real.bytes * lanes * k), real.bytes * lanes)
-    with f.when(some_beyond(f, [f.magnitudes(real.vector(lanes), taken)], real, lanes)):
+    with f.when(some_beyond(f, [f.magnitudes(real.vector(lanes), loaded)], real, lanes)):
         f.store("i1", "true", "%nan")
     return f
 
@@ -316,37 +316,37 @@ def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tupl
     return many, strips, list(range(place, size))
 
 
-def _joined(f: IrFunction, parts: list[str], real: FloatType, numbers: int) -> str:
+def _joined(f: IrFunction, parts: list[str], real: FloatType, count: int) -> str:
     """Return the concatenation of vectors of ``numbers`` elements each."""
     while len(parts) > 1:
-        kind, mask = real.vector(numbers), ", ".join(f"i32 {k}" for k in range(2 * numbers))
+        kind, mask = real.vector(count), ", ".join(f"i32 {k}" for k in range(2 * count))
         parts = [
-            f.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * numbers} x i32> <{mask}>")
+            f.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * count} x i32> <{mask}>")
             for a, b in zip(parts[::2], parts[1::2], strict=True)
         ]
-        numbers *= 2
+        count *= 2
     return parts[0]
 
 
-def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, numbers: int) -> list[str]:
+def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, count: int) -> list[str]:
     """Return the vectors of ``numbers`` elements that a vector consists of."""
-    if numbers == lanes:
+    if count == lanes:
         return [vector]
     kind = real.vector(lanes)
-    masks = (", ".join(f"i32 {k}" for k in range(first, first + numbers)) for first in range(0, lanes, numbers))
-    return [f.let(f"shufflevector {kind} {vector}, {kind} poison, <{numbers} x i32> <{mask}>") for mask in masks]
+    masks = (", ".join(f"i32 {k}" for k in range(first, first + count)) for first in range(0, lanes, count))
+    return [f.let(f"shufflevector {kind} {vector}, {kind} poison, <{count} x i32> <{mask}>") for mask in masks]
 
 
 def _picked(
-    f: IrFunction, vectors: Sequence[str], places: Sequence[tuple[int, int]], real: FloatType, lanes: int
+    f: IrFunction, vectors: Sequence[str], sources: Sequence[tuple[int, int]], real: FloatType, lanes: int
 ) -> str:
     """Return a vector whose lanes are taken from others: ``places`` has the vector and lane for each."""
     kind, result, first = real.vector(lanes), vectors[0], True
     for number, other in enumerate(vectors[1:], 1):
-        own = [place if first else lane for lane, (_, place) in enumerate(places)]
+        own = [place if first else lane for lane, (_, place) in enumerate(sources)]
         chosen = [
             f"i32 {lanes + place}" if vector == number else f"i32 {kept}" if vector < number else "i32 poison"
-            for (vector, place), kept in zip(places, own, strict=True)
+            for (vector, place), kept in zip(sources, own, strict=True)
         ]
         result = f.let(f"shufflevector {kind} {result}, {kind} {other}, <{lanes} x i32> <{', '.join(chosen)}>")
         first = False

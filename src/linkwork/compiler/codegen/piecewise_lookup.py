@@ -40,16 +40,16 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
     careful = f.let(
         f"sub i64 {n}, {-(-(width - columns) // columns)}"
     )  # positions from which on vectors would exceed the array
-    places, last = f.stack_memory(8 * _BLOCK, _LINE), f.stack_memory(8, 8)
+    segments, last = f.stack_memory(8 * _BLOCK, _LINE), f.stack_memory(8, 8)
     f.store("i64", "0", last)
 
     def results(first: str, k: str, whole: bool) -> None:
         """Emit the results of a position, as whole vectors or only its columns."""
-        place = f.load("i64", f.at(places, f.let(f"shl i64 {k}, 3")))
+        segment = f.load("i64", f.at(segments, f.let(f"shl i64 {k}, 3")))
         sample = f.let(f"add i64 {first}, {k}")
         t = f.splat(f.load(real.name, f.at(arrays[_T], f.let(f"shl i64 {sample}, 3"))))
-        start = f.splat(f.load(real.name, f.at(arrays[_STARTS], f.let(f"shl i64 {place}, 3"))))
-        row = f.at(arrays[_TABLE], f.let(f"mul i64 {place}, {8 * width * column}"))
+        start = f.splat(f.load(real.name, f.at(arrays[_STARTS], f.let(f"shl i64 {segment}, 3"))))
+        row = f.at(arrays[_TABLE], f.let(f"mul i64 {segment}, {8 * width * column}"))
         begun = f.let(f"mul i64 {sample}, {8 * columns}")
         goals = [f.at(out, begun) for out in arrays[_OUT:]]
         for number in range(0, width, lanes):
@@ -71,9 +71,9 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
         here = f.at(arrays[_S], f.let(f"shl i64 {first}, 3"))
         ahead = f.let(f"and i64 {many}, {-_AHEAD}")
         with f.loop(ahead, step=_AHEAD) as k:
-            _find(f, here, arrays[_BREAKS], levels, places, last, k, _AHEAD)
+            _find(f, here, arrays[_BREAKS], levels, segments, last, k, _AHEAD)
         with f.loop(many, start=ahead) as k:
-            _find(f, here, arrays[_BREAKS], levels, places, last, k, 1)
+            _find(f, here, arrays[_BREAKS], levels, segments, last, k, 1)
         free = f.let(f"sub i64 {careful}, {first}")
         some = f.let(f"icmp slt i64 {free}, {many}")
         free = f.let(f"select i1 {some}, i64 {free}, i64 {many}")
@@ -86,7 +86,7 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
     return f
 
 
-def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: str, first: str, many: int) -> None:
+def _find(f: Instructions, s: str, breaks: str, levels: str, segments: str, last: str, first: str, many: int) -> None:
     """Emit the search for the segments of positions.
 
     If they are all in the previous position's segment it is that one, otherwise they are found by bisection.
@@ -98,7 +98,7 @@ def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: 
     ends = f.load("double", low), f.load("double", f.at(low, 8))
     tests = zip(("oge", "olt"), ends, strict=True)
     flags = [f.let(f"fcmp {test} double {x}, {end}") for test, end in tests for x in numbers]
-    to = f.at(places, offset)
+    to = f.at(segments, offset)
     same = f.all_of(flags)
     with f.when(same):
         for k in range(many):
@@ -113,6 +113,6 @@ def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: 
                 begin = f.load("double", f.at(breaks, f.let(f"shl i64 {middle}, 3")))
                 later = f.let(f"zext i1 {f.let(f'fcmp ole double {begin}, {x}')} to i64")
                 result[k] = f.let(f"add i64 {result[k]}, {f.let(f'shl i64 {later}, {shift}')}")
-        for k, place in enumerate(result):
-            f.store("i64", place, f.at(to, 8 * k))
+        for k, segment in enumerate(result):
+            f.store("i64", segment, f.at(to, 8 * k))
         f.store("i64", result[-1], last)

@@ -86,8 +86,8 @@ class Layout:
         """Approximate number of instructions for a sample."""
         return len(self.program.instructions)
 
-    def _whole(self, numbers: int) -> int:
-        return -(-numbers * self.width // 64) * 64
+    def _whole(self, count: int) -> int:
+        return -(-count * self.width // 64) * 64
 
     def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
         """Return the addresses of inputs, workspace and results in memory of ``bytes`` bytes."""

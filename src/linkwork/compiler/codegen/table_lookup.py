@@ -37,15 +37,15 @@ class TableAddress(NamedTuple):
     distance: int
 
     @staticmethod
-    def of(places: Sequence[tuple[str, int] | None], columns: int) -> TableAddress | None:
+    def of(positions: Sequence[tuple[str, int] | None], columns: int) -> TableAddress | None:
         """Return the address by the positions of all elements; None unless all are in memory and rows equidistant."""
-        first, following = places[:columns], places[columns : columns + 1] or places[:1]
+        first, following = positions[:columns], positions[columns : columns + 1] or positions[:1]
         if any(place is None for place in (*first, *following)):
             return None
-        pointer, distance = places[0][0], following[0][1] - places[0][1]  # type: ignore[index]
+        pointer, distance = positions[0][0], following[0][1] - positions[0][1]  # type: ignore[index]
         starts = tuple([place[1] for place in first])  # type: ignore[index]
-        expected = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(places)))
-        result = all(one == other for one, other in zip(places, expected, strict=True))
+        expected = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(positions)))
+        result = all(one == other for one, other in zip(positions, expected, strict=True))
         return TableAddress(pointer, starts, distance) if result else None
 
 
@@ -105,9 +105,9 @@ def _take(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int]
     return [f.select(unknown, at, x) for x in result]
 
 
-def _put(f: Instructions, put: Put, numbers: Sequence[str]) -> list[str]:
+def _put(f: Instructions, put: Put, elements: Sequence[str]) -> list[str]:
     """Return a table with a replaced row."""
-    index, row, table = put.split(numbers)
+    index, row, table = put.split(elements)
     line = f.intrinsic_of("floor", index)
     here = [f.let(f"fcmp oeq {f.type} {line}, {f.constant(float(k))}") for k in range(put.rows)]
     return [f.select(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]
@@ -121,17 +121,17 @@ def _constants(f: Instructions, table: Sequence[float]) -> str:
 
 
 @lru_cache(maxsize=32)
-def _listed(real: FloatType, numbers: bytes) -> tuple[str, str]:
+def _listed(real: FloatType, elements: bytes) -> tuple[str, str]:
     """Return a digest of a table of doubles and its text, which all entries of a kernel share."""
-    return hashlib.sha256(numbers).hexdigest()[:16], real.listed(np.frombuffer(numbers, "<f8"))
+    return hashlib.sha256(elements).hexdigest()[:16], real.listed(np.frombuffer(elements, "<f8"))
 
 
-def _choose_row(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> list[str]:
+def _choose_row(f: Instructions, row: str, elements: Sequence[str], take: Take) -> list[str]:
     """Return a row by a chain of choices."""
-    result = list(numbers[: take.columns])
+    result = list(elements[: take.columns])
     for k in range(1, take.rows):
         above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")
-        here = numbers[k * take.columns : (k + 1) * take.columns]
+        here = elements[k * take.columns : (k + 1) * take.columns]
         result = [f.select(above, x, y) for x, y in zip(here, result, strict=True)]
     return result
 

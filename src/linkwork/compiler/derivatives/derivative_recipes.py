@@ -123,11 +123,11 @@ def _assembled(request: DerivativeRequest, name: str, replay: Replay, elements: 
     pairs = list(zip(request.outputs, elements, strict=True))
     if not request.sparse:
         return _TracedDerivative(_program(request, name, replay, pairs), {})
-    places = [[k for k, x in enumerate(part) if not is_zero(x)] for part in elements]
-    patterns = {port.name: Pattern(port.shape, kept) for port, kept in zip(request.outputs, places, strict=True)}
+    nonzero = [[k for k, x in enumerate(part) if not is_zero(x)] for part in elements]
+    patterns = {port.name: Pattern(port.shape, indices) for port, indices in zip(request.outputs, nonzero, strict=True)}
     ports = [
-        (Port(port.name, (len(kept),)), [part[k] for k in kept])
-        for (port, part), kept in zip(pairs, places, strict=True)
+        (Port(port.name, (len(indices),)), [part[k] for k in indices])
+        for (port, part), indices in zip(pairs, nonzero, strict=True)
     ]
     return _TracedDerivative(_program(request, name, replay, ports), patterns)
 

@@ -34,9 +34,9 @@ def directional(
     """Return the derivatives of the outputs ``of`` along tangent vectors of the inputs ``by``, given by name."""
     symbols, seeds = [], []
     for tangent in by:
-        numbers = replay.inputs[tangent.port.name]
-        symbols += numbers
-        moved = tangent.moved(numbers, directions[tangent.port.name])
+        coordinates = replay.inputs[tangent.port.name]
+        symbols += coordinates
+        moved = tangent.moved(coordinates, directions[tangent.port.name])
         seeds += [{} if is_zero(x) else {0: x} for x in moved]
     result = _in_tangent_coordinates(replay, of, forward(_elements(replay, of), symbols, seeds))
     return [[row.get(0, 0.0) for row in rows] for rows in result]
@@ -50,9 +50,9 @@ def rows_forward(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -
     symbols, seeds = [], []
     starts = list(accumulate((tangent.size for tangent in by), initial=0))
     for tangent, start in zip(by, starts, strict=False):
-        numbers = replay.inputs[tangent.port.name]
-        symbols += numbers
-        seeds += [{start + k: x for k, x in row.items()} for row in tangent.columns(numbers)]
+        coordinates = replay.inputs[tangent.port.name]
+        symbols += coordinates
+        seeds += [{start + k: x for k, x in row.items()} for row in tangent.columns(coordinates)]
     return _in_tangent_coordinates(replay, of, forward(_elements(replay, of), symbols, seeds))
 
 
@@ -86,8 +86,10 @@ def gradients_by_coordinates(
     outputs: list[Any] = []
     seeds: list[Any] = []
     for tangent in of:
-        numbers = replay.outputs[tangent.port.name]
-        for x, weight in zip(numbers, tangent.coordinate_weights(numbers, weights[tangent.port.name]), strict=True):
+        coordinates = replay.outputs[tangent.port.name]
+        for x, weight in zip(
+            coordinates, tangent.coordinate_weights(coordinates, weights[tangent.port.name]), strict=True
+        ):
             if not is_zero(weight):
                 outputs.append(x)
                 seeds.append(weight)

@@ -45,7 +45,7 @@ def triangle(
     """
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     starts = list(accumulate((tangent.size for tangent in by), initial=0))
-    places = list(accumulate((tangent.port.size for tangent in by), initial=0))
+    offsets = list(accumulate((tangent.port.size for tangent in by), initial=0))
     columns: list[dict[int, Any]] = []
     for tangent, start in zip(by, starts, strict=False):
         rows = tangent.columns(replay.inputs[tangent.port.name])
@@ -61,22 +61,22 @@ def triangle(
         own = range(starts[k], starts[k + 1])
         seeds = [{i: x for i, x in row.items() if i in own} for row in columns]
         others = ranked[turn:] if symmetric else ranked
-        numbers = [n for m in others for n in range(places[m], places[m + 1])]
-        for n, result in zip(numbers, forward([gradient[n] for n in numbers], symbols, seeds), strict=True):
+        coordinates = [n for m in others for n in range(offsets[m], offsets[m + 1])]
+        for n, result in zip(coordinates, forward([gradient[n] for n in coordinates], symbols, seeds), strict=True):
             bent[n].update(result)
     moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the coordinates that each direction moves
     for n, row in enumerate(columns):
         for i, x in row.items():
             moved[i].append((n, x))
     elements: dict[tuple[int, int], Any] = {}
-    for i, own_numbers in enumerate(moved):
-        for j in dict.fromkeys(j for n, _ in own_numbers for j in bent[n]):
+    for i, own_coordinates in enumerate(moved):
+        for j in dict.fromkeys(j for n, _ in own_coordinates for j in bent[n]):
             if not symmetric or rank[j] <= rank[i]:
-                x = total([x * bent[n][j] for n, x in own_numbers if j in bent[n]])
+                x = total([x * bent[n][j] for n, x in own_coordinates if j in bent[n]])
                 _add(elements, i, j, x if symmetric or i == j else x * 0.5)
-    for tangent, start, place in zip(by, starts, places, strict=False):
+    for tangent, start, offset in zip(by, starts, offsets, strict=False):
         for (i, j), terms in tangent.curvature(replay.inputs[tangent.port.name]).items():
-            _add(elements, start + i, start + j, total([gradient[place + n] * x for n, x in terms]))
+            _add(elements, start + i, start + j, total([gradient[offset + n] * x for n, x in terms]))
     return {key: x for key, x in sorted(elements.items()) if not is_zero(x)}
 
 
@@ -92,7 +92,7 @@ def _order(
     All orders of inputs are tried, or two if there are many inputs, and for each the given order of directions and that
     of the values they move.
     """
-    others = [x for numbers in replay.inputs.values() for x in numbers]
+    others = [x for coordinates in replay.inputs.values() for x in coordinates]
     instructions, results = listed(gradient, dict.fromkeys([*symbols, *others]))
     sets = [sum(1 << i for i in row) for row in columns]
     moved = moved_by(instructions, dict(enumerate(sets)))
@@ -137,10 +137,10 @@ def product(
     rates = _along(replay, by, directions, gradient)
     result, start = [], 0
     for tangent in by:
-        numbers, end = replay.inputs[tangent.port.name], start + tangent.port.size
-        terms: list[list[Any]] = [[x] for x in tangent.gradient(tangent.columns(numbers), rates[start:end])]
+        coordinates, end = replay.inputs[tangent.port.name], start + tangent.port.size
+        terms: list[list[Any]] = [[x] for x in tangent.gradient(tangent.columns(coordinates), rates[start:end])]
         direction = directions[tangent.port.name]
-        for (i, j), bend in tangent.curvature(numbers).items():
+        for (i, j), bend in tangent.curvature(coordinates).items():
             more = total([gradient[start + k] * x for k, x in bend])
             terms[i].append(more * direction[j])
             if i != j:
@@ -160,13 +160,13 @@ def _symmetrized(
     one = iter(_along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part]))
     rate = directional(replay, of, by, directions)
     outputs = [x for part in rate for x in part]
-    given = [w for tangent in of for w in weights[tangent.port.name]]
+    seeds = [w for tangent in of for w in weights[tangent.port.name]]
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
-    other = iter(adjoint(outputs, symbols, given))
+    other = iter(adjoint(outputs, symbols, seeds))
     result = []
     for tangent in by:
-        numbers = replay.inputs[tangent.port.name]
-        gradient = tangent.gradient(tangent.columns(numbers), [next(other) for _ in numbers])
+        coordinates = replay.inputs[tangent.port.name]
+        gradient = tangent.gradient(tangent.columns(coordinates), [next(other) for _ in coordinates])
         result.append([(x + y) * 0.5 for x, y in zip([next(one) for _ in gradient], gradient, strict=True)])
     return result
 
@@ -176,9 +176,9 @@ def _along(replay: Replay, by: Sequence[Tangent], directions: Weights, expressio
     symbols: list[Any] = []
     moved: list[Any] = []
     for tangent in by:
-        numbers = replay.inputs[tangent.port.name]
-        symbols += numbers
-        moved += tangent.moved(numbers, directions[tangent.port.name])
+        coordinates = replay.inputs[tangent.port.name]
+        symbols += coordinates
+        moved += tangent.moved(coordinates, directions[tangent.port.name])
     return tangent_of(expressions, symbols, moved)
 
 
@@ -190,14 +190,14 @@ def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weig
         pass
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     outputs: list[Any] = []
-    given: list[Any] = []
+    factors: list[Any] = []
     for tangent in of:
-        numbers = replay.outputs[tangent.port.name]
-        outputs += numbers
-        given += tangent.coordinate_weights(numbers, weights[tangent.port.name])
+        coordinates = replay.outputs[tangent.port.name]
+        outputs += coordinates
+        factors += tangent.coordinate_weights(coordinates, weights[tangent.port.name])
     rows = jacobian(outputs, symbols)
     return [
-        total([w * row[k] for w, row in zip(given, rows, strict=True) if not is_zero(w) and not is_zero(row[k])])
+        total([w * row[k] for w, row in zip(factors, rows, strict=True) if not is_zero(w) and not is_zero(row[k])])
         for k in range(len(symbols))
     ]
 
@@ -217,8 +217,8 @@ def hessian(
     more: dict[str, Form | Leaf] = {}
     w = d = ""
     if weights:
-        w, given_weights = weights_of(base, outputs)
-        more |= given_weights
+        w, weight_forms = weights_of(base, outputs)
+        more |= weight_forms
     pairs = [(a, b) for k, a in enumerate(tangents) for b in tangents[k:]]
     ports = [
         Port(f"d2_{name}d_{a.port.name}_d_{b.port.name}", (*a.shape, *b.shape)) for name in names for a, b in pairs
@@ -228,12 +228,12 @@ def hessian(
         more |= {f"{d}{name}": form for name, form in chosen.forms.items()}
         ports = [Port(f"d2_{name}d_{t.port.name}", t.shape) for name in names for t in tangents]
 
-    def build(replay: Replay, given: Mapping[str, Sequence[Any]]) -> Elements:
+    def build(replay: Replay, values: Mapping[str, Sequence[Any]]) -> Elements:
         result: list[Sequence[Any]] = []
         for group in groups:
-            scale = {t.port.name: given[f"{w}{t.port.name}"] if weights else [1.0] for t in group}
+            scale = {t.port.name: values[f"{w}{t.port.name}"] if weights else [1.0] for t in group}
             if vector:
-                directions = {t.port.name: given[f"{d}{t.port.name}"] for t in tangents}
+                directions = {t.port.name: values[f"{d}{t.port.name}"] for t in tangents}
                 result += product(replay, group, tangents, scale, directions)
             else:
                 result += _blocks(triangle(replay, group, tangents, scale), tangents)
@@ -249,9 +249,9 @@ def hessian(
 def _blocks(triangle: Mapping[tuple[int, int], Any], by: Sequence[Tangent]) -> Elements:
     """Return the blocks of each input with itself and with those after it."""
     ends = list(accumulate((tangent.size for tangent in by), initial=0))
-    places = [range(start, end) for start, end in pairwise(ends)]
+    offsets = [range(start, end) for start, end in pairwise(ends)]
     return [
         [triangle.get((i, j) if i <= j else (j, i), 0.0) for i in rows for j in columns]
-        for k, rows in enumerate(places)
-        for columns in places[k:]
+        for k, rows in enumerate(offsets)
+        for columns in offsets[k:]
     ]

@@ -96,13 +96,13 @@ def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[
     """
     instructions = program.instructions
     moved = moved_by(instructions, directions)
-    wanted = [0] * len(instructions)
+    needed_along = [0] * len(instructions)
     for result, bits in zip(program.results, outputs, strict=False):
-        wanted[result] |= bits
+        needed_along[result] |= bits
     forward = reverse = 0
     for k in range(len(instructions) - 1, -1, -1):
         operation, args, _ = instructions[k]
-        if not (moved[k] and wanted[k]):
+        if not (moved[k] and needed_along[k]):
             continue
         active = [a for a in args if moved[a]]
         if not active:
@@ -110,10 +110,10 @@ def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[
         times, linear = _times(instructions[k]), operation.name in _SUMS or operation is PART
         counts = [moved[a].bit_count() for a in active]
         forward += times * (sum(counts) * (1 if linear else 2) - moved[k].bit_count())
-        own = wanted[k].bit_count()
+        own = needed_along[k].bit_count()
         for a in active:
-            reverse += times * ((0 if linear else own) + (wanted[a] & wanted[k]).bit_count())
-            wanted[a] |= wanted[k]
+            reverse += times * ((0 if linear else own) + (needed_along[a] & needed_along[k]).bit_count())
+            needed_along[a] |= needed_along[k]
     return Estimate(forward, reverse)
 
 
@@ -126,11 +126,11 @@ def totals(moved: Sequence[int], count: int) -> list[int]:
 
 
 def pushes(
-    instructions: Sequence[Instruction], results: Sequence[int], moved: Sequence[int], wanted: Sequence[int]
+    instructions: Sequence[Instruction], results: Sequence[int], moved: Sequence[int], needed_along: Sequence[int]
 ) -> int:
     """Return the number of derivatives in forward mode if each result is needed along a set of directions."""
     needed, count = [0] * len(instructions), 0
-    for result, bits in zip(results, wanted, strict=True):
+    for result, bits in zip(results, needed_along, strict=True):
         needed[result] |= bits
     for k in range(len(instructions) - 1, -1, -1):
         bits = needed[k] & moved[k]

@@ -122,9 +122,9 @@ class Tangent:
             return [{k: 1.0} for k in range(self.port.size)]
         rows: list[dict[int, Any]] = [{} for _ in q]
         for block in self.space.blocks:
-            numbers, places = q[block.q], range(self.space.nv)[block.v]
-            for direction, unit in zip(places, _units(len(places)), strict=True):
-                for k, x in zip(range(len(q))[block.q], block.q_dot(numbers, unit), strict=True):
+            coordinates, indices = q[block.q], range(self.space.nv)[block.v]
+            for direction, unit in zip(indices, _units(len(indices)), strict=True):
+                for k, x in zip(range(len(q))[block.q], block.q_dot(coordinates, unit), strict=True):
                     if not is_zero(x):
                         rows[k][direction] = x
         return rows
@@ -133,12 +133,12 @@ class Tangent:
         """Return q̇ = N(q) v."""
         return list(v) if self.space is None else self.space.q_dot(q, v)
 
-    def gradient(self, columns: Sequence[SparseRow], by_numbers: Sequence[Any]) -> list[Any]:
+    def gradient(self, columns: Sequence[SparseRow], by_coordinates: Sequence[Any]) -> list[Any]:
         """Return the gradient by the tangent vector, Nᵀ g, from the gradient g by coordinates; ``columns`` is N."""
         if self.space is None:
-            return list(by_numbers)
+            return list(by_coordinates)
         result: list[list[Any]] = [[] for _ in range(self.size)]
-        for row, g in zip(columns, by_numbers, strict=True):
+        for row, g in zip(columns, by_coordinates, strict=True):
             if not is_zero(g):
                 for direction, n in row.items():
                     result[direction].append(n * g)
@@ -153,21 +153,22 @@ class Tangent:
             return {}
         result: dict[tuple[int, int], list[tuple[int, Any]]] = {}
         for block in self.space.blocks:
-            numbers, places = list(q[block.q]), range(self.space.nv)[block.v]
-            columns = [block.q_dot(numbers, unit) for unit in _units(len(places))]
+            coordinates, indices = list(q[block.q]), range(self.space.nv)[block.v]
+            columns = [block.q_dot(coordinates, unit) for unit in _units(len(indices))]
             if not any(isinstance(x, Symbol) for column in columns for x in column):
                 continue  # N is constant
             seeds = [
-                {j: x for j, column in enumerate(columns) if not is_zero(x := column[k])} for k in range(len(numbers))
+                {j: x for j, column in enumerate(columns) if not is_zero(x := column[k])}
+                for k in range(len(coordinates))
             ]
-            rates = [forward(column, numbers, seeds) for column in columns]
-            for i in range(len(places)):
-                for j in range(i, len(places)):
-                    for k, place in enumerate(range(len(q))[block.q]):
+            rates = [forward(column, coordinates, seeds) for column in columns]
+            for i in range(len(indices)):
+                for j in range(i, len(indices)):
+                    for k, index in enumerate(range(len(q))[block.q]):
                         one, other = rates[i][k].get(j, 0.0), rates[j][k].get(i, 0.0)
                         x = one if i == j else (one + other) * 0.5
                         if not is_zero(x):
-                            result.setdefault((places[i], places[j]), []).append((place, x))
+                            result.setdefault((indices[i], indices[j]), []).append((index, x))
         return result
 
     # -- of an output that is differentiated
@@ -178,12 +179,12 @@ class Tangent:
             return [dict(row) for row in rows]
         result: list[dict[int, Any]] = [{} for _ in range(self.size)]
         for block in self.space.blocks:
-            numbers, moving = q[block.q], rows[block.q]
+            coordinates, moving = q[block.q], rows[block.q]
             for direction in dict.fromkeys(key for row in moving for key in row):
-                rates = block.velocity_from_rate(numbers, [row.get(direction, 0.0) for row in moving])
-                for place, x in zip(range(self.space.nv)[block.v], rates, strict=True):
+                rates = block.velocity_from_rate(coordinates, [row.get(direction, 0.0) for row in moving])
+                for index, x in zip(range(self.space.nv)[block.v], rates, strict=True):
                     if not is_zero(x):
-                        result[place][direction] = x
+                        result[index][direction] = x
         return result
 
     def coordinate_weights(self, q: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
@@ -195,13 +196,13 @@ class Tangent:
             return list(weights)
         result: list[Any] = [0.0] * len(q)
         for block in self.space.blocks:
-            numbers, own = q[block.q], weights[block.v]
+            coordinates, own = q[block.q], weights[block.v]
             if all(map(is_zero, own)):
                 continue
-            places = range(len(q))[block.q]
-            for place, unit in zip(places, _units(len(places)), strict=True):
-                rates = block.velocity_from_rate(numbers, unit)
-                result[place] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
+            indices = range(len(q))[block.q]
+            for index, unit in zip(indices, _units(len(indices)), strict=True):
+                rates = block.velocity_from_rate(coordinates, unit)
+                result[index] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
         return result
 
 

@@ -20,7 +20,7 @@ from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.scalar.multi_result import PART
 
-__all__ = ["INLINE", "MANY", "BlockCode", "Pointers", "copy_numbers"]
+__all__ = ["INLINE", "MANY", "BlockCode", "Pointers", "copy_values"]
 
 
 _MAX_COUNT = {32: 1 << 24, 64: 1 << 53}  # iterations that a floating-point number can count
@@ -66,9 +66,9 @@ class BlockCode(ABC):
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions:
         return Instructions(signature, self.target, self.real, self.lanes, unchanging=unchanging)
 
-    def name(self, what: str) -> str:
+    def name(self, kind: str) -> str:
         self._count += 1
-        return f"@.{self.stem}.{what}{self._count}"
+        return f"@.{self.stem}.{kind}{self._count}"
 
     @property
     def all_lanes(self) -> str:
@@ -170,8 +170,8 @@ class BlockCode(ABC):
             elif value in step.stores:
                 f.keep(operation, names[value], step.stores[value], at.frame)
         placed = step.copies if len(step.copies) < MANY else self._table_copies(f, scope, step, at)
-        for value, place in placed:
-            f.keep(instructions[value].operation, name(value), place, at.frame)
+        for value, slot in placed:
+            f.keep(instructions[value].operation, name(value), slot, at.frame)
         return name
 
     def _table_copies(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> list[tuple[int, int]]:
@@ -181,19 +181,19 @@ class BlockCode(ABC):
         moves: list[tuple[int, int]] = []
         constants: list[tuple[float, int]] = []
         others: list[tuple[int, int]] = []
-        for value, place in step.copies:
+        for value, slot in step.copies:
             operation, args, number = instructions[value]
             if operation is CONSTANT:
-                constants.append((number, place))
+                constants.append((number, slot))
             elif operation is PART and args[0] in bases:
-                moves.append((bases[args[0]] + number, place))
+                moves.append((bases[args[0]] + number, slot))
             elif operation is INPUT and scope.inputs[number].area == FRAME:
-                moves.append((scope.inputs[number].number, place))
+                moves.append((scope.inputs[number].number, slot))
             elif value in scope.slots and operation.gives == "n":
-                moves.append((scope.slots[value], place))
+                moves.append((scope.slots[value], slot))
             else:
-                others.append((value, place))
-        copy_numbers(f, self.real, self.name("placed"), moves, constants, at.frame)
+                others.append((value, slot))
+        copy_values(f, self.real, self.name("placed"), moves, constants, at.frame)
         return others
 
     def run_to_the_end(
@@ -217,7 +217,7 @@ class BlockCode(ABC):
 MANY = 512  # copies from which on a table is used
 
 
-def copy_numbers(
+def copy_values(
     f: Instructions,
     real: FloatType,
     name: str,
@@ -233,17 +233,17 @@ def copy_numbers(
     other = to_frame or frame
     width = real.bytes * f.lanes
     if moves:
-        table = _table(f, f"{name}.moves", "i32", [str(place * width) for move in moves for place in move])
+        table = _table(f, f"{name}.moves", "i32", [str(slot * width) for move in moves for slot in move])
         with f.loop(len(moves)) as k:
             entry = f.at(table, f.let(f"shl i64 {k}, 3"))
             start, to = _address(f, frame, f.at(entry, 0)), _address(f, other, f.at(entry, 4))
             f.put(f.get(start, 0), to, 0)
     if constants:
-        numbers = _table(f, f"{name}.constants", real.name, [real.literal(number) for number, _ in constants])
-        places = _table(f, f"{name}.places", "i32", [str(place * width) for _, place in constants])
+        values = _table(f, f"{name}.constants", real.name, [real.literal(number) for number, _ in constants])
+        targets = _table(f, f"{name}.places", "i32", [str(slot * width) for _, slot in constants])
         with f.loop(len(constants)) as k:
-            number = f.load(real.name, f.at(numbers, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
-            f.put(f.splat(number), _address(f, other, f.at(places, f.let(f"shl i64 {k}, 2"))), 0)
+            number = f.load(real.name, f.at(values, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
+            f.put(f.splat(number), _address(f, other, f.at(targets, f.let(f"shl i64 {k}, 2"))), 0)
 
 
 def _address(f: Instructions, frame: str, entry: str) -> str:

@@ -15,7 +15,7 @@ from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops.basic_blocks import MANY, BlockCode, Pointers, copy_numbers
+from linkwork.compiler.loops.basic_blocks import MANY, BlockCode, Pointers, copy_values
 from linkwork.compiler.loops.execution_plan import FRAME, BasicBlock, Column, Control, Scope
 from linkwork.compiler.loops.frame_layout import plan_program
 from linkwork.compiler.loops.frontal_elimination_code import front_driver
@@ -105,11 +105,11 @@ class ControlCode(BlockCode):
             self.main.add(g)
         inner = f.at(at.frame, step.frame * self.width)
         f.do(f"call void {self._called[id(scope)]}(ptr {inner}, {self.mask} {mask})")
-        for k, place in enumerate(scope.results):
-            f.put(f.get(inner, place), at.frame, step.results + k)
+        for k, slot in enumerate(scope.results):
+            f.put(f.get(inner, slot), at.frame, step.results + k)
 
-    def _driver(self, what: str, at: Pointers) -> tuple[str, Instructions]:
-        name = self.name(what)
+    def _driver(self, stem: str, at: Pointers) -> tuple[str, Instructions]:
+        name = self.name(stem)
         return name, self.function(f"define internal void {name}({at}, {self.mask} %mask)")
 
     def _choice(self, step: Control, at: Pointers) -> str:
@@ -162,11 +162,11 @@ class ControlCode(BlockCode):
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
         starts = [self._start(f, column, outer) for column in step.columns]
         kept = f.at("%frame", (step.results + loop.carried) * self.width)
-        places = [step.results + j for j in range(loop.carried) if j not in scope.stored]
+        slots = [step.results + j for j in range(loop.carried) if j not in scope.stored]
         uses_registers = in_registers(
             self, scope, loop
         )  # otherwise an iteration would wait for the stores of the one before
-        carried = [f.get("%frame", place) for place in places] if uses_registers else []
+        carried = [f.get("%frame", slot) for slot in slots] if uses_registers else []
         period = period_of(loop)
         ending = partial(end_if_interrupted, f, period) if period else None
         with f.loop(loop.max_iterations, kind=f.type, carried=carried, ending=ending) as count:
@@ -176,7 +176,7 @@ class ControlCode(BlockCode):
                 size = self.real.bytes if column.table else column.stride * self.width
                 columns.append(f.at(start, f.let(f"mul i64 {k}, {size}")) if size else start)
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
-            at = replace(at, registers=dict(zip(places, carried, strict=False)))
+            at = replace(at, registers=dict(zip(slots, carried, strict=False)))
             value = self.run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
             apart = {} if uses_registers else self._results_in_frame(scope, step, loop, _MIN_TABLE)
             results = enumerate(scope.listing.results)
@@ -185,26 +185,26 @@ class ControlCode(BlockCode):
             for outputs in (True, False):
                 first = loop.carried if outputs else -step.results
                 to = at.kept if outputs else "%frame"
-                moves = [(place, j - first) for j, place in apart.items() if (j >= loop.carried) == outputs]
-                copy_numbers(f, self.real, self.name("left"), moves, [], "%frame", to)
+                moves = [(slot, j - first) for j, slot in apart.items() if (j >= loop.carried) == outputs]
+                copy_values(f, self.real, self.name("left"), moves, [], "%frame", to)
             for j in range(loop.carried, loop.carried + loop.kept):
                 if j in result:
                     f.put(result[j], at.kept, j - loop.carried)
-            carried[:] = [result[place - step.results] for place in places] if uses_registers else []
-            for place in places:
-                if not uses_registers and place - step.results in result:
-                    f.put(result[place - step.results], "%frame", place)
+            carried[:] = [result[slot - step.results] for slot in slots] if uses_registers else []
+            for slot in slots:
+                if not uses_registers and slot - step.results in result:
+                    f.put(result[slot - step.results], "%frame", slot)
             for table, rows in stored:
                 store(f, table, rows, "%frame", step.results)
-        for place, x in zip(places, carried, strict=False):
-            f.put(x, "%frame", place)
+        for slot, x in zip(slots, carried, strict=False):
+            f.put(x, "%frame", slot)
 
     def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
         """Return the address where a column begins."""
         if column.table:
-            numbers = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in column.table)
+            values = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in column.table)
             name = self.name("table")
-            f.declare(f"{name} = internal constant [{len(column.table)} x {self.real.name}] [{numbers}], align 8")
+            f.declare(f"{name} = internal constant [{len(column.table)} x {self.real.name}] [{values}], align 8")
             return name
         area = "%frame" if column.start.area == FRAME else outer.columns[column.start.column]
         return f.at(area, column.start.number * self.width)
@@ -269,7 +269,7 @@ class ControlCode(BlockCode):
         stored = written_rows(scope.listing, scope.tables, value)
         lanes = f.lanes_of(mask)
         for watched in (True, False):
-            moves = [(place, step.results + j) for j, place in waiting.items() if (j < loop.watched) == watched]
+            moves = [(slot, step.results + j) for j, slot in waiting.items() if (j < loop.watched) == watched]
             self._move_some(f, moves, lanes, going if watched else "", at.frame)
         for j, x in result.items():
             f.put_in(lanes, x, at.frame, step.results + j)
@@ -282,7 +282,7 @@ class ControlCode(BlockCode):
             self._set(f, self.without(f, mask, f.load(self.mask, going)), NOT_A_NUMBER, status, at.frame)
         watched_numbers = [x for j, x in result.items() if j < loop.watched]
         for table, rows in stored:
-            watched_numbers += nan_values(f, table, rows) if min(table.numbers) < loop.watched else []
+            watched_numbers += nan_values(f, table, rows) if min(table.indices) < loop.watched else []
         self.end_where_nan(f, watched_numbers, going, status, at.frame)
 
     def _results_in_frame(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
@@ -299,7 +299,7 @@ class ControlCode(BlockCode):
                 result[j] = bases[args[0]] + number
             elif operation.gives == "n" and r in scope.slots and r < scope.last.start:
                 result[j] = scope.slots[r]
-        result = {j: place for j, place in result.items() if place not in state}
+        result = {j: slot for j, slot in result.items() if slot not in state}
         return result if len(result) >= fewest else {}
 
     def _move_some(self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, going: str, frame: str) -> None:
@@ -317,40 +317,40 @@ class ControlCode(BlockCode):
                 f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
             return
         moves = [*moves, *[moves[-1]] * (-len(moves) % _UNROLLED)]
-        entries = ", ".join(f"i32 {place * self.width}" for move in moves for place in move)
+        entries = ", ".join(f"i32 {slot * self.width}" for move in moves for slot in move)
         table = self.name("moved")
         f.declare(f"{table} = internal constant [{2 * len(moves)} x i32] [{entries}], align 64")
         with f.loop(len(moves), step=_UNROLLED) as k:
-            numbers: list[str] = []
+            values: list[str] = []
             for n in range(_UNROLLED):
                 entry = f.at(table, f.let(f"shl i64 {k}, 3"))
                 start, to = (
                     f.at(frame, f.let(f"zext i32 {f.load('i32', f.at(entry, 8 * n + offset), 4)} to i64"))
                     for offset in (0, 4)
                 )
-                numbers.append(f.get(start, 0))
-                f.put_in(lanes, numbers[-1], to, 0)
+                values.append(f.get(start, 0))
+                f.put_in(lanes, values[-1], to, 0)
             if going:
-                flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+                flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=True)]
                 bad = f.bits(f.any_of(f.truth, flags))
                 f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
 
     def end_where_any_nan(self, f: Instructions, step: Control, going: str, frame: str) -> None:
         """Emit the end of the lanes that have a NaN among the values that a loop checks."""
         _, status = step.ending
-        count, place = step.bundle.watched, step.results
+        count, slot = step.bundle.watched, step.results
         if count >= _MIN_LOOP:
             many = count - count % _UNROLLED
             with f.loop(many, step=_UNROLLED) as k:
                 start = f.at(frame, f.let(f"mul i64 {k}, {self.width}"))
-                numbers = [f.get(start, place + n) for n in range(_UNROLLED)]
-                self.end_where_nan(f, numbers, going, status, frame)
-            count, place = count - many, place + many
-        self.end_where_nan(f, [f.get(frame, place + k) for k in range(count)], going, status, frame)
+                values = [f.get(start, slot + n) for n in range(_UNROLLED)]
+                self.end_where_nan(f, values, going, status, frame)
+            count, slot = count - many, slot + many
+        self.end_where_nan(f, [f.get(frame, slot + k) for k in range(count)], going, status, frame)
 
-    def end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int, frame: str) -> None:
+    def end_where_nan(self, f: Instructions, values: list[str], going: str, status: int, frame: str) -> None:
         """Emit the end of the lanes that have a NaN among some values."""
-        flags = nan_flags(f, numbers)
+        flags = nan_flags(f, values)
         if not flags:
             return
         mask = f.load(self.mask, going)
@@ -359,6 +359,6 @@ class ControlCode(BlockCode):
             self._set(f, bad, NOT_A_NUMBER, status, frame)
             f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), going)
 
-    def _set(self, f: Instructions, mask: str, number: float, place: int, frame: str) -> None:
+    def _set(self, f: Instructions, mask: str, number: float, slot: int, frame: str) -> None:
         """Emit the write of a constant to some lanes of a slot."""
-        f.put_in(f.lanes_of(mask), f.constant(number), frame, place)
+        f.put_in(f.lanes_of(mask), f.constant(number), frame, slot)

@@ -121,7 +121,7 @@ class Scope:
     @cached_property
     def stored(self) -> frozenset[int]:
         """Indices of the loop's carried values that are elements of tables changed in place."""
-        return frozenset(j for table in self.tables for j in table.numbers)
+        return frozenset(j for table in self.tables for j in table.indices)
 
     @cached_property
     def puts(self) -> frozenset[int]:

@@ -20,7 +20,7 @@ from linkwork.compiler.loops.execution_plan import (
     Scope,
     Slot,
 )
-from linkwork.compiler.loops.frontal_elimination_code import front_places
+from linkwork.compiler.loops.frontal_elimination_code import front_slots
 from linkwork.compiler.loops.in_place_tables import in_place_tables
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT
@@ -107,7 +107,7 @@ class _Planner:
         bounds: list[tuple[int, int]] = []
         work = [0, *accumulate(self.scope.counts)]
 
-        def piece(stop: int) -> None:
+        def add_block(stop: int) -> None:
             start = cuts[-1]
             while stop - start > MAX_SEGMENT and work[stop] - work[start] > MAX_SEGMENT:
                 cut = self._best_cut(start, stop)
@@ -118,16 +118,16 @@ class _Planner:
 
         for k, instruction in enumerate(instructions):
             if first and k == head:
-                piece(k)
+                add_block(k)
                 self.scope.head = len(bounds)
             if instruction.operation in CONTROL:
-                piece(k)
+                add_block(k)
                 bounds.append((k, k + 1))
                 cuts.append(k + 1)
         if first and head == len(instructions):
-            piece(head)
+            add_block(head)
             self.scope.head = len(bounds)
-        piece(len(instructions))
+        add_block(len(instructions))
         return bounds
 
     def _best_cut(self, start: int, stop: int) -> int:
@@ -289,7 +289,7 @@ class _Planner:
             step.outside = step.arguments = tuple([self._slot_of(x, before) for x in args])
             return
         if isinstance(bundle, FrontElimination):
-            step.results = self.memory.take(front_places(bundle))
+            step.results = self.memory.take(front_slots(bundle))
             self._adjacent_slots(args[bundle.given :], before, step.results)
             self._adjacent_slots(args[: bundle.given], before, step.results + bundle.count)
             return

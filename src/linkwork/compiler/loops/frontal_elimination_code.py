@@ -18,7 +18,7 @@ from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.execution_plan import Control
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 
-__all__ = ["front_driver", "front_places"]
+__all__ = ["front_driver", "front_slots"]
 
 _ROWS = 4  # processed together
 
@@ -32,11 +32,11 @@ class _Writer(Protocol):
     width: int
     main: IrModule
 
-    def name(self, what: str) -> str: ...
+    def name(self, stem: str) -> str: ...
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...
 
 
-def front_places(front: FrontElimination) -> int:
+def front_slots(front: FrontElimination) -> int:
     """Return the number of slots: results, added rows, multiples of rows, and original pivots."""
     return front.count + front.given + _ROWS * max(front.pivots, front.added) + front.pivots
 
@@ -58,8 +58,8 @@ class _Front:
         self.front: FrontElimination = step.bundle
         front = self.front
 
-        def at(place: int) -> str:
-            return f.at("%frame", place * code.width)
+        def at(slot: int) -> str:
+            return f.at("%frame", slot * code.width)
 
         first = step.results + front.count
         self.triangle, self.flag = at(step.results), at(step.results + front.triangle)
@@ -71,7 +71,7 @@ class _Front:
         shorter = [wide for wide in (lanes // 2, 1) if lanes > 4 or wide == 1 < lanes]
         self.widths = [(lanes, 2), *((wide, 1) for wide in (lanes, *shorter))]
 
-    # -- numbers
+    # -- values
 
     def _sum(self, *terms: str | int) -> str:
         total, *rest = map(str, terms)
@@ -84,15 +84,15 @@ class _Front:
         double = self.f.let(f"sub i64 {2 * self.front.columns - 1}, {i}")
         return self.f.let(f"lshr i64 {self.f.let(f'mul i64 {i}, {double}')}, 1")
 
-    def _place(self, start: str, number: str | int) -> str:
+    def _address(self, start: str, number: str | int) -> str:
         return self.f.at(start, self.f.let(f"mul i64 {number}, {self.width}"))
 
     def _element(self, i: str | int, j: str | int) -> str:
-        return self._place(self.triangle, self._sum(self._row(i), j))
+        return self._address(self.triangle, self._sum(self._row(i), j))
 
-    def _given(self, r: str | int, j: str | int) -> str:
+    def _added(self, r: str | int, j: str | int) -> str:
         """Return the address of a number of an added row: the weight, the right-hand side, then its coefficients."""
-        return self._place(self.added, self._sum(self.f.let(f"mul i64 {r}, {self.front.size + 2}"), j))
+        return self._address(self.added, self._sum(self.f.let(f"mul i64 {r}, {self.front.size + 2}"), j))
 
     def _kind(self, wide: int) -> str:
         return self.real.vector(wide) if wide > 1 else self.f.type
@@ -129,7 +129,7 @@ class _Front:
         if front.added:
             self._blocks(0, front.size, self._add)
         with f.loop(front.pivots) as i:
-            self._put(self._get(self._element(i, i)), self._place(self.before, i))
+            self._put(self._get(self._element(i, i)), self._address(self.before, i))
         self._blocks(0, front.pivots, self._factor)
         self._blocks(front.pivots, front.size, lambda i, rows: self._reduce(i, rows, front.pivots))
 
@@ -146,18 +146,18 @@ class _Front:
         """Emit the contribution of added rows to some rows."""
         f, front = self.f, self.front
         with f.loop(front.added) as r:
-            weight = self._get(self._given(r, 0))
+            weight = self._get(self._added(r, 0))
             for k in range(rows):
-                x = self._get(self._given(r, self._sum(i, 2 + k)))
+                x = self._get(self._added(r, self._sum(i, 2 + k)))
                 self._put(f.let(f"fmul {f.type} {weight}, {x}"), self._multiple(r, k))
 
         def column(r: str, j: str) -> str:
-            return self._given(r, self._sum(j, 2))
+            return self._added(r, self._sum(j, 2))
 
         self._multiplied(i, rows, front.added, front.size, column, stretched=True)
         sides = [self._get(self._element(self._sum(i, k), front.size)) for k in range(rows)]
         with f.loop(front.added, kind=f.type, carried=sides) as r:
-            side = self._get(self._given(r, 1))
+            side = self._get(self._added(r, 1))
             sides[:] = [self._plus(x, side, self._get(column(r, self._sum(i, k)))) for k, x in enumerate(sides)]
         for k, x in enumerate(sides):
             self._put(x, self._element(self._sum(i, k), front.size))
@@ -172,7 +172,7 @@ class _Front:
         self._multiplied(i, rows, above, self.front.columns, self._element)
 
     def _multiple(self, p: str, k: int) -> str:
-        return self._place(self.multiples, self._sum(self.f.let(f"mul i64 {p}, {_ROWS}"), k))
+        return self._address(self.multiples, self._sum(self.f.let(f"mul i64 {p}, {_ROWS}"), k))
 
     def _multiplied(
         self,
@@ -186,15 +186,15 @@ class _Front:
         """Emit some rows plus multiples of rows above, from their diagonal on."""
         f = self.f
         corner = [(a, b) for b in range(rows) for a in range(b + 1)]
-        places = [self._element(self._sum(i, a), self._sum(i, b)) for a, b in corner]
+        addresses = [self._element(self._sum(i, a), self._sum(i, b)) for a, b in corner]
         apart = [stretched and a == b for a, b in corner]
-        sums = [f.constant(0.0) if own else self._get(at) for at, own in zip(places, apart, strict=True)]
+        sums = [f.constant(0.0) if own else self._get(at) for at, own in zip(addresses, apart, strict=True)]
         with f.loop(above, kind=f.type, carried=sums) as p:
             multiples = [self._get(self._multiple(p, a)) for a in range(rows)]
-            numbers = [self._get(column(p, self._sum(i, b))) for b in range(rows)]
-            sums[:] = [self._plus(x, multiples[a], numbers[b]) for x, (a, b) in zip(sums, corner, strict=True)]
+            values = [self._get(column(p, self._sum(i, b))) for b in range(rows)]
+            sums[:] = [self._plus(x, multiples[a], values[b]) for x, (a, b) in zip(sums, corner, strict=True)]
         stretch = self._get(self.stretch) if stretched else ""
-        for x, at, own in zip(sums, places, apart, strict=True):
+        for x, at, own in zip(sums, addresses, apart, strict=True):
             self._put(self._plus(self._get(at), stretch, x) if own else x, at)
         j = self._sum(i, rows)
         for wide, many in self.widths:
@@ -214,18 +214,18 @@ class _Front:
     ) -> None:
         """Emit the same for some columns, beyond the rows' own."""
         f = self.f
-        places = [
+        addresses = [
             self.f.at(self._element(self._sum(i, a), j), b * wide * self.width)
             for a in range(rows)
             for b in range(many)
         ]
-        sums = [self._get(at, wide) for at in places]
+        sums = [self._get(at, wide) for at in addresses]
         with f.loop(above, kind=self._kind(wide), carried=sums) as p:
             start = column(p, j)
-            numbers = [self._get(f.at(start, b * wide * self.width), wide) for b in range(many)]
+            values = [self._get(f.at(start, b * wide * self.width), wide) for b in range(many)]
             multiples = [self._all(self._get(self._multiple(p, a)), wide) for a in range(rows)]
-            sums[:] = [self._plus(x, multiples[n // many], numbers[n % many], wide) for n, x in enumerate(sums)]
-        for x, at in zip(sums, places, strict=True):
+            sums[:] = [self._plus(x, multiples[n // many], values[n % many], wide) for n, x in enumerate(sums)]
+        for x, at in zip(sums, addresses, strict=True):
             self._put(x, at, wide)
 
     def _factor(self, i: str, rows: int) -> None:
@@ -259,7 +259,7 @@ class _Front:
     def _pivot(self, i: str) -> str:
         """Emit the reciprocal on the diagonal, and return the factor of its row."""
         f, at = self.f, self._element(i, i)
-        x, before = self._get(at), self._get(self._place(self.before, i))
+        x, before = self._get(at), self._get(self._address(self.before, i))
         least = f.let(f"fmul {f.type} {f.constant(self.front.least)}, {before}")
         fine = f.let(f"fcmp olt {f.type} {least}, {x}")
         self._put(f.select(fine, self._get(self.flag), f.constant(0.0)), self.flag)

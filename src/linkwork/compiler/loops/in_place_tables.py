@@ -1,4 +1,4 @@
-"""In-place tables: tables that loops carry and iterations change only by `put` stay in one position in memory.
+"""Tables changed in place: tables that loops carry and iterations change only by `put` stay in one memory position.
 
 An iteration reads the table as it was before, so all writes are stored at its end, in order. A lane without a write,
 because its index is that of no row or because it has ended, stores to a spare position.
@@ -25,7 +25,7 @@ __all__ = ["InPlaceTable", "in_place_tables", "nan_values", "store", "written_ro
 class InPlaceTable:
     """A table: its indices among a loop's carried values, and the instructions that write to it, in order."""
 
-    numbers: frozenset[int]
+    indices: frozenset[int]
     puts: tuple[int, ...]
     rows: int
     columns: tuple[int, ...]  # indices of the first row's elements among the carried values
@@ -55,19 +55,19 @@ def in_place_tables(listing: InstructionList, loop: Loop) -> list[InPlaceTable]:
             if operation is PART and instructions[args[0]].operation is PUT:
                 uses[args[0]] = uses.get(args[0], 0) + 1
     result = []
-    for last, places in carried.items():
+    for last, elements in carried.items():
         bundle = instructions[last].value
-        if CHOSEN < bundle.count == len(places) == uses[last]:
-            puts = _chain(listing, last, places, uses)
-            address = TableAddress.of([("", places[k]) for k in range(bundle.count)], bundle.columns)
-            mixed = min(places.values()) < loop.watched <= max(places.values())
+        if CHOSEN < bundle.count == len(elements) == uses[last]:
+            puts = _chain(listing, last, elements, uses)
+            address = TableAddress.of([("", elements[k]) for k in range(bundle.count)], bundle.columns)
+            mixed = min(elements.values()) < loop.watched <= max(elements.values())
             if puts and address is not None and not mixed:
-                numbers = frozenset(places.values())
-                result.append(InPlaceTable(numbers, puts, bundle.rows, address.columns, address.distance))
+                indices = frozenset(elements.values())
+                result.append(InPlaceTable(indices, puts, bundle.rows, address.columns, address.distance))
     return result
 
 
-def _chain(listing: InstructionList, last: int, places: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
+def _chain(listing: InstructionList, last: int, elements: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
     """Return the writes from the carried table to the next one; () if another instruction is involved."""
     instructions = listing.instructions
     puts = [last]
@@ -75,7 +75,7 @@ def _chain(listing: InstructionList, last: int, places: dict[int, int], uses: di
         bundle = instructions[last].value
         _, _, table = bundle.split(instructions[last].args)
         before = [instructions[a] for a in table]
-        if all(i.operation is INPUT and i.value == places[k] for k, i in enumerate(before)):
+        if all(i.operation is INPUT and i.value == elements[k] for k, i in enumerate(before)):
             return tuple(reversed(puts))
         if any(i.operation is not PART or i.args != before[0].args or i.value != k for k, i in enumerate(before)):
             return ()

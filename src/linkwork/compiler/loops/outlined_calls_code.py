@@ -35,37 +35,37 @@ class Writer(Protocol):
     others: list[IrModule]
     new_text: Callable[[], IrModule]
 
-    def name(self, what: str) -> str: ...
+    def name(self, stem: str) -> str: ...
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...
 
 
 class Distances:
     """The positions of a body's inputs and outputs: for each, which offset, and the distance from it."""
 
-    def __init__(self, places: Sequence[Sequence[int]]) -> None:
+    def __init__(self, slots: Sequence[Sequence[int]]) -> None:
         self.starts: list[int] = []  # for each offset, the column at distance 0
         self.of: list[tuple[int, int]] = []
         known: dict[tuple[int, ...], int] = {}
-        for number, column in enumerate(zip(*places, strict=True)):
-            offset = known.setdefault(tuple([place - column[0] for place in column]), len(self.starts))
+        for number, column in enumerate(zip(*slots, strict=True)):
+            offset = known.setdefault(tuple([slot - column[0] for slot in column]), len(self.starts))
             if offset == len(self.starts):
                 self.starts.append(number)
-            self.of.append((offset, column[0] - places[0][self.starts[offset]]))
+            self.of.append((offset, column[0] - slots[0][self.starts[offset]]))
 
 
 def calls_driver(code: Writer, step: Control) -> str:
     """Return the function that runs all calls on a frame."""
     rows: OutlinedCalls = step.bundle
-    places = _places(step)
+    slots = _slots_of_calls(step)
     distances = [
-        Distances([p for p, row in zip(places, rows.calls, strict=True) if row.body == k])
+        Distances([p for p, row in zip(slots, rows.calls, strict=True) if row.body == k])
         for k in range(len(rows.bodies))
     ]
     bodies = _bodies(code, rows, distances)
     driver = code.name("rows")
-    heads, offsets, constants = (f"{driver}.{what}" for what in ("heads", "offsets", "constants"))
+    heads, offsets, constants = (f"{driver}.{stem}" for stem in ("heads", "offsets", "constants"))
     f = code.function(f"define internal void {driver}(ptr noalias %frame)")
-    f.declare(*_tables(code, rows, places, distances, (heads, offsets, constants)))
+    f.declare(*_tables(code, rows, slots, distances, (heads, offsets, constants)))
     f.declare(*(f"declare void {body}(ptr, ptr, ptr, ptr)" for body in bodies))
     with f.loop(len(rows.calls)) as row:
         head = f.at(heads, f.let(f"mul i64 {row}, 12"))
@@ -83,20 +83,20 @@ def calls_driver(code: Writer, step: Control) -> str:
     return driver
 
 
-def _places(step: Control) -> list[list[int]]:
+def _slots_of_calls(step: Control) -> list[list[int]]:
     """Return the slots of inputs and outputs of each call."""
     count = len(step.arguments)
 
-    def at(place: int) -> int:
-        return step.arguments[place + count] if place < 0 else step.results + place
+    def at(slot: int) -> int:
+        return step.arguments[slot + count] if slot < 0 else step.results + slot
 
-    return [[at(place) for place in (*row.inputs, *row.outputs)] for row in step.bundle.calls]
+    return [[at(slot) for slot in (*row.inputs, *row.outputs)] for row in step.bundle.calls]
 
 
 def _tables(
     code: Writer,
     rows: OutlinedCalls,
-    places: Sequence[Sequence[int]],
+    slots: Sequence[Sequence[int]],
     distances: Sequence[Distances],
     names: Sequence[str],
 ) -> list[str]:
@@ -104,7 +104,7 @@ def _tables(
     heads: list[int] = []
     offsets: list[int] = []
     constants: list[float] = []
-    for row, numbers in zip(rows.calls, places, strict=True):
+    for row, numbers in zip(rows.calls, slots, strict=True):
         heads += (row.body, 4 * len(offsets), code.real.bytes * len(constants))
         offsets += [numbers[start] * code.width for start in distances[row.body].starts]
         constants += row.constants

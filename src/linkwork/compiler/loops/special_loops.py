@@ -228,7 +228,7 @@ def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: S
             following = [x if x == y else f.select(lanes, x, y) for x, y in pairs]
         watched = [x for j, x in result.items() if j < loop.watched]
         for table, rows in stored:
-            watched += nan_values(f, table, rows) if min(table.numbers) < loop.watched else []
+            watched += nan_values(f, table, rows) if min(table.indices) < loop.watched else []
         if watched:
             bad = f.let(f"and {code.mask} {mask}, {f.bits(f.any_of(f.truth, nan_flags(f, watched)))}")
             following[1] = f.select(f.lanes_of(bad), f.constant(NOT_A_NUMBER), following[1])

@@ -50,7 +50,7 @@ def schedule(program: L) -> L:
         stale[k] = cost(k)
         heapq.heappush(ready, (k not in first, stale[k], -chain[k], k))
 
-    def place(k: int) -> None:
+    def append(k: int) -> None:
         for a in instructions[k].args:
             if leaf[a] and not placed[a]:
                 placed[a] = True
@@ -72,14 +72,14 @@ def schedule(program: L) -> L:
     early = (SINCOS, SIN_OF, COS_OF)
     for k, instruction in enumerate(instructions):
         if instruction.operation in early and missing[k] == 0 and (not first or k in first):
-            place(k)
+            append(k)
     for k in range(len(instructions)):
         if not leaf[k] and not placed[k] and missing[k] == 0:
             offer(k)
     while ready:
         _, value, _, k = heapq.heappop(ready)
         if not placed[k] and stale[k] == value:
-            place(k)
+            append(k)
     for r in program.results:
         if not placed[r]:
             placed[r] = True

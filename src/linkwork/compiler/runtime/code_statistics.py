@@ -20,7 +20,7 @@ class CodeStatistics:
 
     instructions: int  # after all passes, each counted once even in loops; without inputs and constants
     fused: int  # instructions that are a product and a sum in one
-    most_alive: int  # largest number of values that are live at the same time
+    max_live_values: int  # largest number of values that are live at the same time
     segments: int  # functions of straight-line code, or blocks of it between loops
     lanes: int
     code_bytes: int
@@ -38,7 +38,7 @@ def code_statistics(kernel: Kernel) -> CodeStatistics:
     return CodeStatistics(
         instructions=sum(count for operation, count in operations.items() if operation.arity and operation is not PART),
         fused=sum(operations[operation] for operation in (FMA, FMS, FNMA)),
-        most_alive=max(max(listing.alive()) for listing in listings(program)),
+        max_live_values=max(max(listing.alive()) for listing in listings(program)),
         segments=source.backend.segments(program),
         lanes=source.backend.lanes(DOUBLE),
         code_bytes=sum(size for (_, real), size in code.sizes.items() if real is DOUBLE),

@@ -56,19 +56,19 @@ def _plain(function: Callable[..., Any]) -> Any:
     return inspect.unwrap(function)
 
 
-def _variables(function: Any, seen: set[CodeType] | None = None) -> Iterator[tuple[str, str, Any]]:
+def _variables(function: Any, visited: set[CodeType] | None = None) -> Iterator[tuple[str, str, Any]]:
     """Yield the variables that a function refers to, and attributes of their values.
 
     Each is a name, its source position and its value.
     """
-    seen = set() if seen is None else seen
+    visited = set() if visited is None else visited
     bound, plain = getattr(function, "__self__", None), getattr(function, "__func__", function)
     if not isinstance(plain, FunctionType):  # an object that can be called
         bound, plain = function, inspect.getattr_static(type(function), "__call__", None)
-    if not isinstance(plain, FunctionType) or plain.__code__ in seen:
+    if not isinstance(plain, FunctionType) or plain.__code__ in visited:
         return
     code = plain.__code__
-    seen.add(code)
+    visited.add(code)
     result: dict[str, Any] = {}
     if bound is not None and code.co_varnames:
         result[code.co_varnames[0]] = bound
@@ -83,7 +83,7 @@ def _variables(function: Any, seen: set[CodeType] | None = None) -> Iterator[tup
     for name, value in result.items():
         if isinstance(value, FunctionType):
             if value.__code__.co_filename == code.co_filename:
-                yield from _variables(value, seen)
+                yield from _variables(value, visited)
         elif not isinstance(value, (ModuleType, type)):
             position = f"{code.co_filename}:{_line(code, name)}"
             yield name, position, value

@@ -51,7 +51,7 @@ def outlined_calls(
             inputs[s] = [column[j] for column in group.columns.values]
     taker = {value: s for s, values in enumerate(inputs) for value in values}  # the last step that uses a value
     blocks = [_blocks(steps, group, taker) for group in groups]
-    constants = [group.columns.numbers() for group in groups]
+    constants = [group.columns.constants_of_steps() for group in groups]
     nth = [0] * len(groups)
     memory = _Memory(arguments, results, taker, len(steps))
     calls = []
@@ -162,7 +162,7 @@ class _Columns:
         value = self._instructions[k].value
         return value, math.copysign(1.0, value)
 
-    def numbers(self) -> list[tuple[float, ...]]:
+    def constants_of_steps(self) -> list[tuple[float, ...]]:
         """Return the constants of each step, including signs."""
         columns = [[self._instructions[k].value for k in column] for column in self.constants]
         columns += [list(column) for column in self.signs]
