@@ -44,7 +44,7 @@ def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
 
 def _told_later(subject: RobotOwner, request: Request) -> bool:
     """Whether numbers that M depends on are not those of the tree."""
-    return any(asked.kind in _OF_M for asked in (*subject.numbers, *request.parameters))
+    return any(asked.kind in _OF_M for asked in (*subject.parameter_values, *request.parameters))
 
 
 _OF_M = ("inertia", "armature", "placement", "frame")

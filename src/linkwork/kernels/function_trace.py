@@ -170,16 +170,16 @@ def traced(
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
     symbols = {port.name: values for port, values in inputs}
-    numbers = {asked: symbols[port.name] for asked, port in parameter_ports(subject, requests).items()}
+    parameters = {asked: symbols[port.name] for asked, port in parameter_ports(subject, requests).items()}
     outputs: list[tuple[Port, Sequence[Any]]] = []
-    with_numbers: dict[bool, Any] = {}
+    with_parameters: dict[bool, Any] = {}
     for key, request in requests.items():
         row = request.spec
         if row.inertia_check is not None:
             row.inertia_check.refuse(subject, request)
-        walked = with_numbers.get(row.joint_space) if numbers else None
+        walked = with_parameters.get(row.joint_space) if parameters else None
         if walked is None:
-            walked = with_numbers[row.joint_space] = subject.walked(row, numbers)
+            walked = with_parameters[row.joint_space] = subject.walked(row, parameters)
         plain = walked
         if watched is not None:
             walked = watched(walked, graph)
@@ -192,21 +192,21 @@ def traced(
             elements = elements_of(part)
             if len(elements) != port.size:
                 raise ValueError(
-                    f"{subject.says}{row.name}: expected {port.size} numbers of {port.name}, got {len(elements)}"
+                    f"{subject.says}{row.name}: expected {port.size} parameters of {port.name}, got {len(elements)}"
                 )
             outputs.append((port, elements))
-    _refuse_unused(requests, numbers, [x for _, values in outputs for x in values])
+    _refuse_unused(requests, parameters, [x for _, values in outputs for x in values])
     return Traced(inputs, outputs, _guards(subject, requests, symbols))
 
 
 def _refuse_unused(
-    requests: Mapping[str, Request], numbers: Mapping[Parameter, list[Symbol]], results: list[Any]
+    requests: Mapping[str, Request], parameters: Mapping[Parameter, list[Symbol]], results: list[Any]
 ) -> None:
     """Raises ValueError for a parameter that no result depends on, and that was asked for by its own name."""
-    if not numbers:
+    if not parameters:
         return
     used = {node.index for node in reachable(results)}
-    asked_for = [(asked, symbols) for asked, symbols in numbers.items() if not asked.fitting]
+    asked_for = [(asked, symbols) for asked, symbols in parameters.items() if not asked.fitting]
     unused = [asked for asked, symbols in asked_for if not any(x.index in used for x in symbols)]
     if unused:
         names = [request.spec.name for request in requests.values()]

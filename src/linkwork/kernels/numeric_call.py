@@ -10,10 +10,10 @@ import numpy as np
 from linkwork._util.validation import finite_array, shown
 from linkwork.kernels.compiler_api import Kernel, call_state
 
-__all__ = ["called_on_numbers"]
+__all__ = ["checked_call"]
 
 
-def called_on_numbers(caller: str, kernel: Kernel, named: Mapping[str, Any]) -> Any:
+def checked_call(caller: str, kernel: Kernel, named: Mapping[str, Any]) -> Any:
     """Call a kernel with arguments by name and return its results.
 
     Arguments are checked only if the kernel refuses them or meets a number that is not finite.

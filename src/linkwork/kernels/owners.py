@@ -75,8 +75,8 @@ class KernelOwner(Protocol):
     def unfit(self) -> Sequence[Part]:
         """The joints that have invalid configurations, such as quaternions off the unit sphere."""
 
-    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Any:
-        """Return the first argument of an algorithm, with ``numbers`` for the robot's own parameters."""
+    def walked(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Any:
+        """Return the first argument of an algorithm, with ``parameter_values`` for the robot's own parameters."""
 
     def check_row(self, row: FunctionSpec) -> None:
         """Raise ValueError if the function depends on data that the owner does not have."""
@@ -100,7 +100,7 @@ def shape_of(
 
 def has_symbols(subject: KernelOwner) -> bool:
     """Return True for a robot with symbols among its parameters, which has no kernels."""
-    return isinstance(subject, RobotOwner) and bool(subject.numbers)
+    return isinstance(subject, RobotOwner) and bool(subject.parameter_values)
 
 
 def configurations(subject: KernelOwner, inputs: Iterable[str]) -> list[tuple[str, Part]]:
@@ -116,11 +116,11 @@ def unfit(subject: KernelOwner) -> list[Part]:
 
 @dataclass(frozen=True)
 class RobotOwner:
-    """Functions of a robot; ``numbers`` replace some of the tree's parameters by any scalars."""
+    """Functions of a robot; ``parameter_values`` replace some of the tree's parameters by any scalars."""
 
     tree: Tree
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
-    numbers: Numbers = field(default_factory=dict)
+    parameter_values: Numbers = field(default_factory=dict)
     kind = "robot"
     says = ""
 
@@ -169,12 +169,12 @@ class RobotOwner:
         """Joints that move no inertia, by whether armature counts and by the fixed bodies."""
         return LazyCache()
 
-    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Tree:
-        if not (numbers or self.numbers):
+    def walked(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Tree:
+        if not (parameter_values or self.parameter_values):
             return self.felt if row.joint_space else self.tree
-        numbers = {**self.numbers, **numbers}
+        parameter_values = {**self.parameter_values, **parameter_values}
         light = row.joint_space and not self.weighed
-        return lightened_with(self.tree, numbers) if light else parametrised(self.tree, numbers)
+        return lightened_with(self.tree, parameter_values) if light else parametrised(self.tree, parameter_values)
 
     def check_row(self, row: FunctionSpec) -> None:
         if row.of_inertias:
@@ -273,7 +273,7 @@ class JointOwner:
     def unfit(self) -> Sequence[Part]:
         return unfit(self)
 
-    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Site:
+    def walked(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Site:
         return self.site if row.placed else Site(self.site.type)
 
     def check_row(self, row: FunctionSpec) -> None:

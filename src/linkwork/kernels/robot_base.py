@@ -36,7 +36,7 @@ def edits(method: F) -> F:
     @wraps(method)
     def edited(self: Any, *arguments: Any, **named: Any) -> Any:
         if has_symbols(self._subject):
-            symbols = ", ".join(str(parameter) for parameter in self._subject.numbers)
+            symbols = ", ".join(str(parameter) for parameter in self._subject.parameter_values)
             raise TypeError(
                 f"{method.__name__}: robot {self.name!r} has symbols for {symbols}: edit the robot first, then "
                 f"set them by with_parameters"

@@ -173,8 +173,9 @@ class ControlWriter:
         return [*last, *self._split(casadi.vec(outputs), steps * loop.kept)]
 
     def _function(self, body: Region, loop: Loop | None = None) -> Any:
-        """Return a body as a CasADi function of a column or, for a loop, of its state, an iteration's inputs, and the
-        rest.
+        """Return a body as a CasADi function of a column.
+
+        A loop's body is a function of its state, an iteration's inputs, and the rest.
         """
         key = body, -1 if loop is None else loop.carried
         if key in self._functions:

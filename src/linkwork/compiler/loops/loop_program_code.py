@@ -121,10 +121,10 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> lis
     frame, taken = memory(f, layout.bytes + code.room(layout.scope, layout.bytes))
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
-    place = 0
+    start = 0
     for j, port in enumerate(program.inputs):
-        _copied(f, real, f.at(frame, place * real.bytes), f"%in{j}", port.size)
-        place += port.size
+        _copied(f, real, f.at(frame, start * real.bytes), f"%in{j}", port.size)
+        start += port.size
     code.run(f, layout.scope, slice(None), Pointers(frame), code.all_lanes, inline=_short(layout.scope))
     start = 0
     for out, port in zip(outputs, program.outputs, strict=True):
@@ -147,16 +147,16 @@ def _short(scope: Scope) -> bool:
     return sum(step.stop - step.start for step in scope.steps if isinstance(step, BasicBlock)) <= INLINE
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int, int, int]]:
+def _runs(slots: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """Return slots in runs of equal distance: (index of the first, first slot, distance, count)."""
     runs: list[tuple[int, int, int, int]] = []
-    for k, place in enumerate(places):
+    for k, slot in enumerate(slots):
         if runs:
             first, start, distance, count = runs[-1]
-            if count == 1 or place == start + distance * count:
-                runs[-1] = first, start, place - start if count == 1 else distance, count + 1
+            if count == 1 or slot == start + distance * count:
+                runs[-1] = first, start, slot - start if count == 1 else distance, count + 1
                 continue
-        runs.append((k, place, 1, 1))
+        runs.append((k, slot, 1, 1))
     return runs
 
 
@@ -179,9 +179,9 @@ def _copied(f: Instructions, real: FloatType, to: str, source: str, count: int, 
             taken = offset if distance == 1 else f.let(f"mul i64 {k}, {distance * real.bytes}")
             f.store(real.name, f.load(real.name, f.at(source, taken), real.bytes), f.at(to, offset), real.bytes)
         return
-    for place in range(0, count * real.bytes, real.bytes):
-        x = f.load(real.name, f.at(source, place * distance), real.bytes)
-        f.store(real.name, x, f.at(to, place), real.bytes)
+    for start in range(0, count * real.bytes, real.bytes):
+        x = f.load(real.name, f.at(source, start * distance), real.bytes)
+        f.store(real.name, x, f.at(to, start), real.bytes)
 
 
 _IDLE = 4  # lanes for each idle one before lanes are refilled, which costs more than an idle iteration
@@ -226,7 +226,7 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
     return name
 
 
-def _take_function(code: ControlCode, name: str, places: Sequence[int]) -> IrFunction:
+def _take_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunction:
     """Return the function that copies the values of some slots of a sample into one lane of a frame.
 
     Whole vectors are loaded and stored: the next load of a vector would wait long for a number stored alone.
@@ -239,11 +239,11 @@ def _take_function(code: ControlCode, name: str, places: Sequence[int]) -> IrFun
         number = f.load(code.real.name, f.at("%from", offset), code.real.bytes)
         f.put_in(lane, f.splat(number), f.at("%to", offset), 0)
 
-    _each(f, name, [place * code.width for place in places], copy)
+    _each(f, name, [slot * code.width for slot in slots], copy)
     return f
 
 
-def _give_function(code: ControlCode, name: str, places: Sequence[int]) -> IrFunction:
+def _give_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunction:
     """Return the function that copies the values of some slots, of one lane, to the frame of a sample."""
     f = code.function(f"define internal void {name}(ptr noalias %from, ptr noalias %to)")
     f.attributes = "noinline #0"
@@ -252,7 +252,7 @@ def _give_function(code: ControlCode, name: str, places: Sequence[int]) -> IrFun
     def copy(offset: str | int) -> None:
         f.store(real.name, f.load(real.name, f.at("%from", offset), real.bytes), f.at("%to", offset), real.bytes)
 
-    _each(f, name, [place * code.width for place in places], copy)
+    _each(f, name, [slot * code.width for slot in slots], copy)
     return f
 
 
@@ -287,18 +287,18 @@ class _Lanes:
         f.store("i64", f.let(f"add i64 {sample}, 1"), self.next)
         frame = f.let(f"mul i64 {f.let(f'udiv i64 {sample}, {code.lanes}')}, {self.frame_bytes}")
         offset = f.let(f"mul i64 {f.let(f'urem i64 {sample}, {code.lanes}')}, {code.real.bytes}")
-        place = f.at(f.at("%frames", frame), offset)
-        f.store("ptr", place, f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
+        address = f.at(f.at("%frames", frame), offset)
+        f.store("ptr", address, f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
         bit = f.let(f"shl {code.mask} 1, {f.let(f'trunc i64 {lane} to {code.mask}')}")
-        f.do(f"call void {into}(ptr {place}, ptr {self.here}, {code.mask} {bit})")
+        f.do(f"call void {into}(ptr {address}, ptr {self.here}, {code.mask} {bit})")
 
     def begin(self, fresh: str) -> None:
         """Emit the initial status of the loop, for lanes with a new sample."""
         f = self.f
         done, status = self.step.ending
         lanes = f.lanes_of(fresh)
-        for place, number in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
-            f.put_in(lanes, f.constant(number), self.here, place)
+        for slot, value in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
+            f.put_in(lanes, f.constant(value), self.here, slot)
         mask = self.code.mask
         going = f.load(mask, self.going)
         f.store(mask, fresh, self.going)
@@ -328,8 +328,8 @@ class _Lanes:
             bit = f.let(f"shl {mask} 1, {number}")
             f.store(mask, f.let(f"xor {mask} {left}, {bit}"), self.idle)
             lane = f.let(f"zext {mask} {number} to i64")
-            place = f.load("ptr", f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
-            f.do(f"call void {back}(ptr {f.at(self.here, f.let(f'mul i64 {lane}, {code.real.bytes}'))}, ptr {place})")
+            address = f.load("ptr", f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
+            f.do(f"call void {back}(ptr {f.at(self.here, f.let(f'mul i64 {lane}, {code.real.bytes}'))}, ptr {address})")
             more = f.let(f"icmp ult i64 {f.load('i64', self.next)}, {self.total}")
             with f.when(more):
                 self.take(lane, into)

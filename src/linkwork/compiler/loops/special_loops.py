@@ -98,7 +98,7 @@ class VectorizedLoop:
         return f.at(start, f.let(f"mul i64 {group}, {size}")) if size else start
 
     def _group(
-        self, f: Instructions, step: Control, frame: str, begins: Sequence[str], first: int, kept: str, count: int
+        self, f: Instructions, step: Control, frame: str, begins: Sequence[str], first: int, target: str, count: int
     ) -> None:
         """Emit a group of iterations, from the first on after the starts of columns."""
         loop: Loop = step.bundle
@@ -108,7 +108,7 @@ class VectorizedLoop:
             self._put(f, frame, k, self._row(f, step, spots[k], begin, range(first, first + count)))
         f.do(f"call void {self.name}(ptr {frame}, {mask} {-1 if count == self.lanes else (1 << count) - 1})")
         taken: Callable[[int], str] = lambda j: f.load(kind, f.at(frame, self.scope.results[j] * self.width), 64)  # noqa: E731
-        self._leave(f, taken, kept, loop.kept, count)
+        self._leave(f, taken, target, loop.kept, count)
 
     def _distance(self, step: Control, spot: Slot) -> int:
         """Return the distance of an input from one iteration to the next [bytes]."""
@@ -121,25 +121,25 @@ class VectorizedLoop:
         at = 0 if spot.area == TABLE else spot.number * size
         return [f.load(self.real.name, f.at(start, at + k * distance), size) for k in steps]
 
-    def _put(self, f: Instructions, frame: str, place: int, numbers: Sequence[str]) -> None:
-        """Emit the write of numbers to the lanes of a slot; lanes without a number get the first."""
+    def _put(self, f: Instructions, frame: str, slot: int, values: Sequence[str]) -> None:
+        """Emit the write of values to the lanes of a slot; lanes without a number get the first."""
         kind = self.real.vector(self.lanes)
         column = "poison"
         for lane in range(self.lanes):
-            x = numbers[lane] if lane < len(numbers) else numbers[0]
+            x = values[lane] if lane < len(values) else values[0]
             column = f.let(f"insertelement {kind} {column}, {self.real.name} {x}, i32 {lane}")
-        f.store(kind, column, f.at(frame, place * self.width), self.width)
+        f.store(kind, column, f.at(frame, slot * self.width), self.width)
 
-    def _spread_all(self, f: Instructions, frame: str, first: int, places: Sequence[int]) -> None:
+    def _spread_all(self, f: Instructions, frame: str, first: int, slots: Sequence[int]) -> None:
         """Emit copies of numbers of the sample's frame to all lanes of slots; in loops where they are adjacent."""
         k = 0
-        while k < len(places):
+        while k < len(slots):
             count = 1
-            while k + count < len(places) and places[k + count] == places[k] + count:
+            while k + count < len(slots) and slots[k + count] == slots[k] + count:
                 count += 1
             if count >= _MAX_ADJACENT:
                 start, to = (
-                    f.at(x, y) for x, y in (("%frame", places[k] * self.real.bytes), (frame, (first + k) * self.width))
+                    f.at(x, y) for x, y in (("%frame", slots[k] * self.real.bytes), (frame, (first + k) * self.width))
                 )
                 with f.loop(count) as index:
                     number = f.load(
@@ -148,31 +148,31 @@ class VectorizedLoop:
                     self._spread(f, f.at(to, f.let(f"mul i64 {index}, {self.width}")), 0, number)
             else:
                 for j in range(k, k + count):
-                    self._spread(f, frame, first + j, f.get("%frame", places[j]))
+                    self._spread(f, frame, first + j, f.get("%frame", slots[j]))
             k += count
 
-    def _spread(self, f: Instructions, frame: str, place: int, number: str) -> None:
+    def _spread(self, f: Instructions, frame: str, slot: int, number: str) -> None:
         """Emit the write of a number to all lanes of a slot."""
         kind = self.real.vector(self.lanes)
         one = f.let(f"insertelement {kind} poison, {self.real.name} {number}, i32 0")
         all_of_it = f.let(f"shufflevector {kind} {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
-        f.store(kind, all_of_it, f.at(frame, place * self.width), self.width)
+        f.store(kind, all_of_it, f.at(frame, slot * self.width), self.width)
 
-    def _leave(self, f: Instructions, taken: Callable[[int], str], kept: str, numbers: int, steps: int) -> None:
+    def _leave(self, f: Instructions, taken: Callable[[int], str], target: str, count: int, steps: int) -> None:
         """Emit the writes of a group's results to their positions, iteration by iteration."""
         lanes, size = self.lanes, self.real.bytes
         kind = self.real.vector(lanes)
-        if numbers < lanes:
-            for j in range(numbers):
+        if count < lanes:
+            for j in range(count):
                 column = taken(j)
                 for lane in range(steps):
                     x = f.let(f"extractelement {kind} {column}, i32 {lane}")
-                    f.store(self.real.name, x, f.at(kept, (lane * numbers + j) * size), size)
+                    f.store(self.real.name, x, f.at(target, (lane * count + j) * size), size)
             return
-        for j in dict.fromkeys([*range(0, numbers - lanes + 1, lanes), numbers - lanes]):
+        for j in dict.fromkeys([*range(0, count - lanes + 1, lanes), count - lanes]):
             square = transpose(f, [taken(k) for k in range(j, j + lanes)], self.real, lanes)
             for lane in range(steps):
-                f.store(kind, square[lane], f.at(kept, (lane * numbers + j) * size), size)
+                f.store(kind, square[lane], f.at(target, (lane * count + j) * size), size)
 
 
 _REGISTERS = 12  # maximum carried values in registers
@@ -200,31 +200,31 @@ def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: S
     """
     loop: Loop = step.bundle
     done, status = step.ending
-    places = {j: step.results + j for j in range(loop.carried) if j not in scope.stored}
-    numbers = [f.get("%frame", place) for place in places.values()]
-    carried = [f.load(code.mask, going), f.constant(0.0), f.get("%frame", status), *numbers]
+    slots = {j: step.results + j for j in range(loop.carried) if j not in scope.stored}
+    values = [f.get("%frame", slot) for slot in slots.values()]
+    carried = [f.load(code.mask, going), f.constant(0.0), f.get("%frame", status), *values]
     period = period_of(loop)
-    kinds = [code.mask, f.type, *[f.type] * (1 + len(places))]
+    kinds = [code.mask, f.type, *[f.type] * (1 + len(slots))]
     if period:
         kinds, carried = [*kinds, "i64"], [*carried, "0"]
     with f.repeat(kinds, carried) as leave:
         steps = [carried.pop()] if period else []
-        mask, count, ending, *numbers = carried
-        at = Pointers(registers=dict(zip(places.values(), numbers, strict=True)))
+        mask, count, ending, *values = carried
+        at = Pointers(registers=dict(zip(slots.values(), values, strict=True)))
         holds = f.bits(code.run(f, scope, slice(0, scope.head), at, mask, inline=True)(scope.listing.results[0]))
         last = f.select(f.lanes_of(code.without(f, mask, holds)), f.constant(DONE), ending)
         below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(code.max_count(loop))}"))
         mask = f.let(f"and {code.mask} {f.let(f'and {code.mask} {mask}, {holds}')}, {below}")
         f.require(f.let(f"icmp ne {code.mask} {mask}, 0"), leave)
         value = code.run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline=True)
-        result = {j: value(scope.listing.results[1 + j]) for j in places}
+        result = {j: value(scope.listing.results[1 + j]) for j in slots}
         stored = written_rows(scope.listing, scope.tables, value)
         lanes = f.lanes_of(mask)
         for table, rows in stored:
             store(f, table, rows, "%frame", step.results, lanes)
         following = [f.let(f"fadd {f.type} {count}, {f.constant(1.0)}"), last, *result.values()]
         if code.lanes > 1:
-            pairs = zip(following, (count, last, *numbers), strict=True)
+            pairs = zip(following, (count, last, *values), strict=True)
             following = [x if x == y else f.select(lanes, x, y) for x, y in pairs]
         watched = [x for j, x in result.items() if j < loop.watched]
         for table, rows in stored:
@@ -236,13 +236,13 @@ def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: S
         for index in steps:
             end_if_interrupted(f, period, index, leave)
         carried[:] = [mask, *following, *[f.let(f"add i64 {index}, 1") for index in steps]]
-    for place, x in zip((done, status, *places.values()), (count, last, *numbers), strict=True):
-        f.put(x, "%frame", place)
+    for slot, x in zip((done, status, *slots.values()), (count, last, *values), strict=True):
+        f.put(x, "%frame", slot)
 
 
-def nan_flags(f: Instructions, numbers: Sequence[str]) -> list[str]:
+def nan_flags(f: Instructions, values: Sequence[str]) -> list[str]:
     """Return truth values, at least one of which holds if a number is NaN."""
-    flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
-    if len(numbers) % 2:
-        flags.append(f.let(f"fcmp uno {f.type} {numbers[-1]}, {numbers[-1]}"))
+    flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=False)]
+    if len(values) % 2:
+        flags.append(f.let(f"fcmp uno {f.type} {values[-1]}, {values[-1]}"))
     return flags

@@ -195,7 +195,7 @@ def _input(body: Region, value: int) -> int | None:
     return int(number) if operation is INPUT else None
 
 
-def _needed_state(loop: Loop, results: set[int], kept: Sequence[int], unchanged: set[int]) -> list[int]:
+def _needed_state(loop: Loop, results: set[int], outputs: Sequence[int], unchanged: set[int]) -> list[int]:
     """Return the indices of the carried values that are needed.
 
     They are needed for results, for the loop's outputs, for its condition, for the check for NaN, and for one another.
@@ -203,7 +203,7 @@ def _needed_state(loop: Loop, results: set[int], kept: Sequence[int], unchanged:
     """
     body, n, head = loop.body, loop.carried, int(loop.conditional)
     carried = set(range(loop.watched)) | {k for k in results if k not in unchanged}
-    roots = [*body.results[:head], *(body.results[head + n + j] for j in kept)]
+    roots = [*body.results[:head], *(body.results[head + n + j] for j in outputs)]
     while True:
         values = body.needed([*roots, *(body.results[head + k] for k in carried)])
         result = {k for value in values if (k := _input(body, value)) is not None and k < n and k not in unchanged}

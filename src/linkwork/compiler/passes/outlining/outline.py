@@ -79,12 +79,12 @@ def _used_values(program: Program, late: Sequence[int]) -> tuple[list[int], int]
     takers += [(r in counted, (r,)) for r in results]
     result: dict[bool, dict[int, None]] = {True: {}, False: {}}
     for counts, args in takers:
-        result[counts].update((k, None) for a in args if not late[a] for k in _computed_numbers(instructions, a))
+        result[counts].update((k, None) for a in args if not late[a] for k in _computed_sources(instructions, a))
     for_guards = [k for k in result[False] if k not in result[True]]
     return [*result[True], *for_guards], len(for_guards)
 
 
-def _computed_numbers(instructions: Sequence[Instruction], k: int) -> Iterator[int]:
+def _computed_sources(instructions: Sequence[Instruction], k: int) -> Iterator[int]:
     """Yield a computed number, or the computed numbers that a truth value is computed from."""
     waiting = [k]
     while waiting:
