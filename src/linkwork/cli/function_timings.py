@@ -48,7 +48,7 @@ class Call:
     names: Mapping[str, Any]
 
     def timer(self) -> timeit.Timer:
-        # timeit would turn the collector off
+        # timeit would disable the garbage collector
         return timeit.Timer(self.statement, setup="_gc.enable()", globals={**self.names, "_gc": gc})
 
 

@@ -47,7 +47,7 @@ class Backend(ABC, Generic[Loaded]):
     """
 
     name: ClassVar[str]  # as in `linkwork.compiler.backends`
-    batch_entry: ClassVar[str]  # the one of `entries` that takes a batch: what `call` calls
+    batch_entry: ClassVar[str]  # the entry for a batch, which `call` calls
 
     # -- the machine
 
@@ -155,7 +155,7 @@ class Backend(ABC, Generic[Loaded]):
 def symbol_prefix(name: str) -> str:
     """Return the prefix of the symbols of a kernel's code: its name in characters that linkers and LLVM accept."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return f"{plain}_" if plain == "llvm" else plain  # what begins with "llvm." is LLVM's own
+    return f"{plain}_" if plain == "llvm" else plain  # names that begin with "llvm." are reserved for LLVM
 
 
 def table_entry(columns: int) -> str:

@@ -206,7 +206,7 @@ def _loaded(cache: Cache, keys: dict[str, str], backend: Backend[Any]) -> dict[s
 
 
 def _emitted(source: Source, parts: Sequence[str], real: FloatType, stored: bool = False) -> dict[str, CompiledPart]:
-    """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice then says."""
+    """Compile parts in parallel; ``stored`` is True if the cache will store them, which the notice mentions."""
     if not parts:
         return {}
     after = "; the cache stores it for the next process" if stored else ""

@@ -119,7 +119,7 @@ def _float32(t: _Trial) -> list[float]:
 
 
 def _derivative(t: _Trial) -> list[float]:
-    """Results in a manifold, whose derivative has another shape than they have, are left out."""
+    """Results in a manifold, whose derivative has another shape, are left out."""
     if not t.quantities:
         return []
     derivatives = _tuple(t.kernel.jvp(space="tangent")(*t.arrays, *t.tangents))[-len(t.outputs) :]

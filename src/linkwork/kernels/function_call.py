@@ -138,7 +138,7 @@ def composed(subject: KernelOwner, request: Request, arguments: Sequence[Any]) -
 
 
 def lazily(subject: KernelOwner, request: Request, make: Callable[[], Call]) -> Call:
-    """Return the call of a function without a kernel, which ``make`` creates at the first call with numbers.
+    """Return the call of a function whose kernel ``make`` creates at the first call with numbers.
 
     A robot with symbols among its parameters has no kernels.
     """

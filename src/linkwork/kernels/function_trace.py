@@ -111,17 +111,17 @@ def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, options: Mapping[s
     elements: Any = getattr(walked, "force_elements", ())
     if row.joint_forces_only and elements:
         raise ValueError(
-            f"{row.name}: it counts what joints exert by themselves, and not the force element "
-            f"{elements[0].name!r}: robot.without_force_elements() is the robot that has none"
+            f"{row.name}: it includes passive joint forces, but not the force element "
+            f"{elements[0].name!r}: use robot.without_force_elements()"
         )
     if not row.tree_forces_only:
         return
     for constraint in getattr(walked, "constraints", ()):
         if getattr(constraint, "resists", False):
             raise ValueError(
-                f"{row.name}: it counts what joints of the tree exert by themselves, and not what {constraint.name!r} "
-                f"does, which closes a loop: `loop_passive_force` has that, and functions that begin with constrained_ "
-                f"count both"
+                f"{row.name}: it includes passive forces of the tree's joints, but not of the loop joint "
+                f"{constraint.name!r}: `loop_passive_force` returns those, and functions that begin with constrained_ "
+                f"include both"
             )
 
 
@@ -133,11 +133,11 @@ def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
     if not (getattr(walked, "constraints", ()) and (row.constrained or row.unconstrained_only)):
         return row.compute
     if row.constrained is None:
-        remedy = "robot.without_constraints() is the robot that obeys none"
-        raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
+        remedy = "use robot.without_constraints()"
+        raise ValueError(f"{row.name}: the function does not support constraints: {remedy}")
     timed = next((constraint.name for constraint in walked.constraints if constraint.time_dependent), None)
     if timed is not None and "time" not in row.optional:
-        remedy = "functions that begin with constrained_ take time=t"
+        remedy = "use functions that begin with constrained_, with time=t"
         raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")
     return row.constrained
 
@@ -202,20 +202,20 @@ def traced(
 def _refuse_unused(
     requests: Mapping[str, Request], parameters: Mapping[Parameter, list[Symbol]], results: list[Any]
 ) -> None:
-    """Raises ValueError for a parameter that no result depends on, and that was asked for by its own name."""
+    """Raise ValueError for a parameter that no result depends on and that was requested by its own name."""
     if not parameters:
         return
     used = {node.index for node in reachable(results)}
-    asked_for = [(asked, symbols) for asked, symbols in parameters.items() if not asked.fitting]
-    unused = [asked for asked, symbols in asked_for if not any(x.index in used for x in symbols)]
+    named = [(asked, symbols) for asked, symbols in parameters.items() if not asked.fitting]
+    unused = [asked for asked, symbols in named if not any(x.index in used for x in symbols)]
     if unused:
         names = [request.spec.name for request in requests.values()]
         depends = f"{names[0]} does" if len(names) == 1 else f"these {len(names)} functions do"
         takes = [(name, r) for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.spec.options]
         passive = [name for name, r in takes if not dict(r.options).get("passive")]
-        remedy = f': what is in joints counts with ("{passive[0]}", {{"passive": True}})' if passive else ""
+        remedy = f': request ("{passive[0]}", {{"passive": True}}) for effects in joints' if passive else ""
         if takes and not passive and unused[0].kind in ("damping", "friction"):
-            remedy = ": it does not act where the joint's dynamics are 'none'"
+            remedy = ": it has no effect if the joint's dynamics are 'none'"
         in_joints = isinstance(KINDS[unused[0].kind].size, str)
         raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{remedy if in_joints else ''}")
 
@@ -232,7 +232,7 @@ def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapp
     for name, part in configurations(subject, looked_at):
         numbers = symbols[name][part.indices]
         result.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
-        if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
+        if name in singular:  # float32 is checked again in float64, so the guard allows for its rounding
             result.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
     for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
         bounds = quantity_of(name)
@@ -240,7 +240,7 @@ def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapp
         result += [x - bounds.most for x in symbols[name] if bounds.most is not None]
     for request in requests.values():
         check = request.spec.inertia_check
-        if check is not None and not request.parameters:  # methods alone look what a guard is about
+        if check is not None and not request.parameters:  # only methods check the reason of a guard
             result += check.guards(subject, request, subject.walked(request.spec), symbols.get("q", ()))
     return [guard for guard in result if isinstance(guard, Symbol)]
 

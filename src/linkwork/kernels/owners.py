@@ -82,7 +82,7 @@ class KernelOwner(Protocol):
         """Raise ValueError if the function depends on data that the owner does not have."""
 
     def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
-        """Raise UnknownNameError for an unknown frame, point ..., if optional inputs ``given`` are passed."""
+        """Raise UnknownNameError for an unknown frame, point ..., where ``optional_inputs`` are passed."""
 
     def content(
         self, rows: Iterable[FunctionSpec], options: Iterable[Any], parameters: Sequence[Parameter] = ()
@@ -322,7 +322,7 @@ def _constrained(tree: Tree) -> tuple[str, ...]:
 
 
 def _all_of(tree: Tree) -> tuple[str, str]:
-    """Return everything that parameters may replace, and what is welded to what."""
+    """Return everything that parameters may replace, and the welds between links."""
     frames = [(f.name, f.body, _elements(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
     joints = [(b.name, b.joint_name, b.links, b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies]
     return repr((frames, tree.points, tree.directions)), repr(joints)

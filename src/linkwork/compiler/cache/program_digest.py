@@ -53,7 +53,7 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
 
 
 def _listing(value: InstructionList, digests: dict[int, bytes]) -> bytes:
-    """Encode a listing; its instructions, thousands of few operations, are encoded in a faster way."""
+    """Encode a listing; its instructions, thousands of few operations, have a faster encoding."""
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
     others = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
     parts = [_encoded(getattr(value, name), digests) for name in others]

@@ -1,4 +1,4 @@
-"""Checks of what extends the compiler against its contract: backends, passes, scalar operations."""
+"""Checks of compiler extensions against their contracts: backends, passes, scalar operations."""
 
 from linkwork.compiler.checks.check_backend import check_backend
 from linkwork.compiler.checks.check_operation import check_operation

@@ -249,7 +249,7 @@ def _range(layout: Layout | ControlLayout) -> IrFunction:
                 _count_guards(f, layout, buffer)
     if any(is_streamed(port) for port in layout.program.outputs):
         with f.when("%streamed"):
-            f.do("fence seq_cst")  # what is written past the caches is not in order with the rest
+            f.do("fence seq_cst")  # non-temporal stores are not ordered with other stores
     if taken:
         f.do(f"call void @free(ptr {taken})")
         f.do("ret void")
@@ -258,9 +258,9 @@ def _range(layout: Layout | ControlLayout) -> IrFunction:
     return f
 
 
-_ATTRIBUTES_BYTES = 256  # of C's pthread_attr_t, at most: 64 on Linux and macOS
+_ATTRIBUTES_BYTES = 256  # upper bound of the size of C's pthread_attr_t: 64 on Linux and macOS
 
-# Of a batch that is shared between threads: where its parts stand in memory.
+# Offsets in the description of a batch that is shared between threads [bytes].
 _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _OF_MAIN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 49, 50, 64
 
 

@@ -370,7 +370,10 @@ def _write(
 
 
 def memory(f: IrFunction, size: int) -> tuple[str, str]:
-    """Emit aligned memory, on the stack or, if large, from the heap: return its address, and what to free or ""."""
+    """Emit aligned memory, on the stack or, if large, from the heap; return its address, and the pointer to free.
+
+    That pointer is "" for the stack.
+    """
     if size <= ON_STACK:
         return f.let(f"alloca [{size} x i8], align 64"), ""
     f.declare("declare ptr @malloc(i64)", "declare void @free(ptr)")

@@ -1,14 +1,17 @@
 """Simplification passes: dead code, constant folding, fused multiply-add, paired sines and cosines, loops.
 
-- `dead_code` removes instructions that no result depends on. - `drop_rules` replaces rules of differentiation by their
-values. - `fold_constants` evaluates operations on constants with the interpreter. - `fuse` turns a product that is used
-only by sums into fused multiply-adds, with one rounding instead of two. A sum   absorbs at most one of its products. A
-product of several uses is absorbed by all of them or by none, because   otherwise it has to be computed anyway.
-Instructions that only guards need are fused separately, so that outputs are   rounded the same with and without guards.
-- `pair_sincos` computes sine and cosine of one argument together: most of the work is the same for both. - `trim_loops`
-removes carried values, outputs and inputs of loops that nothing uses; a value that no iteration changes   becomes an
-input. - `merge_loops` merges loops with the same arguments whose iterations carry the same values. A gradient's forward
-sweep, for instance, repeats the function's own loop.
+- `dead_code` removes instructions that no result depends on.
+- `drop_rules` replaces rules of differentiation by their values.
+- `fold_constants` evaluates operations on constants with the interpreter.
+- `fuse` turns a product that is used only by sums into fused multiply-adds, with one rounding instead of two.  A sum
+  absorbs at most one of its products.  A product of several uses is absorbed by all of them or by none, because
+  otherwise it has to be computed anyway.  Instructions that only guards need are fused separately, so that outputs are
+  rounded the same with and without guards.
+- `pair_sincos` computes sine and cosine of one argument together: most of the work is the same for both.
+- `trim_loops` removes carried values, outputs and inputs of loops that nothing uses; a value that no iteration changes
+  becomes an input.
+- `merge_loops` merges loops with the same arguments whose iterations carry the same values.  A gradient's forward
+  sweep, for instance, repeats the function's own loop.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ __all__ = [
     "table_declaration",
 ]
 
-# floor(2^255 pi/2), and floor(2^1216 2/pi): 19 words of 64 bits, as many as the largest double can ask for.
+# floor(2^255 pi/2), and floor(2^1216 2/pi): 19 words of 64 bits, as many as the largest double needs.
 HALF_PI = 0xC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22
 TWO_OVER_PI = int(
     "A2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561B7246E3A424DD2E006492EEA09D1921CFE1DEB1CB129A73E"

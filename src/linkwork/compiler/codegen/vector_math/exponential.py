@@ -20,7 +20,7 @@ _ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `argument_reduc
 
 # e^r = 1 + r + r^2 (Q0 + Q1 r + ...).  Found with the Remez exchange algorithm in 300-bit arithmetic on
 # |r| <= ln(2)/2 (1 + 2^-20) for the least error relative to r, and rounded to double together.  Largest error with the
-# coefficients as they stand: 2^-60.5, relative to r.
+# rounded coefficients: 2^-60.5, relative to r.
 Q = (
     0.5,
     0.16666666666666677,

@@ -16,7 +16,7 @@ from linkwork.compiler.codegen.vector_math.sincos_float32 import reduce32
 
 __all__ = ["ASIN", "ATAN", "BODIES", "COS", "SIN", "Q", "R"]
 
-# All found as the coefficients of the float64 functions of the same form were, on the same ranges (SIN and COS up to
+# Determined as the coefficients of the float64 functions of the same form were, on the same ranges (SIN and COS up to
 # pi/4 (1 + 2^-9)).  Largest relative errors: 2^-37.4 (Q), 2^-44.9 (R), 2^-40.1 (ATAN), 2^-39.8 (ASIN), 2^-37.4 (SIN),
 # 2^-33.8 (COS).
 # e^r = 1 + r + r^2 (Q0 + Q1 r + ...)
@@ -106,7 +106,7 @@ def _log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 def _pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     wide_x, wide_y = x.widened(), y.widened()
-    # beyond 2^65 nothing changes, as |log x| is at least 2^-25 or else 0
+    # beyond 2^65 the result is constant, as |log x| is at least 2^-25 or else 0
     result = _exp_wide(code, _clamped(wide_y, 2.0**65) * _log_wide(code, abs(wide_x)))
     return with_special_cases(code, wide_x, wide_y, result).narrowed()
 

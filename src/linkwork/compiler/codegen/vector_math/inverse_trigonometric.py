@@ -24,7 +24,7 @@ __all__ = ["ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
 # atan q = q + q^3 (A0 + A1 z + ...), z = q^2 up to tan(pi/8)^2 (1 + 2^-20), and asin q = q + q^3 (B0 + B1 z + ...),
 # z up to (1 + 2^-20)/4.  Found with the Remez exchange algorithm in 300-bit arithmetic, the error taken relative to q.
 # Each coefficient was rounded to double, lowest first, and the exchange repeated for those after it.  Largest error
-# with the coefficients as they stand: 2^-59.2 (atan), 2^-59.3 (asin).
+# with the rounded coefficients: 2^-59.2 (atan), 2^-59.3 (asin).
 ATAN = (
     -0.333333333333332,
     0.19999999999953819,

@@ -31,8 +31,8 @@ __all__ = ["R", "decomposed", "log", "with_edges", "with_special_cases"]
 
 # log((1 + s)/(1 - s)) = 2 s + s (R0 z + R1 z^2 + ...), z = s^2.  Found with the Remez exchange algorithm in 300-bit
 # arithmetic on 0 <= z <= 0.0294373 (s^2 for m = sqrt(2), and 2^-20 more), the error taken relative to 2 s.  Each
-# coefficient was rounded to double, lowest first, and the exchange repeated for those after it.  Largest error as they
-# stand: 2^-59.4.
+# coefficient was rounded to double, lowest first, and the exchange repeated for those after it.  Largest error with
+# them: 2^-59.4.
 R = (
     0.6666666666666734,
     0.3999999999941666,
@@ -80,7 +80,7 @@ def with_edges(x: FloatLanes, result: FloatLanes) -> FloatLanes:
 
 
 # log((1 + s)/(1 - s)) = 2 s + s^3 (2/3 + z (2/5 + z (P0 + P1 z + ...))), z = s^2: as for `logarithm.R`, on the same
-# range.  Largest error as they stand, relative to 2 s: 2^-80.
+# range.  Largest error, relative to 2 s: 2^-80.
 P = (
     0.2857142857142852,
     0.2222222222225288,
@@ -91,7 +91,7 @@ P = (
     0.10432654576536432,
     0.1094673188946827,
 )
-# 2/3 and 2/5: what the doubles next to them lack is a power of two times the double
+# 2/3 and 2/5: the error of the nearest double is a power of two times the double
 _TWO_THIRDS = (2 / 3, 2 / 3 * 2.0**-54)
 _TWO_FIFTHS = (2 / 5, -2 / 5 * 2.0**-54)
 
@@ -118,7 +118,7 @@ def _is_integer(size: FloatLanes) -> LaneMask:
 def pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     """Return x^y."""
     logarithm = _log(code, abs(x))
-    # beyond 2^65 nothing changes, as |log x| is at least 2^-53 or else 0
+    # beyond 2^65 the result is constant, as |log x| is at least 2^-53 or else 0
     near = (y > 2.0**65).where(2.0**65, y)
     near = (near < -(2.0**65)).where(-(2.0**65), near)
     product, low = multiply(code, near, logarithm[0])

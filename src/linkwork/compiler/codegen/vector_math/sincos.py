@@ -20,7 +20,7 @@ __all__ = ["COS", "SIN", "sincos", "to_quadrant"]
 #
 # Found with the Remez exchange algorithm in 300-bit arithmetic on 0 <= z <= (pi/4)^2 (1 + 2^-19), the error taken
 # relative to sin r and cos r.  Each coefficient was rounded to double, lowest first, and the exchange repeated for
-# those after it.  Largest relative error with the coefficients as they stand: 2^-57.8 (sine), 2^-63.9 (cosine).
+# those after it.  Largest relative error with the rounded coefficients: 2^-57.8 (sine), 2^-63.9 (cosine).
 # The digits are those that give the very doubles back.
 SIN, COS = zip(
     (0.1666666666666663, 0.041666666666666595),

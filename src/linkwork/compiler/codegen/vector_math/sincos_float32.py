@@ -46,7 +46,7 @@ _ENDS_PLAIN = (39,)
 #
 # Found with the Remez exchange algorithm in 300-bit arithmetic on 0 <= z <= (pi/4)^2 (1 + 2^-9)^2, the error taken
 # relative to sin r and cos r.  Each coefficient was rounded to float32, lowest first, and the exchange repeated for
-# those after it.  Largest relative error with the coefficients as they stand: 2^-27.8 (sine), 2^-32.9 (cosine).
+# those after it.  Largest relative error with the rounded coefficients: 2^-27.8 (sine), 2^-32.9 (cosine).
 SIN = (0.16666653752326965, -0.008332106284797192, 0.00019507888646330684)
 COS = (0.04166664555668831, -0.0013887308305129409, 2.4432110876659863e-05)
 
@@ -127,10 +127,10 @@ def _reduced(
 
 @cache
 def _far() -> IrFunction:
-    """Payne and Hanek: x - n pi/2 as a double, and n modulo 4, for |x| of at least 1.
+    """Return a function that gives x - n pi/2 as a double, and n modulo 4, for |x| >= 1 (Payne and Hanek).
 
-    |x| = m 2^e with an integer m < 2^24.  As in float64, but 128 bits of 2/pi are enough: they give |x| 2/pi modulo 4
-    with 126 bits behind the point, too low by less than 2^24 units there.  No float32 of 1 or more is closer to a
+    Let |x| = m 2^e with an integer m < 2^24. As in float64, but 128 bits of 2/pi are enough: they give |x| 2/pi modulo
+    4 with 126 fractional bits, too low by less than 2^24 units of the last. No float32 of 1 or more is closer to a
     multiple of pi/2 than 2^-29.3 (7.729178919452902e28; all were tried), so that at least 2^96 units are left, and the
     relative error is that of float64 at the end.
     """
