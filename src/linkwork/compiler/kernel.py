@@ -25,7 +25,7 @@ from linkwork.compiler.runtime.fastcall import holds, make_fast
 from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
-from linkwork.compiler.trace.pytree_ports import PortTree, in_order, taking
+from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
 from linkwork.expr.arrays.pytree import Form, Leaf, leaves_of, put_together, taken_apart
 from linkwork.expr.arrays.symbol_array import filled, is_traced
 
@@ -87,7 +87,7 @@ class Kernel(Differentiable):
     def _compiled(self) -> Callable[..., Any]:
         """Compile the single call and return it, with nested arguments if there are any."""
         flat = single_call(self, self._general)
-        return flat if self._nesting.is_flat else taking(self._nesting, self.name, flat)
+        return flat if self._nesting.is_flat else nested_call(self._nesting, self.name, flat)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -179,7 +179,7 @@ class Kernel(Differentiable):
 
     def interpret(self, *arrays: Any) -> Any:
         """Evaluate the kernel by the interpreter, one operation at a time in float64: slow, and the reference."""
-        arrays = tuple(self._nesting.taken_apart(self.name, arrays))
+        arrays = tuple(self._nesting.flatten(self.name, arrays))
         return self._together(self._source.traced.interpret(*arrays))
 
     @property
@@ -199,13 +199,13 @@ class Kernel(Differentiable):
         function.
         """
         function = self.function
-        flat = self._nesting.taken_apart(self.name, in_order(self.name, [*self._nesting.inputs], arrays, named))
+        flat = self._nesting.flatten(self.name, in_order(self.name, [*self._nesting.inputs], arrays, named))
         return self._together(run_uncompiled(function, self._nesting, self.inputs, self.outputs, flat))
 
     def _together(self, results: Sequence[Any]) -> Any:
         """Return the outputs in the form that a call returns."""
         result = self._general.result
-        return self._nesting.put_together(results[0] if result is None else result(*results))
+        return self._nesting.unflatten(results[0] if result is None else result(*results))
 
     @property
     def _base(self) -> Base:

@@ -37,12 +37,12 @@ def arithmetic(operations: Mapping[str, int]) -> int:
 
 def listings(listing: InstructionList) -> Iterator[InstructionList]:
     """Yield a program and all bodies in it; equal bodies, which share their code, are yielded once."""
-    seen: set[InstructionList] = set()
+    visited: set[InstructionList] = set()
     waiting: list[InstructionList] = [listing]
     while waiting:
         one = waiting.pop(0)
-        if one not in seen:
-            seen.add(one)
+        if one not in visited:
+            visited.add(one)
             yield one
             waiting[:0] = [body for i in one.instructions if i.operation.arity < 0 for body in bodies_of(i.value)]
 
@@ -117,8 +117,8 @@ def _of_one(operation: Operation, value: Any, times: int, iterations: Mapping[_P
     """Count the operations of one instruction, with ``times`` iterations if it is a loop with a condition."""
     total: Counter[str] = Counter()
     if isinstance(value, Loop):
-        often = times if value.conditional else value.max_iterations
-        total.update({name: often * count for name, count in _counted(value.body, iterations).items()})
+        times_run = times if value.conditional else value.max_iterations
+        total.update({name: times_run * count for name, count in _counted(value.body, iterations).items()})
         if value.conditional:  # the condition is evaluated once more
             condition = replace(value.body, results=value.body.results[:1], first=1).pruned()
             total.update(_counted(condition, iterations))

@@ -55,8 +55,8 @@ class OutlinedCalls(MultiResult):
     @property
     def runs(self) -> list[tuple[Region, int]]:
         """Each body with its number of calls."""
-        often = Counter(call.body for call in self.calls)
-        return [(body, often[k]) for k, body in enumerate(self.bodies)]
+        counts = Counter(call.body for call in self.calls)
+        return [(body, counts[k]) for k, body in enumerate(self.bodies)]
 
     def with_bodies(self, change: Callable[[Region], Region]) -> OutlinedCalls:
         return replace(self, bodies=tuple([change(body) for body in self.bodies]))

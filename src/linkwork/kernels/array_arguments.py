@@ -108,11 +108,11 @@ class ArgumentReader:
     def check_out(self, arrays: Sequence[np.ndarray], out: Any) -> None:
         """Raise TypeError or ValueError if results cannot be written to ``out``."""
         batch = self._broadcast(arrays)
-        given = out if isinstance(out, tuple) else (out,)
-        if len(given) != len(self.outputs):
+        arrays_out = out if isinstance(out, tuple) else (out,)
+        if len(arrays_out) != len(self.outputs):
             names = ", ".join(port.name for port in self.outputs)
-            raise ValueError(f"{self.label}: out: expected {len(self.outputs)} arrays ({names}), got {len(given)}")
-        for port, array in zip(self.outputs, given, strict=True):
+            raise ValueError(f"{self.label}: out: expected {len(self.outputs)} arrays ({names}), got {len(arrays_out)}")
+        for port, array in zip(self.outputs, arrays_out, strict=True):
             expected = f"{self.label}: out: expected an array of float64 of shape {(*batch, *port.shape)} to write to"
             if array is None:
                 continue
@@ -130,17 +130,17 @@ class ArgumentReader:
         for port, x in zip(self.inputs, arguments, strict=True):
             array = np.asarray(x, dtype=np.float64)
             if not np.isfinite(array).all():
-                places = np.argwhere(~np.isfinite(array))
-                place = tuple(int(k) for k in places[0])
-                value = "NaN" if np.isnan(array[place]) else str(array[place])
-                many = "NaN" if np.isnan(array).sum() == len(places) else "elements that are not finite"
+                wrong_indices = np.argwhere(~np.isfinite(array))
+                index = tuple(int(k) for k in wrong_indices[0])
+                value = "NaN" if np.isnan(array[index]) else str(array[index])
+                many = "NaN" if np.isnan(array).sum() == len(wrong_indices) else "elements that are not finite"
                 parts = self.subject.parts(quantity_of(port.name)) if self.subject.says == "" else ()
-                whose = [part.joint for part in parts if part.indices.start <= place[-1] < part.indices.stop]
-                joint = f" (joint {whose[0]!r})" if whose else ""
+                owners = [part.joint for part in parts if part.indices.start <= index[-1] < part.indices.stop]
+                joint = f" (joint {owners[0]!r})" if owners else ""
                 kernel = "" if self.subject.says else ".  A kernel from Robot.compile accepts them, sample by sample"
                 raise ValueError(
-                    f"{self.label}: {port.name}[{', '.join(map(str, place))}] is {value}{joint}; "
-                    f"{len(places)} {many} in this argument{kernel}"
+                    f"{self.label}: {port.name}[{', '.join(map(str, index))}] is {value}{joint}; "
+                    f"{len(wrong_indices)} {many} in this argument{kernel}"
                 )
 
     def refuse_overflow(self, arguments: Arrays, results: Any) -> None:
@@ -161,14 +161,14 @@ class ArgumentReader:
             array = np.broadcast_to(np.asarray(x, dtype=float), (*batch, *port.shape))
             sizes = np.abs(array) * bad.reshape(*batch, *(1,) * len(port.shape))
             if sizes.size and sizes.max() > (worst[0] if worst else LARGE[64]):
-                place = tuple(int(k) for k in np.unravel_index(int(np.argmax(sizes)), sizes.shape))
-                worst = float(sizes[place]), port, place, float(array[place])
+                index = tuple(int(k) for k in np.unravel_index(int(np.argmax(sizes)), sizes.shape))
+                worst = float(sizes[index]), port, index, float(array[index])
         if worst is not None:
-            _, port, place, value = worst
-            own_place = place[len(place) - np.ndim(arguments[[p.name for p in self.inputs].index(port.name)]) :]
+            _, port, index, value = worst
+            own_index = index[len(index) - np.ndim(arguments[[p.name for p in self.inputs].index(port.name)]) :]
             raise ValueError(
                 f"{self.label}: {port.name}: expected numbers whose products do not overflow, got "
-                f"{port.name}[{', '.join(map(str, own_place))}] = {value:g}: the result is not finite"
+                f"{port.name}[{', '.join(map(str, own_index))}] = {value:g}: the result is not finite"
             )
 
     def on_manifold(self, arguments: Arrays) -> list[Any]:
@@ -178,11 +178,11 @@ class ArgumentReader:
         of its bounds.
         """
         self._refuse_out_of_bounds(arguments)
-        given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
-        result = dict(given)
+        by_name = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
+        result = dict(by_name)
         unfit = self.subject.unfit
-        for name in [name for name in given if unfit and quantity_of(name).configuration]:
-            result[name] = np.array(given[name])
+        for name in [name for name in by_name if unfit and quantity_of(name).configuration]:
+            result[name] = np.array(by_name[name])
             for part in unfit:
                 numbers = result[name][..., part.indices]
                 checked = part.type.checked(numbers, part.joint)
@@ -211,9 +211,9 @@ class ArgumentReader:
         Their coordinates are singular (Euler angles at gimbal lock), or their motions are linearly dependent
         (intersecting axes). Configurations are on their manifolds.
         """
-        given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
-        for name, part in configurations(self.subject, given):
-            numbers = np.asarray(given[name], dtype=float)[..., part.indices]
+        by_name = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
+        for name, part in configurations(self.subject, by_name):
+            numbers = np.asarray(by_name[name], dtype=float)[..., part.indices]
             columns = [numbers[..., k] for k in range(part.type.nq)]
             regular = np.asarray(asked(part.joint, part.type, "regularity", columns), dtype=float)
             if regular.size and regular.min() < SINGULAR:
@@ -351,8 +351,8 @@ def leading_of(size: Size) -> tuple[int, ...]:
     Raises ValueError for a negative dimension, TypeError for one that is not an integer.
     """
     try:
-        given = () if size is None else size if isinstance(size, Iterable) else (size,)
-        shape = tuple(operator.index(n) for n in given)
+        sizes = () if size is None else size if isinstance(size, Iterable) else (size,)
+        shape = tuple(operator.index(n) for n in sizes)
     except TypeError:
         expected = "an integer or a tuple of integers"
         raise TypeError(f"random_configuration: size: expected {expected}, got {size!r}") from None

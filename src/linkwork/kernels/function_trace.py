@@ -46,10 +46,12 @@ def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[
 
     Those of one function are in its own order, those of several in the order of the table of quantities.
     """
-    taken = {name: request for request in requests.values() for name in request.inputs}
+    by_input = {name: request for request in requests.values() for name in request.inputs}
     if len(requests) > 1:
         known = list(QUANTITIES)
-        taken = dict(sorted(taken.items(), key=lambda item: known.index(item[0]) if item[0] in known else len(known)))
+        by_input = dict(
+            sorted(by_input.items(), key=lambda item: known.index(item[0]) if item[0] in known else len(known))
+        )
     acting: dict[str, tuple[str, str]] = {}
     for request in requests.values():
         for name, wrench in zip(request.wrench_inputs, request.wrenches, strict=True):
@@ -58,12 +60,12 @@ def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[
                 raise ValueError(
                     f"compile: {name} would act on {one} and on {other}: compile these functions one by one"
                 )
-    result = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in taken.items()]
+    result = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in by_input.items()]
     for request in requests.values():
         for name, shape in result:
             if name in request.inputs and shape != shape_of(subject, quantity_of(name).shape, request.sizes):
                 raise ValueError(f"compile: {name} has several sizes: compile these functions one by one")
-    parameters = [port for port in parameter_ports(subject, requests).values() if port.name not in taken]
+    parameters = [port for port in parameter_ports(subject, requests).values() if port.name not in by_input]
     return (*(Port(name, shape) for name, shape in result), *parameters)
 
 
@@ -72,7 +74,7 @@ def parameter_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> di
     parameters = next((request.parameters for request in requests.values()), ())
     if not (parameters and isinstance(subject, RobotOwner)):
         return {}
-    return {asked: Port(name, asked.shape(subject.tree)) for asked, name in inputs_of(parameters).items()}
+    return {parameter: Port(name, parameter.shape(subject.tree)) for parameter, name in inputs_of(parameters).items()}
 
 
 def output_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
@@ -170,7 +172,7 @@ def traced(
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
     symbols = {port.name: values for port, values in inputs}
-    parameters = {asked: symbols[port.name] for asked, port in parameter_ports(subject, requests).items()}
+    parameters = {parameter: symbols[port.name] for parameter, port in parameter_ports(subject, requests).items()}
     outputs: list[tuple[Port, Sequence[Any]]] = []
     with_parameters: dict[bool, Any] = {}
     for key, request in requests.items():
@@ -206,8 +208,8 @@ def _refuse_unused(
     if not parameters:
         return
     used = {node.index for node in reachable(results)}
-    named = [(asked, symbols) for asked, symbols in parameters.items() if not asked.fitting]
-    unused = [asked for asked, symbols in named if not any(x.index in used for x in symbols)]
+    named = [(parameter, symbols) for parameter, symbols in parameters.items() if not parameter.fitting]
+    unused = [parameter for parameter, symbols in named if not any(x.index in used for x in symbols)]
     if unused:
         names = [request.spec.name for request in requests.values()]
         depends = f"{names[0]} does" if len(names) == 1 else f"these {len(names)} functions do"
@@ -226,10 +228,10 @@ def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapp
     They compare distances from manifolds with the tolerance, bounds, and, where it matters, regularity with its
     threshold.
     """
-    looked_at = dict.fromkeys(name for r in requests.values() if not r.spec.any_configuration for name in r.inputs)
+    checked = dict.fromkeys(name for r in requests.values() if not r.spec.any_configuration for name in r.inputs)
     singular = {name for r in requests.values() if r.spec.regular for name in r.inputs}
     result = []
-    for name, part in configurations(subject, looked_at):
+    for name, part in configurations(subject, checked):
         numbers = symbols[name][part.indices]
         result.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
         if name in singular:  # float32 is checked again in float64, so the guard allows for its rounding

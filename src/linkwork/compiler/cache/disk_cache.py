@@ -78,12 +78,12 @@ def _recent_own_files() -> str:
     Reading it takes some 4 ms, most of the time to find code in the cache. Code that was stored under an outdated state
     has a name of files that no longer exist.
     """
-    global _looked
-    look, then, result = _looked
+    global _last_state
+    reader, then, result = _last_state
     now = time.monotonic()
-    if look is not _own_files or not 0.0 <= now - then < _STATE_LIFETIME:
+    if reader is not _own_files or not 0.0 <= now - then < _STATE_LIFETIME:
         result = _own_files()
-        _looked = _own_files, now, result
+        _last_state = _own_files, now, result
     return result
 
 
@@ -116,7 +116,7 @@ def _own_files() -> str:
 
 _STATE_LIFETIME = 1.0  # [s]
 _FILES_WHEN_IMPORTED = _own_files()
-_looked: tuple[Callable[[], str], float, str] = _own_files, -math.inf, ""
+_last_state: tuple[Callable[[], str], float, str] = _own_files, -math.inf, ""
 
 
 # -- entries

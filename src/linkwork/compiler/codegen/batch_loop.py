@@ -75,16 +75,16 @@ def loop_function(text: IrModule, layout: Layout | ControlLayout) -> None:
         arrays.sample_by_sample(n)
     with f.unless(scalar):
         streamed = _streamed(f, layout, n)
-        wanted, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_CHECK_INTERVAL, layout)}")
+        thread_count, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_CHECK_INTERVAL, layout)}")
         if threads_available():
             allowed = f.load("i64", f.load("ptr", f.at("%data", State.threads.offset)))
             useful = f.let(f"udiv i64 {n}, {_samples_in(_MIN_THREAD_WORK, layout)}")
             fewer = f.let(f"icmp ult i64 {useful}, {allowed}")
-            wanted = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
-            long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {wanted}, 1")])
+            thread_count = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
+            long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {thread_count}, 1")])
         with f.when(long):
             f.do(
-                f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan, i1 {streamed})"
+                f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {thread_count}, ptr %data, ptr %nan, i1 {streamed})"
             )
         with f.unless(long):
             f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed})")
@@ -140,16 +140,16 @@ class _Arrays:
 
         Inputs that are the same for all samples are in the buffer already if it was packed before: ``again``.
         """
-        f, place = self.f, 0
+        f, offset = self.f, 0
         for j, port in enumerate(self.inputs):
-            into = f.at(buffer, place)
+            into = f.at(buffer, offset)
             if port.size < _SHARED:
                 self._move("pack", j, port, first, left, into, "%nan")
             else:
                 same = f.let(f"icmp eq i64 {self.steps[j]}, 0")
                 with f.unless(f.all_of([again, same])):
                     self._move("pack", j, port, first, left, into, "%nan")
-            place += self.layout.width * port.size
+            offset += self.layout.width * port.size
 
     def unpack(self, first: str, left: str, buffer: str) -> None:
         """Emit the unpacking of the results of a vector of samples."""
@@ -166,10 +166,10 @@ class _Arrays:
             arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
             own = self.own[j] if operation == "pack" else None
             if 0 < port.size <= SIDE_BY_SIDE:
-                beside = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
-                with f.when(beside):
+                adjacent = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
+                with f.when(adjacent):
                     f.do(f"call void {packing(f'{operation}_side_by_side', port)}{arguments}")
-                with f.unless(beside):
+                with f.unless(adjacent):
                     f.do(f"call void {packing(operation, port, own)}{arguments}")
             elif operation == "unpack" and is_streamed(port):
                 with f.when("%streamed"):
@@ -223,8 +223,8 @@ def _range(layout: Layout | ControlLayout) -> IrFunction:
     into, work, out = layout.at(f, start)
     first = "%first"
     if is_direct(layout):
-        told = "ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan"
-        first = f.let(f"call i64 @.direct({told})")
+        arguments = "ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan"
+        first = f.let(f"call i64 @.direct({arguments})")
     arrays = _Arrays(f, layout)
     block = f"call void @.block(ptr {into}, ptr {work}, ptr {out}, i64"
     with f.loop("%stop", start=first, step=lanes * layout.vectors) as sample:
@@ -266,8 +266,8 @@ _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _OF_MAIN, _JOB_BYTES =
 
 def _streamed(f: IrFunction, layout: Layout | ControlLayout, n: str) -> str:
     """Return whether the results of the samples exceed the caches."""
-    of_one = layout.real.bytes * sum(port.size for port in layout.program.outputs)
-    return f.let(f"icmp uge i64 {n}, {STREAMED // max(of_one, 1)}")
+    per_sample = layout.real.bytes * sum(port.size for port in layout.program.outputs)
+    return f.let(f"icmp uge i64 {n}, {STREAMED // max(per_sample, 1)}")
 
 
 def _samples_in(time: float, layout: Layout | ControlLayout) -> int:
@@ -286,8 +286,8 @@ def _spread(layout: Layout | ControlLayout) -> IrFunction:
         "noinline #0",
     )
     job = f.let(f"alloca [{_JOB_BYTES} x i8], align 64")
-    for kind, value, place in (("ptr", "%args", _ARGS), ("ptr", "%steps", _STEPS), ("i64", "%n", _N)):
-        f.store(kind, value, f.at(job, place))
+    for kind, value, offset in (("ptr", "%args", _ARGS), ("ptr", "%steps", _STEPS), ("i64", "%n", _N)):
+        f.store(kind, value, f.at(job, offset))
     f.store("i64", "0", f.at(job, _NEXT))
     f.store("ptr", "%data", f.at(job, _DATA))
     f.store("i8", "0", f.at(job, _NAN))
@@ -347,9 +347,9 @@ def _work() -> IrFunction:
         interrupts = f.load("ptr", f.at(f.load("ptr", f.at("%job", _DATA)), State.interrupts.offset))
         f.store("ptr", f.let(f"call ptr @.enlist(ptr {interrupts})"), noted)
     f.do("call void @.shares(ptr %job, i1 false)")
-    place = f.load("ptr", noted)
-    with f.unless(f.let(f"icmp eq ptr {place}, null")):
-        f.do(f"store atomic i64 0, ptr {place} monotonic, align 8")
+    offset = f.load("ptr", noted)
+    with f.unless(f.let(f"icmp eq ptr {offset}, null")):
+        f.do(f"store atomic i64 0, ptr {offset} monotonic, align 8")
     return f
 
 
@@ -362,8 +362,8 @@ def _shares() -> IrFunction:
     f = IrFunction("define internal void @.shares(ptr %job, i1 %leads)", "noinline #0")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
-    args, steps, data = (f.load("ptr", f.at("%job", place)) for place in (_ARGS, _STEPS, _DATA))
-    n, share = (f.load("i64", f.at("%job", place)) for place in (_N, _SHARE))
+    args, steps, data = (f.load("ptr", f.at("%job", offset)) for offset in (_ARGS, _STEPS, _DATA))
+    n, share = (f.load("i64", f.at("%job", offset)) for offset in (_N, _SHARE))
     following = f.at("%job", _NEXT)
     streamed = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _STREAMED), 1)}, 0")
     f.do("br label %again")

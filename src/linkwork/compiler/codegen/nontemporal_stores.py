@@ -34,38 +34,38 @@ def unpack_streamed(f: IrFunction, port: Port, real: FloatType, lanes: int, rows
     """Emit the writes of a block's samples to ``rows``; ``strip`` returns their vectors from an element on."""
     kind, width, numbers = real.vector(lanes), real.bytes * lanes, _LINE // real.bytes
     line_kind, lines = real.vector(numbers), port.size // numbers
-    room = f.stack_memory(_PITCH * lanes, _LINE)
-    kept = [f.at(room, _PITCH * lane + _LINE) for lane in range(lanes)]
-    past = [f.let(f"and i64 {f.let(f'ptrtoint ptr {row} to i64')}, {_LINE - 1}") for row in rows]
-    begun = [f.at(row, f.let(f"sub i64 0, {offset}")) for row, offset in zip(rows, past, strict=True)]
-    shifted = [f.at(line, offset) for line, offset in zip(kept, past, strict=True)]
+    memory = f.stack_memory(_PITCH * lanes, _LINE)
+    lines_of = [f.at(memory, _PITCH * lane + _LINE) for lane in range(lanes)]
+    offsets_in_line = [f.let(f"and i64 {f.let(f'ptrtoint ptr {row} to i64')}, {_LINE - 1}") for row in rows]
+    aligned_rows = [f.at(row, f.let(f"sub i64 0, {offset}")) for row, offset in zip(rows, offsets_in_line, strict=True)]
+    shifted = [f.at(line, offset) for line, offset in zip(lines_of, offsets_in_line, strict=True)]
 
-    def several(line: str, many: int) -> None:
+    def write_lines(line: str, many: int) -> None:
         """Emit ``many`` lines of each sample, from the line with element ``line · numbers`` on."""
         first = f.let(f"mul i64 {line}, {numbers}")
         for k in range(many * _LINE // width):
-            for place, part in zip(shifted, strip(f.let(f"add i64 {first}, {k * lanes}")), strict=True):
-                f.store(kind, part, f.at(place, width * k), real.bytes)
+            for target, part in zip(shifted, strip(f.let(f"add i64 {first}, {k * lanes}")), strict=True):
+                f.store(kind, part, f.at(target, width * k), real.bytes)
         offset = f.let(f"mul i64 {line}, {_LINE}")
-        for place, row in zip(kept, begun, strict=True):
-            whole = [f.load(line_kind, f.at(place, _LINE * k), _LINE) for k in range(many + 1)]
+        for target, row in zip(lines_of, aligned_rows, strict=True):
+            whole = [f.load(line_kind, f.at(target, _LINE * k), _LINE) for k in range(many + 1)]
             to = f.at(row, offset)
             for k, x in enumerate(whole[:many]):
                 f.do(f"store {line_kind} {x}, ptr {f.at(to, _LINE * k)}, align {_LINE}, !nontemporal !1")
             for k, x in enumerate(whole[-2:]):
-                f.store(line_kind, x, f.at(place, _LINE * (k - 1)), _LINE)
+                f.store(line_kind, x, f.at(target, _LINE * (k - 1)), _LINE)
 
     for k in range(_LINE // width):
-        for row, place, part in zip(rows, shifted, strip(k * lanes), strict=True):
+        for row, target, part in zip(rows, shifted, strip(k * lanes), strict=True):
             f.store(kind, part, f.at(row, width * k), real.bytes)
-            f.store(kind, part, f.at(place, width * k - _LINE), real.bytes)
+            f.store(kind, part, f.at(target, width * k - _LINE), real.bytes)
     whole = 1 + (lines - 1) // _LINES * _LINES
     with f.loop(whole, start=1, step=_LINES) as line:
-        several(line, _LINES)
+        write_lines(line, _LINES)
     if lines > whole:
-        several(str(whole), lines - whole)
-    for row, place in zip(rows, shifted, strict=True):
-        x = f.load(line_kind, f.at(place, -_LINE), real.bytes)
+        write_lines(str(whole), lines - whole)
+    for row, target in zip(rows, shifted, strict=True):
+        x = f.load(line_kind, f.at(target, -_LINE), real.bytes)
         f.store(line_kind, x, f.at(row, _LINE * (lines - 1)), real.bytes)
     for number in range(lines * numbers, port.size, lanes):
         number = min(number, port.size - lanes)

@@ -83,8 +83,8 @@ def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[
         with f.loop(many, step=lanes) as first:
             with f.when(some_beyond(f, [strip(first, lanes)], real, lanes)):
                 f.store("i1", "true", "%nan")
-    for place, count in strips:
-        magnitudes.append(strip(place, count))
+    for start, count in strips:
+        magnitudes.append(strip(start, count))
     for k in columns:
         column = _alone(f, rows, k, real, lanes)
         if k not in unused:
@@ -118,8 +118,8 @@ def _unpack(port: Port, real: FloatType, lanes: int, streamed: bool = False) -> 
     if many:
         with f.loop(many, step=lanes) as first:
             _put_strip(f, rows, first, columns_from(first, lanes), real, lanes)
-    for place, count in strips:
-        _put_strip(f, rows, place, columns_from(place, count), real, lanes)
+    for start, count in strips:
+        _put_strip(f, rows, start, columns_from(start, count), real, lanes)
     for k in single:
         _put_alone(f, rows, k, load(k), real, lanes)
     return f
@@ -138,8 +138,8 @@ def pack_into_registers(
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
     result, totals = [""] * port.size, []
-    for place, count in strips:
-        result[place : place + count], total = _strip(f, rows, place, count, real, lanes)
+    for start, count in strips:
+        result[start : start + count], total = _strip(f, rows, start, count, real, lanes)
         totals.append(total)
     for k in single:
         result[k] = _alone(f, rows, k, real, lanes)
@@ -156,8 +156,8 @@ def unpack_from_registers(
         return
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
-    for place, count in strips:
-        _put_strip(f, rows, place, columns[place : place + count], real, lanes)
+    for start, count in strips:
+        _put_strip(f, rows, start, columns[start : start + count], real, lanes)
     for k in single:
         _put_alone(f, rows, k, columns[k], real, lanes)
 
@@ -170,8 +170,8 @@ def _strip(
     rows = [f.at(row, offset) for row in rows]
     half = count // 2 if count == lanes > 2 else count  # halves are concatenated after loading
     columns, joined = [], []
-    for place in range(0, count, half):
-        loaded = [f.load(real.vector(half), f.at(row, real.bytes * place), real.bytes) for row in rows]
+    for start in range(0, count, half):
+        loaded = [f.load(real.vector(half), f.at(row, real.bytes * start), real.bytes) for row in rows]
         here = [_joined(f, loaded[k::half], real, half) for k in range(half)]
         columns += transpose(f, here, real, lanes)
         joined += here
@@ -305,15 +305,15 @@ def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tupl
     """
     whole = size - size % lanes
     many = whole if loops and whole > max(4 * lanes, _STRAIGHT) else 0
-    strips, place = [(k, lanes) for k in range(many, whole, lanes)], whole
-    while size - place > 1:
-        left = size - place
+    strips, start = [(k, lanes) for k in range(many, whole, lanes)], whole
+    while size - start > 1:
+        left = size - start
         above = 1 << (left - 1).bit_length()  # the next power of two
         if above <= size:
             return many, [*strips, (size - above, above)], []
-        strips.append((place, above // 2))
-        place += above // 2
-    return many, strips, list(range(place, size))
+        strips.append((start, above // 2))
+        start += above // 2
+    return many, strips, list(range(start, size))
 
 
 def _joined(f: IrFunction, parts: list[str], real: FloatType, count: int) -> str:
@@ -340,13 +340,13 @@ def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, count: int)
 def _picked(
     f: IrFunction, vectors: Sequence[str], sources: Sequence[tuple[int, int]], real: FloatType, lanes: int
 ) -> str:
-    """Return a vector whose lanes are taken from others: ``places`` has the vector and lane for each."""
+    """Return a vector whose lanes are taken from others: ``sources`` has the vector and lane for each."""
     kind, result, first = real.vector(lanes), vectors[0], True
     for number, other in enumerate(vectors[1:], 1):
-        own = [place if first else lane for lane, (_, place) in enumerate(sources)]
+        own = [source_lane if first else lane for lane, (_, source_lane) in enumerate(sources)]
         chosen = [
-            f"i32 {lanes + place}" if vector == number else f"i32 {kept}" if vector < number else "i32 poison"
-            for (vector, place), kept in zip(sources, own, strict=True)
+            f"i32 {lanes + source_lane}" if vector == number else f"i32 {current}" if vector < number else "i32 poison"
+            for (vector, source_lane), current in zip(sources, own, strict=True)
         ]
         result = f.let(f"shufflevector {kind} {result}, {kind} {other}, <{lanes} x i32> <{', '.join(chosen)}>")
         first = False

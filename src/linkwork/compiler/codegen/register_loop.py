@@ -75,13 +75,13 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
                         f.store("i1", "true", "%nan")
                 results = [block_on_registers(f, layout, elements) for elements, _ in packed]
                 for here, result in zip(arrays, results, strict=True):
-                    place = 0
+                    first_result = 0
                     for j, port in enumerate(program.outputs, len(program.inputs)):
-                        columns = result[place : place + port.size]
+                        columns = result[first_result : first_result + port.size]
                         unpack_from_registers(f, port, here[j], steps[j], columns, real, lanes)
-                        place += port.size
+                        first_result += port.size
                     if program.guards:
-                        with f.when(_some_off(f, result[place:])):
+                        with f.when(_some_off(f, result[first_result:])):
                             f.let(f"atomicrmw add ptr {f.at('%data', off_calls)}, i64 1 monotonic")
         f.do(f"ret i64 {stop}")
         f.label("other")

@@ -55,9 +55,9 @@ class Layout:
         self.plan, self.program = plan, plan.program
         self.target, self.real, self.lanes = target, real, lanes
         self.width = real.bytes * lanes  # [bytes] of an element in all lanes
-        place: dict[int, int] = {}
-        self.slot_of = [place.setdefault(r, len(place)) for r in self.program.results]
-        self.results = list(place)  # the distinct values among the results; `slot_of` has the index of each result
+        position: dict[int, int] = {}
+        self.slot_of = [position.setdefault(r, len(position)) for r in self.program.results]
+        self.results = list(position)  # the distinct values among the results; `slot_of` has the index of each result
         self.guards = sorted(set(self.slot_of[len(self.slot_of) - self.program.guards :]))  # the slots of guards
         self.in_bytes = self._whole(sum(port.size for port in self.program.inputs))
         self.work_bytes = self._whole(self.plan.slots)
@@ -109,11 +109,11 @@ def block_function(text: IrModule, layout: Layout) -> None:
     for k in range(len(layout.plan.segments)):
         f.declare(f"declare void @.block.{k}(ptr, ptr, ptr)")
         with f.loop("%vectors") as vector:
-            places = [
+            positions = [
                 f.at(pointer, f.let(f"mul i64 {vector}, {size}"))
                 for pointer, size in zip(("%in", "%work", "%out"), sizes, strict=True)
             ]
-            f.do(f"call void @.block.{k}({', '.join(f'ptr {place}' for place in places)})")
+            f.do(f"call void @.block.{k}({', '.join(f'ptr {position}' for position in positions)})")
     text.add(f)
 
 
@@ -138,11 +138,11 @@ def sample_function(text: IrModule, layout: Layout) -> None:
     if not layout.plan.segmented:
         attributed = [f"ptr noalias readonly %in{j}" for j in range(len(layout.program.inputs))]
         attributed += [f"ptr noalias {out}" for out in outputs]
-        places = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
+        positions = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
         signature = f"define i32 @.sample({', '.join(attributed)})"
         one = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
         _zero(one, layout)
-        name = _write(one, layout, 0, lambda number: places[number], layout.sinks)
+        name = _write(one, layout, 0, lambda number: positions[number], layout.sinks)
         _repeat(text, one, layout)
         one.end = f"ret i32 {one.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
         text.add(one)
@@ -154,10 +154,10 @@ def sample_function(text: IrModule, layout: Layout) -> None:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, guards = layout.at(f, start)
     pointers = [into, work, *outputs, *([guards] if layout.guards else [])]
-    place, real = 0, layout.real
+    position, real = 0, layout.real
     for j, port in enumerate(layout.program.inputs):
-        row = f.at(into, place * real.bytes)
-        place += port.size
+        row = f.at(into, position * real.bytes)
+        position += port.size
         with f.loop(port.size) as element:
             offset = f.let(f"shl i64 {element}, {real.shift}")
             f.store(real.name, f.load(real.name, f.at(f"%in{j}", offset), real.bytes), f.at(row, offset), real.bytes)
@@ -250,9 +250,9 @@ def _array_sinks(layout: Layout) -> dict[int, list[Position]]:
     """
     sinks: dict[int, list[Position]] = {}
     copied = {(pointer, to) for pointer, copies in layout.repeated.items() for _, to in copies}
-    for value, place in _written(layout):
-        if place not in copied:
-            sinks.setdefault(value, []).append(place)
+    for value, position in _written(layout):
+        if position not in copied:
+            sinks.setdefault(value, []).append(position)
     if layout.plan.segmented:
         for slot in layout.guards:
             sinks.setdefault(layout.results[slot], []).append(("%guards", slot))
@@ -262,19 +262,19 @@ def _array_sinks(layout: Layout) -> dict[int, list[Position]]:
 def _zero(f: IrFunction, layout: Layout) -> None:
     """Emit zeros of output arrays, before all else, by memset: LLVM is slow on thousands of stores."""
     for pointer, start, stop in layout.zeros:
-        place, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
+        position, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
         f.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-        f.do(f"call void @llvm.memset.p0.i64(ptr align {layout.real.bytes} {place}, i8 0, i64 {size}, i1 false)")
+        f.do(f"call void @llvm.memset.p0.i64(ptr align {layout.real.bytes} {position}, i8 0, i64 {size}, i1 false)")
 
 
 def _written(layout: Layout) -> Iterator[tuple[int, Position]]:
     """Yield each result with its position in the output arrays, except those that `_zero` writes."""
     program = layout.program
-    places = ((f"%out{j}", e) for j, port in enumerate(program.outputs) for e in range(port.size))
+    positions = ((f"%out{j}", e) for j, port in enumerate(program.outputs) for e in range(port.size))
     zeroed = {(pointer, e) for pointer, start, stop in layout.zeros for e in range(start, stop)}
-    for value, place in zip(program.results, places, strict=False):
-        if not (place in zeroed and _is_zero(program.instructions[value])):
-            yield value, place
+    for value, position in zip(program.results, positions, strict=False):
+        if not (position in zeroed and _is_zero(program.instructions[value])):
+            yield value, position
 
 
 def _repeat(text: IrModule, f: IrFunction, layout: Layout) -> None:
@@ -282,7 +282,7 @@ def _repeat(text: IrModule, f: IrFunction, layout: Layout) -> None:
     real = layout.real
     for pointer, copies in layout.repeated.items():
         table = f"@.copies.{pointer[1:]}"
-        listed = ", ".join(f"i64 {place * real.bytes}" for copy in copies for place in copy)
+        listed = ", ".join(f"i64 {position * real.bytes}" for copy in copies for position in copy)
         text.declare(f"{table} = internal constant [{2 * len(copies)} x i64] [{listed}]")
         with f.loop(len(copies)) as k:
             entry = f.at(table, f.let(f"shl i64 {k}, 4"))
@@ -313,9 +313,9 @@ def _zeros(program: Program) -> Iterator[tuple[str, int, int]]:
             yield f"%out{j}", zeros[0], zeros[-1] + 1
             continue
         for _, run in groupby(enumerate(zeros), lambda numbered: numbered[1] - numbered[0]):
-            places = [e for _, e in run]
-            if len(places) >= _MIN_ZEROS:
-                yield f"%out{j}", places[0], places[-1] + 1
+            positions = [e for _, e in run]
+            if len(positions) >= _MIN_ZEROS:
+                yield f"%out{j}", positions[0], positions[-1] + 1
 
 
 def _is_zero(instruction: Instruction) -> bool:
@@ -362,8 +362,8 @@ def _write(
             parts[value] = bundle(f, instructions[value].value, args, name, memory)
         elif operation is not CONSTANT and operation is not INPUT:
             names[value] = f.operation(operation, [name(a) for a in args])
-        for pointer, place in sinks.get(value, ()):
-            f.put(name(value), pointer, place)
+        for pointer, position in sinks.get(value, ()):
+            f.put(name(value), pointer, position)
         if value in segment.writes:
             f.keep(operation, name(value), segment.writes[value])
     return name

@@ -40,10 +40,10 @@ class TableAddress(NamedTuple):
     def of(positions: Sequence[tuple[str, int] | None], columns: int) -> TableAddress | None:
         """Return the address by the positions of all elements; None unless all are in memory and rows equidistant."""
         first, following = positions[:columns], positions[columns : columns + 1] or positions[:1]
-        if any(place is None for place in (*first, *following)):
+        if any(position is None for position in (*first, *following)):
             return None
         pointer, distance = positions[0][0], following[0][1] - positions[0][1]  # type: ignore[index]
-        starts = tuple([place[1] for place in first])  # type: ignore[index]
+        starts = tuple([position[1] for position in first])  # type: ignore[index]
         expected = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(positions)))
         result = all(one == other for one, other in zip(positions, expected, strict=True))
         return TableAddress(pointer, starts, distance) if result else None
@@ -142,7 +142,7 @@ def _loaded_row(f: Instructions, row: str, address: TableAddress) -> list[str]:
     It is loaded as vectors if all lanes select the same row, the common case (times in their order, one scene for all),
     otherwise lane by lane.
     """
-    each, columns = address.distance * f.align, [place * f.align for place in address.columns]
+    each, columns = address.distance * f.align, [position * f.align for position in address.columns]
     if f.lanes == 1 or len(columns) < _TOGETHER:
         return _read(f, offsets(f, row, each, f.real.bytes), address.pointer, columns)
     start = offsets(f, row, each, 0)

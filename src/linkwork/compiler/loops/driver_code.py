@@ -59,13 +59,13 @@ class ControlCode(BlockCode):
 
         They begin ``behind`` bytes after the sample's frame. This has to be called before the steps are emitted.
         """
-        most, seen = 0, set[int]()
+        most, visited = 0, set[int]()
 
-        def look(scope: Scope, behind: int) -> None:
+        def collect(scope: Scope, behind: int) -> None:
             nonlocal most
-            if id(scope) in seen:
+            if id(scope) in visited:
                 return
-            seen.add(id(scope))
+            visited.add(id(scope))
             for step in scope.steps:
                 if not isinstance(step, Control):
                     continue
@@ -75,9 +75,9 @@ class ControlCode(BlockCode):
                     most = max(most, together.bytes)
                     continue
                 for body in step.scopes:
-                    look(body, behind - step.frame * self.width)
+                    collect(body, behind - step.frame * self.width)
 
-        look(scope, behind)
+        collect(scope, behind)
         return most
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
@@ -211,52 +211,52 @@ class ControlCode(BlockCode):
 
     def _while(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
         at, inline = Pointers(), self.inline(scope)
-        going = f.let(f"alloca {self.mask}, align 8")
+        active = f.let(f"alloca {self.mask}, align 8")
         done, status = step.ending
         f.put(f.constant(0.0), "%frame", done)
         f.put(f.constant(OUT_OF_ITERATIONS), "%frame", status)
-        f.store(self.mask, "%mask", going)
-        self.end_where_any_nan(f, step, going, "%frame")
+        f.store(self.mask, "%mask", active)
+        self.end_where_any_nan(f, step, active, "%frame")
         if in_registers(self, scope, loop):
-            while_in_registers(self, f, step, scope, going)
+            while_in_registers(self, f, step, scope, active)
             return
         period, steps = period_of(loop), ["0"]
         with f.repeat(["i64"] if period else [], steps if period else None) as leave:
-            self.head(f, step, going, at, inline)
-            mask = f.load(self.mask, going)
+            self.head(f, step, active, at, inline)
+            mask = f.load(self.mask, active)
             f.require(f.let(f"icmp ne {self.mask} {mask}, 0"), leave)
-            self.step(f, step, going, at, inline)
+            self.step(f, step, active, at, inline)
             if period:
                 end_if_interrupted(f, period, steps[0], leave)
                 steps[0] = f.let(f"add i64 {steps[0]}, 1")
 
-    def head(self, f: Instructions, step: Control, going: str, at: Pointers, inline: bool) -> None:
+    def head(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
         """Emit the condition; lanes end in which it is false, or that have had all their iterations."""
         loop: Loop = step.bundle
         (scope,) = step.scopes
         done, status = step.ending
-        mask = f.load(self.mask, going)
+        mask = f.load(self.mask, active)
         condition = scope.listing.results[0]
         if inline:
             holds = f.bits(self.run(f, scope, slice(0, scope.head), at, mask, inline=True)(condition))
         else:
             self.run(f, scope, slice(0, scope.head - 1), at, mask, inline=False)
-            piece = scope.steps[scope.head - 1]
-            assert isinstance(piece, BasicBlock)
-            holds = f.bits(self.block(f, scope, piece, at)(condition))
+            head_block = scope.steps[scope.head - 1]
+            assert isinstance(head_block, BasicBlock)
+            holds = f.bits(self.block(f, scope, head_block, at)(condition))
         ended = self.without(f, mask, holds)
         self._set(f, ended, DONE, status, at.frame)
         count, most = f.get(at.frame, done), self.max_count(loop)
         below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(most)}"))
         more = f.let(f"and {self.mask} {f.let(f'and {self.mask} {mask}, {holds}')}, {below}")
-        f.store(self.mask, more, going)
+        f.store(self.mask, more, active)
 
-    def step(self, f: Instructions, step: Control, going: str, at: Pointers, inline: bool) -> None:
+    def step(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
         """Emit an iteration in the lanes that continue."""
         loop: Loop = step.bundle
         (scope,) = step.scopes
         done, status = step.ending
-        mask = f.load(self.mask, going)
+        mask = f.load(self.mask, active)
         if scope.overwritten:
             f.store(self.mask, mask, f.at(at.frame, scope.mask * self.width))
         value = self.run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
@@ -270,7 +270,7 @@ class ControlCode(BlockCode):
         lanes = f.lanes_of(mask)
         for watched in (True, False):
             moves = [(slot, step.results + j) for j, slot in waiting.items() if (j < loop.watched) == watched]
-            self._move_some(f, moves, lanes, going if watched else "", at.frame)
+            self._move_some(f, moves, lanes, active if watched else "", at.frame)
         for j, x in result.items():
             f.put_in(lanes, x, at.frame, step.results + j)
         for table, rows in stored:
@@ -279,11 +279,11 @@ class ControlCode(BlockCode):
         following = f.let(f"fadd {f.type} {count}, {f.constant(1.0)}")
         f.put_in(lanes, following, at.frame, done)
         if waiting:
-            self._set(f, self.without(f, mask, f.load(self.mask, going)), NOT_A_NUMBER, status, at.frame)
+            self._set(f, self.without(f, mask, f.load(self.mask, active)), NOT_A_NUMBER, status, at.frame)
         watched_numbers = [x for j, x in result.items() if j < loop.watched]
         for table, rows in stored:
             watched_numbers += nan_values(f, table, rows) if min(table.indices) < loop.watched else []
-        self.end_where_nan(f, watched_numbers, going, status, at.frame)
+        self.end_where_nan(f, watched_numbers, active, status, at.frame)
 
     def _results_in_frame(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
         """Return the iteration's results that are in the frame and not overwritten, by index, if there are many."""
@@ -302,19 +302,21 @@ class ControlCode(BlockCode):
         result = {j: slot for j, slot in result.items() if slot not in state}
         return result if len(result) >= fewest else {}
 
-    def _move_some(self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, going: str, frame: str) -> None:
+    def _move_some(
+        self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, active: str, frame: str
+    ) -> None:
         """Emit copies between slots in some lanes; those of ``going`` end that have a NaN among the values."""
         if not moves:
             return
         if len(moves) < MANY:
             flags: list[str] = []
-            for start_place, to_place in moves:
-                x = f.get(frame, start_place)
-                flags.append(f.let(f"fcmp uno {f.type} {x}, {x}") if going else "")
-                f.put_in(lanes, x, frame, to_place)
-            if going:
+            for source_slot, target_slot in moves:
+                x = f.get(frame, source_slot)
+                flags.append(f.let(f"fcmp uno {f.type} {x}, {x}") if active else "")
+                f.put_in(lanes, x, frame, target_slot)
+            if active:
                 bad = f.bits(f.any_of(f.truth, flags))
-                f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
+                f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
             return
         moves = [*moves, *[moves[-1]] * (-len(moves) % _UNROLLED)]
         entries = ", ".join(f"i32 {slot * self.width}" for move in moves for slot in move)
@@ -330,12 +332,12 @@ class ControlCode(BlockCode):
                 )
                 values.append(f.get(start, 0))
                 f.put_in(lanes, values[-1], to, 0)
-            if going:
+            if active:
                 flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=True)]
                 bad = f.bits(f.any_of(f.truth, flags))
-                f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
+                f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
 
-    def end_where_any_nan(self, f: Instructions, step: Control, going: str, frame: str) -> None:
+    def end_where_any_nan(self, f: Instructions, step: Control, active: str, frame: str) -> None:
         """Emit the end of the lanes that have a NaN among the values that a loop checks."""
         _, status = step.ending
         count, slot = step.bundle.watched, step.results
@@ -344,20 +346,20 @@ class ControlCode(BlockCode):
             with f.loop(many, step=_UNROLLED) as k:
                 start = f.at(frame, f.let(f"mul i64 {k}, {self.width}"))
                 values = [f.get(start, slot + n) for n in range(_UNROLLED)]
-                self.end_where_nan(f, values, going, status, frame)
+                self.end_where_nan(f, values, active, status, frame)
             count, slot = count - many, slot + many
-        self.end_where_nan(f, [f.get(frame, slot + k) for k in range(count)], going, status, frame)
+        self.end_where_nan(f, [f.get(frame, slot + k) for k in range(count)], active, status, frame)
 
-    def end_where_nan(self, f: Instructions, values: list[str], going: str, status: int, frame: str) -> None:
+    def end_where_nan(self, f: Instructions, values: list[str], active: str, status: int, frame: str) -> None:
         """Emit the end of the lanes that have a NaN among some values."""
         flags = nan_flags(f, values)
         if not flags:
             return
-        mask = f.load(self.mask, going)
+        mask = f.load(self.mask, active)
         bad = f.let(f"and {self.mask} {mask}, {f.bits(f.any_of(f.truth, flags))}")
         with f.when(f.let(f"icmp ne {self.mask} {bad}, 0")):
             self._set(f, bad, NOT_A_NUMBER, status, frame)
-            f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), going)
+            f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), active)
 
     def _set(self, f: Instructions, mask: str, number: float, slot: int, frame: str) -> None:
         """Emit the write of a constant to some lanes of a slot."""

@@ -91,8 +91,8 @@ class _Planner:
                 assert isinstance(before, BasicBlock)
                 self._control(step, before)
         if whole:
-            places = {r: self._slot_of(r, scope.last) for r in dict.fromkeys(listing.results)}
-            scope.results = tuple([places[r] for r in listing.results])
+            slots_of_results = {r: self._slot_of(r, scope.last) for r in dict.fromkeys(listing.results)}
+            scope.results = tuple([slots_of_results[r] for r in listing.results])
         return scope
 
     # -- steps
@@ -220,10 +220,10 @@ class _Planner:
         free: list[int] = []
         for s, step in enumerate(scope.steps):
             for value in sorted(leaving.get(s, ())):
-                place = free.pop() if free else self.memory.take(1)
-                scope.slots[value] = place
+                slot = free.pop() if free else self.memory.take(1)
+                scope.slots[value] = slot
                 assert isinstance(step, BasicBlock)
-                step.stores[value] = place
+                step.stores[value] = slot
             free += [scope.slots[value] for value in ending.get(s, ())]
 
     def existing_slot(self, value: int) -> Slot | None:
@@ -241,9 +241,9 @@ class _Planner:
         result = self.existing_slot(value)
         if result is not None and result.area == FRAME:
             return result.number
-        place = self.memory.take(1)
-        before.copies.append((value, place))
-        return place
+        slot = self.memory.take(1)
+        before.copies.append((value, slot))
+        return slot
 
     def _visible_slot(self, value: int, before: BasicBlock) -> Slot:
         """Return the position of a value for a body with this scope's columns.
@@ -275,11 +275,11 @@ class _Planner:
         step.results = self.memory.take(loop.carried + rest)
         self._adjacent_slots(state, before, step.results)
         step.columns, slices = self._columns(stacked, loop, before)
-        taken = [self._slot_of(x, before) for x in outside]
+        captured = [self._slot_of(x, before) for x in outside]
         inputs = [Slot(FRAME, step.results + k) for k in range(loop.carried)]
         inputs += slices
-        inputs += [Slot(FRAME, place) for place in taken]
-        step.outside = tuple(dict.fromkeys(taken))
+        inputs += [Slot(FRAME, slot) for slot in captured]
+        step.outside = tuple(dict.fromkeys(captured))
         own = step.results, loop
         step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns), own).plan(whole=False),)
 

@@ -205,21 +205,21 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
     at, inline = Pointers(here), code.inline(scope)
     with f.loop(code.lanes) as lane:
         work.take(lane, into)
-    f.store(code.mask, "0", work.going)
+    f.store(code.mask, "0", work.active)
     work.begin(code.all_lanes)
     period, steps = period_of(loop, vectors * code.lanes), ["0"]
     with f.repeat(["i64"] if period else [], steps if period else None) as leave:
         if period:
             end_if_interrupted(f, period, steps[0], leave)
-        code.head(f, step, work.going, at, inline)
-        going = f.load(code.mask, work.going)
-        idle = code.without(f, f.load(code.mask, work.busy), going)
-        enough = work.enough(idle, going)
+        code.head(f, step, work.active, at, inline)
+        active = f.load(code.mask, work.active)
+        idle = code.without(f, f.load(code.mask, work.busy), active)
+        enough = work.enough(idle, active)
         with f.when(enough):
             work.exchange(idle, into, back)
             f.require(f.let(f"icmp ne {code.mask} {f.load(code.mask, work.busy)}, 0"), leave)
         with f.unless(enough):  # new samples start with the condition
-            code.step(f, step, work.going, at, inline)
+            code.step(f, step, work.active, at, inline)
         if period:
             steps[0] = f.let(f"add i64 {steps[0]}, 1")
     code.main.add(f)
@@ -274,7 +274,7 @@ class _Lanes:
     def __init__(self, code: ControlCode, f: Instructions, step: Control, here: str, frame_bytes: int) -> None:
         self.code, self.f, self.step, self.here, self.frame_bytes = code, f, step, here, frame_bytes
         self.sample = f.let(f"alloca [{code.lanes} x ptr], align 8")  # of each lane: the sample's address in its frame
-        self.going, self.busy, self.fresh = (f.let(f"alloca {code.mask}, align 8") for _ in range(3))
+        self.active, self.busy, self.fresh = (f.let(f"alloca {code.mask}, align 8") for _ in range(3))
         self.next, self.idle = (f.let(f"alloca {kind}, align 8") for kind in ("i64", code.mask))
         f.store("i64", "0", self.next)
         f.store(code.mask, code.all_lanes, self.busy)
@@ -300,18 +300,18 @@ class _Lanes:
         for slot, value in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
             f.put_in(lanes, f.constant(value), self.here, slot)
         mask = self.code.mask
-        going = f.load(mask, self.going)
-        f.store(mask, fresh, self.going)
-        self.code.end_where_any_nan(f, self.step, self.going, self.here)
-        f.store(mask, f.let(f"or {mask} {f.load(mask, self.going)}, {going}"), self.going)
+        active = f.load(mask, self.active)
+        f.store(mask, fresh, self.active)
+        self.code.end_where_any_nan(f, self.step, self.active, self.here)
+        f.store(mask, f.let(f"or {mask} {f.load(mask, self.going)}, {active}"), self.active)
 
-    def enough(self, idle: str, going: str) -> str:
+    def enough(self, idle: str, active: str) -> str:
         """Return whether enough lanes are idle to refill them, or none is active."""
         f, mask = self.f, self.code.mask
         f.declare(f"declare {mask} @llvm.ctpop.{mask}({mask})")
         count = f.let(f"call {mask} @llvm.ctpop.{mask}({mask} {idle})")
         many = f.let(f"icmp uge {mask} {count}, {max(self.code.lanes // _IDLE, 1)}")
-        nobody = f.let(f"icmp eq {mask} {going}, 0")
+        nobody = f.let(f"icmp eq {mask} {active}, 0")
         return f.any_of("i1", [many, nobody])
 
     def exchange(self, idle: str, into: str, back: str) -> None:

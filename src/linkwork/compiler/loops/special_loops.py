@@ -193,7 +193,7 @@ def in_registers(code: BlockCode, scope: Scope, loop: Loop) -> bool:
     )
 
 
-def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: Scope, going: str) -> None:
+def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: Scope, active: str) -> None:
     """Emit the iterations of a loop with a condition, for the lanes that ``going`` points to.
 
     Values are stored only at the end, except tables, which are changed in place.
@@ -202,7 +202,7 @@ def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: S
     done, status = step.ending
     slots = {j: step.results + j for j in range(loop.carried) if j not in scope.stored}
     values = [f.get("%frame", slot) for slot in slots.values()]
-    carried = [f.load(code.mask, going), f.constant(0.0), f.get("%frame", status), *values]
+    carried = [f.load(code.mask, active), f.constant(0.0), f.get("%frame", status), *values]
     period = period_of(loop)
     kinds = [code.mask, f.type, *[f.type] * (1 + len(slots))]
     if period:

@@ -70,10 +70,10 @@ def fuse(program: L) -> L:
     for_guards = set(range(len(instructions))) if program.guards else set()
     for_guards -= program.needed(program.results[:split])
     others = [k for k in range(len(instructions)) if k not in for_guards]
-    taken = _absorbed_products(instructions, others, program.results[:split])
-    taken |= _absorbed_products(instructions, sorted(for_guards), program.results[split:])
+    absorbed = _absorbed_products(instructions, others, program.results[:split])
+    absorbed |= _absorbed_products(instructions, sorted(for_guards), program.results[split:])
     kept = list(instructions)
-    for s, product in taken.items():
+    for s, product in absorbed.items():
         operation, (left, right), _ = instructions[s]
         factors = instructions[product].args
         if operation is _ADD:
@@ -98,14 +98,14 @@ def _absorbed_products(
             for a in args:
                 if instructions[a].operation is _MUL:
                     sums_of.setdefault(a, []).append(k)
-    taken: dict[int, int] = {}
+    absorbed: dict[int, int] = {}
     for count in (1, 2, 3, 4):
         for product, sums in sums_of.items():
             # every use is a sum, all distinct, and none has absorbed another product
-            if uses[product] == count == len(sums) == len(set(sums)) and not any(s in taken for s in sums):
+            if uses[product] == count == len(sums) == len(set(sums)) and not any(s in absorbed for s in sums):
                 for s in sums:
-                    taken[s] = product
-    return taken
+                    absorbed[s] = product
+    return absorbed
 
 
 def pair_sincos(program: L) -> L:

@@ -42,7 +42,7 @@ class GeneralCall:
         "__weakref__",
         "_double",
         "_in_double",
-        "_many",
+        "_large_input",
         "_mixed_ranks",
         "_single",
         "_source",
@@ -61,7 +61,7 @@ class GeneralCall:
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
         self.has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
         largest = max((port.size for port in self.outputs), default=0)
-        self._many = max(self.inputs[0].size, 1) * (LARGE // (8 * max(largest, 1)) + 1) if self.inputs else 0
+        self._large_input = max(self.inputs[0].size, 1) * (LARGE // (8 * max(largest, 1)) + 1) if self.inputs else 0
         self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
         self.result: Any = None
         if len(self.outputs) > 1:
@@ -90,7 +90,7 @@ class GeneralCall:
         """
         first, large = arrays[0], False
         if type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready:
-            large = first.size >= self._many
+            large = first.size >= self._large_input
         elif self._in_double and takes_single(arrays):
             return self._rounded(arrays, None)
         else:
@@ -156,13 +156,13 @@ class GeneralCall:
 
     def _large_outputs(self, arrays: tuple[Any, ...]) -> tuple[np.ndarray | None, ...]:
         """Return arrays to write large results to; None for small ones, and if NumPy has to report an error."""
-        none = (None,) * len(self.outputs)
+        no_arrays = (None,) * len(self.outputs)
         if any(type(x) is not np.ndarray for x in arrays) or len(arrays) != len(self.inputs):
-            return none
+            return no_arrays
         try:
             batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
         except ValueError:
-            return none
+            return no_arrays
         shapes = [(*batch, *port.shape) for port in self.outputs]
         return tuple([empty(shape) if 8 * math.prod(shape) >= LARGE else None for shape in shapes])
 
@@ -209,8 +209,8 @@ class GeneralCall:
             if any(map(is_traced, arrays)):
                 raise TypeError(f"{self.name}: compiled code does not accept symbols")
             known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
-            look = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
-            (self._single if look and takes_single(arrays) else self._double).make()
+            inspect_types = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
+            (self._single if inspect_types and takes_single(arrays) else self._double).make()
 
     def _refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
         """Raise ValueError for masked arrays: the values of their masked elements are unknown."""

@@ -21,7 +21,7 @@ from linkwork.compiler.derivatives.tangent_spaces import Space
 from linkwork.compiler.program import Port
 from linkwork.expr.arrays.pytree import Form, Leaf, children, is_nested, leaves_of, remade
 
-__all__ = ["PortTree", "form_of_shapes", "in_order", "port_names", "spaces_of_shapes", "taking"]
+__all__ = ["PortTree", "form_of_shapes", "in_order", "nested_call", "port_names", "spaces_of_shapes"]
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,26 @@ class PortTree:
     def is_flat(self) -> bool:
         return self.outputs is None and all(isinstance(form, Leaf) for form in self.inputs.values())
 
-    def taken_apart(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+    def flatten(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         """Return the arrays of nested arguments, one for each port. Raises TypeError for another nesting."""
         if len(arguments) != len(self.inputs):
             raise TypeError(f"{name}: expected {len(self.inputs)} arguments, {[*self.inputs]}, got {len(arguments)}")
         arrays: list[Any] = []
         for (key, form), argument in zip(self.inputs.items(), arguments, strict=True):
-            take = _taker(form, f"{name}: {key}")
+            take = _flattener(form, f"{name}: {key}")
             arrays += [argument] if take is None else take(argument)
         return arrays
 
-    def put_together(self, result: Any) -> Any:
+    def unflatten(self, result: Any) -> Any:
         """Return the outputs of a kernel with flat ports in the nesting that the function returned."""
         if self.outputs is None:
             return result
         return _builder(self.outputs)(result if isinstance(result, tuple) else (result,))
 
 
-def taking(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[..., Any]:
+def nested_call(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[..., Any]:
     """Return the call of a kernel with nested inputs or outputs, built around the flat call."""
-    takes = [_taker(form, f"{name}: {key}") for key, form in nesting.inputs.items()]
+    takes = [_flattener(form, f"{name}: {key}") for key, form in nesting.inputs.items()]
     outputs, count = nesting.outputs, len(takes)
     build = None if outputs is None else _builder(outputs)
 
@@ -78,12 +78,12 @@ def taking(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[.
     return call
 
 
-def _taker(form: Form | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | None:
+def _flattener(form: Form | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | None:
     """Return a function that flattens a value of this form to arrays; it raises TypeError for another form."""
     if isinstance(form, Leaf):
         return None
     parts_of = _parts_of(form, caller)
-    inner = [_taker(part, f"{caller}[{key!r}]") for key, part in zip(form.keys, form.parts, strict=True)]
+    inner = [_flattener(part, f"{caller}[{key!r}]") for key, part in zip(form.keys, form.parts, strict=True)]
     if not any(inner):
         return parts_of
 
@@ -153,7 +153,7 @@ def _refused(form: Form, value: Any, caller: str) -> TypeError:
 
 
 def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
-    take = None if outputs is None else _taker(outputs, f"{name}: out")
+    take = None if outputs is None else _flattener(outputs, f"{name}: out")
     if take is None:
         return out
     arrays = take(out)

@@ -297,5 +297,5 @@ def _raised_here(error: Exception) -> bool:
 
 def written_at(name: str, function: Callable[..., Any]) -> str:
     """Return a function's name with file and line, for errors that are detected after it returned."""
-    place = place_of(function)
-    return f"{name} ({place})" if place else name
+    position = place_of(function)
+    return f"{name} ({position})" if position else name

@@ -105,14 +105,14 @@ def _before(program: Program, late: Sequence[int], used: tuple[list[int], int]) 
 
 def _joined(program: Program, before: Program, used: tuple[list[int], int], late: Sequence[int]) -> Program:
     """Return a program of the outlined instructions followed by the late ones."""
-    kept = list(before.instructions)
+    rewritten = list(before.instructions)
     number = dict(zip(used[0], before.results, strict=True))
 
     for k, (operation, args, value) in enumerate(program.instructions):
         if k not in number and (late[k] or not args or (operation.gives == "t" and all(a in number for a in args))):
-            number[k] = len(kept)
-            kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
-    return program.rebuilt(kept, [number[r] for r in program.results]).pruned()
+            number[k] = len(rewritten)
+            rewritten.append(Instruction(operation, tuple([number[a] for a in args]), value))
+    return program.rebuilt(rewritten, [number[r] for r in program.results]).pruned()
 
 
 def _outlined(program: Program) -> Program:
@@ -127,17 +127,17 @@ def _outlined(program: Program) -> Program:
         return program
     if count < min(_SHORT * len(outlined.calls), _MIN_OF_SHORT):
         return program
-    kept = [instructions[k] for k in arguments]
+    rewritten = [instructions[k] for k in arguments]
     number = {value: k for k, value in enumerate(arguments)}
-    kept.append(Instruction(OUTLINED_CALLS, tuple(range(len(arguments))), outlined))
+    rewritten.append(Instruction(OUTLINED_CALLS, tuple(range(len(arguments))), outlined))
     for part, value in enumerate(computed):
-        number[value] = len(kept)
-        kept.append(Instruction(PART, (len(arguments),), part))
+        number[value] = len(rewritten)
+        rewritten.append(Instruction(PART, (len(arguments),), part))
     for r in results:
         if r not in number:
-            number[r] = len(kept)
-            kept.append(instructions[r])
-    return program.rebuilt(kept, [number[r] for r in results])
+            number[r] = len(rewritten)
+            rewritten.append(instructions[r])
+    return program.rebuilt(rewritten, [number[r] for r in results])
 
 
 def _for_guards(program: Program) -> set[int]:
@@ -204,7 +204,7 @@ class _SignRewriter:
 
     def __init__(self, instructions: Sequence[Instruction], chosen: Sequence[int]) -> None:
         self._instructions, self._chosen = instructions, chosen
-        self._kept: list[Instruction] = []
+        self._rewritten: list[Instruction] = []
         self._number: list[int] = []
         self._sign: list[int] = []  # factor from the new value to the original one
         self._negated: dict[int, int] = {}
@@ -212,7 +212,7 @@ class _SignRewriter:
     def written(self, results: Sequence[int], marks: Sequence[int]) -> tuple[list[Instruction], list[int], list[int]]:
         begun: list[int] = []
         for k, (operation, args, value) in enumerate(self._instructions):
-            begun.append(len(self._kept))
+            begun.append(len(self._rewritten))
             if not args:
                 self._define(self._new(operation, (), value), 1)
             elif operation is _ADD or operation is _SUB:
@@ -230,13 +230,13 @@ class _SignRewriter:
                 self._define(self._number[args[0]], -self._sign[args[0]])
             else:
                 self._define(self._new(operation, tuple([self._plain(a) for a in args]), value), 1)
-        begun.append(len(self._kept))
+        begun.append(len(self._rewritten))
         moved = [self._plain(r) for r in results]
-        return self._kept, moved, [begun[mark] for mark in marks]
+        return self._rewritten, moved, [begun[mark] for mark in marks]
 
     def _new(self, operation: object, args: tuple[int, ...], value: object = None) -> int:
-        self._kept.append(Instruction(operation, args, value))  # type: ignore[arg-type]
-        return len(self._kept) - 1
+        self._rewritten.append(Instruction(operation, args, value))  # type: ignore[arg-type]
+        return len(self._rewritten) - 1
 
     def _define(self, number: int, sign: int) -> None:
         self._number.append(number)

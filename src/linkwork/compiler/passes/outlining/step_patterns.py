@@ -33,13 +33,14 @@ class Step:
 
 
 def steps_of(
-    instructions: Sequence[Instruction], marks: Sequence[int], apart: Container[int] = frozenset()
+    instructions: Sequence[Instruction], marks: Sequence[int], isolated: Container[int] = frozenset()
 ) -> list[Step]:
     """Return the steps between marks, without inputs and constants.
 
-    The instructions ``apart`` use no values of other instructions from outside of their step; they compute them again.
+    The ``isolated`` instructions use no values of other instructions from outside of their step; they compute them
+    again.
     """
-    reader = _Reader(instructions, apart)
+    reader = _Reader(instructions, isolated)
     ends = sorted({*marks, len(instructions)})
     steps: list[Step] = []
     start = 0
@@ -57,8 +58,8 @@ def steps_of(
 class _Reader:
     """Reads steps in sequence."""
 
-    def __init__(self, instructions: Sequence[Instruction], apart: Container[int]) -> None:
-        self._instructions, self._apart = instructions, apart
+    def __init__(self, instructions: Sequence[Instruction], isolated: Container[int]) -> None:
+        self._instructions, self._isolated = instructions, isolated
         self._gives = bytearray(len(instructions))
         for k, (operation, args, _) in enumerate(instructions):
             if not args:
@@ -68,7 +69,7 @@ class _Reader:
 
     def step(self, first: int, stop: int) -> Step:
         """Return the step of the instructions from ``first`` to ``stop``."""
-        instructions, gives, apart = self._instructions, self._gives, self._apart
+        instructions, gives, isolated = self._instructions, self._gives, self._isolated
         form: list[Operation | int] = []
         operands: list[int] = []
         values: list[int] = []
@@ -77,10 +78,10 @@ class _Reader:
             operation, args, _ = instructions[k]
             if not args:
                 continue
-            again = k in apart
+            is_isolated = k in isolated
             for a in args:  # only numbers are stored between steps: a truth value is computed again
-                if a not in own and (gives[a] == _TRUTH or (again and a not in apart)):
-                    self._again(a, again, form, operands, values, own)
+                if a not in own and (gives[a] == _TRUTH or (is_isolated and a not in isolated)):
+                    self._again(a, is_isolated, form, operands, values, own)
             self._write(operation, args, form, operands, own)
             own[k] = len(values)
             values.append(k)
@@ -100,7 +101,7 @@ class _Reader:
         if not args:
             return
         for a in args:
-            if a not in own and (self._gives[a] == _TRUTH or (deep and a not in self._apart)):
+            if a not in own and (self._gives[a] == _TRUTH or (deep and a not in self._isolated)):
                 self._again(a, deep, form, operands, values, own)
         self._write(operation, args, form, operands, own)
         own[k] = len(values)
@@ -120,8 +121,8 @@ class _Reader:
                 args = b, a
         form.append(operation)
         for a in args:
-            place = own.get(a)
-            if place is None:
-                place = OF_CONSTANT if self._gives[a] == _CONSTANT else OF_VALUE
+            entry = own.get(a)
+            if entry is None:
+                entry = OF_CONSTANT if self._gives[a] == _CONSTANT else OF_VALUE
                 operands.append(a)
-            form.append(place)
+            form.append(entry)

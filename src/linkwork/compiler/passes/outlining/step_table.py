@@ -31,7 +31,7 @@ class _Group:
 
     members: list[int]
     columns: _Columns
-    kept: list[int]
+    used: list[int]
 
 
 def outlined_calls(
@@ -73,9 +73,9 @@ def _grouped(instructions: Sequence[Instruction], steps: list[Step], used: Conta
     groups = []
     for members, signs in _merged_forms(steps):
         alike = [steps[s] for s in members]
-        kept = sorted({k for step in alike for k, value in enumerate(step.values) if value in used})
-        if kept:  # otherwise no step needs its results
-            groups.append(_Group(members, _Columns(instructions, alike, signs), kept))
+        outputs = sorted({k for step in alike for k, value in enumerate(step.values) if value in used})
+        if outputs:  # otherwise no step needs its results
+            groups.append(_Group(members, _Columns(instructions, alike, signs), outputs))
     return groups
 
 
@@ -119,7 +119,7 @@ def _blocks(steps: Sequence[Step], group: _Group, taker: Mapping[int, int]) -> l
     Each block has adjacent slots, which are freed together.
     """
     result: dict[tuple[int, ...], list[int]] = {}
-    for k in group.kept:
+    for k in group.used:
         takers = tuple([taker.get(steps[s].values[k], _NO_STEP) for s in group.members])
         result.setdefault(takers, []).append(k)
     return list(result.values())
@@ -170,20 +170,20 @@ class _Columns:
 
     def body(self, step: Step, results: Sequence[int]) -> Region:
         """Return the body of the steps of this form."""
-        kept: list[Instruction] = []
+        listing: list[Instruction] = []
         number: dict[tuple[int, ...], int] = {}
         for k, column in enumerate([*self.values, *self.constants]):
-            number[column] = len(kept)
-            kept.append(Instruction(INPUT, (), k))
+            number[column] = len(listing)
+            listing.append(Instruction(INPUT, (), k))
         sign: dict[tuple[float, ...], int] = {}
         for signs in self.signs:
-            sign[signs] = len(kept)
-            kept.append(Instruction(INPUT, (), len(kept)))
-        takes = len(kept)
+            sign[signs] = len(listing)
+            listing.append(Instruction(INPUT, (), len(listing)))
+        takes = len(listing)
 
         def new(operation: Operation, args: Iterable[int]) -> int:
-            kept.append(Instruction(operation, tuple(args)))
-            return len(kept) - 1
+            listing.append(Instruction(operation, tuple(args)))
+            return len(listing) - 1
 
         own: list[int] = []
         operands = iter(self._of_position)
@@ -193,15 +193,15 @@ class _Columns:
             assert isinstance(operation, Operation)
             args = []
             for _ in range(operation.arity):
-                place = next(form)
-                assert isinstance(place, int)
-                if place >= 0:
-                    args.append(own[place])
+                entry = next(form)
+                assert isinstance(entry, int)
+                if entry >= 0:
+                    args.append(own[entry])
                     continue
                 _, column = next(operands)
                 if column not in number:
-                    number[column] = len(kept)
-                    kept.append(Instruction(CONSTANT, (), self._instructions[column[0]].value))
+                    number[column] = len(listing)
+                    listing.append(Instruction(CONSTANT, (), self._instructions[column[0]].value))
                 args.append(number[column])
             if self._signs and operation is ADD:
                 a, b = args
@@ -215,7 +215,7 @@ class _Columns:
                 else:
                     args = [a, b]
             own.append(new(operation, args))
-        return Region(takes, tuple(kept), tuple([own[k] for k in results]))
+        return Region(takes, tuple(listing), tuple([own[k] for k in results]))
 
 
 class _Memory:
@@ -231,7 +231,7 @@ class _Memory:
 
     def allocate(self, step: int, blocks: Iterable[Sequence[int]]) -> tuple[int, ...]:
         """Allocate and return the slots of a step's results."""
-        places: list[int] = []
+        slots: list[int] = []
         for values in blocks:
             free = self._free.get(len(values))
             start = free.pop() if free else self._more(len(values))
@@ -240,9 +240,9 @@ class _Memory:
                 if value not in self._slot and value != _NO_STEP:
                     self._slot[value] = start + k
                     until = max(until, self._taker.get(value, step))
-                places.append(self._slot.get(value, start + k))
+                slots.append(self._slot.get(value, start + k))
             self._ending[until].append((len(values), start))
-        return tuple(places)
+        return tuple(slots)
 
     def at(self, values: Iterable[int]) -> tuple[int, ...]:
         """Return the slots of values."""
@@ -280,10 +280,10 @@ def unsigned(form: Form) -> SignlessForm:
         assert isinstance(operation, Operation)
         args: list[tuple[int, int]] = []  # a position and, for an operand, its index
         for _ in range(operation.arity):
-            place = next(rest)
-            assert isinstance(place, int)
-            args.append((place, operands))
-            operands += place < 0
+            entry = next(rest)
+            assert isinstance(entry, int)
+            args.append((entry, operands))
+            operands += entry < 0
         if operation is ADD or operation is SUB:
             terms = [(args[0], 1.0), (args[1], 1.0 if operation is ADD else -1.0)]
             if args[0][0] > args[1][0]:
@@ -292,8 +292,8 @@ def unsigned(form: Form) -> SignlessForm:
             signs += [sign for _, sign in terms]
             operation = ADD
         result.append(operation)
-        for place, operand in args:
-            result.append(place)
-            if place < 0:
+        for entry, operand in args:
+            result.append(entry)
+            if entry < 0:
                 order.append(operand)
     return SignlessForm(tuple(result), None if order == sorted(order) else tuple(order), tuple(signs))
