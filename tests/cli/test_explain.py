@@ -130,7 +130,7 @@ def test_where_the_code_came_from(linkwork, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path))
     arguments = ("explain", "arm6", "mass_matrix")
     assert "compilation   traced in " in linkwork(*arguments).out
-    assert "made          found in the cache on disk in " in linkwork(*arguments).out
+    assert "compilation   loaded from the cache on disk in " in linkwork(*arguments).out
     again = json.loads(linkwork(*arguments, "--json").out)["code"]
     assert again["cached"] is True and again["compile_seconds"] > 0.0
 

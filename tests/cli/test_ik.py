@@ -79,7 +79,7 @@ def test_what_cannot_be_asked_is_said(linkwork):
         (("arm6", "--frame", "tool", "--base", "nowhere"), 2, "nowhere"),
         (("arm6",), 2, "--frame"),
         (("arm6", "--frame", "tool", "--tolerance", "-1"), 2, "expected a number >= 1e-10"),
-        (("arm6", "--frame", "tool", "--tolerance", "1e-18"), 2, "told from rounding, got '1e-18'"),
+        (("arm6", "--frame", "tool", "--tolerance", "1e-18"), 2, "which exceeds rounding, got '1e-18'"),
         (("arm6", "--frame", "tool", "--tolerance", "nan"), 2, "got 'nan'"),
         (("arm6", "--frame", "tool", "--seed", "-1"), 2, "--seed: expected an integer >= 0, got '-1'"),
         (("arm6", "--frame", "tool", "--poses", "0"), 2, "expected an integer >= 1"),

@@ -120,7 +120,7 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
         ((file, "--pose", "hnad", "0", "0", "0"), 2, "hand"),
         ((file, "--pose", "hand", "0", "0"), 2, "--pose: expected FRAME"),
         ((file, "--to", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
-        ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "no such folder"),
+        ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "the folder does not exist"),
         ((file, "--to", "j=1", "--output", str(there)), 2, "exists already: --force replaces it"),
         ((file, "--to", "j=1", "--plot", str(tmp_path)), 2, "this is a directory"),
         ((file, "--to", "j=1", "--scene", str(tmp_path)), 2, "expected a regular file, this is a directory"),

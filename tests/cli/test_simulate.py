@@ -44,7 +44,7 @@ def test_bad_usage(linkwork, urdf, tmp_path):
         (("--velocity", "1", "2"), "expected the 1 coordinates of v, got 2 numbers"),
         (("--contacts", "uper"), "did you mean 'upper'"),
         (("--output", str(tmp_path / "run.csv")), "ends in .npz"),
-        (("--plot", str(tmp_path / "no" / "run.svg")), "no such folder"),
+        (("--plot", str(tmp_path / "no" / "run.svg")), "the folder does not exist"),
     ):
         ran = linkwork("simulate", file, *given)
         assert ran.code == 2 and text in ran.err, (given, ran.err)

@@ -72,7 +72,7 @@ def test_optional_inputs_words_and_several_results(odd: RobotOwner) -> None:
     """A wrench that may be left out, an option that is no frame, results of any rank with names."""
     frame = odd.tree.frames[-1].name
     plain = read_request(odd, ("_everything", frame))
-    given = read_request(odd, ("_everything", frame, {"kind": "difference"}), given=("wrench",))
+    given = read_request(odd, ("_everything", frame, {"kind": "difference"}), optional_inputs=("wrench",))
     assert plain == read_request(odd, ("_everything", frame, {"kind": "sum"})) and plain.inputs == ("q",)
     assert given.inputs == ("q", "wrench")
     kernel = kernels.compile_requests(odd, "one", {"_everything": plain})
@@ -95,7 +95,7 @@ def test_what_is_asked_wrongly(odd: RobotOwner) -> None:
         with pytest.raises(TypeError, match=r'expected \("_everything", frame\) or .*options kind, wrench'):
             read_request(odd, wrong)
     with pytest.raises(TypeError, match="_everything: it has no input 'tau'; its optional inputs are wrench"):
-        read_request(odd, ("_everything", frame), given=("tau",))
+        read_request(odd, ("_everything", frame), optional_inputs=("tau",))
 
 
 def test_words_are_options_of_joints_too() -> None:

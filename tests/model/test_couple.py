@@ -275,7 +275,7 @@ def test_info_shows_couplings(tmp_path, capsys):
     path.write_text(text(j1='<mimic joint="j3" multiplier="-0.5" offset="0.25"/>'), encoding="utf-8")
     assert main(["info", str(path), "--mimic", "coupled"]) == 0
     out = capsys.readouterr().out
-    assert "4 moving joints, 1 of them bound to others (nq 3, nv 3)" in out
+    assert "4 moving joints, 1 of them coupled to others (nq 3, nv 3)" in out
     assert "  -0.5 × j3 + 0.25" in out
     assert main(["info", str(path), "--mimic", "coupled", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

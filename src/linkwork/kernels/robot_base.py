@@ -56,7 +56,7 @@ class RobotBase:
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             remedy = "use linkwork.load for a file, or Robot.build or Robot.from_dh"
-            raise TypeError(f"Robot: expected a tree, got {tree!r}; {remedy}")
+            raise TypeError(f"Robot: tree: expected a Tree, got {tree!r}; {remedy}")
         self._tree = tree
         self._subject = RobotOwner(tree, self._functions)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}

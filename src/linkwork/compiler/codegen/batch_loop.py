@@ -83,9 +83,8 @@ def loop_function(text: IrModule, layout: Layout | ControlLayout) -> None:
             thread_count = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
             long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {thread_count}, 1")])
         with f.when(long):
-            f.do(
-                f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {thread_count}, ptr %data, ptr %nan, i1 {streamed})"
-            )
+            samples = f"i64 {n}, i64 {thread_count}"
+            f.do(f"call void @.spread(ptr %args, ptr %steps, {samples}, ptr %data, ptr %nan, i1 {streamed})")
         with f.unless(long):
             f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed})")
     done = f.let(f"add i64 {f.load('i64', f.at('%data', State.done.offset))}, {n}")  # NumPy may call repeatedly
