@@ -139,7 +139,7 @@ def test_switched_off(linkwork, cache, monkeypatch):
 @posix
 def test_a_place_that_is_not_trusted_is_left_alone(linkwork, cache):
     cache.folder.chmod(0o777)
-    reason = f"{cache.folder} can be written by others: take that away with chmod go-w"
+    reason = f"{cache.folder} is writable by others: run chmod go-w on it"
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")
     assert f"in use     no: {reason}\n" in ran.out

@@ -156,7 +156,7 @@ class TestFilesThatAreNotTrusted:
     def test_a_file_that_others_may_write(self, cache, mode):
         cache.store(NAME, ENTRY)
         only_file(cache).chmod(mode)
-        refused(cache, "it can be written by others")
+        refused(cache, "it is writable by others")
         cache.store(NAME, ENTRY)
         assert cache.load(NAME) == ENTRY
 

@@ -194,7 +194,7 @@ def traced(
             elements = elements_of(part)
             if len(elements) != port.size:
                 raise ValueError(
-                    f"{subject.says}{row.name}: expected {port.size} parameters of {port.name}, got {len(elements)}"
+                    f"{subject.says}{row.name}: expected {port.size} elements of {port.name}, got {len(elements)}"
                 )
             outputs.append((port, elements))
     _refuse_unused(requests, parameters, [x for _, values in outputs for x in values])

@@ -153,12 +153,12 @@ def _verify(state: os.stat_result, at: Path, *, last: bool) -> None:
             raise UntrustedError(f"{at} {foreign}")
         return
     if state.st_uid not in _trusted():
-        raise UntrustedError(f"{at}, which it is in, belongs to another user")
+        raise UntrustedError(f"its parent directory {at} belongs to another user")
     others = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     if others == stat.S_IWGRP and _is_own_group(state.st_gid):
         return
     if others and not state.st_mode & stat.S_ISVTX:
-        raise UntrustedError(f"{at}, which it is in, can be written by others: take that away with chmod go-w")
+        raise UntrustedError(f"its parent directory {at} is writable by others: run chmod go-w on it")
 
 
 @cache
@@ -187,5 +187,5 @@ def _foreign(state: os.stat_result) -> str | None:
     if state.st_uid != os.geteuid():
         return "belongs to another user"
     if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "can be written by others: take that away with chmod go-w"
+        return "is writable by others: run chmod go-w on it"
     return None
