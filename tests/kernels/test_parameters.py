@@ -451,7 +451,7 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
     def torque(q: Any, mass: Any) -> Any:
         load = parameters_of(load_of(1.0, [0.0, 0.0, 0.1], [1e-3, 1e-3, 1e-3]))
         robot = ARM.with_parameters({"inertia:tool": [mass * x for x in load]})
-        with pytest.raises(TypeError, match="has symbolic parameters, expected numbers"):
+        with pytest.raises(TypeError, match="has symbols among its parameters"):
             robot.compile("mass_matrix")
         for edit in (lambda: robot.with_locked_joints(["elbow"]), lambda: robot.with_frame("f", "hand")):
             with pytest.raises(TypeError, match="has symbols for inertia:tool: edit it first"):

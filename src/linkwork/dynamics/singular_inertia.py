@@ -16,23 +16,23 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_pivots, m
 from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.function_request import Request
-from linkwork.kernels.owners import RobotOwner, Subject
+from linkwork.kernels.owners import KernelOwner, RobotOwner
 from linkwork.model.function_spec import InertiaCheck
 from linkwork.model.tree import Tree
 
 __all__ = ["SINGULAR_INERTIA", "unfelt"]
 
-SINGULAR = 1e-13  # a pivot as small as this beside its size is rounding; of real robots none is below 1e-4
+MIN_REGULARITY = 1e-13  # a pivot as small as this beside its size is rounding; of real robots none is below 1e-4
 NEARLY = 1e-6  # and one as small as this is looked at again, in float64
 
 
-def refuse_singular_inertia(subject: Subject, request: Request) -> None:
+def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
     """Raises SingularInertiaError, which names the joints, where M is singular in every configuration, and the
     function needs its inverse.  One or two configurations drawn at random tell.
     """
     if (
         isinstance(subject, RobotOwner)
-        and request.row.requires_regular_coordinates
+        and request.spec.requires_regular_coordinates
         and subject.tree.nv
         and not _told_later(subject, request)
     ):
@@ -44,15 +44,17 @@ def refuse_singular_inertia(subject: Subject, request: Request) -> None:
 
 def _told_later(subject: RobotOwner, request: Request) -> bool:
     """Whether numbers that M depends on are not those of the tree."""
-    return any(asked.kind in _OF_M for asked in (*subject.numbers, *request.parameters))
+    return any(asked.kind in _OF_M for asked in (*subject.parameter_values, *request.parameters))
 
 
 _OF_M = ("inertia", "armature", "placement", "frame")
 
 
-def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
+def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
     """What is above zero where a pivot of M is small, of those that inertia may stop to resist."""
-    if not (isinstance(subject, RobotOwner) and request.row.requires_regular_coordinates and "q" in request.row.inputs):
+    if not (
+        isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.spec.inputs
+    ):
         return []
     armature, held = _key(subject, request)
     some = _drawn(subject.tree, 0)
@@ -63,9 +65,9 @@ def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[
     return [NEARLY * sizes[k] - pivots[k] for k in weak]
 
 
-def tell_of_singular_inertia(subject: Subject, request: Request, label: str, arguments: Sequence[Any]) -> None:
+def tell_of_singular_inertia(subject: KernelOwner, request: Request, label: str, arguments: Sequence[Any]) -> None:
     """Warns of joints that move no inertia, or depend on others in that, in some of these configurations."""
-    if not (isinstance(subject, RobotOwner) and request.row.requires_regular_coordinates and "q" in request.inputs):
+    if not (isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.inputs):
         return
     armature, held = _key(subject, request)
     weak = _weak(subject, armature, held, _drawn(subject.tree, 0))
@@ -77,7 +79,7 @@ def tell_of_singular_inertia(subject: Subject, request: Request, label: str, arg
         sizes = mass_sizes(subject.felt, columns, armature)
         pivots = mass_pivots(subject.felt, columns, armature, held, _inverse)
     for k in weak:
-        part = np.broadcast_to(np.asarray(pivots[k] - SINGULAR * sizes[k], dtype=float), q.shape[:-1])
+        part = np.broadcast_to(np.asarray(pivots[k] - MIN_REGULARITY * sizes[k], dtype=float), q.shape[:-1])
         if not (part > 0.0).all():
             at = q[np.unravel_index(np.argmin(part), part.shape)]
             names = unfelt_joints(subject.felt, at.tolist(), armature, held)
@@ -95,7 +97,7 @@ def unfelt(M: np.ndarray, sizes: Sequence[float]) -> np.ndarray:
     """A basis (nv, k) of what M (nv, nv) takes to nothing, beside the rounding of what its diagonal is made of."""
     scale = np.array([1.0 / math.sqrt(size) if size > 0.0 else 1.0 for size in sizes])
     values, vectors = np.linalg.eigh(M * scale * scale[:, None])
-    basis = vectors[:, values <= SINGULAR * len(M)] * scale[:, None]
+    basis = vectors[:, values <= MIN_REGULARITY * len(M)] * scale[:, None]
     return np.asarray(np.linalg.qr(basis)[0])
 
 
@@ -117,7 +119,7 @@ def _singular_joints(tree: Tree, armature: bool, held: tuple[int, ...]) -> tuple
         q = _drawn(tree, seed)
         sizes = mass_sizes(tree, q, armature)
         pivots = mass_pivots(tree, q, armature, held, _inverse)
-        failing = [k for k, D in pivots.items() if not SINGULAR * sizes[k] < D]
+        failing = [k for k, D in pivots.items() if not MIN_REGULARITY * sizes[k] < D]
         if not failing:
             return ()
     joint = tree.bodies[owners(tree)[failing[0]]].joint_name

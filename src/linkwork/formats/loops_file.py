@@ -26,7 +26,16 @@ from linkwork.formats.actuation_entries import (
     read_named_configuration,
 )
 from linkwork.formats.constructor_reader import BOUNDS, RESISTING, PlainReader
-from linkwork.formats.constructor_schema import ELEMENTS, KINDS, TYPES, arguments, in_words, is_plain, made_from, plain
+from linkwork.formats.constructor_schema import (
+    ELEMENTS,
+    KINDS,
+    TYPES,
+    arguments,
+    constructor_arguments,
+    in_words,
+    is_plain,
+    plain,
+)
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.json_and_yaml import Value, parse_json, parse_yaml
 from linkwork.formats.xml_document import Budget
@@ -302,7 +311,7 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
     result = {"kind": in_words(kind), "name": constraint.name}
     if not any(argument.name == "name" for argument in arguments(kind)):
         result.pop("name")
-    return result | made_from(constraint, kind, what)
+    return result | constructor_arguments(constraint, kind, what)
 
 
 def _element(element: ForceElement) -> dict[str, Any]:
@@ -312,7 +321,7 @@ def _element(element: ForceElement) -> dict[str, Any]:
         raise TypeError(
             f"{what}: its kind {kind.__name__} is none of linkwork.force_elements, and can stand in no file"
         )
-    return {"kind": in_words(kind)} | made_from(element, kind, what)
+    return {"kind": in_words(kind)} | constructor_arguments(element, kind, what)
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from linkwork.joints.axis import unit_axis
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kernels.numeric_call import called_on_numbers
+from linkwork.kernels.numeric_call import checked_call
 from linkwork.spatial import FrameMotion, Motion, Pose, Rotation, Vec3
 from linkwork.spatial.arguments import given_numbers, given_pose, matrix_of
 from linkwork.spatial.rotation import cos_sin
@@ -96,7 +96,7 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
         names = [scalars(X), scalars(target)]
         return over_samples(lambda *poses: [_difference(*poses)], names, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
     kernel = _kernels.get("difference", _difference_kernel)
-    result: np.ndarray = called_on_numbers("pose_difference", kernel, {"X": X, "target": target})
+    result: np.ndarray = checked_call("pose_difference", kernel, {"X": X, "target": target})
     return result
 
 

@@ -10,11 +10,12 @@ Damping, −D v, is viscous friction.  It is a parameter of joints in addition t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
@@ -24,6 +25,7 @@ __all__ = [
     "ALL",
     "BY_NAME",
     "DEFAULT",
+    "REQUIREMENTS",
     "Coulomb",
     "DryFriction",
     "FrictionLaw",
@@ -181,37 +183,89 @@ def friction_law(law: str | FrictionLaw) -> FrictionLaw:
     return BY_NAME[law]
 
 
-def check_friction_law(law: FrictionLaw, seed: int = 0) -> None:
-    """Raise AssertionError, with the values, if a law violates the contract of `FrictionLaw`.
+def check_friction_law(law: FrictionLaw, *, seed: int = 0) -> ContractReport:
+    """Check a law of friction, for example one of your own, against the contract of `FrictionLaw`.
 
-    Checked at random parameters and velocities: F is finite and odd, dissipates power, tends to f far from rest,
-    depends only on the parameters in ``uses``, and has `slope` as its derivative.  A law that does not stick is
-    continuous at rest.
+    The law is tried at random parameters and velocities, which ``seed`` is of.  The report prints as a table;
+    ``check_friction_law(law).raise_if_failed()`` is a test.
     """
-    rng = np.random.default_rng(seed)
-    for _ in range(200):
+    kind = type(law)
+    trial = [_Case.random(law, np.random.default_rng([seed, k])) for k in range(200)]
+    return check_requirements(f"friction law {kind.__name__}", REQUIREMENTS, trial, kind, FrictionLaw)
+
+
+class _Case(NamedTuple):
+    """A law, parameters and a velocity at which it is tried."""
+
+    law: FrictionLaw
+    friction: DryFriction
+    v: float
+
+    @staticmethod
+    def random(law: FrictionLaw, rng: np.random.Generator) -> _Case:
         f, v_s = rng.uniform(0.1, 5.0), rng.uniform(0.01, 0.5)
         friction = DryFriction(f, f * rng.choice([1.0, 1.5]), v_s)
-        v = float(rng.choice([-1.0, 1.0]) * v_s * rng.uniform(0.05, 8.0))
-        at = f"{law.name}: v={v!r}, {friction}"
-        F = law.resistance(v, friction)
-        assert np.isfinite(F) and F * v >= 0.0, f"{at}: takes no power: F = {F!r}"
-        assert abs(law.resistance(-v, friction) + F) <= 1e-12 * friction.static, f"{at}: is not odd"
-        assert abs(law.resistance(1e4 * v_s, friction) - f) <= 1e-3 * f, f"{at}: does not tend to f far from rest"
+        return _Case(law, friction, float(rng.choice([-1.0, 1.0]) * v_s * rng.uniform(0.05, 8.0)))
+
+    @property
+    def F(self) -> float:
+        return float(self.resistance(self.v))
+
+    def resistance(self, v: float) -> float:
+        return float(self.law.resistance(v, self.friction))
+
+    def __str__(self) -> str:
+        return f"at v = {self.v!r}, {self.friction}"
+
+
+def _dissipation(cases: list[_Case]) -> list[float]:
+    for case in cases:
+        if not (np.isfinite(case.F) and case.F * case.v >= 0.0):
+            raise ValueError(f"F = {case.F!r} {case}: expected a finite force that dissipates power")
+    return []
+
+
+def _odd(cases: list[_Case]) -> list[float]:
+    return [abs(case.resistance(-case.v) + case.F) / case.friction.static for case in cases]
+
+
+def _far(cases: list[_Case]) -> list[float]:
+    fast = [(case, case.friction.sliding) for case in cases]
+    return [abs(case.resistance(1e4 * case.friction.velocity) - f) / f for case, f in fast]
+
+
+def _uses(cases: list[_Case]) -> list[float]:
+    for case in cases:
         for field in ("sliding", "static", "velocity"):
-            if field not in law.uses:
-                other = DryFriction(**{**_fields(friction), field: getattr(friction, field) * 1.25})
-                assert law.resistance(v, other) == F, f"{at}: depends on {field}, which `uses` does not name"
+            other = replace(case.friction, **{field: getattr(case.friction, field) * 1.25})
+            if field not in case.law.uses and case._replace(friction=other).F != case.F:
+                raise ValueError(f"F depends on {field}, which `uses` does not name, {case}")
+    return []
+
+
+def _slope(cases: list[_Case]) -> list[float]:
+    errors = []
+    for case in cases:
+        v_s = case.friction.velocity
         step = 1e-6 * v_s
-        numeric = (law.resistance(v + step, friction) - law.resistance(v - step, friction)) / (2.0 * step)
-        slope = law.slope(v, friction)
-        assert abs(slope - numeric) <= 1e-5 * friction.static / v_s, f"{at}: slope {slope!r}, differences {numeric!r}"
-        jump = abs(law.resistance(1e-9 * v_s, friction))
-        assert law.sticks or jump <= 1e-6 * friction.static, f"{at}: jumps at rest, and does not stick"
+        numeric = (case.resistance(case.v + step) - case.resistance(case.v - step)) / (2.0 * step)
+        errors.append(abs(float(case.law.slope(case.v, case.friction)) - numeric) * v_s / case.friction.static)
+    return errors
 
 
-def _fields(friction: DryFriction) -> dict[str, Any]:
-    return {name: getattr(friction, name) for name in ("sliding", "static", "velocity")}
+def _rest(cases: list[_Case]) -> list[float]:
+    slow = [(case, 1e-9 * case.friction.velocity) for case in cases if not case.law.sticks]
+    return [abs(case.resistance(v)) / case.friction.static for case, v in slow]
+
+
+REQUIREMENTS: tuple[Requirement[list[_Case]], ...] = (
+    Requirement("dissipation", "F is finite, and F v is at least 0", 0.0, _dissipation),
+    Requirement("odd", "F(-v) is -F(v)", 1e-12, _odd),
+    Requirement("far from rest", "F tends to the sliding friction f", 1e-3, _far),
+    Requirement("uses", "F depends only on the parameters that `uses` names", 0.0, _uses),
+    Requirement("slope", "it is the derivative of F", 1e-5, _slope),
+    Requirement("rest", "F is continuous at rest, unless the law sticks", 1e-6, _rest),
+)
 
 
 def _same(one: Any, other: Any) -> bool:

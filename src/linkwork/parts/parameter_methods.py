@@ -234,9 +234,9 @@ class ParameterMethods(ResistanceMethods):
 
     def _with_symbols(self, numbers: Mapping[Parameter, list[Any]]) -> Self:
         """A robot some of whose numbers are symbols: what it is made of is known, and its functions take them."""
-        subject = replace(self._subject, numbers={**self._subject.numbers, **numbers})
+        subject = replace(self._subject, parameter_values={**self._subject.parameter_values, **numbers})
         robot = type(self)(subject.tree)
-        robot._subject, robot._tree = subject, parametrized(subject.tree, subject.numbers)
+        robot._subject, robot._tree = subject, parametrized(subject.tree, subject.parameter_values)
         return robot
 
 

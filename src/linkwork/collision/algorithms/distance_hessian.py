@@ -184,7 +184,7 @@ class _JointColumns:
         if body not in self._derivatives:
             joint = self.tree.bodies[body]
             count = len(self.columns[body])
-            rates = [joint.S_dot(self.q[body], unit) for unit in units(count)]
+            rates = [joint.S_dot(self.q[body], unit) for unit in unit_vectors(count)]
             self._derivatives[body] = [[self.X[body] @ column for column in rate.columns] for rate in rates]
         return self._derivatives[body]
 

@@ -212,7 +212,7 @@ class TaskState(KinematicState):
         return {link: TaskRows([d], [rates]) for link, (d, rates) in result.items()}
 
     def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
-        shapes, own, scene_pairs = meant_pairs(self.tree, caller, scene, pairs)
+        shapes, own, scene_pairs = named_pairs(self.tree, caller, scene, pairs)
         indices = dict(zip(scene.names, scene.places, strict=True))
         rows, capacity = sorted({k for k, _ in scene_pairs}), sum(count for _, count in scene.capacities)
         scene_indices = [len(own) + rows.index(k) * capacity + indices[name] for k, name in scene_pairs]

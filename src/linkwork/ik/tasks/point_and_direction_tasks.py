@@ -238,7 +238,7 @@ class BoxTask(WeighedTask):
         return tuple(zip(self._by_row(self.lower, "lower"), self._by_row(self.upper, "upper"), strict=True))
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        view = seen_point(state, self.point, self.relative_to)
+        view = relative_point(state, self.point, self.relative_to)
         R, r = view.between.pose.rotation, view.position
         rates = [R @ (C.linear + C.angular.cross(r)) if moves(C) else C.linear for C in view.between.columns]
         return TaskRows([*view.place], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])

@@ -194,7 +194,7 @@ def column_derivatives(tree: Tree, q: Scalars, path: Sequence[PathJoint]) -> lis
             for j, D in own:
                 H[j][k] += _rotated_change(C, D)
                 H[k][j] += _point_change(C, D)
-        for k, unit in zip(dofs, units(len(dofs)), strict=True):
+        for k, unit in zip(dofs, unit_vectors(len(dofs)), strict=True):
             twist = step.transformed(tree.bodies[step.body].S_dot(q[step.body], unit))
             for (j, C), C_dot in zip(own, twist, strict=True):
                 D = step.columns[k - dofs.start]

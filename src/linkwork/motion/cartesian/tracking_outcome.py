@@ -13,7 +13,6 @@ import numpy as np
 
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.errors import Status
-from linkwork.model.coordinate_names import joint_of
 from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Waypoints
 from linkwork.motion.cartesian.waypoint_refinement import Curve, RefinedCurve, refined

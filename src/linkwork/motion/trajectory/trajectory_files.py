@@ -139,9 +139,9 @@ def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSp
 def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -> None:
     """Raise ValueError if an array (..., nq) is not on the manifold of configurations."""
     for coordinates in space.joints:
-        if not coordinates.is_plain and may_be_off(coordinates.joint):
-            off = distances(coordinates.joint, q[..., coordinates.in_q])
-            if off.size and not off.max() <= EXACT:
+        if not coordinates.is_plain and has_manifold(coordinates.joint):
+            off = manifold_distances(coordinates.joint, q[..., coordinates.in_q])
+            if off.size and not off.max() <= SILENT_MANIFOLD_DISTANCE:
                 raise ValueError(f"section {k}: array {name!r}: joint {coordinates.name!r}: expected configurations")
 
 

@@ -15,7 +15,7 @@ from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.compiler_api import Port
-from linkwork.kernels.owners import Subject
+from linkwork.kernels.owners import KernelOwner
 from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
 from linkwork.spatial.arguments import fixed_array, given_numbers
 
@@ -121,7 +121,7 @@ def dof_values(
     return fixed_array(np.broadcast_to(values, (count,)))
 
 
-def resistance(subject: Subject, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
+def resistance(subject: KernelOwner, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
     """τ = −damping · v − friction · sign(v), at a velocity that is looked at as those of compiled functions are."""
     asked = ArgumentReader(subject, "passive_torque", (Port("v", damping.shape),), ())
     if is_traced(v):

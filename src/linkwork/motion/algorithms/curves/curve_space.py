@@ -61,7 +61,7 @@ class JointSlice:
     @property
     def goes_straight(self) -> bool:
         """True if its origin moves straight when decoupled: planar and floating joints."""
-        return not self.is_plain and (self.has_twist or straightened(self.joint) is not self.joint)
+        return not self.is_plain and (self.has_twist or straight_motion_joint(self.joint) is not self.joint)
 
     def integrate(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
         """Return q ⊕ φ.
@@ -149,7 +149,7 @@ class CurveSpace:
         if self.is_plain:
             return list(q_dot)
         return self._each(
-            lambda joint_slice: asked(
+            lambda joint_slice: call_joint(
                 joint_slice.name, joint_slice.joint, "velocity_from_rate", q[joint_slice.in_q], q_dot[joint_slice.in_q]
             )
         )
@@ -159,7 +159,7 @@ class CurveSpace:
         if self.is_plain:
             return list(v)
         return self._each(
-            lambda joint_slice: asked(
+            lambda joint_slice: call_joint(
                 joint_slice.name, joint_slice.joint, "q_dot", q[joint_slice.in_q], v[joint_slice.in_v]
             )
         )
@@ -199,12 +199,14 @@ class CurveSpace:
         result: list[Any] = []
         for joint_slice in self.joints:
             columns = []
-            for unit in units(joint_slice.joint.nv):
+            for unit in unit_vectors(joint_slice.joint.nv):
                 changing = seeded(phi[joint_slice.in_v], unit)
                 there = joint_slice.integrate(q[joint_slice.in_q], changing, self.apart)
                 rates = [parts(x, changing[0].level)[1] for x in there]
                 columns.append(
-                    asked(joint_slice.name, joint_slice.joint, "velocity_from_rate", other[joint_slice.in_q], rates)
+                    call_joint(
+                        joint_slice.name, joint_slice.joint, "velocity_from_rate", other[joint_slice.in_q], rates
+                    )
                 )
             result += least_squares(columns, remaining[joint_slice.in_v])
         return result
