@@ -28,11 +28,11 @@ __all__ = [
     "TYPES",
     "Argument",
     "arguments",
+    "constructor_arguments",
     "in_words",
     "is_function",
     "is_plain",
     "plain",
-    "constructor_arguments",
 ]
 
 

@@ -106,7 +106,7 @@ class ConfigurationMethods(RobotBase):
 
         It may be outside the limits.
         """
-        return np.array([x for _, body in self._tree.stacked() for x in body.asked("zero")], dtype=float)
+        return np.array([x for _, body in self._tree.stacked() for x in body.call_joint("zero")], dtype=float)
 
     def random_configuration(
         self, rng: np.random.Generator | None = None, *, size: Size = None, seed: int | None = None

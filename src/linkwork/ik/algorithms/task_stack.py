@@ -57,7 +57,7 @@ class Stack:
     dt: Any = None  # [s] of a step of velocity: errors then count what they change by themselves in that time
 
     @property
-    def unit_vectors(self) -> list[str]:
+    def units(self) -> list[str]:
         return [unit for task in self.tasks for unit in task.row_units]
 
     @property

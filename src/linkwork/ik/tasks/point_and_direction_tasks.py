@@ -241,7 +241,7 @@ class BoxTask(WeighedTask):
         view = relative_point(state, self.point, self.relative_to)
         R, r = view.between.pose.rotation, view.position
         rates = [R @ (C.linear + C.angular.cross(r)) if moves(C) else C.linear for C in view.between.columns]
-        return TaskRows([*view.place], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])
+        return TaskRows([*view.point], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])
 
 
 @public_constructor
