@@ -102,7 +102,7 @@ def test_joints_are_meant_by_name() -> None:
 
 def test_what_is_wrong_is_refused() -> None:
     robot: Any = lw.load("double_pendulum")
-    with pytest.raises(ValueError, match=r"PD: kp: .*got -1 of"):
+    with pytest.raises(ValueError, match=r"PD: kp: .*got -1 for"):
         PD(robot, kp=[1.0, -1.0], kd=1.0)
     with pytest.raises(ValueError, match=r"PD: kd: .*got shape \(3,\)"):
         PD(robot, kp=1.0, kd=[1.0] * 3)
@@ -163,7 +163,7 @@ def test_joints_have_the_inertia_that_is_asked_for() -> None:
     a = two.forward_dynamics(q, v, tau + push)
     assert tau[0] == 0.0 and np.isclose(0.7 * a[1], -30.0 * q[1] - 4.0 * v[1] + push[1], rtol=1e-9)
     for text, wrong in (
-        ("inertia: expected numbers above 0", lambda: JointImpedance(robot, K, D, inertia=0.0)),
+        ("inertia: expected positive numbers", lambda: JointImpedance(robot, K, D, inertia=0.0)),
         ("got one that is not symmetric", lambda: JointImpedance(robot, K, D, inertia=M_d + np.eye(3, k=1))),
         ("got one with the eigenvalue -1", lambda: JointImpedance(robot, K, D, inertia=-np.eye(3))),
         (r"got shape \(2, 2\)", lambda: JointImpedance(robot, K, D, inertia=np.eye(2))),

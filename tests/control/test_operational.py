@@ -259,7 +259,7 @@ def test_what_is_wrong_is_refused() -> None:
         (Impedance(robot, TIP, stiffness=1.0, damping=1.0), "target"),
         (OperationalSpace(robot, PoseTask(TIP)), TIP),
     ):
-        with pytest.raises(ValueError, match=f"{name}: expected a pose, a matrix with a rotation"):
+        with pytest.raises(ValueError, match=f"{name}: expected poses, 4 x 4 matrices with a rotation"):
             law(0.0, Q, 0.0 * Q, **{name: np.zeros((4, 4))})
         with pytest.raises(ValueError, match=f"{name}: expected a pose"):
             robot.simulate(Q, controller=law, duration=0.01, constants={name: np.ones((4, 4))})

@@ -71,7 +71,7 @@ def test_multipliers_are_carried(solver: str) -> None:
     controller.step((q, v), target)
     names = [name for name in controller._search if name in ("everywhere", "moving_forces", "reached_forces")]
     assert any(np.abs(controller._search[name]).max() > 1e-2 for name in names)
-    moved = controller.planner.moved(controller._search, 1.0)
+    moved = controller.planner.shifted(controller._search, 1.0)
     for name in names:
         assert np.array_equal(moved[name][:, :-1], controller._search[name][:, 1:])
     q, v = controller.plan.q[1], controller.plan.v[1]

@@ -78,8 +78,8 @@ def test_seeds_stop_where_another_is_solved(reaching):
     watched = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8, callback=lambda r: True)
     several = problem.solve(q0, targets={"reach": X}, num_guesses=8)
     assert len(set(several.attempts.iterations.max(axis=-1))) > 1
-    for other in (watched.attempts.state["told"], several.attempts.state["told"][0]):
-        assert (other == found.attempts.state["told"]).all()
+    for other in (watched.attempts._state["scalars"], several.attempts._state["scalars"][0]):
+        assert (other == found.attempts._state["scalars"]).all()
 
 
 def test_seeds_that_end_in_vain_begin_again():

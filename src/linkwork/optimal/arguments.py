@@ -17,6 +17,7 @@ from linkwork.optimal.features import Feature
 from linkwork.optimal.features.arguments import one_of, switch
 
 __all__ = [
+    "PROGRESS",
     "SOLVE",
     "broadcast_axes",
     "read_callback",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 SOLVE = "TrajectoryProblem.solve"
+PROGRESS = "solve: iterations"  # label of the progress bar
 Array = np.ndarray[Any, Any]
 
 

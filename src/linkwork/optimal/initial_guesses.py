@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from linkwork.optimal.algorithms.path_augmented_lagrangian import RUNNING, SOLVED, STOPPED, VIOLATED
-from linkwork.optimal.kernels import TOLD
+from linkwork.optimal.kernels import SEARCH_SCALARS
 
-__all__ = ["TOGETHER", "Beginnings", "guesses", "needless"]
+__all__ = ["COMPARISON_INTERVAL", "RestartedGuesses", "guesses", "stop_inferior"]
 
-TOGETHER = 4  # iterations of all seeds until they are compared
+COMPARISON_INTERVAL = 4  # iterations of all seeds until they are compared
 _LONGER = 2.0  # how often as many iterations as the first that is solved others may take
 _ALIKE = 1e-3  # of a merit
-_STATUS, _ITERATIONS, _COST, _MERIT = (TOLD.index(name) for name in ("status", "iterations", "cost", "merit"))
+_STATUS, _ITERATIONS, _COST, _MERIT = (SEARCH_SCALARS.index(name) for name in ("status", "iterations", "cost", "merit"))
 
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
@@ -30,7 +30,7 @@ def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) ->
     return paths
 
 
-def needless(scalars: np.ndarray, iterations: int) -> np.ndarray:
+def stop_inferior(scalars: np.ndarray, iterations: int) -> np.ndarray:
     """Return the scalars of searches (..., guesses, scalars), with those stopped that need not go on.
 
     Once a seed of a problem is solved, others go on while their merit is lower than that of the best, and until they
@@ -51,7 +51,7 @@ def needless(scalars: np.ndarray, iterations: int) -> np.ndarray:
     return stopped
 
 
-class Beginnings:
+class RestartedGuesses:
     """New first guesses of searches that end where constraints do not hold, while no other of their problem is solved.
 
     A search that ends in a local minimum of what is violated says little of the problem: in its lane another one goes
@@ -65,7 +65,7 @@ class Beginnings:
 
     def anew(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the state of all guesses, in which those that ended in vain begin again."""
-        status = state["told"][..., _STATUS]
+        status = state["scalars"][..., _STATUS]
         again = (status == VIOLATED) & ~(status == SOLVED).any(axis=-1, keepdims=True)
         if not again.any():
             return state
@@ -74,9 +74,9 @@ class Beginnings:
         better = again & ((self._round == 0) | (self._violated(state) < self._violated(self._ended)))
         self._ended = {name: _chosen(better, x, self._ended[name]) for name, x in state.items()}
         begin = {name: np.broadcast_to(self._own.begin[name], x.shape) for name, x in state.items() if name != "q"}
-        scalars = begin["told"].copy()
-        scalars[..., _ITERATIONS] = state["told"][..., _ITERATIONS]
-        begin |= {"q": state["q"], "told": scalars}
+        scalars = begin["scalars"].copy()
+        scalars[..., _ITERATIONS] = state["scalars"][..., _ITERATIONS]
+        begin |= {"q": state["q"], "scalars": scalars}
         for k in np.unique(self._round[again]):
             problem, rng = self._own.problem, np.random.default_rng((self._seed, k))
             ends = problem.robot.random_configuration(rng, size=(self._seeds,))
@@ -89,14 +89,14 @@ class Beginnings:
         """Return the state at the end: lanes that began anew in vain are where they were violated least."""
         if not self._ended:
             return state
-        status = state["told"][..., _STATUS]
+        status = state["scalars"][..., _STATUS]
         worse = ~np.isin(status, (SOLVED, STOPPED)) & ~(self._violated(state) < self._violated(self._ended))
         return {name: _chosen(worse & (self._round > 0), self._ended[name], x) for name, x in state.items()}
 
     def _violated(self, state: dict[str, np.ndarray]) -> np.ndarray:
         """Return the sum of violations of all constraints."""
         hard = len(self._own.program.hard)
-        total: np.ndarray = state["told"][..., len(TOLD) : len(TOLD) + hard].sum(axis=-1)
+        total: np.ndarray = state["scalars"][..., len(SEARCH_SCALARS) : len(SEARCH_SCALARS) + hard].sum(axis=-1)
         return total
 
 

@@ -17,9 +17,11 @@ from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, Path
 from linkwork.optimal.algorithms.path_steps import Duals
 from linkwork.optimal.robot_parameters import with_inputs
 
-__all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of", "sweeps_of"]
+__all__ = ["SEARCH_SCALARS", "numbers_of", "search_kernel", "shapes_of", "sweeps_of"]
 
-TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight", "share", "former")
+SEARCH_SCALARS = (
+    "damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight", "share", "former",
+)  # fmt: skip
 """The scalars of a search's state; after them come the violations of each constraint, now and before."""
 
 AT_MOST = 1 << 20  # iterations in one call
@@ -52,7 +54,7 @@ def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
     shapes |= {"floor": (program.many,), "ceiling": (program.many,)}
     for k, size in target_sizes(program).items():
         shapes[f"target{k}"] = (T, size) if program.terms[k].has_target_per_step else (size,)
-    shapes |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(program.robot_numbers).items()}
+    shapes |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(program.robot_parameters).items()}
     return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
 
@@ -66,7 +68,7 @@ def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
         "everywhere": (T, program.force_count(program.everywhere)),
         "alone": (program.force_count(program.alone),),
         "penalties": (hard,),
-        "told": (len(TOLD) + 2 * hard,),
+        "scalars": (len(SEARCH_SCALARS) + 2 * hard,),
     }
     return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
@@ -94,7 +96,7 @@ def numbers_of(program: PathProgram, arrays: dict[str, Any]) -> OptimalNumbers:
 
 def sweeps_of(program: PathProgram, arrays: dict[str, Any]) -> PathSweeps:
     """Return the program with the numbers of a call and of the robot, from arrays by name."""
-    changed = program.on(with_inputs(program.tree, program.robot_numbers, arrays))
+    changed = program.on(with_inputs(program.tree, program.robot_parameters, arrays))
     return PathSweeps(changed, numbers_of(program, arrays))
 
 
@@ -118,10 +120,10 @@ def search_kernel(program: PathProgram) -> Kernel:
 
 
 def _compiled(program: PathProgram) -> Kernel:
-    hard, first = len(program.hard), len(TOLD)
+    hard, first = len(program.hard), len(SEARCH_SCALARS)
 
     def searched(**inputs: Any) -> Any:
-        scalars = inputs["told"]
+        scalars = inputs["scalars"]
         sweeps = sweeps_of(program, inputs)
         start = PathSearch(
             point_of(program, inputs),
@@ -132,7 +134,7 @@ def _compiled(program: PathProgram) -> Kernel:
         )
         tolerances = Tolerances(inputs["tolerances"][0], list(inputs["tolerances"][1:]))
         end = search(sweeps, start, tolerances, inputs["budget"], AT_MOST)
-        scalars = [getattr(end, name) for name in TOLD]
+        scalars = [getattr(end, name) for name in SEARCH_SCALARS]
         every = {
             "q": end.point.q,
             "u": end.point.u,
@@ -140,7 +142,7 @@ def _compiled(program: PathProgram) -> Kernel:
             "everywhere": end.duals.everywhere,
             "alone": end.duals.alone,
             "penalties": end.duals.penalties,
-            "told": array([*scalars, *end.violations, *end.before]),
+            "scalars": array([*scalars, *end.violations, *end.before]),
         }
         return {name: every[name] for name in state_shapes(program)}
 

@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, VIOLATED
-from linkwork.optimal.kernels import TOLD, shapes_of, sloping_kernel, state_shapes
+from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, sloping_kernel, state_shapes
 
-__all__ = ["LOST", "UNKNOWN", "odd_derivatives", "odd_values", "resolution", "resolved", "violations_of"]
+__all__ = ["LOST", "UNKNOWN", "nonfinite_derivatives", "nonfinite_values", "resolution", "resolved", "violations_of"]
 
 LOST = 1e14  # a step so long is none: its equations had no solution
 UNKNOWN = 1e299  # violations before any step was taken are more
 
 
-def odd_values(result: Any, place: int) -> list[str]:
+def nonfinite_values(result: Any, place: int) -> list[str]:
     """Which features are not finite, and where, of a problem of a batch."""
     return [f"{name!r} is {x} in {where}" for name, x, where in _odd(result, result.residuals, place)]
 
 
-def odd_derivatives(result: Any, place: int) -> list[str]:
+def nonfinite_derivatives(result: Any, place: int) -> list[str]:
     """Of which the derivatives are not."""
-    program = result.prepared.program
+    program = result._prepared.program
     names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
-    inputs = [*(result.state[name] for name in names), *(result.numbers[name] for name in shapes_of(program))]
+    inputs = [*(result._state[name] for name in names), *(result._inputs[name] for name in shapes_of(program))]
     slopes = sloping_kernel(program)(*inputs)
     values = result._by_feature(slopes.everywhere, slopes.alone)
     return [f"the derivative of {name!r} in {where}" for name, _, where in _odd(result, values, place)]
@@ -51,7 +51,7 @@ def resolution(q: np.ndarray) -> np.ndarray:
 
 def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
     """What a search tells: not converged where a path is so far away that numbers are coarser than its last step."""
-    status = TOLD.index("status")
+    status = SEARCH_SCALARS.index("status")
     lost = (scalars[..., status] == SOLVED) & (resolution(q) > step)
     if lost.any():
         scalars = scalars.copy()
@@ -61,9 +61,9 @@ def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
 
 def violations_of(result: Any) -> np.ndarray:
     """By how much each constraint is violated (..., constraints), by what features are."""
-    own, values, columns = result.prepared, result._by_feature(*result._looked), []
+    own, values, columns = result._prepared, result._by_feature(*result._looked), []
     for k in own.program.hard:
         beyond = np.abs(own.beyond(k, values[own.program.terms[k].name]))
-        beyond = np.where(result.numbers["scales"][own.program.rows_of[k]] != 0.0, beyond, 0.0)
+        beyond = np.where(result._inputs["scales"][own.program.rows_of[k]] != 0.0, beyond, 0.0)
         columns.append(beyond.max(axis=(-1, -2), initial=0.0))
     return np.stack(columns, axis=-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.kernel_parameters import Parameter
@@ -31,6 +31,7 @@ class ProblemData:
     variables: Mapping[str, DecisionVariable]
     parameters: Mapping[str, DecisionVariable]
     contacts: tuple[PathContact | ConstraintForce, ...]
+    _controller_class: ClassVar[Any]  # `linkwork.control.ModelPredictiveController`, which assigns itself
     _programs: dict[Any, PathProgram]
     _prepared: dict[Any, Any]  # what solvers derive from the problem
 
@@ -78,13 +79,15 @@ class ProblemData:
             raise ValueError(f"{caller}: {feature.name!r}: it has no rows of this robot")
         return bound
 
-    def _program(self, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()) -> PathProgram:
+    def _program(
+        self, started: bool, launched: bool = False, robot_parameters: tuple[Parameter, ...] = ()
+    ) -> PathProgram:
         """Return what a kernel is made of, all but numbers, with a past before the first step or without one.
 
-        ``launched``: the path starts with a velocity, and durations of steps are free.  ``robot_numbers`` come with
+        ``launched``: the path starts with a velocity, and durations of steps are free.  ``robot_parameters`` come with
         each call.
         """
-        key = (started, launched, robot_numbers)
+        key = (started, launched, robot_parameters)
         if key not in self._programs:
             self._programs[key] = PathProgram(
                 self.robot.tree,
@@ -97,7 +100,7 @@ class ProblemData:
                 len(self.durations) == 1,
                 self.contacts,
                 launched,
-                robot_numbers,
+                robot_parameters,
             )
         return self._programs[key]
 

@@ -12,12 +12,12 @@ from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
 from linkwork.errors import Status
 from linkwork.optimal.infeasibility_proof import ConflictProof, conflict_proof
-from linkwork.optimal.kernels import TOLD, looking_kernel, shapes_of, state_shapes
+from linkwork.optimal.kernels import SEARCH_SCALARS, looking_kernel, shapes_of, state_shapes
 from linkwork.optimal.nonfinite_report import (
     LOST,
     UNKNOWN,
-    odd_derivatives,
-    odd_values,
+    nonfinite_derivatives,
+    nonfinite_values,
     resolution,
     violations_of,
 )
@@ -25,7 +25,7 @@ from linkwork.optimal.optimum_derivative import PathDerivative, path_derivative
 
 __all__ = ["OptimalResult"]
 
-_PLACE = {name: k for k, name in enumerate(TOLD)}
+_PLACE = {name: k for k, name in enumerate(SEARCH_SCALARS)}
 _ENDS = {1: Status.SOLVED, 2: Status.NOT_CONVERGED, 3: Status.STALLED, 4: Status.SUPERSEDED}  # by code of the kernel
 _STUCK = 3.0
 _MAYBE_INFEASIBLE = (Status.NOT_CONVERGED, Status.STALLED, Status.MAX_ITERATIONS)
@@ -54,8 +54,8 @@ class OptimalResult(Result):
         running: bool = False,
         first: dict[str, np.ndarray] | None = None,
     ) -> None:
-        self.prepared, self.numbers, self.tolerances = prepared, numbers, tolerances
-        self.first = first  # with which the search began
+        self._prepared, self._inputs, self._tolerances = prepared, numbers, tolerances
+        self._first_state = first  # with which the search began
         self._late, self._running = late, running  # whether it was stopped, and whether it goes on
         self.attempts: OptimalResult | None = None
         if seeds is not None:
@@ -68,19 +68,19 @@ class OptimalResult(Result):
                 shaped = {
                     name: np.broadcast_to(x, (*lead, seeds, *prepared.state_shapes[name])) for name, x in first.items()
                 }
-                self.first = {name: _taken(x, place) for name, x in shaped.items()}
+                self._first_state = {name: _taken(x, place) for name, x in shaped.items()}
             shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
-            self.numbers = {
+            self._inputs = {
                 name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
                 for name, x in numbers.items()
             }
-            self.seed: Any = int(place) if not place.shape else place
-        self.state = state
+            self._best_guess: Any = int(place) if not place.shape else place
+        self._state = state
         self._proofs: dict[int, ConflictProof | None] = {}
 
     def _best(self) -> np.ndarray:
         """Along the last axis: the number of the best."""
-        feasible, cost = self.feasible, self.state["told"][..., _PLACE["cost"]]
+        feasible, cost = self.feasible, self._state["scalars"][..., _PLACE["cost"]]
         rank = np.where(self.success, 0, np.where(feasible, 1, 2))
         value = np.where(feasible | (rank == 0), cost, self._worst())
         return np.asarray(np.lexsort((np.where(np.isnan(value), np.inf, value), rank))[..., 0])
@@ -90,22 +90,22 @@ class OptimalResult(Result):
     @property
     def problem(self) -> Any:
         """The problem that it is of."""
-        return self.prepared.problem
+        return self._prepared.problem
 
     @property
     def q(self) -> np.ndarray:
         """Configurations (..., T, nq)."""
-        return self.state["q"]
+        return self._state["q"]
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:
         """Those of the whole path by name, (..., size)."""
-        return _split(self.state.get("p"), self.prepared.program.parameters)
+        return _split(self._state.get("p"), self._prepared.program.parameters)
 
     @property
     def variables(self) -> dict[str, np.ndarray]:
         """Those of each step by name, (..., T, size)."""
-        return _split(self.state.get("u"), self.prepared.program.variables)
+        return _split(self._state.get("u"), self._prepared.program.variables)
 
     @property
     def duration(self) -> Any:
@@ -115,52 +115,52 @@ class OptimalResult(Result):
     @property
     def steps(self) -> np.ndarray:
         """How long each step takes (..., T) [s]."""
-        return np.asarray(self.prepared.steps_of(self.state.get("p", np.zeros(0))))
+        return np.asarray(self._prepared.steps_of(self._state.get("p", np.zeros(0))))
 
     @property
     def times(self) -> np.ndarray:
         """The times of configurations (..., T) [s]: from one step after a start, or from zero."""
         total = np.cumsum(self.steps, axis=-1)
-        return total if self.prepared.started else total - self.steps[..., :1]
+        return total if self._prepared.started else total - self.steps[..., :1]
 
     @property
     def cost(self) -> Any:
         """What is minimised (...): costs and half the squares."""
-        return self._told("cost")
+        return self._scalar("cost")
 
     @property
     def iterations(self) -> Any:
         """Iterations of the search (...)."""
-        result = self.state["told"][..., _PLACE["iterations"]]
+        result = self._state["scalars"][..., _PLACE["iterations"]]
         return int(result) if not result.shape else result.astype(int)
 
     @property
     def success(self) -> Any:
         """Whether it is solved: a bool, or an array (...)."""
-        result = self.state["told"][..., _PLACE["status"]] == 1.0
+        result = self._state["scalars"][..., _PLACE["status"]] == 1.0
         return bool(result) if not result.shape else result
 
     @property
     def feasible(self) -> Any:
         """Whether all constraints are kept within their tolerances, optimal or not."""
-        first, hard = len(TOLD), len(self.prepared.program.hard)
+        first, hard = len(SEARCH_SCALARS), len(self._prepared.program.hard)
         with np.errstate(invalid="ignore"):
-            result = (self.state["told"][..., first : first + hard] <= self.tolerances[1:]).all(axis=-1)
+            result = (self._state["scalars"][..., first : first + hard] <= self._tolerances[1:]).all(axis=-1)
         return bool(result) if not np.shape(result) else result
 
     def _worst(self) -> np.ndarray:
-        first, hard = len(TOLD), len(self.prepared.program.hard)
-        return np.asarray(self.state["told"][..., first : first + hard].max(axis=-1, initial=0.0))
+        first, hard = len(SEARCH_SCALARS), len(self._prepared.program.hard)
+        return np.asarray(self._state["scalars"][..., first : first + hard].max(axis=-1, initial=0.0))
 
     @cached_property
     def _violated(self) -> np.ndarray:
         """By how much each constraint is violated (..., constraints), also where no step was taken."""
-        first, hard = len(TOLD), len(self.prepared.program.hard)
-        told = self.state["told"][..., first : first + hard]
+        first, hard = len(SEARCH_SCALARS), len(self._prepared.program.hard)
+        told = self._state["scalars"][..., first : first + hard]
         return told if (told < UNKNOWN).all() else np.where(told < UNKNOWN, told, violations_of(self))
 
-    def _told(self, name: str) -> Any:
-        return _plain(self.state["told"][..., _PLACE[name]])
+    def _scalar(self, name: str) -> Any:
+        return _plain(self._state["scalars"][..., _PLACE[name]])
 
     # -- what it means
 
@@ -175,7 +175,7 @@ class OptimalResult(Result):
         callback); "superseded": another seed was solved; "not_finite": a feature, or its derivative, is NaN or
         infinite where it counts (`explain` says which, in which step).
         """
-        told = self.state["told"]
+        told = self._state["scalars"]
         flat = told.reshape(-1, told.shape[-1])
         going = Status.TIME_LIMIT if self._late else Status.MAX_ITERATIONS
         going = Status.RUNNING if self._running else going
@@ -201,11 +201,11 @@ class OptimalResult(Result):
 
     def _odd(self, place: int) -> list[str]:
         """What is not finite of a problem of a batch, of one that ended as such do: features, or their derivatives."""
-        row = self.state["told"].reshape(-1, self.state["told"].shape[-1])[place]
+        row = self._state["scalars"].reshape(-1, self._state["scalars"].shape[-1])[place]
         lost = not row[_PLACE["length"]] < LOST
-        if not lost and np.isfinite(row[: len(TOLD)]).all() and row[_PLACE["status"]] != _STUCK:
+        if not lost and np.isfinite(row[: len(SEARCH_SCALARS)]).all() and row[_PLACE["status"]] != _STUCK:
             return []
-        return odd_values(self, place) or (odd_derivatives(self, place) if lost else [])
+        return nonfinite_values(self, place) or (nonfinite_derivatives(self, place) if lost else [])
 
     @cached_property
     def residuals(self) -> dict[str, np.ndarray]:
@@ -223,7 +223,7 @@ class OptimalResult(Result):
         """
         result: dict[str, np.ndarray] = {}
         column = row = 0
-        for k, term in enumerate(self.prepared.program.terms):
+        for k, term in enumerate(self._prepared.program.terms):
             if term.at is None:
                 own = every[..., column : column + term.count]
                 result[term.name] = own[..., list(self._steps_of(k)), :]
@@ -236,7 +236,7 @@ class OptimalResult(Result):
     @cached_property
     def violations(self) -> dict[str, Any]:
         """Of constraints, by name: how much is violated at most (...), the most violated first."""
-        program, told = self.prepared.program, self._violated
+        program, told = self._prepared.program, self._violated
         result = {program.terms[k].name: told[..., n] for n, k in enumerate(program.hard)}
         return {
             name: _plain(result[name])
@@ -250,12 +250,12 @@ class OptimalResult(Result):
         Of what is infeasible they are those of the proof, of which the largest is 1: Σ multiplier · ∂c = 0, and
         Σ multiplier · violation is positive.
         """
-        program, told = self.prepared.program, self.state["told"]
+        program, told = self._prepared.program, self._state["scalars"]
         proofs = {k: self._proof(k) for k in np.flatnonzero(np.ravel(self.status) == "infeasible").tolist()}
         result: dict[str, np.ndarray] = {}
         for name, terms in (("everywhere", program.everywhere), ("alone", program.alone)):
             for k, place in program.forces_of(terms).items():
-                own = self.state[name][..., place] * self.numbers["scales"][program.rows_of[k]]
+                own = self._state[name][..., place] * self._inputs["scales"][program.rows_of[k]]
                 for where, proof in proofs.items():
                     assert proof is not None
                     own[np.unravel_index(where, told.shape[:-1])] = getattr(proof, name)[..., place]
@@ -269,13 +269,13 @@ class OptimalResult(Result):
 
         The most violated come first, relative to their tolerances; of a batch a list by index.
         """
-        program, told = self.prepared.program, self._violated
+        program, told = self._prepared.program, self._violated
         result: list[tuple[str, ...]] = []
         for row, status in zip(
             told.reshape(int(np.prod(told.shape[:-1])), told.shape[-1]), np.ravel(self.status), strict=True
         ):
             proof = self._proof(len(result)) if status == "infeasible" else None
-            worst = row / self.tolerances[1:]
+            worst = row / self._tolerances[1:]
             order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
             names = tuple(program.terms[program.hard[n]].name for n in order)
             if proof is not None:
@@ -284,7 +284,7 @@ class OptimalResult(Result):
         return result[0] if told.ndim == 1 else result
 
     def _sentence(self, index: tuple[int, ...]) -> str:
-        told = self.state["told"]
+        told = self._state["scalars"]
         place = int(np.ravel_multi_index(index, told.shape[:-1])) if index else 0
         status = Status(np.ravel(self.status)[place])
         row = told.reshape(-1, told.shape[-1])[place]
@@ -295,7 +295,7 @@ class OptimalResult(Result):
         if status is Status.NOT_FINITE:
             return "; ".join(self._odd(place))
         if names:
-            violated, program = self._violated.reshape(-1, self._violated.shape[-1])[place], self.prepared.program
+            violated, program = self._violated.reshape(-1, self._violated.shape[-1])[place], self._prepared.program
             at = {program.terms[k].name: violated[n] for n, k in enumerate(program.hard)}
             proof = self._proof(place) if status is Status.INFEASIBLE else None
             at |= proof.violations if proof is not None else {}
@@ -333,18 +333,18 @@ class OptimalResult(Result):
         """
         robot = self.problem.robot
         q, t = self.q[index], self.times[index] if self.times.ndim > 1 else self.times
-        first = self.numbers.get("past")
-        if self.prepared.started and first is not None and first.shape[-2]:
+        first = self._inputs.get("past")
+        if self._prepared.started and first is not None and first.shape[-2]:
             own = np.broadcast_to(first, (*self.q.shape[:-2], *first.shape[-2:]))[index]
             q, t = np.concatenate([own[-1:], q]), np.concatenate([[0.0], t])
-            if (v := self.numbers.get("velocity")) is not None:
+            if (v := self._inputs.get("velocity")) is not None:
                 v = np.broadcast_to(v, (*self.q.shape[:-2], robot.nv))[index]
                 return robot.spline(t, q, boundary="launched", velocity=v)
         return robot.spline(t, q)
 
     def _steps_of(self, k: int) -> tuple[int, ...]:
         """The steps at which the term of a number counts."""
-        weights = self.numbers.get("weights", self.prepared.constants["weights"])
+        weights = self._inputs.get("weights", self._prepared.constants["weights"])
         return tuple(np.flatnonzero(weights[..., k].reshape(-1, weights.shape[-2]).any(axis=0)).tolist())
 
     def plot(self, axes: Any = None, index: Any = ()) -> Any:
@@ -382,10 +382,10 @@ class OptimalResult(Result):
     @cached_property
     def _looked(self) -> tuple[np.ndarray, np.ndarray]:
         """Values of what is looked at in all steps (..., T, rows), and of what is alone (..., rows)."""
-        program = self.prepared.program
+        program = self._prepared.program
         names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
-        numbers = [self.numbers[name] for name in shapes_of(program)]
-        result = looking_kernel(program)(*(self.state[name] for name in names), *numbers)
+        numbers = [self._inputs[name] for name in shapes_of(program)]
+        result = looking_kernel(program)(*(self._state[name] for name in names), *numbers)
         return result.everywhere, result.alone
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.progress import Reporter, read_progress
 from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import (
+    PROGRESS,
     SOLVE,
     broadcast_axes,
     read_callback,
@@ -28,13 +29,12 @@ from linkwork.optimal.arguments import (
     read_tolerances,
     read_velocity,
 )
-from linkwork.optimal.initial_guesses import TOGETHER, Beginnings, guesses, needless
-from linkwork.optimal.ipopt import refereed
-from linkwork.optimal.kernels import TOLD
+from linkwork.optimal.initial_guesses import COMPARISON_INTERVAL, RestartedGuesses, guesses, stop_inferior
+from linkwork.optimal.ipopt import solve_by_ipopt
 from linkwork.optimal.nonfinite_report import resolved
 from linkwork.optimal.problem_arrays import PreparedProblem, prepared
 from linkwork.optimal.result import OptimalResult
-from linkwork.optimal.robot_parameters import read_robot_numbers, robot_inputs
+from linkwork.optimal.robot_parameters import read_robot_parameters, robot_inputs
 
 __all__ = ["SOLVERS", "refuse_options", "solve_by_path"]
 
@@ -68,7 +68,7 @@ def solve_by_path(
     step_tolerance: float | None,
     max_iterations: int | None,
     time_limit: float | None,
-    progress: bool,
+    progress: Any,
     callback: Callable[[OptimalResult], Any] | None,
     solver: str,
 ) -> OptimalResult:
@@ -80,7 +80,7 @@ def solve_by_path(
     """
     continue_all, progress, seed = (
         read_switch("continue_all", continue_all),
-        read_switch("progress", progress),
+        read_progress(SOLVE, progress),
         read_seed(seed),
     )
     tolerance = TOLERANCE if tolerance is None else tolerance
@@ -97,13 +97,13 @@ def solve_by_path(
     launched = start is not None and velocity is not None and problem._free_durations > 0
     if launched and solver == "ipopt":
         raise ValueError(f'{SOLVE}: solver="ipopt": velocity: with free durations it knows paths from rest alone')
-    robot_numbers = read_robot_numbers(SOLVE, problem, parameters)
-    own = prepared(problem, start is not None, launched, tuple(robot_numbers))
+    robot_parameters = read_robot_parameters(SOLVE, problem, parameters)
+    own = prepared(problem, start is not None, launched, tuple(robot_parameters))
     robot, program = problem.robot, own.program
     T = program.steps
     limit = read_time_limit(time_limit)
-    numbers = (own.constants if solver == "ipopt" else own.scaled_constants) | own.given_targets(targets)
-    numbers |= robot_inputs(robot.tree, robot_numbers)
+    numbers = (own.constants if solver == "ipopt" else own.scaled_constants) | own.read_targets(targets)
+    numbers |= robot_inputs(robot.tree, robot_parameters)
     if start is not None:
         start = read_configuration(robot, SOLVE, "start", start)
         numbers["past"] = own.past(start, velocity)
@@ -123,7 +123,7 @@ def solve_by_path(
         state["q"] = np.repeat(begin[..., None, :], T, axis=-2)
     lead = _lead(own, state, numbers)
     num_guesses = read_count(SOLVE, "num_guesses", num_guesses)
-    beginnings = Beginnings(own, state["q"], num_guesses, seed)
+    beginnings = RestartedGuesses(own, state["q"], num_guesses, seed)
     if num_guesses > 1:
         state["q"] = guesses(problem, state["q"], own.ends(num_guesses - 1, seed), start is not None)
         numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
@@ -132,62 +132,57 @@ def solve_by_path(
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     names = list(own.state_shapes)
-    watched = progress or callback is not None
 
     def result(late: bool, running: bool = False) -> OptimalResult:
         guesses_axis = num_guesses if num_guesses > 1 else None
         return OptimalResult._make(own, state, numbers, tolerances, lead, guesses_axis, late, running, first)
 
     if solver == "ipopt":
-        state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)
-        state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
+        state = solve_by_ipopt(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)
+        state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
         return result(False)
     kernel = own.kernel
     if limit is not None:
         make_ready(kernel)
     end = None if limit is None else time.perf_counter() + limit
-    compared = TOGETHER if num_guesses > 1 and not continue_all else max_iterations  # after so many iterations
-    budget = float(min(compared, max_iterations)) if end is None and not watched else 1.0
+    compared = (
+        COMPARISON_INTERVAL if num_guesses > 1 and not continue_all else max_iterations
+    )  # after so many iterations
     late = False
-    while True:
-        before = time.perf_counter()
-        outputs = kernel(
-            *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
-        )
-        state = dict(
-            zip(names, (getattr(outputs, name) for name in names) if len(names) > 1 else (outputs,), strict=True)
-        )
-        scalars = state["told"]
-        if num_guesses > 1 and not continue_all and budget % compared == 0.0 and (scalars[..., 1] > 0.5).any():
-            state["told"] = needless(scalars, int(budget))
-            state = beginnings.anew(state) if budget < max_iterations else state
-            scalars = state["told"]
-        over: bool = budget >= max_iterations or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
-        if over:
-            state = beginnings.settled(state)
-            scalars = state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
-        now = time.perf_counter()
-        if progress:
-            worst = scalars[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
-            sys.stderr.write(
-                f"iteration {int(budget)}: cost {np.min(scalars[..., 3]):.6g}, violated {np.min(worst):.2e}, "
-                f"step {np.min(scalars[..., 5]):.1e}\n"
+    with Reporter(SOLVE, progress, PROGRESS, max_iterations) as report:
+        watched = report.active or callback is not None
+        budget = float(min(compared, max_iterations)) if end is None and not watched else 1.0
+        while True:
+            before = time.perf_counter()
+            outputs = kernel(
+                *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
             )
-        if callback is not None and callback(result(False, not over)) is False and not over:
-            late = True
-            break
-        if over:
-            break
-        if end is not None and now >= end:
-            late = True
-            break
-        pieces = 1.0 if watched else float(compared)
-        if end is not None and not watched:
-            took = max(now - before, 1e-9)
-            pieces = max(1.0, min(_SOONEST / took, 0.5 * (end - now) / took))
-        budget = min(budget + math.floor(pieces), (budget // compared + 1.0) * compared)
+            arrays = (getattr(outputs, name) for name in names) if len(names) > 1 else (outputs,)
+            state = dict(zip(names, arrays, strict=True))
+            scalars = state["scalars"]
+            if num_guesses > 1 and not continue_all and budget % compared == 0.0 and (scalars[..., 1] > 0.5).any():
+                state["scalars"] = stop_inferior(scalars, int(budget))
+                state = beginnings.anew(state) if budget < max_iterations else state
+                scalars = state["scalars"]
+            over: bool = budget >= max_iterations or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
+            if over:
+                state = beginnings.settled(state)
+                state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
+            now = time.perf_counter()
+            report.reach(int(min(budget, max_iterations)))
+            stopped = callback is not None and callback(result(False, not over)) is False
+            if over:
+                break
+            if stopped or (end is not None and now >= end):
+                late = True
+                break
+            iterations = 1.0 if watched else float(compared)
+            if end is not None and not watched:
+                took = max(now - before, 1e-9)
+                iterations = max(1.0, min(_SOONEST / took, 0.5 * (end - now) / took))
+            budget = min(budget + math.floor(iterations), (budget // compared + 1.0) * compared)
     state = beginnings.settled(state)
-    state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
+    state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
     return result(late)
 
 
@@ -195,7 +190,7 @@ def _warm_state(program: PathProgram, launched: bool, warm_start: Any) -> dict[s
     """Return the state where another search ended.  Raises TypeError and ValueError for one of another problem."""
     if not isinstance(warm_start, OptimalResult):
         raise TypeError(f"{SOLVE}: warm_start: expected a result of the same problem, got {warm_start!r}")
-    before = replace(warm_start.prepared.program, robot_numbers=program.robot_numbers)
+    before = replace(warm_start._prepared.program, robot_parameters=program.robot_parameters)
     if replace(before, launched=launched) == program != before:
         raise ValueError(
             f"{SOLVE}: warm_start: velocity: with free durations a path from rest and one that starts with a velocity "
@@ -203,7 +198,7 @@ def _warm_state(program: PathProgram, launched: bool, warm_start: Any) -> dict[s
         )
     if before != program:
         raise ValueError(f"{SOLVE}: warm_start: expected a result of the same problem, with a start or without as here")
-    return {name: x for name, x in warm_start.state.items() if name != "told"}
+    return {name: x for name, x in warm_start._state.items() if name != "scalars"}
 
 
 def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
@@ -227,7 +222,7 @@ def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str,
     """The leading axes of all."""
     labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
     labels |= {"past": "start", "rate": "velocity", "q": "initial_guess"}
-    labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_numbers).items()}
+    labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_parameters).items()}
     axes = {
         labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]
         for some, known in ((state, own.state_shapes), (numbers, own.shapes))

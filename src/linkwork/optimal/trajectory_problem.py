@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.optimal.algorithms.jacobian_check import JacobianCheck, check_jacobian
@@ -256,7 +257,7 @@ class TrajectoryProblem(ProblemData):
         step_tolerance: float | None = None,
         max_iterations: int | None = None,
         time_limit: float | None = None,
-        progress: bool = False,
+        progress: bool | Callable[[Progress], Any] | None = False,
         callback: Callable[[Any], Any] | None = None,
         solver: str = "augmented",
         controls: ArrayLike | None = None,
@@ -286,8 +287,9 @@ class TrajectoryProblem(ProblemData):
           ``step_tolerance`` of steps [rad, m], default 1e-6; by shooting the root of the cost that may be left.
         - ``max_iterations``; default 300, and 200 by shooting.  ``time_limit`` [s], without compilation, which takes
           seconds in a first call; default: none.
-        - ``progress``: print each iteration on stderr (default False).  ``callback`` is called with the result so far
-          after each iteration; False ends the search.
+        - ``progress``: True shows a bar of the iterations on standard error; a function receives a `linkwork.Progress`
+          after each iteration (default False).  ``callback`` is called with the result so far after each iteration; if
+          it returns False, the search stops.
 
         ``solver`` is "augmented" (default); "ipopt", by CasADi, without ``time_limit``, ``progress``, ``callback`` and
         ``continue_all``; or "ilqr" or "shooting", by forward dynamics, which alone take:
@@ -361,7 +363,8 @@ class TrajectoryProblem(ProblemData):
         - ``period`` [s] between steps; default: a step of the problem.
         - ``max_iterations`` in each step, ``first_max_iterations`` in the first; ``time_limit`` [s] ends them before.
         - ``max_constraint_violation``: a path that violates a constraint more is no plan; default: any path is one.
-        - ``Q``, ``R``: costs of deviations from the plan, of the state (a pair: of q, of v) and of forces.
+        - ``Q``, ``R``: weights of deviations from the plan, of the state and of the forces: a number, a diagonal or a
+          matrix; for ``Q`` also a pair (position weight, velocity weight).
         - ``fallback_braking_time`` [s]: time constant of slowing down where there is no plan.
         - ``actuators``: names of joints that have motors; ``effort_limits`` [N·m, N]: their largest forces, a number
         or (nv,);
@@ -369,9 +372,7 @@ class TrajectoryProblem(ProblemData):
         - ``parameters``: names of numbers of the robot that come with each step, or a dict with their values.
         - ``solver``: "augmented", "ilqr", or a `linkwork.control.Planner`.
         """
-        from linkwork.control.mpc.mpc import ModelPredictiveController
-
-        return ModelPredictiveController(
+        return self._controller_class(
             self,
             period=period,
             max_iterations=max_iterations,

@@ -14,8 +14,8 @@ from linkwork.kernels.robot_base import RobotBase
 
 __all__ = [
     "actuated_forces",
+    "actuated_indices",
     "actuated_joints",
-    "actuated_places",
     "cost_matrix",
     "read_deviation",
     "read_effort_limits",
@@ -29,7 +29,7 @@ __all__ = [
 _NONE = 1e-7  # of the largest force: what is no force
 
 
-def actuated_places(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
+def actuated_indices(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
     """Indices in τ of the actuated joints; for None all joints but those of six degrees of freedom."""
     if not isinstance(robot, RobotBase):
         raise TypeError(f"{caller}: robot: expected a robot, as lw.load gives it, got {robot!r}")
@@ -56,9 +56,12 @@ def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
     return names
 
 
-def cost_matrix(caller: str, name: str, value: Any, n: int) -> np.ndarray:
-    """A cost (..., n, n) of one number for all, of the n on a diagonal, or of a whole matrix."""
-    expected = f"{caller}: {name}: expected a number, ({n},) numbers of a diagonal, or a matrix (..., {n}, {n})"
+def cost_matrix(caller: str, name: str, value: Any, n: int, also: str = "") -> np.ndarray:
+    """Return a cost matrix (..., n, n) from one weight, from a diagonal (n,), or from a matrix (..., n, n).
+
+    ``also`` names further forms in the message of the ValueError.
+    """
+    expected = f"{caller}: {name}: expected a number, a diagonal ({n},){also}, or a matrix (..., {n}, {n})"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.ndim < 2 and result.shape in ((), (n,)):
         result = np.eye(n) * result
@@ -68,11 +71,22 @@ def cost_matrix(caller: str, name: str, value: Any, n: int) -> np.ndarray:
 
 
 def state_cost(caller: str, name: str, value: Any, nv: int) -> np.ndarray:
-    """A cost (..., 2nv, 2nv) of deviations: as `cost_matrix`, or a pair, of q and of v, each a number or (nv,)."""
-    if isinstance(value, tuple) and len(value) == 2 and all(np.ndim(x) < 2 for x in value):
+    """Return the cost matrix (..., 2nv, 2nv) of deviations of the state (q, v).
+
+    ``value`` is what `cost_matrix` accepts, or a tuple, list or array of two weights, of positions and of velocities,
+    each a number or (nv,).
+    """
+    if _is_pair(value, nv):
         both = [np.diagonal(cost_matrix(caller, f"{name}[{k}]", x, nv)) for k, x in enumerate(value)]
         return np.diag(np.concatenate(both))
-    return cost_matrix(caller, name, value, 2 * nv)
+    return cost_matrix(caller, name, value, 2 * nv, ", a pair (position weight, velocity weight)")
+
+
+def _is_pair(value: Any, nv: int) -> bool:
+    """Return True for two entries that are numbers or vectors, and not the two rows of a matrix (2nv, 2nv)."""
+    if not isinstance(value, tuple | list | np.ndarray) or getattr(value, "ndim", 1) < 1 or len(value) != 2:
+        return False
+    return all(np.ndim(x) < 2 for x in value) and any(np.shape(x) != (2 * nv,) for x in value)
 
 
 def read_semidefinite(caller: str, name: str, cost: np.ndarray, *, positive: bool = False) -> np.ndarray:

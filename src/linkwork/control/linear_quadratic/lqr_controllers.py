@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import short_repr
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
+from linkwork._util.result import Made
 from linkwork._util.validation import optional, positive
 from linkwork.control.linear_quadratic.arguments import (
     actuated_forces,
-    actuated_places,
+    actuated_indices,
     cost_matrix,
     read_deviation,
     read_finite,
@@ -45,8 +46,8 @@ Integrator = Literal["semi_implicit_euler", "euler", "runge_kutta_4"]
 
 
 @public
-@dataclass(frozen=True, eq=False)
-class LQRController:
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class LQRController(Made):
     """τ = tau − K x, x the change (q ⊖ q₀, v − v₀) of a robot's state from the one where it is held.
 
     ``q`` (..., nq), ``v`` and ``tau`` (..., nv) are that state and what keeps it there, ``K`` (..., m, 2nv) the gains
@@ -127,7 +128,7 @@ def lqr_about_state(
     >>> upright.K.shape, bool(np.linalg.eigvals(upright.A - upright.B @ upright.K).real.max() < 0.0)
     ((1, 4), True)
     """
-    acting = actuated_places("hold", robot, actuators)
+    acting = actuated_indices("hold", robot, actuators)
     nv = robot.nv
     dt = None if dt is None else read_seconds("hold", "dt", dt)
     at = read_finite("hold", "q", q, robot.nq, "nq")
@@ -146,7 +147,7 @@ def lqr_about_state(
         options = {"v": v, "tau": tau, "actuators": actuators, "N": N, "dt": dt}
         names = ", ".join(["q", *(name for name, value in options.items() if value is not None), "Q, R"])
         raise ValueError(f"lqr_about_state: {names}: expected what can be regulated; {error}") from None
-    return LQRController(robot, at, rate, forces, K, X, residual, A, B, acting, dt)
+    return LQRController._make(robot, at, rate, forces, K, X, residual, A, B, acting, dt)
 
 
 _FORMAT = "linkwork tracking regulator 1"
@@ -155,8 +156,8 @@ _SETTLED = 200  # steps at the end's state, whose cost is that of the end
 
 
 @public
-@dataclass(frozen=True, eq=False)
-class TVLQRController:
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class TVLQRController(Made):
     """τ(t, q, v) = τ_ref(t) − K(t) x, x = (q ⊖ q_ref(t), v − v_ref(t)), along a trajectory.
 
     τ_ref are the forces of inverse dynamics.  ``times`` (T + 1,) are those of its steps, ``K`` (T, m, 2nv) the gains,
@@ -269,7 +270,7 @@ class TVLQRController:
                 inner = Path(folder) / "trajectory.npz"
                 inner.write_bytes(way_bytes.tobytes())
                 way = Trajectory.load(inner, robot=robot)
-            return cls(way, times, K, X, acting, passive=passive)
+            return cls._make(way, times, K, X, acting, passive=passive)
 
 
 @public
@@ -300,7 +301,7 @@ def lqr_about_trajectory(
     >>> bool(abs(along(0.5, q, v) - arm.inverse_dynamics(q, v, a)).max() < 1e-9), along.K.shape
     (True, (100, 6, 12))
     """
-    acting = actuated_places("track", robot, actuators)
+    acting = actuated_indices("track", robot, actuators)
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"lqr_about_trajectory: trajectory: expected a lw.motion.Trajectory, got {trajectory!r}")
     if trajectory.robot != robot:
@@ -318,4 +319,4 @@ def lqr_about_trajectory(
     else:
         last = state_cost("track", "end", end, robot.nv)
     K, X = finite_horizon_lqr(A[:-1], B[:-1], cost, effort, end=last)
-    return TVLQRController(trajectory, times, K, X, acting, passive)
+    return TVLQRController._make(trajectory, times, K, X, acting, passive)

@@ -91,7 +91,7 @@ class PathProgram:
     uniform: bool = True  # whether all steps take equally long
     contacts: tuple[PathContact | ConstraintForce, ...] = ()  # what acts on the robot, by variables of steps
     launched: bool = False  # whether it starts with a velocity, and free durations say where it was before
-    robot_numbers: tuple[Parameter, ...] = ()  # of the robot, that come with each call in the place of its own
+    robot_parameters: tuple[Parameter, ...] = ()  # of the robot, that come with each call in the place of its own
 
     def on(self, tree: Tree) -> PathProgram:
         """Return the program of a robot with other numbers."""

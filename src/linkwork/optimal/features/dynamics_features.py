@@ -29,7 +29,7 @@ __all__ = [
 
 
 def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, ...]:
-    """The places in v of joints, in the order in which they are named; all where none are.
+    """The indices in v of joints, in the order in which they are named; all where none are.
 
     Raises UnknownNameError, and ValueError for a joint that follows another.
     """
@@ -77,7 +77,7 @@ class TorqueFeature(Feature):
     _: KW_ONLY
     passive: bool = False
     name: str = ""
-    places: tuple[int, ...] = field(init=False, default=(), repr=False)  # in v: set by `bind`
+    indices: tuple[int, ...] = field(init=False, default=(), repr=False)  # in v: set by `bind`
     rows_of: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units
 
     depth = 2
@@ -104,7 +104,7 @@ class TorqueFeature(Feature):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((len(self.places),) if self.places else ("nv",), "numbers", "the torque that is aimed at")
+        return TaskTarget((len(self.indices),) if self.indices else ("nv",), "numbers", "the torque that is aimed at")
 
     @property
     def needs_target(self) -> bool:
@@ -115,23 +115,23 @@ class TorqueFeature(Feature):
         return True
 
     def bind(self, robot: Any, w: Window) -> Self:
-        places = chosen_velocities(w.tree, self.joints)
+        indices = chosen_velocities(w.tree, self.joints)
         names, units = velocities_of(w.tree)[0], force_units(w.tree)
-        return with_fields(self, places=places, rows_of=tuple((names[k], units[k]) for k in places))
+        return with_fields(self, indices=indices, rows_of=tuple((names[k], units[k]) for k in indices))
 
     def checked(self, robot: Any) -> Iterable[str]:
         return without_inertias(robot, "TorqueFeature")
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         tau = w.torque(self.passive)
-        return minus_target([tau[k] for k in self.places], target)
+        return minus_target([tau[k] for k in self.indices], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         torque = w.torque_jacobian(self.passive)
         return FeatureJacobian(
-            minus_target([torque.values[k] for k in self.places], target),
-            [[rows[k] for k in self.places] for rows in torque.rows],
-            [torque.parameters[k] for k in self.places],
+            minus_target([torque.values[k] for k in self.indices], target),
+            [[rows[k] for k in self.indices] for rows in torque.rows],
+            [torque.parameters[k] for k in self.indices],
         )
 
 

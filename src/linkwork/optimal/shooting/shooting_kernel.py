@@ -16,12 +16,12 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_nlp import PathProgram
-from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, Holding
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, ContactModel
 from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows, row_kinds
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.ilqr import Shooting
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
-from linkwork.optimal.algorithms.shooting.search_state import KEPT, RollOut
+from linkwork.optimal.algorithms.shooting.search_state import SHOOTING_SCALARS, RollOut
 from linkwork.optimal.kernels import target_sizes
 from linkwork.optimal.problem_arrays import PreparedProblem
 from linkwork.optimal.robot_parameters import with_inputs
@@ -48,13 +48,13 @@ class ShootingRecipe:
     limited: bool
     gaps: bool
     second_order: bool
-    holdings: tuple[Holding, ...] = ()
+    contact_models: tuple[ContactModel, ...] = ()
     inverse: bool = False
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Of the robot, that come with each call."""
-        return self.program.robot_numbers
+        return self.program.robot_parameters
 
     @property
     def controls(self) -> int:
@@ -66,7 +66,7 @@ class ShootingRecipe:
         own = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
         if self.inverse:
             return InverseDynamics(*own, self.program.variables, self.program.contacts)
-        return ContactDynamics(*own, self.holdings) if self.holdings else RobotDynamics(*own)
+        return ContactDynamics(*own, self.contact_models) if self.contact_models else RobotDynamics(*own)
 
 
 def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
@@ -109,14 +109,14 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
     shapes: dict[str, tuple[int, ...]] = {
         "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
         "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
-        "given": (T, 1 + moved + len(recipe.holdings)),
+        "given": (T, 1 + moved + len(recipe.contact_models)),
     }  # fmt: skip
     shapes |= same_shapes(recipe)
     if recipe.limited:
         shapes |= {"low": (m,), "high": (m,)}
     shapes |= {f"{name}_tolerances": (len(some),) for name, some in zip(("moving", "reached"), kinds, strict=True)}
     shapes |= {f"{name}_forces": (T, len(some)) for name, some in zip(("moving", "reached"), kinds, strict=True)}
-    shapes |= {"kept": (len(KEPT),), "ends": (3,)}
+    shapes |= {"scalars": (len(SHOOTING_SCALARS),), "ends": (3,)}
     shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
 
     def solved(**inputs: Any) -> Any:
@@ -133,7 +133,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
             bent_rows=recipe.second_order and recipe.inverse,
         )  # fmt: skip
         forces = tuple(inputs.get(f"{name}_forces", np.zeros((T, 0))) for name in ("moving", "reached"))
-        end = problem.solve(RollOut(inputs["x"], inputs["u"]), forces, list(inputs["kept"]))
+        end = problem.solve(RollOut(inputs["x"], inputs["u"]), forces, list(inputs["scalars"]))
         x, u = end.motion
 
         def looked(_: Any, row: Any) -> tuple[Any, Any]:
@@ -153,8 +153,8 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
             "u": u,
             "K": end.gains,
             "values": values,
-            "told": array([*scalars, end.penalty, end.roll_outs]),
-            "kept": array(list(end.kept)),
+            "diagnostics": array([*scalars, end.penalty, end.roll_outs]),
+            "scalars": array(list(end.scalars)),
         }
         every |= {"more": more} if dynamics.more else {}
         every |= {"tau": more, "tau_gains": gains[0]} if recipe.inverse else {}

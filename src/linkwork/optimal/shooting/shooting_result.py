@@ -12,15 +12,15 @@ from linkwork._util.validation import floats
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
 from linkwork.optimal.infeasibility_proof import ConflictProof
-from linkwork.optimal.kernels import TOLD
+from linkwork.optimal.kernels import SEARCH_SCALARS
 from linkwork.optimal.nonfinite_report import resolved
 from linkwork.optimal.optimum_derivative import PathDerivative
 from linkwork.optimal.problem_arrays import PreparedProblem
 from linkwork.optimal.result import OptimalResult
 from linkwork.optimal.schedule import Schedule
-from linkwork.optimal.shooting.contact_phases import HoldingPhases
+from linkwork.optimal.shooting.contact_phases import ContactPhases
 from linkwork.optimal.shooting.motion_infeasibility import motion_conflict_proof
-from linkwork.optimal.shooting.shooting_calls import picked
+from linkwork.optimal.shooting.shooting_calls import best_entries
 from linkwork.optimal.shooting.shooting_derivative import motion_derivative
 
 __all__ = ["ShootingResult", "best_of_guesses", "search_of", "shooting_result"]
@@ -50,7 +50,7 @@ class ShootingResult(OptimalResult):
     _recipe: Any  # what its kernel is made of
     _limits: tuple[Array, Array] | None = None  # of motors, where they are those of the search
     _kernel: Any
-    _inputs: dict[str, Array]  # of the kernel, with which the search began
+    _kernel_inputs: dict[str, Array]  # of the kernel, with which the search began
     _search: dict[str, Array]  # where the search ended
     _split: tuple[list[int], list[int]]  # terms of steps, and of the states that they reach
     _schedule: Schedule
@@ -59,7 +59,7 @@ class ShootingResult(OptimalResult):
 
     @property
     def _looked(self) -> tuple[Array, Array]:
-        program = self.prepared.program
+        program = self._prepared.program
         every, alone = [], []
         for k, term in enumerate(program.terms):
             own = self._values[..., program.rows_of[k]]
@@ -73,11 +73,11 @@ class ShootingResult(OptimalResult):
     def _proved(self, place: int) -> ConflictProof | None:
         """The proof that violations are stationary in the motors' forces, within the limits of motors."""
         if self.attempts is not None:
-            many = self.attempts.state["told"].shape[-2]
-            return self.attempts._proof(place * many + int(np.ravel(self.seed)[place]))
+            many = self.attempts._state["scalars"].shape[-2]
+            return self.attempts._proof(place * many + int(np.ravel(self._best_guess)[place]))
         return motion_conflict_proof(self, place)
 
-    def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
+    def _with_search(self, search: dict[str, Array]) -> ShootingResult:
         """Return the result with the numbers of another search of the same problem and motors, for ``warm_start``."""
         result = copy(self)
         result._search = search
@@ -99,7 +99,7 @@ class ShootingResult(OptimalResult):
 def shooting_result(
     own: PreparedProblem,
     split: tuple[list[int], list[int]],
-    phases: HoldingPhases,
+    phases: ContactPhases,
     x0: Array,
     velocity: Any,
     outputs: Any,
@@ -109,17 +109,17 @@ def shooting_result(
 ) -> ShootingResult:
     """Of what the kernel tells; ``given``, targets and the robot's numbers, and ``schedule`` are what it was given."""
     program, robot, weights = own.program, own.problem.robot, schedule.weights
-    status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(outputs.told, -1, 0)
+    status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(outputs.diagnostics, -1, 0)
     lead, nq = status.shape, robot.nq
     forces = _by_entry(program, split, outputs)
     violated = _violations(own, outputs.values, weights)
     ended = np.choose(np.nan_to_num(status).astype(int).clip(0, 3), [1.0, 3.0, 0.0, 3.0])
     bad = (violated > tolerances[1:]).any(axis=-1) & (penalty > FAR_PENALTY)
     ended = np.where((ended != 1.0) & bad, 2.0, ended)
-    lost = [j for j, k in enumerate(program.hard) if k in phases.kept]  # what the dynamics were to keep
+    lost = [j for j, k in enumerate(program.hard) if k in phases.enforced]  # what the dynamics were to keep
     ended = np.where((ended == 1.0) & (violated > tolerances[1:])[..., lost].any(axis=-1), 2.0, ended)
     cost = np.where(status == 3.0, np.nan, cost)
-    scalars = np.zeros((*lead, len(TOLD) + 2 * len(program.hard)))
+    scalars = np.zeros((*lead, len(SEARCH_SCALARS) + 2 * len(program.hard)))
     by_name = {
         "status": ended,
         "iterations": iterations,
@@ -128,10 +128,10 @@ def shooting_result(
         "length": np.sqrt(abs(decrement)),
     }
     for name, x in by_name.items():
-        scalars[..., TOLD.index(name)] = x
-    scalars[..., len(TOLD) :] = np.concatenate([violated, violated], axis=-1)
+        scalars[..., SEARCH_SCALARS.index(name)] = x
+    scalars[..., len(SEARCH_SCALARS) :] = np.concatenate([violated, violated], axis=-1)
     scalars = resolved(outputs.x[..., :nq], scalars, float(tolerances[0]))
-    state = {"q": outputs.x[..., :nq], "told": scalars}
+    state = {"q": outputs.x[..., :nq], "scalars": scalars}
     places = program.forces_of(program.everywhere)
     state["everywhere"] = np.zeros((*lead, program.steps, program.force_count(program.everywhere)))
     for k, place in places.items():
@@ -162,19 +162,19 @@ def shooting_result(
 def best_of_guesses(every: ShootingResult) -> ShootingResult:
     """Of seeds the best of each problem, with all as its ``attempts``."""
     place = every._best()
-    state = {name: picked(x, place) for name, x in every.state.items()}
-    shapes = every.prepared.shapes | {"past": (0, 0), "velocity": (0,)}
+    state = {name: best_entries(x, place) for name, x in every._state.items()}
+    shapes = every._prepared.shapes | {"past": (0, 0), "velocity": (0,)}
     numbers = {
         name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
-        for name, x in every.numbers.items()
+        for name, x in every._inputs.items()
     }
-    best = ShootingResult._make(every.prepared, state, numbers, every.tolerances, place.shape)
-    best.attempts, best.seed = every, int(place) if not place.shape else place
+    best = ShootingResult._make(every._prepared, state, numbers, every._tolerances, place.shape)
+    best.attempts, best._best_guess = every, int(place) if not place.shape else place
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values", "_start", "_decided"):
-        setattr(best, name, picked(getattr(every, name), place))
-    for name in ("_recipe", "_limits", "_split", "_schedule", "_kernel", "_inputs"):
+        setattr(best, name, best_entries(getattr(every, name), place))
+    for name in ("_recipe", "_limits", "_split", "_schedule", "_kernel", "_kernel_inputs"):
         setattr(best, name, getattr(every, name))
-    best._search = {name: picked(x, place) for name, x in every._search.items()}
+    best._search = {name: best_entries(x, place) for name, x in every._search.items()}
     return best
 
 
@@ -195,18 +195,18 @@ def search_of(caller: str, warm_start: Any, recipe: Any) -> dict[str, Array]:
             f"{caller}: warm_start: expected a result with the same controls, with the same actuated= and dynamics=: "
             f"give initial_guess=, its q, instead"
         )
-    same = replace(old.program, robot_numbers=recipe.program.robot_numbers)
-    if (same, old.holdings) != (recipe.program, recipe.holdings):
+    same = replace(old.program, robot_parameters=recipe.program.robot_parameters)
+    if (same, old.contact_models) != (recipe.program, recipe.contact_models):
         raise ValueError(
             f"{caller}: warm_start: expected a result of the same problem: give initial_guess=, its q, instead"
         )
     return warm_start._search
 
 
-def _variables(program: PathProgram, phases: HoldingPhases, outputs: Any) -> Array:
+def _variables(program: PathProgram, phases: ContactPhases, outputs: Any) -> Array:
     """Forces of what holds, as the problem's variables of steps (..., T, variables)."""
     own, start = {}, 0
-    for one in phases.holdings:
+    for one in phases.contact_models:
         own[one.force.name] = outputs.more[..., start : start + one.force.size]
         start += one.force.size
     return np.concatenate([own[name] for name, _ in program.variables], axis=-1)

@@ -36,18 +36,18 @@ from linkwork.optimal.features.arguments import one_of
 from linkwork.optimal.initial_guesses import guesses
 from linkwork.optimal.problem_arrays import PENALTY, prepared
 from linkwork.optimal.robot_parameters import (
-    along,
-    axes_of,
     forces_of_motion,
+    motor_indices,
     motor_limits,
-    motor_places,
+    parameter_axes,
+    per_step_parameters,
     read_finite,
-    read_robot_numbers,
+    read_robot_parameters,
     robot_inputs,
 )
 from linkwork.optimal.schedule import Schedule
-from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_controls, phases_of
-from linkwork.optimal.shooting.shooting_calls import Watching, gone_on, in_pieces, searched, stopped
+from linkwork.optimal.shooting.contact_phases import ContactPhases, checked_contact_phases, distribute_controls
+from linkwork.optimal.shooting.shooting_calls import SearchOptions, continued_search, run_iterations, searched, stopped
 from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data, row_tolerances, shooting_kernel
 from linkwork.optimal.shooting.shooting_result import ShootingResult, best_of_guesses, search_of, shooting_result
 
@@ -85,7 +85,7 @@ def solve_by_shooting(
     seed: Any = 0,
     continue_all: bool = False,
     time_limit: float | None = None,
-    progress: bool = False,
+    progress: Any = False,
     callback: Any = None,
     schedule: Schedule | None = None,
 ) -> ShootingResult:
@@ -103,7 +103,7 @@ def solve_by_shooting(
     caller = f"{SOLVE}: solver={solver!r}"
     passive, seed = read_switch("passive", passive), read_seed(seed)
     second_order = None if second_order is None else read_switch("second_order", second_order)
-    watching = Watching(SOLVE, num_guesses, continue_all, time_limit, progress, callback)
+    watching = SearchOptions(SOLVE, num_guesses, continue_all, time_limit, progress, callback)
     tolerance = TOLERANCE if tolerance is None else tolerance
     step_tolerance = STEP_TOLERANCE if step_tolerance is None else step_tolerance
     max_iterations = MAX_ITERATIONS if max_iterations is None else max_iterations
@@ -115,28 +115,28 @@ def solve_by_shooting(
         )
     inverse, robot = one_of(caller, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
-    places = motor_places(caller, robot, actuated)
+    places = motor_indices(caller, robot, actuated)
     low, high = motor_limits(caller, robot, places, control_limits)
     if inverse:
         if controls is not None:
             raise ValueError(f"{caller}: dynamics='inverse': controls: it begins with an initial_guess=: expected none")
         problem = with_motors(caller, problem, places, (low, high), passive)
-    numbers = read_robot_numbers(caller, problem, parameters)
+    numbers = read_robot_parameters(caller, problem, parameters)
     own = prepared(problem, True, False, tuple(numbers))
     program = own.program
-    phases = HoldingPhases((), (), frozenset()) if inverse else phases_of(caller, problem)
+    phases = ContactPhases((), (), frozenset()) if inverse else checked_contact_phases(caller, problem)
     if not program.uniform:
         raise ValueError(f"{caller}: it knows steps that take equally long alone")
-    if phases.holdings and integrator != INTEGRATORS[0]:
+    if phases.contact_models and integrator != INTEGRATORS[0]:
         raise ValueError(f"{caller}: integrator: where contacts or constraints hold a robot it is {INTEGRATORS[0]!r}")
-    if phases.holdings and second_order:
+    if phases.contact_models and second_order:
         raise ValueError(f"{caller}: second_order: where contacts or constraints hold a robot it knows none")
     limited = not inverse and bool(np.isfinite(low).any() or np.isfinite(high).any())
-    second = inverse or (len(places) < robot.nv and not phases.holdings) if second_order is None else second_order
+    second = inverse or (len(places) < robot.nv and not phases.contact_models) if second_order is None else second_order
     gaps = solver == "shooting"
-    recipe = ShootingRecipe(program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
+    recipe = ShootingRecipe(program, places, integrator, passive, limited, gaps, second, phases.contact_models, inverse)
     tau = float(np.ravel(own.constants["step"])[0])
-    split = split_terms(recipe.dynamics(1.0), program.terms, phases.kept)
+    split = split_terms(recipe.dynamics(1.0), program.terms, phases.enforced)
     q0 = read_configuration(robot, SOLVE, "start", start)
     v0 = np.zeros(robot.nv) if velocity is None else read_finite(caller, "velocity", velocity, (robot.nv,))
     lead = broadcast_axes({"start": q0.shape[:-1], "velocity": v0.shape[:-1]})
@@ -152,16 +152,16 @@ def solve_by_shooting(
         first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
         x0 = x0[..., None, :]
         paths, forces = _first(
-            caller, robot, recipe, phases, x0, tau, first, None, along(robot.tree, numbers), *known[1:]
+            caller, robot, recipe, phases, x0, tau, first, None, per_step_parameters(robot.tree, numbers), *known[1:]
         )
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
-    aims = own.given_targets(targets) | robot_inputs(robot.tree, numbers)
+    aims = own.read_targets(targets) | robot_inputs(robot.tree, numbers)
     axes = {
         f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(own.shapes[p])]
         for name, (p, *_) in own.targets.items()
     }
-    broadcast_axes({"start": lead, **axes, **axes_of(robot.tree, numbers)})
+    broadcast_axes({"start": lead, **axes, **parameter_axes(robot.tree, numbers)})
     schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
     inputs |= row_data(own, program, split, schedule, aims)
     inputs |= {"low": low, "high": high} if limited else {}
@@ -170,8 +170,8 @@ def solve_by_shooting(
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(max_iterations)])}
     kernel = shooting_kernel(recipe, split)
-    inputs["kept"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
-    inputs |= {} if before is None else gone_on(before, inputs["kept"])
+    inputs["scalars"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
+    inputs |= {} if before is None else continued_search(before, inputs["scalars"])
     for port in kernel.inputs:
         inputs.setdefault(port.name, np.zeros(port.shape))  # of multipliers
         x = inputs[port.name]
@@ -188,10 +188,10 @@ def solve_by_shooting(
     def result(outputs: Any) -> ShootingResult:
         named = SimpleNamespace(**outputs)
         every = shooting_result(own, split, phases, x0, velocity, named, tolerances, aims, schedule)
-        every.state["told"][..., 1] = np.where(stopped(outputs), STOPPED, every.state["told"][..., 1])
+        every._state["scalars"][..., 1] = np.where(stopped(outputs), STOPPED, every._state["scalars"][..., 1])
         every._recipe, every._search = recipe, searched(outputs)
         every._limits = (low, high) if limited else None
-        every._kernel, every._inputs, every._split = kernel, inputs, split
+        every._kernel, every._kernel_inputs, every._split = kernel, inputs, split
         return every
 
     def shown(outputs: Any, running: bool) -> ShootingResult:
@@ -201,7 +201,7 @@ def solve_by_shooting(
             named.attempts._running = running
         return named
 
-    outputs, late = in_pieces(kernel, inputs, max_iterations, watching, result, shown)
+    outputs, late = run_iterations(kernel, inputs, max_iterations, watching, result, shown)
     last = shown(outputs, False)
     last._late = late
     return last
@@ -219,7 +219,7 @@ def _first(
     caller: str,
     robot: Any,
     recipe: ShootingRecipe,
-    phases: HoldingPhases,
+    phases: ContactPhases,
     x0: Array,
     tau: float,
     guess: Any,
@@ -248,8 +248,8 @@ def _first(
     if controls is None:
         u = forces_of_motion(robot, numbers, before, slow, a, passive=recipe.passive)
         u = (
-            holding_controls(robot, phases, u, before, motors, along(robot.tree, numbers))
-            if phases.holdings
+            distribute_controls(robot, phases, u, before, motors, per_step_parameters(robot.tree, numbers))
+            if phases.contact_models
             else u[..., motors]
         )
     else:
@@ -292,7 +292,7 @@ def _posed(problem: Any, places: tuple[int, ...], low: Array, high: Array, passi
         for term in problem.terms
         if isinstance(term.feature, TorqueFeature) and term.kind == "equality" and term.target is None
         and len(term.steps) == problem.num_steps and term.lower is None and (term.scale > 0.0).all()
-        for k in term.feature.places
+        for k in term.feature.indices
     }  # fmt: skip
     idle = [name for name, own in owned.items() if not known.issuperset(own) and not set(own) & set(places)]
     if idle:
