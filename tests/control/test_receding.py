@@ -270,15 +270,15 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         controller.step((q, v), {"plce": [0.0, 0.0]})
     assert np.array_equal(controller.step((q, v)).torque, twin.step((q, v)).torque)
     for options, message in (
-        ({"max_iterations": 0}, "max_iterations: expected a whole number from 1"),
-        ({"period": 0.0}, "period: expected seconds above 0"),
+        ({"max_iterations": 0}, "max_iterations: expected an integer"),
+        ({"period": 0.0}, "period: expected a time > 0"),
         ({"solver": "quick"}, "solver: expected one of 'augmented'"),
-        ({"effort_limits": -1.0}, "effort_limits: expected numbers from 0 on"),
-        ({"effort_limits": "x"}, "effort_limits: expected numbers from 0 on"),
-        ({"max_constraint_violation": "x"}, "max_constraint_violation: expected a number above 0, got 'x'"),
-        ({"max_constraint_violation": np.nan}, "max_constraint_violation: expected a number above 0, got nan"),
-        ({"R": -1.0}, "R: expected one symmetric matrix that is positive definite"),
-        ({"R": 0.0}, "R: expected one symmetric matrix that is positive definite"),
+        ({"effort_limits": -1.0}, "effort_limits: expected numbers >= 0"),
+        ({"effort_limits": "x"}, "effort_limits: expected numbers >= 0"),
+        ({"max_constraint_violation": "x"}, "max_constraint_violation: expected a positive number, got 'x'"),
+        ({"max_constraint_violation": np.nan}, "max_constraint_violation: expected a positive number, got nan"),
+        ({"R": -1.0}, "R: expected one symmetric, positive definite matrix"),
+        ({"R": 0.0}, "R: expected one symmetric, positive definite matrix"),
         ({"Q": (-1.0, 1.0)}, "Q: expected one symmetric matrix that is nowhere negative"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -25,11 +25,11 @@ def _problem(scale: float = 0.1) -> Any:
 def test_what_is_no_number_is_no_plan() -> None:
     """A feature that is NaN from somewhere on, and one whose derivative is: by feature and step, by environment."""
     odd: dict[str, Any] = {
-        "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, row 'odd'"),
+        "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, component 'odd'"),
         "derivative": (
             lambda w: where(w.q(back=1)[0] - 1.0 < 0.0, w.q()[0], sqrt(fmax(w.q()[0] - 9.0, 0.0))),
             2.0,
-            "the derivative of 'odd' in step 0, row 'odd'",
+            "the derivative of 'odd' in step 0, component 'odd'",
         ),
     }
     for asked, far, why in odd.values():

@@ -93,7 +93,9 @@ def test_deviations_of_free_bodies_are_those_of_their_manifold() -> None:
     turned = robot.integrate(q, 0.3 * np.eye(n)[2])
     assert np.allclose(held.deviation(turned, zeros), 0.3 * np.eye(2 * n)[2], atol=1e-12)
     assert np.allclose(held(turned, zeros), -0.3 * K[:, 2])
-    with pytest.raises(ValueError, match=r"rest needs a force of .* from 'floating_base\..*', which is no actuator"):
+    with pytest.raises(
+        ValueError, match=r"rest needs a force of .* from 'floating_base\..*', which is not an actuator"
+    ):
         lqr_about_state(robot, q)
 
 
@@ -101,7 +103,7 @@ def test_what_robots_regulators_refuse() -> None:
     robot = lw.load("double_pendulum")
     first, second = robot.v_names
     way = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
-    with pytest.raises(ValueError, match=f"rest needs a force of .* from '{first}', which is no actuator"):
+    with pytest.raises(ValueError, match=f"rest needs a force of .* from '{first}', which is not an actuator"):
         lqr_about_state(robot, [0.5, 0.0], actuators=second)
     with pytest.raises(ValueError, match=f"the trajectory of state 0 needs a force of .* from '{second}'"):
         lqr_about_trajectory(robot, way, actuators=first)
@@ -115,7 +117,7 @@ def test_what_robots_regulators_refuse() -> None:
         lqr_about_state(robot, [0.0, np.nan])
     with pytest.raises(ValueError, match="expected one of robot 'double_pendulum'"):
         lqr_about_trajectory(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
-    with pytest.raises(ValueError, match="dt: expected seconds above 0"):
+    with pytest.raises(ValueError, match="dt: expected a positive time"):
         lqr_about_trajectory(robot, way, dt=0.0)
     with pytest.raises(TypeError, match="expected a robot"):
         lqr_about_state("double_pendulum", [0.0, 0.0])

@@ -340,7 +340,7 @@ class JointImpedance(JointLaw):
         if self.inertia is None:
             return [x + y for x, y in zip(self._actuator_forces(q, v, a), pull, strict=True)], None
         F = inputs["force"]
-        moved = acceleration_of_inertia(self.inertia, [pull[k] + F[k] for k in self.acting])
-        for k, x in zip(self.acting, moved, strict=True):
+        response = acceleration_of_inertia(self.inertia, [pull[k] + F[k] for k in self.acting])
+        for k, x in zip(self.acting, response, strict=True):
             a[k] = a[k] + x
         return self._actuator_forces(q, v, a, F), None

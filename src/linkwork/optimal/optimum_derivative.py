@@ -70,7 +70,7 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     program: PathProgram = prepared.program
     state, numbers = result._state, result._inputs
     solved = optima(result)
-    if program.launched:
+    if program.moves_at_start:
         raise ValueError("OptimalResult.derivative: with a velocity at the start and free durations it is not told")
     parameter = asked_parameter(prepared, by)
     bends = _kernels.get((program, ""), lambda: _bends(program))

@@ -34,12 +34,12 @@ class PreparedProblem:
 
     problem: Any
     started: bool
-    launched: bool = False  # whether it moves at the start, and durations are free
+    moves_at_start: bool = False  # whether it moves at the start, and durations are free
     robot_parameters: tuple[Parameter, ...] = ()  # those that come with a call
 
     @cached_property
     def program(self) -> PathProgram:
-        program: PathProgram = self.problem._program(self.started, self.launched, self.robot_parameters)
+        program: PathProgram = self.problem._program(self.started, self.moves_at_start, self.robot_parameters)
         return program
 
     @cached_property
@@ -174,7 +174,7 @@ class PreparedProblem:
     def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:
         """Return configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
         m, robot = self.program.depth, self.problem.robot
-        if velocity is None or self.launched:  # which is moved back in the kernel
+        if velocity is None or self.moves_at_start:  # which is moved back in the kernel
             return np.repeat(start[..., None, :], m, axis=-2)
         v = read_velocity(robot, velocity)
         step = float(np.ravel(self.constants["step"])[0])
@@ -270,10 +270,10 @@ class PreparedProblem:
 
 
 def prepared(
-    problem: Any, started: bool, launched: bool = False, robot_parameters: tuple[Parameter, ...] = ()
+    problem: Any, started: bool, moves_at_start: bool = False, robot_parameters: tuple[Parameter, ...] = ()
 ) -> PreparedProblem:
     """Return a problem as arrays: the same object in all calls with one problem."""
-    key = (started, launched, robot_parameters)
+    key = (started, moves_at_start, robot_parameters)
     arrays: PreparedProblem | None = problem._prepared.get(key)
     if arrays is None:
         if not problem.terms:

@@ -115,7 +115,7 @@ def test_seeds_by_forward_dynamics() -> None:
         assert np.array_equal(found.controls[k], found.attempts.controls[k, place])
     some = problem.solve(starts, num_guesses=3, **options)
     assert some.success.all() and (some.attempts.iterations <= found.attempts.iterations).all()
-    with pytest.raises(ValueError, match="num_guesses: expected a whole number"):
+    with pytest.raises(ValueError, match="num_guesses: expected an integer"):
         problem.solve(starts, num_guesses=0, **options)
 
 

@@ -34,7 +34,7 @@ from linkwork.optimal.optimum_derivative import (
     own_numbers,
     spread,
 )
-from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data, same_shapes, wanted_rows
+from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, cost_terms, row_data, same_shapes
 from linkwork.optimal.shooting.stagewise_kkt import StageRows, stages_solved
 
 __all__ = ["motion_derivative"]
@@ -301,7 +301,7 @@ def _conditions(
     own = {p: [*inputs[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
     dynamics = recipe.dynamics(inputs["step"], parametrised(program.tree, own) if own else program.tree)
     weights = [x for name in ("moving", "reached") for x in inputs.get(f"{name}_weights", ())]
-    return StepConditions(wanted_rows(program, dynamics, split, inputs), weights, list(inputs["given"]))
+    return StepConditions(cost_terms(program, dynamics, split, inputs), weights, list(inputs["given"]))
 
 
 def _state(inputs: dict[str, Any]) -> tuple[list[Any], ...]:

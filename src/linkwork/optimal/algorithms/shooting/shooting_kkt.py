@@ -29,7 +29,7 @@ from linkwork.kinematics.algorithms.configuration_manifold import difference, in
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.shooting.augmented_cost import CONSTRAINTS, counts
 from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics
-from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows
+from linkwork.optimal.algorithms.shooting.cost_terms import CostTerms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics, taken
 from linkwork.optimal.algorithms.window_dynamics import JointForces
@@ -59,7 +59,7 @@ def led_by(dynamics: RobotDynamics) -> int:
 class StepConditions:
     """Of rows with weights w: ``pulls`` are multipliers of all rows of `rows`, of which costs and squares have none."""
 
-    wanted: WantedRows
+    wanted: CostTerms
     weights: Scalars  # of moving and of reached rows
     data: Scalars
 
