@@ -242,7 +242,7 @@ def are_many(pairs: Sequence[tuple[int, int]]) -> bool:
 
 
 class _Run(NamedTuple):
-    """Pairs of one shape with the rows ``first`` <= k < ``stop`` of a table; ``pair`` is the index of the first pair."""
+    """Pairs of one shape with the rows ``first`` <= k < ``stop`` of a table; ``pair`` is the first pair."""
 
     row: int
     first: int

@@ -23,11 +23,12 @@ Scalars = Sequence[Any]
 
 
 class PathWindow(WindowDynamics):
-    """Configurations q_t, q_{t−1}, ... of a robot, each with its variables, the times between them, and parameters.
+    """Configurations q_t, q_{t−1}, ... of a robot, each with its variables and time step, and the path's parameters.
 
-    ``rates`` are those of each step's τ, and last of the time, by the path's parameters: column -> rate, nothing where
-    durations are given.  Of a path that is launched ``ages`` are how many steps before its start its configurations
-    are, where they are, and ``retreat`` how these move back for each, by each of the first parameters.
+    ``rates`` are the derivatives of each step's τ, and last of the time, by the path's parameters: a dict of column ->
+    rate, empty for fixed durations.  For a path with an initial velocity and free durations, ``ages`` are the numbers
+    of steps by which configurations precede the start, and ``retreat`` their derivatives per step by each of the first
+    parameters.
     """
 
     ages: Sequence[Any] = ()
