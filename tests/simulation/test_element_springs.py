@@ -63,7 +63,7 @@ def test_elements_act_by_every_method():
         assert far > 0.05
         for method in ("semi_implicit_euler", "variational", "implicit_midpoint"):
             assert np.abs(robot.simulate(q, method=method, **how).q[-1] - best).max() < 0.02 * far, method
-        assert np.abs(robot.simulate(q, passive="coulomb", **how).q[-1] - best).max() < 0.05 * far
+        assert np.abs(robot.simulate(q, friction="coulomb", **how).q[-1] - best).max() < 0.05 * far
 
 
 def test_undamped_elements_keep_their_energy():
@@ -100,7 +100,7 @@ def test_every_stiffness_and_damping_is_stable(stiffness, damping):
     that of a symplectic step does, and where springs are taken at the middle of a step none is gained."""
     bar, start = fourbar(stiffness, damping, 0.01)
     for robot, q in ((slider(stiffness, damping), [0.1]), (bar, start)):
-        for how in ({}, {"method": "variational"}, {"passive": "coulomb"}):
+        for how in ({}, {"method": "variational"}, {"friction": "coulomb"}):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SimulationWarning)
                 energy, _ = energies(robot, q, duration=2.0, dt=0.01, **how)

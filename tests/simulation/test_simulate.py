@@ -325,7 +325,7 @@ def test_bad_input(arm):
     """What is wrong is said before anything is computed."""
     q = arm.neutral()
     wrong = [
-        (ValueError, "dt: expected a time above 0", {"dt": 0.0}),
+        (ValueError, "dt: expected a finite number > 0", {"dt": 0.0}),
         (ValueError, "duration: expected whole steps", {"duration": 0.0105, "dt": 1e-3}),
         (ValueError, "record_every: records are made after whole steps", {"record_every": 3}),
         (UnknownNameError, "did you mean 'rk4'", {"method": "rk5"}),

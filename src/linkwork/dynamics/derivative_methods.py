@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
+from linkwork.model.friction_laws import Friction
 
 __all__ = ["DerivativeMethods"]
 
@@ -158,6 +159,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """How the joint forces τ of `inverse_dynamics` vary: ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M(q).
@@ -179,6 +181,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """How the accelerations of `forward_dynamics` vary: ∂a/∂q = −M⁻¹ ∂τ/∂q, ∂a/∂v = −M⁻¹ ∂τ/∂v and ∂a/∂τ = M⁻¹.
@@ -204,6 +207,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Second derivatives of φ = Σ weights_i τ_i, a weighed sum of the forces of `inverse_dynamics`.
@@ -225,6 +229,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Second derivatives of every joint force of `inverse_dynamics`: element [i, j, k] is ∂²τ_i/∂x_j∂y_k.
@@ -246,6 +251,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Second derivatives of φ = Σ weights_i a_i, a weighed sum of the accelerations of `forward_dynamics`.
@@ -267,6 +273,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Second derivatives of every acceleration of `forward_dynamics`: element [i, j, k] is ∂²a_i/∂x_j∂y_k.
@@ -292,6 +299,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """A and B: what small changes Δx of the state x = (q, v) and Δτ of the joint forces make of a motion.

@@ -24,7 +24,7 @@ from linkwork.errors import UnderactuatedError
 from linkwork.kernels.array_arguments import stacked
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.model.function_spec import QUANTITIES
 
 __all__ = ["DynamicsMethods", "ForceMethods", "InertiaMethods"]
@@ -64,7 +64,7 @@ def _forces_of_motion(caller: str, robot: Any, motion: tuple[Any, ...], given: d
         raise UnderactuatedError(error.actuators, error.motions, error.where, error.most, caller) from None
 
 
-_OF_MOTION = ("actuators", "wrenches", "gravity", "time", "loop_forces", "passive")
+_OF_MOTION = ("actuators", "wrenches", "gravity", "time", "loop_forces", "passive", "friction")
 
 
 class DynamicsMethods(RobotBase):
@@ -90,7 +90,7 @@ class DynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         method: Literal["newton_euler", "jacobian_sum"] = "newton_euler",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
@@ -122,7 +122,7 @@ class DynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         method: Literal["articulated_bodies", "mass_matrix"] = "articulated_bodies",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
@@ -147,7 +147,7 @@ class DynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """Accelerations and joint forces, both complete, where the named joints' accelerations are given and the
@@ -190,7 +190,7 @@ class DynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w: the joint forces at which nothing accelerates.
@@ -220,7 +220,7 @@ class DynamicsMethods(RobotBase):
         q: Array,
         v: Array,
         *,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """τ_p = −K φ(q) − D v − f tanh(v / v_s): what springs, damping and dry friction exert on the joints.
@@ -254,6 +254,7 @@ class ForceMethods(RobotBase):
         time: ArrayLike | None = None,
         actuators: str | Sequence[str] | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """w, the whole wrench across each joint while the robot accelerates by a: Sᵀ w is the joint's force τ.
@@ -292,6 +293,7 @@ class ForceMethods(RobotBase):
         time: ArrayLike | None = None,
         actuators: str | Sequence[str] | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """The wrenches of `joint_wrenches` in two parts: the joint force, and the internal force that mountings bear.

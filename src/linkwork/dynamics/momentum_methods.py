@@ -18,7 +18,7 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.kinematics.methods import ConfigurationMethods
 from linkwork.model.coordinate_names import names_in
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.spatial.inertia_vector import PARAMETERS, parameters_of
 
 __all__ = ["MomentumMethods", "RegressorMethods"]
@@ -149,7 +149,7 @@ class MomentumMethods(RobotBase):
         wrenches: Wrenches | None = None,
         expressed_in: Axes = "world",
         passive: bool = False,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The power balance d/dt (T + U) = joints + wrenches − dissipated.
@@ -238,7 +238,7 @@ class RegressorMethods(ConfigurationMethods):
         *,
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Y: `inverse_dynamics` is Y π, with π of `inertial_parameters`; τ = Y π − Σ Jᵀ w under wrenches.

@@ -41,7 +41,7 @@ from linkwork.model.body import Frame
 from linkwork.model.composite_body import told as with_inertias
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.coordinate_names import names_in
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.robot import Robot
 from linkwork.spatial.arguments import matrix_of
 from linkwork.spatial.inertia_vector import inertia_of, parameters_of
@@ -133,7 +133,7 @@ def inertias(
     spread: float = 0.5,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: FrictionName = "smooth",
+    friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
     wrenches: Wrenches | None = None,
     expressed_in: Axes = "world",

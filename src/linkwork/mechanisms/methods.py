@@ -21,6 +21,7 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.equilibrium import Equilibrium, equilibrium_near
+from linkwork.model.friction_laws import Friction
 
 __all__ = ["ConstrainedDynamicsMethods"]
 
@@ -110,6 +111,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """How a and λ of `constrained_forward_dynamics` vary with q, in its tangent space, with v and with τ.
@@ -138,6 +140,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         time: ArrayLike | None = None,
         loop_forces: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """τ and λ, forces of actuators and of constraints under which the robot accelerates by a: M a + h = τ + Gᵀ λ.
@@ -166,6 +169,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """How τ and λ of `constrained_inverse_dynamics` vary with q, in its tangent space, with v and with a.
@@ -212,6 +216,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """λᵀ G v, the power of what the constraints exert under joint forces τ; add it to that of `power`.
@@ -312,6 +317,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         time: ArrayLike | None = None,
         actuators: str | Sequence[str] | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """The wrench across each joint that closes a loop, as `joint_wrenches` has it for the joints of the tree.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
+from linkwork.model.friction_laws import Friction
 
 __all__ = ["ReducedMethods"]
 
@@ -125,6 +126,7 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """c = Kᵀ (h + M (K̇ u + k̇)): the forces on u at which it does not accelerate, H u̇ + c = Kᵀ τ.
@@ -145,6 +147,7 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """H u̇ + c: the forces on u under which it accelerates by u̇, the independent ones of a.
@@ -165,6 +168,7 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """u̇ = H⁻¹ (Kᵀ τ − c): how the independent velocities accelerate under joint forces τ, of all joints.
@@ -186,6 +190,7 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """What small changes of independent coordinates y, of independent velocities u and of joint forces make of a

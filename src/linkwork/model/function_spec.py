@@ -19,6 +19,7 @@ __all__ = [
     "FRICTION",
     "PASSIVE",
     "QUANTITIES",
+    "SMOOTH_FRICTION",
     "FunctionSpec",
     "InertiaCheck",
     "Option",
@@ -128,6 +129,7 @@ class Option:
     names: str = "frame"  # what it names, if it is no word: "frame", "point", "direction", "joint" or "velocity"
     counted: str = ""  # the size that the number of names is, where it takes a list of them too, or that a word picks
     counts: tuple[str, ...] = ()  # the sizes that words pick, a word each
+    read: Callable[[str, Any], Any] | None = None  # (caller, value): the value that is used; raises for a wrong one
 
 
 def frame_options(*names: str) -> tuple[Option, ...]:
@@ -138,7 +140,13 @@ def frame_options(*names: str) -> tuple[Option, ...]:
 
 PASSIVE = Option("passive", False, (False, True))  # whether armature, damping, friction and springs are part of it
 ACTUATORS = Option("actuators", names="joint", counted="na")  # None: all that do not float
-FRICTION = Option("friction", friction_laws.DEFAULT.name, tuple(friction_laws.BY_NAME))  # law of dry friction
+_SMOOTH_LAWS = tuple(law.name for law in friction_laws.ALL if not law.sticks)
+FRICTION = Option(  # law of dry friction
+    "friction", friction_laws.DEFAULT.name, tuple(friction_laws.BY_NAME), read=friction_laws.read_friction
+)
+SMOOTH_FRICTION = Option(  # a law that does not stick, for derivatives and constrained dynamics
+    "friction", friction_laws.DEFAULT.name, _SMOOTH_LAWS, read=friction_laws.read_smooth_friction
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,6 +278,16 @@ def given_signals(
     return result, axes
 
 
+def given_forces(caller: str, robot: Any, tau: Any) -> dict[str, Any]:
+    """Return joint forces (..., nv) under their name, zero where ``tau`` is None.  Raises ValueError."""
+    result = given_numbers("constants", {"tau": np.zeros(robot.nv) if tau is None else tau})
+    if result["tau"].shape[-1:] != (robot.nv,):
+        raise ValueError(
+            f"{caller}: tau: expected joint forces (..., {robot.nv}) [N·m, N], got shape {result['tau'].shape}"
+        )
+    return result
+
+
 class GivenWrenches(NamedTuple):
     """External wrenches: frame, axes and name of each, constant ones (..., 6), and those with a row for each step."""
 

@@ -17,11 +17,13 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import positive
-from linkwork.dynamics.algorithms.coulomb_friction import dry_friction
+from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import fabs, lt, where
+from linkwork.model.friction_laws import FrictionLaw, same
+from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.algorithms.compliant_forces import stop_force
 from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry, held, limit, servo
@@ -159,12 +161,13 @@ def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[I
     return result
 
 
-def dry_joints(moving: Any, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:
-    """Coulomb's friction of joints: of those at rest the static one."""
+def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:
+    """Return the intervals of dry friction that sticks: up to f_s of joints at rest, and |F(v)| of joints that move."""
     result = []
-    for k, (f, f_s) in enumerate(zip(*dry_friction(moving.tree), strict=True)):
-        if not is_zero(f_s):
-            most = f_s if f_s is f or (f_s.__class__ is float and f_s == f) else where(lt(fabs(v[k]), _RESTS), f_s, f)
+    for k, parameters in enumerate(dry_parameters(tree)):
+        if not is_zero(parameters.static):
+            f, f_s = law.magnitude(v[k], parameters), parameters.static
+            most = f_s if same(f_s, f) else where(lt(fabs(v[k]), _RESTS), f_s, f)
             result.append(dry(k, len(v), most, A[k][k], h))
     return result
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwork._util.progress import Progress
 from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.model.friction_laws import Friction
 from linkwork.simulation.events import Event
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.result import Simulation
@@ -29,7 +30,8 @@ class SimulationMethods(RobotBase):
         duration: float,
         dt: float = 1e-3,
         method: str = "semi_implicit_euler",
-        passive: bool | str = True,
+        passive: bool = True,
+        friction: Friction = "smooth",
         record: Iterable[Any] | Mapping[str, Any] = (),
         record_every: int = 1,
         constants: Mapping[str, Any] | None = None,
@@ -108,8 +110,11 @@ class SimulationMethods(RobotBase):
         that a step begins with come to the controller by that name, and are recorded.  Noise depends on ``seed``, a
         whole number to which the environment's is added, or one for each environment (...).
 
-        With ``passive`` springs, damping, dry friction and armature of the joints act; with "coulomb" dry friction
-        sticks, and is otherwise smooth.  Every so many steps (``record_every``)
+        With ``passive`` springs, damping, dry friction and armature of the joints act.  ``friction`` is the law of dry
+        friction: "smooth", "stribeck", "coulomb", or a `FrictionLaw` of your own.  Joints stick by a law that does, as
+        "coulomb", with the default method, and those that close loops then have the smooth law.
+
+        Every so many steps (``record_every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
         ``"constraint_forces"``, ``"joint_wrenches"`` and ``"loop_joint_wrenches"`` are reactions under the forces
@@ -144,6 +149,7 @@ class SimulationMethods(RobotBase):
             dt=dt,
             method=method,
             passive=passive,
+            friction=friction,
             record=record,
             record_every=record_every,
             constants=constants,

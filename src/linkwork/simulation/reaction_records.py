@@ -48,7 +48,7 @@ class RecordedReaction:
 
     def __call__(self, setup: Any, moving: Any, contacts: Any, t: Any, state: Any) -> Any:
         q, v, tau = (array(list(x)) for x in (state.q, state.v, state.tau))
-        passive = bool(setup.passive)
+        passive, friction = setup.passive, setup.smooth_friction
         timed = {"time": t} if any(one.time_dependent for one in moving.constraints) else {}
         acting = list(state.wrenches)
         if contacts is not None:
@@ -60,9 +60,11 @@ class RecordedReaction:
         else:
             if isinstance(setup.limits, JointStops):
                 tau = tau + array(setup.limits.forces(setup.robot, passive, list(q), list(v)))
-            a, forces = moving.constrained_forward_dynamics(q, v, tau, wrenches=wrenches, passive=passive, **timed)
+            how = {"wrenches": wrenches, "passive": passive, "friction": friction, **timed}
+            a, forces = moving.constrained_forward_dynamics(q, v, tau, **how)
         if self.what == "constraint_forces":
             return forces
         given = {"constraint_forces": array(list(forces))} if moving.constraints else {}
         method = getattr(moving, self.what)
-        return method(q, v, array(list(a)), wrenches=wrenches, passive=passive, **given, **timed)
+        how = {"wrenches": wrenches, "passive": passive, "friction": friction, **given, **timed}
+        return method(q, v, array(list(a)), **how)

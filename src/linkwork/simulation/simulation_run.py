@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
-from linkwork._util.validation import integer
+from linkwork._util.validation import integer, positive
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import and_, lt, where
+from linkwork.model.friction_laws import Friction
 from linkwork.motion.arguments import finite_number
 from linkwork.simulation.arguments import (
     check_step,
@@ -65,7 +66,8 @@ def simulated(
     duration: Any,
     dt: Any,
     method: str,
-    passive: bool | str,
+    passive: bool,
+    friction: Friction,
     record: Any,
     record_every: int,
     constants: Mapping[str, Any] | None,
@@ -85,9 +87,7 @@ def simulated(
 ) -> Simulation:
     """See `Robot.simulate`."""
     read_progress("simulate", progress)
-    h = finite_number("simulate: step", dt)
-    if not h > 0.0:
-        raise ValueError(f"simulate: dt: expected a time above 0 [s], got {dt!r}")
+    h = positive("simulate", "dt", dt, unit="s", symbols=False)
     control_every = integer("simulate", "control_every", control_every, least=1, what="a number of steps")
     check_step("simulate", controller, h * control_every)
     steps = whole_steps(finite_number("simulate: duration", duration), h)
@@ -134,6 +134,7 @@ def simulated(
         SensorSuite.of(sensors, robot, h, contacts is not None),
         given_limits(joint_limit_mode),
         pushes.names,
+        friction,
     )
     if control_every > 1 and controller is not None:
         setup = replace(setup, controller=held_command(setup, control_every))

@@ -13,7 +13,7 @@ from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.model.friction_laws import ALL, BY_NAME
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law, read_friction
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import TOLD, ContactDiagnostics, ContactSet
@@ -42,7 +42,7 @@ class SimulationSetup:
 
     robot: RobotBase
     method: str
-    passive: bool | str
+    passive: bool
     controller: Callable[..., Any] | None
     records: tuple[Recorded, ...]
     every: int
@@ -55,17 +55,17 @@ class SimulationSetup:
     sensors: SensorSuite | None = None
     limits: str | JointStops | None = None
     wrenches: tuple[tuple[str, str, str], ...] = ()  # frames on which they act, axes, and the input that has them
+    friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints, where ``passive``
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownNameError("method of simulation", str(self.method), METHODS)
-        if isinstance(self.passive, np.bool_):
-            object.__setattr__(self, "passive", bool(self.passive))
-        if not isinstance(self.passive, bool) and not self.is_dry:
-            laws = " or ".join(repr(law.name) for law in ALL if law.sticks)
-            raise ValueError(f"simulate: passive: expected True, False or {laws}, got {self.passive!r}")
-        if self.is_dry:
-            self.bounded(f"passive={self.passive!r}")
+        object.__setattr__(self, "passive", bool(self.passive))
+        law = read_friction("simulate", self.friction)
+        object.__setattr__(self, "friction", law if self.passive else DEFAULT.name)
+        if self.sticks:
+            name = friction_law(law).name
+            self.bounded(f"friction={name!r}", ", or a law that does not stick, as friction='stribeck'")
         if self.limits == "held":
             self.bounded("joint_limit_mode='held'", ", or joint_limit_mode='soft'")
         if self.contacts is not None:
@@ -128,16 +128,20 @@ class SimulationSetup:
         return self.controller is not None and not getattr(self.controller, "_is_open", False)
 
     @property
-    def is_dry(self) -> bool:
-        """Whether dry friction sticks: it is in the program of contacts then."""
-        law = BY_NAME.get(self.passive) if isinstance(self.passive, str) else None
-        return law is not None and law.sticks
+    def sticks(self) -> bool:
+        """True where dry friction sticks, so that each step's program solves for it, with contacts."""
+        return self.passive and friction_law(self.friction).sticks
+
+    @property
+    def smooth_friction(self) -> str | FrictionLaw:
+        """Law of dry friction where no program solves for joints that stick, as in joints that close loops."""
+        return DEFAULT.name if self.sticks else self.friction
 
     @property
     def is_bounded(self) -> bool:
         """Whether each step is a program with bounds, whatever the controller gives."""
         touching = self.contacts is not None and not self.is_compliant
-        return touching or self.is_dry or self.limits == "held"
+        return touching or self.sticks or self.limits == "held"
 
     @property
     def has_constraints(self) -> bool:

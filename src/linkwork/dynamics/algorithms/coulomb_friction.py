@@ -29,10 +29,10 @@ from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, sign, where
 from linkwork.model.body import FRICTION_VELOCITY
-from linkwork.model.friction_laws import DryFriction, FrictionLaw
+from linkwork.model.friction_laws import DryFriction, FrictionLaw, same
 from linkwork.model.tree import Tree
 
-__all__ = ["dry_friction", "starting_friction", "with_dry_friction"]
+__all__ = ["dry_friction", "dry_parameters", "starting_friction", "with_dry_friction"]
 
 Scalars = Sequence[Any]
 
@@ -40,29 +40,44 @@ _ROUNDING = 1e-12  # of the bound and the load: by how much more a joint that st
 _PATIENCE = 3.0  # how often all false guesses may be replaced at once without getting fewer
 
 
-def dry_friction(tree: Tree) -> tuple[list[Any], list[Any]]:
-    """By the numbers of v: the friction f of joints that move and the bound f_s of those at rest, of followers too."""
+def dry_friction(tree: Tree, law: FrictionLaw) -> tuple[list[Any], list[Any]]:
+    """Return the friction F(0⁺) of joints that start and the bound f_s of joints at rest (nv each), with followers."""
     kinetic: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv
     for body, place in zip(tree.bodies, tree.v_slices, strict=True):
         for k, dry in zip(range(tree.nv)[place], body.dry_friction, strict=True):
-            kinetic[k] += abs(body.ratio) * dry.sliding
+            kinetic[k] += abs(body.ratio) * law.magnitude(0.0, dry)
             static[k] += abs(body.ratio) * dry.static
     return kinetic, static
 
 
 def starting_friction(tree: Tree, v: Scalars, a: Scalars, law: FrictionLaw) -> list[Any]:
     """The friction (nv) that joints at rest meet as they start.  Friction of joints that move is not in it."""
-    each = zip(v, a, *dry_friction(tree), strict=True)
-    bounds = [(x, rate, DryFriction(f, f_s, FRICTION_VELOCITY)) for x, rate, f, f_s in each]
-    return [0.0 if law.vanishes(dry) else 0.0 - law.starting(x, rate, dry) for x, rate, dry in bounds]
+    result: list[Any] = []
+    for x, rate, dry in zip(v, a, dry_parameters(tree), strict=True):
+        result.append(0.0 if law.vanishes(dry) else 0.0 - law.starting(x, rate, dry))
+    return result
 
 
-def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars) -> list[Any]:
+def dry_parameters(tree: Tree) -> list[DryFriction]:
+    """Return the parameters of dry friction by velocity (nv): those of a joint and its followers together."""
+    sliding: list[Any] = [0.0] * tree.nv
+    static: list[Any] = [0.0] * tree.nv
+    speed: list[Any] = [FRICTION_VELOCITY] * tree.nv
+    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        for k, dry in zip(range(tree.nv)[place], body.dry_friction, strict=True):
+            sliding[k] += abs(body.ratio) * dry.sliding
+            static[k] += abs(body.ratio) * dry.static
+            if body.coupling is None:
+                speed[k] = dry.velocity
+    return [DryFriction(*parameters) for parameters in zip(sliding, static, speed, strict=True)]
+
+
+def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars, law: FrictionLaw) -> list[Any]:
     """a (nv) with M a = forces + λ, where the forces include the friction of joints that move, and λ is that of those
     at rest.  Where a joint sticks, its a is exactly 0.
     """
-    kinetic, static = dry_friction(tree)
+    kinetic, static = dry_friction(tree, law)
     dry = [k for k, most in enumerate(static) if not is_zero(most)]
     problem = _Problem(tree, M, forces, kinetic, static, {k: eq(v[k], 0.0) for k in dry})
     start = _Guess((0.0,) * len(dry), (0.0,) * len(dry), float(len(dry) + 1), _PATIENCE, 1.0)
@@ -95,8 +110,8 @@ class _Problem:
         """The accelerations, which joints stick, and the bounds."""
         bounds, sticks, pushed = {}, {}, list(self.forces)
         for (k, rests), way, now in zip(self.resting.items(), slides, started, strict=True):
-            same = _same(self.static[k], self.kinetic[k])
-            bounds[k] = self.static[k] if same else where(lt(0.5, now), self.kinetic[k], self.static[k])
+            shared = same(self.static[k], self.kinetic[k])
+            bounds[k] = self.static[k] if shared else where(lt(0.5, now), self.kinetic[k], self.static[k])
             sticks[k] = and_(rests, eq(way, 0.0))
             pushed[k] = where(sticks[k], 0.0, pushed[k] - bounds[k] * way)
         rows = [[self._held(i, j, x, sticks) for j, x in enumerate(row)] for i, row in enumerate(self.M)]
@@ -127,17 +142,12 @@ class _Problem:
             slides.append(where(and_(false, or_(at_once, eq(before, 0.0))), other, way))
             before = before + where(false, 1.0, 0.0)
         fewest = where(fewer, many, guess.fewest)
-        if all(_same(self.static[k], self.kinetic[k]) for k in self.resting):
+        if all(same(self.static[k], self.kinetic[k]) for k in self.resting):
             return _Guess(tuple(slides), guess.started, fewest, patience, where(going, 1.0, 0.0))
         anew = and_(not_(going), lt(0.0, _count(broken)))
         started = tuple(where(and_(anew, x), 1.0, now) for x, now in zip(broken, guess.started, strict=True))
         fewest, patience = where(anew, float(len(wrong) + 1), fewest), where(anew, _PATIENCE, patience)
         return _Guess(tuple(slides), started, fewest, patience, where(or_(going, anew), 1.0, 0.0))
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two bounds are known to be one."""
-    return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)
 
 
 def _count(truths: Scalars) -> Any:

@@ -73,10 +73,11 @@ def forward_dynamics(
     """
     if passive:
         tau = with_passive_force(tree, q, v, tau, friction)
-        if friction_law(friction).sticks and not all(map(is_zero, dry_friction(tree)[1])):
+        law = friction_law(friction)
+        if law.sticks and not all(map(is_zero, dry_friction(tree, law)[1])):
             articulated_bodies(tree, q, v, tau, wrenches, armature=True)  # refuses joints that nothing resists
             forces = [x - y for x, y in zip(tau, bias_force(tree, q, v, wrenches), strict=True)]
-            return with_dry_friction(tree, v, mass_matrix(tree, q, passive=True), forces)
+            return with_dry_friction(tree, v, mass_matrix(tree, q, passive=True), forces, law)
     if method == "mass_matrix":
         h = bias_force(tree, q, v, wrenches)
         return mass_solved(tree, mass_matrix(tree, q, passive), [x - y for x, y in zip(tau, h, strict=True)])

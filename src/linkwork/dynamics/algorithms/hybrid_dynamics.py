@@ -67,9 +67,10 @@ def hybrid_dynamics(
     exerted = passive_force(tree, q, v, friction) if passive else [0.0] * tree.nv
     rotors = armature(tree) if passive else [0.0] * tree.nv
     driven = [x + y for x, y in zip(tau, exerted, strict=True)] if passive else tau
-    sticking = dry and not all(is_zero(f) or is_given for f, is_given in zip(dry_friction(tree)[1], given, strict=True))
+    bounds = dry_friction(tree, law)[1] if dry else []
+    sticking = dry and not all(is_zero(f) or is_given for f, is_given in zip(bounds, given, strict=True))
     if tree.has_couplings or sticking:
-        rates, forces = _by_mass_matrix(tree, q, v, a, driven, given, wrenches, passive, sticking)
+        rates, forces = _by_mass_matrix(tree, q, v, a, driven, given, wrenches, passive, law if sticking else None)
     else:
         rates, forces = _by_articulated_bodies(tree, q, v, a, driven, prescribed, wrenches, rotors)
         forces = [force + rotor * rate for force, rotor, rate in zip(forces, rotors, rates, strict=True)]
@@ -163,9 +164,9 @@ def _by_mass_matrix(
     given: Sequence[bool],
     wrenches: Wrenches,
     passive: bool,
-    sticking: bool,
+    sticking: FrictionLaw | None,
 ) -> tuple[list[Any], list[Any]]:
-    """The accelerations, and M a + h."""
+    """Return the accelerations, and M a + h; ``sticking`` is the law of friction where joints may stick."""
     M, h = mass_matrix(tree, q, passive), bias_force(tree, q, v, wrenches)
     known = [k for k, is_given in enumerate(given) if is_given]
     free = [k for k, is_given in enumerate(given) if not is_given]
@@ -173,10 +174,10 @@ def _by_mass_matrix(
     rates = list(a)
     for k in free:
         rates[k] = less(tau[k] - h[k], [M[k][j] for j in known], a_P)
-    if sticking:  # of the others, a = a is the equation, and they count as moving
+    if sticking is not None:  # of the others, a = a is the equation, and they count as moving
         held = [[float(i == j) if given[i] or given[j] else x for j, x in enumerate(row)] for i, row in enumerate(M)]
         moving = [1.0 if is_given else x for x, is_given in zip(v, given, strict=True)]
-        rates = with_dry_friction(tree, moving, held, rates)
+        rates = with_dry_friction(tree, moving, held, rates, sticking)
     else:
         result = mass_solved(tree, [[M[k][j] for j in free] for k in free], [rates[k] for k in free], free)
         for k, rate in zip(free, result, strict=True):

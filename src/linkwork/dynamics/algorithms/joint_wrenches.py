@@ -29,7 +29,16 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, rows_of
 from linkwork.joints.base.from_transform import Span
 from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Option, Output, frame_options
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import (
+    ACTUATORS,
+    PASSIVE,
+    SMOOTH_FRICTION,
+    FunctionSpec,
+    Option,
+    Output,
+    frame_options,
+)
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Pose, Rotation
 
@@ -61,6 +70,7 @@ def joint_wrenches(
     expressed_in: str | None = None,
     actuators: str | Sequence[str] | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """w (nb, 6) of each body: what its parent exerts on it through the joint, at the origin of the joint's frame M, in
     M's axes or those of ``expressed_in``; or, on the parent, the reaction −w at the origin of the joint's frame F.
@@ -84,6 +94,7 @@ def joint_wrench_components(
     expressed_in: str | None = None,
     actuators: str | Sequence[str] | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
     """The joint force, w projected onto the span of S, and the internal force, w less it (nb, 6 each)."""
     acting = with_elements(tree, q, v, wrenches, passive)
@@ -150,7 +161,7 @@ _WRENCH = "N·m, N"
 SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None))
 _GIVEN: dict[str, Any] = {
     "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
-    "options": (*SIDE, ACTUATORS, PASSIVE),
+    "options": (*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
     "wrenched": True,
     "weighed": True,
 }

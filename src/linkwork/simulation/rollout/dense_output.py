@@ -109,7 +109,14 @@ def _parts(setup: SimulationSetup) -> Kernel:
         own = setup.own(parameters)
         pressed = setup.touched(parameters) if setup.is_compliant else None
         dynamics = SimulatedDynamics(
-            setup.robot, own, setup.method, bool(setup.passive), until, pressed, limits=setup.limits
+            setup.robot,
+            own,
+            setup.method,
+            setup.passive,
+            until,
+            pressed,
+            limits=setup.limits,
+            friction=setup.friction,
         )
         pieces = adaptive_pieces(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
 
@@ -136,7 +143,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
             shapes["parameters"] = dict(setup.parameters)
         return compile(traced, name="between", **shapes)
 
-    key = (setup.robot, setup.passive, setup.contacts, setup.parameters, setup.asked)
+    key = (setup.robot, setup.passive, setup.friction, setup.contacts, setup.parameters, setup.asked)
     return _KERNELS.get(key, made)
 
 

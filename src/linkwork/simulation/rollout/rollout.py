@@ -1,20 +1,12 @@
 """Steps of a simulation, one after the other, on symbols or any other scalars.
 
 A sample that stops, because a number was none, keeps its state from then on, and its neighbours go on.
-
-A step with events once more, so that it is differentiated: their times move with what they depend on.
-
-Where an event was found at T, as a number, its time is given the derivative of the root: of the guard g(T, θ) = 0,
-
-    dT/dθ = −(∂g/∂θ) / (∂g/∂T),
-
-the step up to T, what jumps there, and the rest of the step are done again with it, and what they vary by follows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,16 +14,13 @@ import numpy as np
 
 from linkwork.expr.arrays.pytree import mapped, put_together, taken_apart
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.autodiff.custom_derivative import moved_as, still
-from linkwork.expr.autodiff.graph_derivative import tangent
+from linkwork.expr.autodiff.custom_derivative import still
 from linkwork.expr.control import cond, scan
 from linkwork.expr.control.loops import watching_while_loop
-from linkwork.expr.scalar.functions import and_, eq, fabs, floor, fmax, lt, or_, where
-from linkwork.expr.scalar.symbol import Symbol
+from linkwork.expr.scalar.functions import and_, fabs, fmax, lt, where
 from linkwork.simulation.algorithms import (
     METHODS,
     StepPieces,
-    WatchedFunction,
     adaptive_pieces,
     located_step,
     shorter_steps,
@@ -41,6 +30,7 @@ from linkwork.simulation.contacts.penetration_depth import deepened
 from linkwork.simulation.control_output import command_form, split_command
 from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
 from linkwork.simulation.reaction_records import RecordedReaction
+from linkwork.simulation.rollout.event_derivatives import replayed
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.sensors.sensor_readings import sensed
 from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
@@ -125,7 +115,15 @@ def rolled(
     own, contacts = setup.own(parameters), setup.touched(parameters)
     compliant = contacts if setup.is_compliant else None
     dynamics = SimulatedDynamics(
-        setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry, setup.limits
+        setup.robot,
+        own,
+        setup.method,
+        setup.passive,
+        h,
+        compliant,
+        closely,
+        limits=setup.limits,
+        friction=setup.friction,
     )
     method, watching = METHODS[setup.method], len(start.depths) > 0
 
@@ -361,66 +359,3 @@ def _either(first: Any, new: Any, old: Any) -> Any:
     if len(after) != len(before):
         raise ValueError(f"controller: expected that it carries on {form}, as it began, got {other}")
     return put_together(form, [where(first, a, b) for a, b in zip(after, before, strict=True)])
-
-
-class ReplayedStep(NamedTuple):
-    """Up to where it was done [s], q and v there, and what else a step gives."""
-
-    seen: Any
-    q: Any
-    v: Any
-    more: Any
-
-
-def replayed(
-    advance: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]],
-    events: Sequence[WatchedFunction],
-    t: Any,
-    h: Any,
-    q: Any,
-    v: Any,
-    more: Any,
-    table: Any,
-    count: Any,
-    stopped: Any,
-) -> ReplayedStep:
-    """The step of h from q and v at t through what was found of it: ``count`` rows of a ``table``, of which a last one
-    may have ``stopped`` it.  ``advance(begin, q, v, width)`` gives q, v and more of a step as wide as asked.
-    """
-    changing = [(k, event) for k, event in enumerate(events) if event.stop or event.jump is not None]
-
-    def through(s: ReplayedStep, row: Any) -> ReplayedStep:
-        happened = [lt(0.5, floor(row[0] * 0.5**k) - 2.0 * floor(row[0] * 0.5 ** (k + 1))) for k, _ in changing]
-        (at,) = still([row[1] - t])
-        end, rates, _ = advance(s.seen, s.q, s.v, at - s.seen)
-        guard: Any = 0.0
-        for (_, event), here in zip(reversed(changing), reversed(happened), strict=True):
-            guard = where(here, event.guard(t + at, end, rates), guard)
-        slope = tangent([guard], [at], [1.0])[0] if at.__class__ is Symbol else 0.0
-        flat = eq(slope, 0.0)  # a guard that only touches zero, say: its time is taken to stay
-        (steep,) = still([where(flat, 1.0, slope)])
-        (time,) = moved_as([at], [where(flat, at, -guard / steep)])
-        end, rates, given = advance(s.seen, s.q, s.v, time - s.seen)
-        for (_, event), here in zip(changing, happened, strict=True):
-            if event.jump is not None:
-                jumped = event.jump(t + time, end, rates)
-                end, rates = mapped(lambda a, b, here=here: where(here, a, b), jumped, (end, rates))
-        return ReplayedStep(time, end, rates, given)
-
-    def row(s: ReplayedStep, result: tuple[Any, Any]) -> tuple[ReplayedStep, None]:
-        number, numbers = result
-        some: Any = False
-        for k, _ in changing:
-            here = lt(0.5, floor(numbers[0] * 0.5**k) - 2.0 * floor(numbers[0] * 0.5 ** (k + 1)))
-            some = here if some is False else or_(some, here)
-        there = and_(lt(number, count), some)
-        return cond(there, lambda s: through(s, numbers), lambda s: s, s), None
-
-    start = ReplayedStep(0.0 * h, q, v, more)
-    if changing:
-        start, _ = scan(row, start, (np.arange(float(len(table))), table))
-
-    def finished(s: ReplayedStep) -> ReplayedStep:
-        return ReplayedStep(h + 0.0 * s.seen, *advance(s.seen, s.q, s.v, h - s.seen))
-
-    return cond(lt(0.5, stopped), lambda s: s, finished, start)  # type: ignore[no-any-return]

@@ -126,7 +126,8 @@ def _made(setup: SimulationSetup) -> _Kernels:
     def dynamics(parameters: Any) -> SimulatedDynamics:
         own = setup.own(parameters)
         pressed = setup.touched(parameters) if setup.is_compliant else None
-        return SimulatedDynamics(robot, own, setup.method, bool(setup.passive), 0.0, pressed, limits=setup.limits)
+        given = robot, own, setup.method, setup.passive, 0.0, pressed
+        return SimulatedDynamics(*given, limits=setup.limits, friction=setup.friction)
 
     def rates(t: Any, q: Any, x: Any, tau: Any, parameters: Any = None) -> Any:
         phi, v = dynamics(parameters).system(list(tau)).rates(t, list(q), list(x[:nv]), list(x[nv:]))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
 from linkwork.dynamics.algorithms.force_element_forces import element_rows
 from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
@@ -17,7 +18,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
-from linkwork.model.friction_laws import DEFAULT, DryFriction
+from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, DryFriction, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
@@ -47,9 +48,19 @@ class SimulatedDynamics:
     h: Any
     contacts: ContactSet | None = None
     closely: bool = False  # slips to rounding, for derivatives
-    dry: bool = False  # whether dry friction sticks
     limits: str | JointStops | None = None
     wrenches: tuple[tuple[str, str, Any], ...] = ()  # external ones: frame, axes, (moment; force)
+    friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints
+
+    @property
+    def law(self) -> FrictionLaw:
+        """Law of dry friction in joints."""
+        return friction_law(self.friction)
+
+    @property
+    def sticks(self) -> bool:
+        """True where each step's program solves for dry friction that sticks."""
+        return self.passive and self.law.sticks
 
     @property
     def moving(self) -> Any:
@@ -58,7 +69,8 @@ class SimulatedDynamics:
 
     def system(self, tau: Scalars) -> MotionSystem:
         """Under joint forces τ (nv), held over the step, with what is in the joints, and compliant contacts."""
-        passive, moving, method = self.passive, self.moving, METHODS[self.method]
+        moving, method = self.moving, METHODS[self.method]
+        acting = {"passive": self.passive, "friction": self.friction}
 
         def pushed(q: Scalars, v: Scalars, tau: Scalars = tau) -> Any:
             result = self._stopped(tau, q, v)
@@ -72,11 +84,11 @@ class SimulatedDynamics:
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
             state = array(list(q)), array(list(v)), pushed(q, v)
             if timed:
-                return list(moving.constrained_forward_dynamics(*state, time=t, passive=passive)[0])
-            return list(moving.forward_dynamics(*state, passive=passive))
+                return list(moving.constrained_forward_dynamics(*state, time=t, **acting)[0])
+            return list(moving.forward_dynamics(*state, **acting))
 
         def imbalance(t: Any, q: Scalars, v: Scalars, a: Scalars) -> Scalars:
-            needed = moving.inverse_dynamics(array(list(q)), array(list(v)), array(list(a)), passive=passive)
+            needed = moving.inverse_dynamics(array(list(q)), array(list(v)), array(list(a)), **acting)
             return [x - y for x, y in zip(needed, pushed(q, v), strict=True)]
 
         if method.by_action:
@@ -163,27 +175,28 @@ class SimulatedDynamics:
         return ElementResistance(within, settling, after)
 
     def _slopes(self, v: Scalars) -> list[tuple[Any, Any, Any]]:
-        """For each velocity the slope of what resists it, D + s, the slope s of dry friction alone, and dry friction.
+        """Return for each velocity D + s, the implicit damping s of dry friction alone, and dry friction.
 
-        Dry friction has the default law.  Where it sticks it is in the program of the step instead, and is zero here.
+        Where dry friction sticks, the program of the step has it instead, and it is zero here.
         """
-        names = ("damping", "friction", "static_friction", "friction_velocity")
         slopes: list[tuple[Any, Any, Any]] = []
-        for x, d, *numbers in zip(v, *map(self._of_joints, names), strict=True):
-            dry = DryFriction(*numbers)
-            if self.dry or DEFAULT.vanishes(dry):
+        for x, d, dry in zip(v, self._of_joints("damping"), self._dry_friction, strict=True):
+            if self.sticks or self.law.vanishes(dry):
                 slopes.append((d, 0.0, 0.0))
             else:
-                slope = DEFAULT.slope(x, dry)
-                slopes.append((d + slope, slope, DEFAULT.resistance(x, dry)))
+                slope = self.law.implicit_damping(x, dry)
+                slopes.append((d + slope, slope, self.law.resistance(x, dry)))
         return slopes
 
-    def _without_friction(self) -> Any:
-        """The robot with these parameters, but no dry friction."""
-        if not any(not is_zero(x) for x in self._of_joints("friction")):
-            return self.moving
-        others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] != "friction"}
-        return self.robot.with_parameters({**others, "friction": array([0.0] * self.robot.nv)})
+    @property
+    def _dry_friction(self) -> list[DryFriction]:
+        """Parameters of dry friction by velocity (nv)."""
+        return dry_parameters(self.moving.tree)
+
+    @property
+    def _slides(self) -> bool:
+        """True where some joint has dry friction."""
+        return not all(map(self.law.vanishes, self._dry_friction))
 
     def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any], list[tuple[Scalars, Any]]]:
         """h D + h² K (1 + 3 g)/4 on the diagonal, and τ_p − g h K v; D with the slope of smooth dry friction.
@@ -192,15 +205,13 @@ class SimulatedDynamics:
         symplectic already, and their stiffness counts where they are too stiff for the step.
         """
         K = self._of_joints("stiffness")
-        if self.dry:
-            moving = self._without_friction()
         slopes = [slope for slope, _, _ in self._slopes(v)]
         shares = implicit_shares(self.robot, K, self.h)
         extra = [
             self.h * (d + self.h * (k * (0.25 + 0.75 * g))) if not is_zero(k) else self.h * d
             for d, k, g in zip(slopes, K, shares, strict=True)
         ]
-        own = passive_force(moving.tree, q, v)
+        own = passive_force(moving.tree, q, v, NO_FRICTION if self.sticks else self.law)
         each = zip(own, K, shares, v, strict=True)
         own = [a - self.h * (g * k) * x if not (is_zero(g) or is_zero(k)) else a for a, k, g, x in each]
         if not self.robot.force_elements:
@@ -234,7 +245,8 @@ class SimulatedDynamics:
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
         extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
         rows: list[tuple[Scalars, Any]] = []
-        pushed = with_loop_forces(moving.tree, q, v, pushed, None, bool(self.passive))
+        loops = DEFAULT if self.sticks else self.law  # no row of the program is of a loop's dry friction
+        pushed = with_loop_forces(moving.tree, q, v, pushed, None, self.passive, loops)
         if self.passive:
             armature = self._of_joints("armature")
             extra, own, rows = self._resisting(moving, at, array(list(v)))
@@ -249,8 +261,8 @@ class SimulatedDynamics:
             intervals += joint_limits(self.robot, A, q, h)
         closing, before = loops_held(moving, A, t, q, v, h), len(intervals)
         intervals += [one for one in closing if one is not None]
-        if self.dry:
-            intervals += dry_joints(moving, A, v, h)
+        if self.sticks:
+            intervals += dry_joints(moving.tree, self.law, A, v, h)
         places = [] if contacts is None else contacts.places(moving, at)
         touching = [place.at(moving, at) for place in places]
 
@@ -279,7 +291,7 @@ class SimulatedDynamics:
         held = [0.0 if one is None else next(pulls) * per for one in closing]
         end = flown(moving.tree, q, w, h)
         if self.robot.constraints:
-            rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, bool(self.passive)), t + h, *end)
+            rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, self.passive), t + h, *end)
             held = [a + b * per for a, b in zip(held, impulses, strict=True)]
             end = end[0], rates
         pressed_by = array(pressed) if pressed else ()
@@ -297,20 +309,20 @@ class SimulatedDynamics:
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
         """What variational methods need: the momenta of steps, and all forces besides gravity."""
-        passive = self.passive
+        passive, law = self.passive, self.law
 
         def forces(t: Any, q: Scalars, v: Scalars) -> list[Any]:
-            held = with_loop_forces(moving.tree, q, v, pushed(q, v), None, passive)
+            held = with_loop_forces(moving.tree, q, v, pushed(q, v), None, passive, law)
             if not passive:
                 return list(held)
-            own = passive_force(moving.tree, q, v)
+            own = passive_force(moving.tree, q, v, law)
             return [a + b for a, b in zip(held, own, strict=True)]
 
         mechanics = DiscreteMechanics(moving.tree, passive)
-        D, K, dry = (self._of_joints(name) for name in ("damping", "stiffness", "friction"))
+        D, K = (self._of_joints(name) for name in ("damping", "stiffness"))
         linear = list(zip(D, K, strict=True)) if passive else [(0.0, 0.0)] * self.robot.nv
         bends = self.contacts is not None or isinstance(self.limits, JointStops)
-        bends = bends or (passive and not all(map(is_zero, dry)))
+        bends = bends or (passive and self._slides)
         settles = passive and not self.robot.tree.has_couplings
         return MotionSystem(
             self.robot.tree,
@@ -335,23 +347,23 @@ class SimulatedDynamics:
 
         Joints that follow others share what resists them, so there it acts at the step's start.
         """
-        passive, tree, still = self.passive, moving.tree, [0.0] * self.robot.nv
+        passive, law, tree, still = self.passive, self.law, moving.tree, [0.0] * self.robot.nv
         explicit = passive and tree.has_couplings
-        D, f, K = (self._of_joints(name) for name in ("damping", "friction", "stiffness"))
+        D, K, slides = self._of_joints("damping"), self._of_joints("stiffness"), self._slides
         if explicit or not passive:
-            D = f = K = still
+            D, K, slides = still, still, False
 
         def of_state(t: Any, q: Scalars, v: Scalars) -> list[Any]:
             given = [
                 x.item() if isinstance(x, np.generic) else x for x in pushed(q, v, still)
             ]  # what is 0 is seen to be
-            result = with_loop_forces(tree, q, v, given, None, passive)
+            result = with_loop_forces(tree, q, v, given, None, passive, law)
             if not explicit:
                 return result
-            return [a + b for a, b in zip(result, passive_force(tree, q, v), strict=True)]
+            return [a + b for a, b in zip(result, passive_force(tree, q, v, law), strict=True)]
 
         def springs(q: Scalars) -> list[Any]:
-            return passive_force(tree, q, still)
+            return passive_force(tree, q, still, NO_FRICTION)
 
         def resisting(v: Scalars) -> tuple[list[Any], list[Any]]:
             slopes = self._slopes(v)
@@ -361,11 +373,11 @@ class SimulatedDynamics:
             return added, [self.h * (slope * x - resistance) for (_, slope, resistance), x in dry]
 
         none = all(map(is_zero, K))
-        resists = not (none and all(map(is_zero, [*D, *f])))
+        resists = slides or not (none and all(map(is_zero, D)))
         elements = None if explicit else self._element_resistance(tree, damped_after=True)
         pulls = springs if not none or elements is not None else None
         forces = StepForces(tau, of_state, pulls, K, resisting if resists else None)
-        mechanics = DiscreteMechanics(tree, bool(passive))
+        mechanics = DiscreteMechanics(tree, passive)
         return MotionSystem(
             self.robot.tree,
             acceleration,

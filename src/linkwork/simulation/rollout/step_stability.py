@@ -189,7 +189,7 @@ def warn_of_stiff_contacts(
     contacts = setup.touched(parameters)
     assert contacts is not None
     robot: Any = moving_robot(setup.robot, setup.own(parameters))
-    yielding = robot.mass_matrix_inverse(q, passive=bool(setup.passive))
+    yielding = robot.mass_matrix_inverse(q, passive=setup.passive)
     weight = float(np.linalg.norm(robot.gravity))
     worst: tuple[float, float, str] | None = None
     for place in contacts.places(robot, q):

@@ -113,4 +113,5 @@ class ForceTorqueSensor(Sensor):
             [(link, "world", x) for link, x in wrenches.items()],
             seen.t,
             seen.passive,
+            seen.friction,
         )

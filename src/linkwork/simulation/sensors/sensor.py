@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.validation import floats, non_negative
+from linkwork.model.friction_laws import FrictionLaw
 from linkwork.simulation.reaction_records import in_world_axes
 
 __all__ = ["Sensor", "SensorInput"]
@@ -37,6 +38,7 @@ class SensorInput:
     passive: bool = False
     constrained: Sequence[Any] | Callable[[SensorInput], Sequence[Any]] = ()
     wrenches: Sequence[tuple[str, str, Sequence[Any]]] = ()  # external ones of the step: frame, axes, numbers
+    friction: str | FrictionLaw = "smooth"  # law of dry friction in joints that close loops
 
     @cached_property
     def constraint_forces(self) -> list[Any]:

@@ -50,8 +50,9 @@ def sensed(
     if contacts is not None:
         result = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
         pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), result, strict=True)]
-    passive, constrained = bool(setup.passive), held if len(held) else partial(_constraint_forces, setup)
-    seen = SensorInput(moving, t, q, v, array(list(a)), array(list(tau)), pressed, passive, constrained, wrenches)
+    constrained = held if len(held) else partial(_constraint_forces, setup)
+    given = moving, t, q, v, array(list(a)), array(list(tau)), pressed, setup.passive, constrained, wrenches
+    seen = SensorInput(*given, friction=setup.smooth_friction)
     return setup.sensors.sensed(seen, carried, first)
 
 
@@ -67,11 +68,11 @@ def _constraint_forces(setup: SimulationSetup, seen: SensorInput) -> list[Any]:
     if not robot.constraints:
         return []
     if isinstance(setup.limits, JointStops):
-        stops = setup.limits.forces(setup.robot, bool(setup.passive), q, v)
+        stops = setup.limits.forces(setup.robot, setup.passive, q, v)
         tau = [a + b for a, b in zip(tau, stops, strict=True)]
     pushed = seen.external_wrenches
     timed = {"time": seen.t} if any(one.time_dependent for one in robot.constraints) else {}
-    how = {"wrenches": pushed or None, "passive": seen.passive, **timed}
+    how = {"wrenches": pushed or None, "passive": seen.passive, "friction": seen.friction, **timed}
     return list(robot.constrained_forward_dynamics(seen.q, seen.v, array(tau), **how)[1])
 
 
@@ -92,6 +93,7 @@ def noticed(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any
         shapes |= {name: x.shape for name, x in data.items()}
         return compile(traced, name="sense", **shapes)
 
-    kernel = _KERNELS.get((setup.robot, setup.sensors, contacts, setup.parameters, setup.asked), made)
+    acting = setup.passive, setup.smooth_friction
+    kernel = _KERNELS.get((setup.robot, setup.sensors, contacts, setup.parameters, setup.asked, *acting), made)
     more = {"parameters": parameters} if parameters else {}
     return kernel(q=q, v=v, carried=carried, **more, **data)

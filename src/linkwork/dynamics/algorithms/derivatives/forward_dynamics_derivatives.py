@@ -53,7 +53,8 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3
 
@@ -71,17 +72,24 @@ Matrix = list[list[Any]]
 
 
 def forward_dynamics_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
     """∂a/∂q, in the tangent space of q, ∂a/∂v, and ∂a/∂τ = M(q)⁻¹: nv × nv each; and nv × 6 by each wrench.
 
-    Wrenches keep to the axes that they are expressed in.  With ``passive`` friction has its smooth law.
+    Wrenches keep to the axes that they are expressed in.
+
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
     n, inverse = tree.nv, inverse_mass_matrix(tree, q, passive)
-    h = bias_force(tree, q, v, wrenches, passive)
+    h = bias_force(tree, q, v, wrenches, passive, friction)
     a = inverse.applied([x - y for x, y in zip(tau, h, strict=True)])
-    dq, dv, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    dq, dv, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     at = carriers(tree, q, v, a)
     varied = [*_columns(_negative(dq)), *_columns(_negative(dv))]
@@ -138,22 +146,29 @@ def forward_dynamics_hessian(
     weights: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
     """∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ (nv × nv each) of Σ w_i a_i; the others are zero."""
     inverse = inverse_mass_matrix(tree, q, passive)
-    at = _accelerations(tree, q, v, tau, wrenches, passive)
-    H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive)
-    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)[:3]
+    at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
+    H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive, friction)
+    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)[:3]
     return tuple([[-x for x in row] for row in part] for part in _along_accelerations(H, first))
 
 
 def forward_dynamics_second_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Tensor, ...]:
     """The same four of every acceleration: (nv × nv × nv) each, element [i, j, k] of a_i by the j-th and the k-th."""
-    at = _accelerations(tree, q, v, tau, wrenches, passive)
-    second = inverse_dynamics_second_derivatives(tree, q, v, at, wrenches, passive)
-    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)[:3]
+    at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
+    second = inverse_dynamics_second_derivatives(tree, q, v, at, wrenches, passive, friction)
+    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)[:3]
     felt = [_along_accelerations([part[i] for part in second], first) for i in range(tree.nv)]
     pairs = [
         (part, j, k)
@@ -171,8 +186,16 @@ def forward_dynamics_second_derivatives(
     return result
 
 
-def _accelerations(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool) -> list[Any]:
-    h = bias_force(tree, q, v, wrenches, passive)
+def _accelerations(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches,
+    passive: bool,
+    friction: str | FrictionLaw,
+) -> list[Any]:
+    h = bias_force(tree, q, v, wrenches, passive, friction)
     return inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
 
 
@@ -202,7 +225,7 @@ _UNITS = ("1/s²", "1/s", "1", "1/(kg·m²), 1/(kg·m)")
 _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_dtau")
 _FELT: dict[str, Any] = {
     "optional": ("gravity",),
-    "options": (PASSIVE,),
+    "options": (PASSIVE, SMOOTH_FRICTION),
     "wrenched": True,
     "joint_space": True,
     "regular": True,
@@ -274,7 +297,7 @@ ROWS = (
         ),
         "How the accelerations of forward dynamics vary with q, v and tau.",
         optional=("gravity",),
-        options=(PASSIVE,),
+        options=(PASSIVE, SMOOTH_FRICTION),
         wrenched=True,
         by_wrench=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
         joint_space=True,

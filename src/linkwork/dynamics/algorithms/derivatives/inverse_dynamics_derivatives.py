@@ -50,7 +50,8 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, RigidMotion, Subspace, Vec3, cross, cross_star
 from linkwork.spatial.moving_inertia import MovingInertia
@@ -71,13 +72,20 @@ Matrix = list[list[Any]]
 
 
 def inverse_dynamics_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """∂τ/∂q, in the tangent space of q, ∂τ/∂v, and ∂τ/∂a = M(q): nv × nv each.
 
-    Wrenches keep to the axes that they are expressed in.  With ``passive`` friction has its smooth law.
+    Wrenches keep to the axes that they are expressed in.
     """
-    dq, dv, da = passive_part(tree, q, v) if passive else (zeros(tree.nv), zeros(tree.nv), zeros(tree.nv))
+    none = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
+    dq, dv, da = passive_part(tree, q, v, friction) if passive else none
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     at = carriers(tree, q, v, a)
     for row, column, value in turned_wrenches(tree, q, at, wrenches):
@@ -122,10 +130,10 @@ def inverse_dynamics_derivatives(
     return dq, dv, da
 
 
-def passive_part(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matrix, Matrix, Matrix]:
+def passive_part(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> tuple[Matrix, Matrix, Matrix]:
     """What joints add by themselves: −∂τ_p/∂q, −∂τ_p/∂v and the armature."""
     dq, dv, da = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
-    for matrix, entries in zip((dq, dv), passive_force_derivatives(tree, q, v), strict=True):
+    for matrix, entries in zip((dq, dv), passive_force_derivatives(tree, q, v, friction), strict=True):
         for row, column, value in entries:
             matrix[row][column] = matrix[row][column] - value
     for k, rotor in enumerate(armature(tree)):
@@ -152,11 +160,12 @@ def inverse_dynamics_hessian(
     weights: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
     """∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂a (nv × nv each) of Σ w_i τ_i; those by v and a, and by a twice, are zero."""
 
     def gradients(q: Scalars, v: Scalars) -> Scalars:
-        return [x for part in weighed_gradient(tree, q, v, a, weights, wrenches, passive) for x in part]
+        return [x for part in weighed_gradient(tree, q, v, a, weights, wrenches, passive, friction) for x in part]
 
     by_q, by_v = derivatives(tree, gradients, q, v)
     n = tree.nv
@@ -165,13 +174,19 @@ def inverse_dynamics_hessian(
 
 
 def inverse_dynamics_second_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Tensor, ...]:
     """The same four of every joint force: (nv × nv × nv) each, element [i, j, k] of τ_i by the j-th and the k-th."""
     n = tree.nv
 
     def first(q: Scalars, v: Scalars) -> Scalars:
-        dq, dv, da = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+        dq, dv, da = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
         return [x for matrix in (dq, dv, da) for row in matrix for x in row]
 
     by_q, by_v = derivatives(tree, first, q, v)
@@ -193,9 +208,10 @@ def weighed_gradient(
     weights: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """The gradient of Σ w_i τ_i by q, in the tangent space, by v and by a."""
-    by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive)
+    by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive, friction)
     q, v, a, w = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(weights)
     if wrenches:
         for row, column, value in turned_wrenches(tree, q, carriers(tree, q, v, a), wrenches):
@@ -238,11 +254,13 @@ def weighed_gradient(
     return by_q, by_v, by_a
 
 
-def _of_joints(tree: Tree, q: Scalars, v: Scalars, weights: Scalars, passive: bool) -> list[list[Any]]:
+def _of_joints(
+    tree: Tree, q: Scalars, v: Scalars, weights: Scalars, passive: bool, friction: str | FrictionLaw
+) -> list[list[Any]]:
     """What joints by themselves add to the gradients."""
     if not passive:
         return [[0.0] * tree.nv for _ in range(3)]
-    parts = [_transposed(matrix) for matrix in passive_part(tree, q, v)]
+    parts = [_transposed(matrix) for matrix in passive_part(tree, q, v, friction)]
     return [[sum((x * y for x, y in zip(weights, column, strict=True)), 0.0) for column in part] for part in parts]
 
 
@@ -273,7 +291,7 @@ _UNITS = ("N·m, N", "N·m·s, N·s", "kg·m²", "kg·m², kg·m")
 _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_da")
 _FELT: dict[str, Any] = {
     "optional": ("gravity",),
-    "options": (PASSIVE,),
+    "options": (PASSIVE, SMOOTH_FRICTION),
     "wrenched": True,
     "joint_space": True,
 }
@@ -301,24 +319,37 @@ def element_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matri
     return force_derivatives(tree, q, v, lambda q, v: element_forces(tree, q, v))
 
 
-def passive_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Entries, Entries]:
-    """∂τ_p/∂q, in the tangent space of q, and ∂τ_p/∂v, friction by its smooth law: what is not zero of them.
+def passive_force_derivatives(
+    tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
+) -> tuple[Entries, Entries]:
+    """Return the entries of ∂τ_p/∂q, in the tangent space of q, and ∂τ_p/∂v that are not zero.
 
     Force elements are left out: see `element_force_derivatives`.
     """
-    by_q = _blocks(tree, lambda k: passive_force_of_joints(tree, seeded(q, _moved(tree, q, k)), v))
-    return by_q, _blocks(tree, lambda k: passive_force_of_joints(tree, q, seeded(v, _kth(tree, k))))
+
+    def of_q(q: Scalars) -> list[Any]:
+        return passive_force_of_joints(tree, q, v, friction)
+
+    def of_v(v: Scalars) -> list[Any]:
+        return passive_force_of_joints(tree, q, v, friction)
+
+    by_q = _blocks(tree, of_q, lambda k: seeded(q, _moved(tree, q, k)))
+    return by_q, _blocks(tree, of_v, lambda k: seeded(v, _kth(tree, k)))
 
 
-def _blocks(tree: Tree, varied: Callable[[int], list[Any]]) -> Entries:
-    """The blocks of a matrix that joints have for themselves, from its product with each joint's k-th unit vector."""
+def _blocks(tree: Tree, forces: Callable[[Scalars], list[Any]], varied: Callable[[int], list[Any]]) -> Entries:
+    """Return the entries of the diagonal blocks, a joint each, of the derivative of ``forces``.
+
+    ``varied(k)`` are the arguments as dual numbers that vary along the k-th velocity of every joint.
+    """
     result = []
     for k in range(max((body.joint.nv for _, body in tree.stacked()), default=0)):
-        product = varied(k)
+        moving = varied(k)
+        product = forces(moving)
         for i, body in tree.stacked():
             numbers = range(tree.nv)[tree.v_slices[i]]
             if k < body.joint.nv:
-                result += [(row, numbers[k], parts(product[row])[1]) for row in numbers]
+                result += [(row, numbers[k], parts(product[row], moving[0].level)[1]) for row in numbers]
     return result
 
 
@@ -350,7 +381,7 @@ ROWS = (
         ),
         "How the joint forces of inverse dynamics vary with q, v and a.",
         optional=("gravity",),
-        options=(PASSIVE,),
+        options=(PASSIVE, SMOOTH_FRICTION),
         wrenched=True,
         joint_space=True,
     ),

@@ -33,7 +33,8 @@ from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Option, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "System", "free_accelerations", "linear_system", "linearize"]
@@ -53,12 +54,14 @@ def linearize(
     dt: Scalars | None = None,
     integrator: str = "semi_implicit_euler",
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix]:
     """A (2 nv × 2 nv) and B (2 nv × nv): ẋ, or x⁺ after a step, changes by A Δx + B Δτ.
 
     Raises ValueError for another integrator than the default where there is no step.
     """
-    return linear_system(System(tree, list(tau), wrenches, passive, free_accelerations), q, v, dt, integrator)
+    system = System(tree, list(tau), wrenches, passive, free_accelerations, friction)
+    return linear_system(system, q, v, dt, integrator)
 
 
 def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, integrator: str) -> tuple[Matrix, Matrix]:
@@ -97,7 +100,7 @@ class _Varied:
 
 
 Accelerations = Callable[..., tuple[list[Any], Sequence[Matrix]]]
-"""Of tree, q, v, τ, wrenches and passive: a, and how it varies with q, v and τ."""
+"""(tree, q, v, τ, wrenches, passive, friction) -> a, and its derivatives by q, v and τ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,12 @@ class System:
     wrenches: Wrenches
     passive: bool
     accelerations: Accelerations
+    friction: str | FrictionLaw = DEFAULT.name
 
     def acceleration(self, q: _Varied, v: _Varied) -> _Varied:
         """a(q, v, τ)."""
-        result = self.accelerations(self.tree, q.values, v.values, self.tau, self.wrenches, self.passive)
-        a, (by_q, by_v, by_tau, *_) = result
+        how = self.wrenches, self.passive, self.friction
+        a, (by_q, by_v, by_tau, *_) = self.accelerations(self.tree, q.values, v.values, self.tau, *how)
         forces = _Varied.of(self.tau, 2 * self.tree.nv, self.tree.nv)
         return _Varied(a, _sum(_times(by_q, q.changes), _times(by_v, v.changes), _times(by_tau, forces.changes)))
 
@@ -130,12 +134,18 @@ class System:
 
 
 def free_accelerations(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches,
+    passive: bool,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], Sequence[Matrix]]:
-    """Of a robot without constraints."""
-    h = bias_force(tree, q, v, wrenches, passive)
+    """Return a (nv) of a robot without constraints, and its derivatives by q, v and τ."""
+    h = bias_force(tree, q, v, wrenches, passive, friction)
     a = inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
-    return a, forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)
+    return a, forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)
 
 
 def _euler(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
@@ -179,7 +189,7 @@ ROWS = (
         (Output(("2nv", "2nv"), "1, s, 1/s, 1/s²", "A"), Output(("2nv", "nv"), "1/(kg·m²), 1/kg", "B")),
         "The linear system of small changes of state and joint forces, in time or for a step.",
         optional=("gravity", "dt"),
-        options=(INTEGRATOR, PASSIVE),
+        options=(INTEGRATOR, PASSIVE, SMOOTH_FRICTION),
         wrenched=True,
         joint_space=True,
         regular=True,
