@@ -153,8 +153,12 @@ def test_bad_input(arm):
         (TypeError, "expected no inputs", lambda: simulator.step(gain=1.0)),
         (ValueError, "count: expected a number of steps", lambda: simulator.step(count=0)),
         (ValueError, "expected shapes that broadcast to the batch \\(\\)", lambda: simulator.reset(np.zeros((2, 2)))),
-        (ValueError, "restore: expected a finite SimulatorState", lambda: simulator.restore(3)),
-        (ValueError, "restore: expected a finite", lambda: simulator.restore(simulator.state._replace(v=np.ones(7)))),
+        (ValueError, "restore: state: expected a finite SimulatorState", lambda: simulator.restore(3)),
+        (
+            ValueError,
+            "state: expected a finite SimulatorState",
+            lambda: simulator.restore(simulator.state._replace(v=np.ones(7))),
+        ),
         (
             ValueError,
             r"where: expected truth values \(2,\).*shape \(3,\)",

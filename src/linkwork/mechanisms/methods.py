@@ -120,8 +120,8 @@ class ConstrainedDynamicsMethods(RobotBase):
         (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
         [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; and for each of ``wrenches`` one more, ∂a/∂w
         (..., nv, 6), such as ``da_dwrench_hand``.  Wrenches keep to the axes that they are expressed in.  Where rows
-        depend on each other, wherever the robot goes, ∂a is exact, and of ∂λ what it does to the robot, Gᵀ ∂λ.  With
-        ``passive`` friction has its smooth law.  Raises SingularInertiaError as `forward_dynamics` does.
+        depend on each other, wherever the robot goes, ∂a is exact, and of ∂λ what it does to the robot, Gᵀ ∂λ.
+        ``friction`` is a law that does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
         """
 
     @can_be_induced
@@ -178,7 +178,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         dtau_da (..., nv, nv) [kg·m², kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
         [N·m·s, N·s, N·s/m], dforces_da (..., nc, nv) [kg·m, kg].  They are exact where the actuators can do all that is
         asked for, there and nearby, which is not looked at: `constrained_inverse_dynamics` does.  Of ∂λ, where rows
-        depend on each other, what it does to the robot is.  With ``passive`` friction has its smooth law.
+        depend on each other, what it does to the robot is.  ``friction`` is a law that does not stick.
         """
 
     @computed

@@ -144,9 +144,8 @@ def copied_state(value: Any, now: SimulatorState) -> SimulatorState:
         for a, b in zip_longest(leaves(value), leaves(now), fillvalue=np.array(np.nan))
     )
     if not fits:
-        raise ValueError(
-            f"Simulator.restore: expected a finite SimulatorState with q of shape {now.q.shape}, got {value!r:.60}"
-        )
+        expected = f"expected a finite SimulatorState with q of shape {now.q.shape}"
+        raise ValueError(f"Simulator.restore: state: {expected}, got {value!r:.60}")
     result: SimulatorState = paired(lambda new, _: np.array(new), value, now)
     return result
 

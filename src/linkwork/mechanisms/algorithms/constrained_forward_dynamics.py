@@ -46,8 +46,8 @@ from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import (
     ArticulatedInverse,
     FactoredInverse,
-    handed_on,
     inverse_mass_matrix,
+    propagated_inverse,
 )
 from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
@@ -86,7 +86,7 @@ class Held:
 
     @staticmethod
     def at(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0, armature: bool = False) -> Held:
-        return Held(handed_on(tree, q, armature), rates_of(tree, q, v, time))
+        return Held(propagated_inverse(tree, q, armature), rates_of(tree, q, v, time))
 
     @cached_property
     def U(self) -> Matrix:
