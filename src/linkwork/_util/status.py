@@ -199,12 +199,12 @@ class Status(StrEnum):
     ENDED_BY_EVENT = "ended_by_event", "An event with stop=True ended the simulation."
     CONTROLLER_FAILED = (
         "controller_failed",
-        "The controller's output was not finite, or beyond all measure.",
+        "The controller's output was non-finite or implausibly large.",
         "Check the controller in the state at which the simulation stopped.",
     )
     DIVERGED = (
         "diverged",
-        "The state was no longer finite, or beyond all measure.",
+        "The state became non-finite or implausibly large.",
         "Use a smaller dt, or an implicit method.",
     )
     TOO_MANY_EVENTS = (

@@ -38,7 +38,7 @@ from linkwork.simulation.rollout.kernels import stepper
 from linkwork.simulation.rollout.rollout import RUNNING
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
 from linkwork.simulation.rollout.step_stability import look_at_step
-from linkwork.simulation.sensors.sensor_suite import SensorSuite, first_numbers
+from linkwork.simulation.sensors.sensor_suite import SensorSuite, generator_states
 from linkwork.simulation.simulation_spec import SENSORS, SimulationSetup
 from linkwork.simulation.simulator_state import (
     JOINT_FORCES,
@@ -130,7 +130,7 @@ class Simulator:
         self._sizes, self._parameters = given_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
         if suite is not None:
-            first_numbers(seed, sizes)  # raises for a wrong seed
+            generator_states(seed, sizes)  # raises for a wrong seed
         self._first_seed = seed
         self._options = SimulatorOptions(
             method,
@@ -185,7 +185,7 @@ class Simulator:
     def readings(self) -> dict[str, np.ndarray]:
         """Current readings of the sensors (..., n), by name."""
         suite = self._options.sensors
-        return {} if suite is None else suite.told(self._robot, self._state.controller[SENSORS])
+        return {} if suite is None else suite.outputs(self._robot, self._state.controller[SENSORS])
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:
@@ -213,7 +213,7 @@ class Simulator:
         the environments that are reset.
         """
         if seed is not None:
-            first_numbers(seed, self._leading)  # raises for a wrong seed
+            generator_states(seed, self._leading)  # raises for a wrong seed
         own, first = self._parameters, self._first_seed if seed is None and where is None else seed
         before: Any = self._state, self._plain, self._events
         given, names, contacts = parameters or {}, self._options.parameters, self._options.contacts
@@ -260,7 +260,7 @@ class Simulator:
             )
         noise: Any = ()
         if self._options.sensors is not None:
-            noise = self._state.controller[SENSORS][..., :2] if seed is None else first_numbers(seed, self._leading)
+            noise = self._state.controller[SENSORS][..., :2] if seed is None else generator_states(seed, self._leading)
         start = getattr(self._options.controller, "start", None)
         fresh = first_state(self._setup((), 1, None), self._leading, q, v, start, noise, self._parameters)
         if where is not None:

@@ -15,7 +15,7 @@ from linkwork.model.friction_laws import Friction
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.events import Event
 from linkwork.simulation.joint_limits import JointStops
-from linkwork.simulation.sensors.sensor_readings import noticed
+from linkwork.simulation.sensors.sensor_readings import initial_sensor_state
 from linkwork.simulation.sensors.sensor_suite import SensorSuite
 from linkwork.simulation.simulation_spec import OWN, SENSORS, SimulationSetup
 
@@ -128,7 +128,7 @@ def first_state(
     if setup.sensors is not None:
         sensed = np.zeros((*leading, setup.sensors.count(robot)))
         sensed[..., :2] = noise
-        begun = {SENSORS: np.array(noticed(setup, q, v, parameters, sensed))}
+        begun = {SENSORS: np.array(initial_sensor_state(setup, q, v, parameters, sensed))}
         carried = begun if start is None else {OWN: carried, **begun}
     none = np.zeros(leading)
     return SimulatorState(none, q, v, carried, none, none)

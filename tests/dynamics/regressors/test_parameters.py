@@ -111,7 +111,7 @@ def test_bad_input() -> None:
             function(["a"] * 10)
     with pytest.raises(ValueError, match=r"expected an array of shape \(\.\.\., 4, 4\)"):
         parameters.from_pseudo_inertia(np.eye(3))
-    with pytest.raises(ValueError, match="the ten parameters of one body"):
+    with pytest.raises(ValueError, match="expected those of one body"):
         parameters.explain(BODIES)
 
 

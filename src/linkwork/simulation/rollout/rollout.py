@@ -302,7 +302,7 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Nam
         else:
             result[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
     if setup.sensors is not None:
-        result |= setup.sensors.told(robot, state.z[SENSORS])
+        result |= setup.sensors.outputs(robot, state.z[SENSORS])
     if contacts is not None:
         if setup.is_compliant:
             result[FORCES] = contacts.compliant(moving, state.q, list(state.v))[1]
@@ -326,7 +326,7 @@ def commanded(
         return [0.0] * n, state.z, wrenches
     value = {name: x for name, x in value.items() if name not in setup.hidden}
     if setup.sensors is not None:
-        value = {**value, **setup.sensors.told(setup.robot, state.z[SENSORS])}
+        value = {**value, **setup.sensors.outputs(setup.robot, state.z[SENSORS])}
     if setup.begins is None:
         command, z = setup.controller(t, state.q, state.v, **value), state.z
     else:
