@@ -85,7 +85,7 @@ def test_stiff_elements_settle_and_are_told_of():
     for kind in ("spring", "bushing"):
         for method in SYMPLECTIC:
             robot = slider(1e6, 0.0, kind)
-            with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s: it is taken implicitly"):
+            with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s, and is treated implicitly"):
                 found = robot.simulate([0.1], duration=0.5, dt=0.01, method=method)
             assert np.abs(found.q[-1]) < 1e-9 and np.abs(found.v[-1]) < 1e-9, (kind, method)
     with warnings.catch_warnings():

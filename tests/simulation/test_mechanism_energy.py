@@ -201,5 +201,5 @@ def test_warning_of_steps_that_turn_too_far():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         robot.simulate(q, v, duration=0.5, joint_limit_mode="ignored")
-    with pytest.warns(SimulationWarning, match=r"turns by .* rad in a step of 0.001 s .* would do"):
+    with pytest.warns(SimulationWarning, match=r"rotates by .* rad in a step of 0.001 s .* use a step of"):
         robot.simulate(q, 100.0 * v, duration=0.01, method="rk4", joint_limit_mode="ignored")

@@ -35,7 +35,7 @@ from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import given_limits, warn_of_limits
 from linkwork.simulation.result import Simulation, within_step
 from linkwork.simulation.rollout.dense_output import DenseOutput, held_forces
-from linkwork.simulation.rollout.kernels import SimulationKernel, observer, piece, rows_of
+from linkwork.simulation.rollout.kernels import SimulationKernel, observer, rows_of, segment
 from linkwork.simulation.rollout.rollout import (
     ENDED,
     EVENTS,
@@ -44,12 +44,12 @@ from linkwork.simulation.rollout.rollout import (
     RUNNING,
     SimulationState,
     commanded,
+    recorded,
     rolled,
-    seen,
 )
 from linkwork.simulation.rollout.scipy_integrators import scipy_solver, solved_by_scipy
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
-from linkwork.simulation.rollout.step_stability import look_at_step, warn_of_fast_turns
+from linkwork.simulation.rollout.step_stability import check_step_stability, warn_of_fast_turns
 from linkwork.simulation.sensors.sensor_readings import first_readings, initial_sensor_state
 from linkwork.simulation.sensors.sensor_suite import SensorSuite, generator_states
 from linkwork.simulation.simulation_spec import SENSORS, SimulationSetup, records_of
@@ -205,7 +205,7 @@ class SimulationRun:
         start = SimulationState(0.0, q, v, () if z is None else z, RUNNING)
         tau, _, wrenches = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
         begun_by = start._replace(tau=array(tau), forces=setup.no_forces, wrenches=wrenches)
-        first = seen(setup, self.h, begun_by, self.parameters)
+        first = recorded(setup, self.h, begun_by, self.parameters)
         asked = (float(self.steps), total, self.inputs, rows, self.parameters)
         end, (qs, vs, records) = rolled(setup, start, self.h, *asked, closely=True, segments=segments)
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
@@ -237,7 +237,7 @@ class SimulationRun:
             state["z"] = {**self.begins, SENSORS: carried}
         groups = {"inputs": self.inputs, "parameters": self.parameters}
         held: dict[str, Any] = {name: x for name, x in groups.items() if x}
-        kernel: Any = piece(setup, rows) if total else None
+        kernel: Any = segment(setup, rows) if total else None
         if total:
             self._warn(kernel, state, held, rows)
         parts = [self._first(state, held)]
@@ -296,7 +296,7 @@ class SimulationRun:
         each = {name: self._rows(name, 0, rows) for name in self.signals}
         signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
         duration = self.h * self.steps
-        look_at_step(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
+        check_step_stability(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
 
     def whole_parameters(self) -> dict[str, Any]:
         """Return the parameters of each environment, by the robot's names."""

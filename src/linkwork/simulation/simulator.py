@@ -37,7 +37,7 @@ from linkwork.simulation.result import sentence_of, status_of_codes, within_step
 from linkwork.simulation.rollout.kernels import stepper
 from linkwork.simulation.rollout.rollout import RUNNING
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
-from linkwork.simulation.rollout.step_stability import look_at_step
+from linkwork.simulation.rollout.step_stability import check_step_stability
 from linkwork.simulation.sensors.sensor_suite import SensorSuite, generator_states
 from linkwork.simulation.simulation_spec import SENSORS, SimulationSetup
 from linkwork.simulation.simulator_state import (
@@ -344,7 +344,7 @@ class Simulator:
             begun = {**asked, "status": np.zeros(self._leading)}
             own = {name: x for name, x in begun.items() if name not in groups}
             setup = self._setup(shapes, count, self._options.controller)
-            look_at_step(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
+            check_step_stability(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
             if setup.is_implicit_in_joints:
                 warn_of_implicit_springs(self._robot, self._h)
         result = kernel(**asked, status=state.status, h=h, last=last)

@@ -26,9 +26,9 @@ __all__ = ["replayed"]
 
 
 class ReplayedStep(NamedTuple):
-    """Up to where it was done [s], q and v there, and what else a step gives."""
+    """Time in the step up to which it was repeated [s], q and v there, and the step's other results."""
 
-    seen: Any
+    time: Any
     q: Any
     v: Any
     more: Any
@@ -46,43 +46,45 @@ def replayed(
     count: Any,
     stopped: Any,
 ) -> ReplayedStep:
-    """The step of h from q and v at t through what was found of it: ``count`` rows of a ``table``, of which a last one
-    may have ``stopped`` it.  ``advance(begin, q, v, width)`` gives q, v and more of a step as wide as asked.
+    """Repeat the step of h from q and v at t through its events, with derivatives of their times.
+
+    The events are ``count`` rows of a ``table``; the last one may have ``stopped`` the step.
+    ``advance(begin, q, v, width)`` returns q, v and other results of a step of ``width`` [s].
     """
     changing = [(k, event) for k, event in enumerate(events) if event.stop or event.jump is not None]
 
     def through(s: ReplayedStep, row: Any) -> ReplayedStep:
         happened = [lt(0.5, floor(row[0] * 0.5**k) - 2.0 * floor(row[0] * 0.5 ** (k + 1))) for k, _ in changing]
         (at,) = still([row[1] - t])
-        end, rates, _ = advance(s.seen, s.q, s.v, at - s.seen)
+        end, rates, _ = advance(s.time, s.q, s.v, at - s.time)
         guard: Any = 0.0
         for (_, event), here in zip(reversed(changing), reversed(happened), strict=True):
             guard = where(here, event.guard(t + at, end, rates), guard)
         slope = tangent([guard], [at], [1.0])[0] if at.__class__ is Symbol else 0.0
-        flat = eq(slope, 0.0)  # a guard that only touches zero, say: its time is taken to stay
+        flat = eq(slope, 0.0)  # as of a guard that only touches zero: its time has no derivative
         (steep,) = still([where(flat, 1.0, slope)])
         (time,) = moved_as([at], [where(flat, at, -guard / steep)])
-        end, rates, given = advance(s.seen, s.q, s.v, time - s.seen)
+        end, rates, other = advance(s.time, s.q, s.v, time - s.time)
         for (_, event), here in zip(changing, happened, strict=True):
             if event.jump is not None:
                 jumped = event.jump(t + time, end, rates)
                 end, rates = mapped(lambda a, b, here=here: where(here, a, b), jumped, (end, rates))
-        return ReplayedStep(time, end, rates, given)
+        return ReplayedStep(time, end, rates, other)
 
     def row(s: ReplayedStep, result: tuple[Any, Any]) -> tuple[ReplayedStep, None]:
-        number, numbers = result
+        index, values = result
         some: Any = False
         for k, _ in changing:
-            here = lt(0.5, floor(numbers[0] * 0.5**k) - 2.0 * floor(numbers[0] * 0.5 ** (k + 1)))
+            here = lt(0.5, floor(values[0] * 0.5**k) - 2.0 * floor(values[0] * 0.5 ** (k + 1)))
             some = here if some is False else or_(some, here)
-        there = and_(lt(number, count), some)
-        return cond(there, lambda s: through(s, numbers), lambda s: s, s), None
+        there = and_(lt(index, count), some)
+        return cond(there, lambda s: through(s, values), lambda s: s, s), None
 
     start = ReplayedStep(0.0 * h, q, v, more)
     if changing:
         start, _ = scan(row, start, (np.arange(float(len(table))), table))
 
     def finished(s: ReplayedStep) -> ReplayedStep:
-        return ReplayedStep(h + 0.0 * s.seen, *advance(s.seen, s.q, s.v, h - s.seen))
+        return ReplayedStep(h + 0.0 * s.time, *advance(s.time, s.q, s.v, h - s.time))
 
     return cond(lt(0.5, stopped), lambda s: s, finished, start)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""A robot as methods of simulation ask about it, on symbols."""
+"""Equations of a simulated robot for the methods of simulation, on symbols."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True)
 class SimulatedDynamics:
-    """A robot with other ``parameters`` than its own, and how it is stepped by h [s]."""
+    """A robot with ``parameters`` in place of its own, and the method of its steps of h [s]."""
 
     robot: Any
     parameters: Mapping[str, Any]
@@ -47,9 +47,9 @@ class SimulatedDynamics:
     passive: bool
     h: Any
     contacts: ContactSet | None = None
-    closely: bool = False  # slips to rounding, for derivatives
+    closely: bool = False  # solve for slips to rounding, for derivatives
     limits: str | JointStops | None = None
-    wrenches: tuple[tuple[str, str, Any], ...] = ()  # external ones: frame, axes, (moment; force)
+    wrenches: tuple[tuple[str, str, Any], ...] = ()  # external wrenches: frame, axes, (moment; force)
     friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints
 
     @property
@@ -68,7 +68,7 @@ class SimulatedDynamics:
         return moving_robot(self.robot, self.parameters)
 
     def system(self, tau: Scalars) -> MotionSystem:
-        """Under joint forces τ (nv), held over the step, with what is in the joints, and compliant contacts."""
+        """Return the system under constant joint forces τ (nv), with passive forces and compliant contacts."""
         moving, method = self.moving, METHODS[self.method]
         acting = {"passive": self.passive, "friction": self.friction}
 
@@ -96,13 +96,13 @@ class SimulatedDynamics:
         if method.damped_within and self.robot.constraints:
             return self._by_rattle(moving, acceleration, tau, pushed)
         if not method.damped_within or self.robot.tree.has_couplings:
-            by_forces = method.by_forces and not self.robot.constraints  # whose forces accelerations know
+            by_forces = method.by_forces and not self.robot.constraints  # their forces are part of accelerations
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         flying = partial(flown, moving.tree)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
     def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
-        """Joint forces with those of external wrenches and of compliant stops, if there are any."""
+        """Return joint forces with those of external wrenches and of compliant stops."""
         result = list(tau)
         if self.wrenches:
             acting = {frame: array(list(w)) for frame, _, w in self.wrenches}
@@ -114,10 +114,10 @@ class SimulatedDynamics:
         stops = self.limits.forces(self.robot, self.passive, q, v)
         return [a if is_zero(b) else a + b for a, b in zip(result, stops, strict=True)]
 
-    def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
-        """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
+    def projected(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
+        """Return the nearest state that satisfies the constraints, the state itself without constraints."""
         method = METHODS[self.method]
-        if not self.robot.constraints or method.by_action or method.damped_within:  # whose steps end there
+        if not self.robot.constraints or method.by_action or method.damped_within:  # their steps end there
             return list(q), list(v)
         moving = self.moving
         timed = {"time": t}
@@ -125,11 +125,11 @@ class SimulatedDynamics:
         return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
 
     def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
-        """v̇ with damping of the step's end, and springs as in `springs`, with their shares g:
+        """Return v̇ with damping at the step's end, and springs as in `spring_steps`, with their shares g:
 
             (M + h D + h² K (1 + 3 g)/4) v̇ = τ + τ_p − b − g h K v.
 
-        What is in a joint touches that joint alone, so D and K are on the diagonal, where armature is.
+        Passive forces of a joint depend on that joint only, so D and K are on the diagonal, like armature.
         """
         I, still = self._of_joints("armature"), array([0.0] * self.robot.nv)
         without = dict.fromkeys(("damping", "friction", "stiffness"), still)
@@ -143,7 +143,9 @@ class SimulatedDynamics:
             heavier = array([a + b for a, b in zip(I, extra, strict=True)])
             forces = array([a + b for a, b in zip(held, own, strict=True)])
             joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
-            alone = joints.with_parameters({**others, **without, "armature": heavier})  # what else acts is in own
+            alone = joints.with_parameters(
+                {**others, **without, "armature": heavier}
+            )  # other passive forces are in own
             if not rows:
                 return list(alone.forward_dynamics(at, rates, forces, passive=True))
             M = with_resistance([list(row) for row in alone.mass_matrix(at, passive=True)], rows)
@@ -152,8 +154,9 @@ class SimulatedDynamics:
         return acceleration
 
     def _element_resistance(self, tree: Any, damped_after: bool) -> ElementResistance | None:
-        """How force elements resist in a step whose springs are taken by the midpoint rule, and dampers by it or after
-        it.
+        """Return the resistance of force elements in a step with springs by the midpoint rule.
+
+        Dampers are treated by it too, or with ``damped_after`` at the step's end.
         """
         if not (self.passive and self.robot.force_elements):
             return None
@@ -199,10 +202,11 @@ class SimulatedDynamics:
         return not all(map(self.law.vanishes, self._dry_friction))
 
     def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any], list[tuple[Scalars, Any]]]:
-        """h D + h² K (1 + 3 g)/4 on the diagonal, and τ_p − g h K v; D with the slope of smooth dry friction.
+        """Return h D + h² K (1 + 3 g)/4 (nv), passive forces τ_p − g h K v (nv), and rows of force elements.
 
-        And the rows in which force elements resist, by h c + h² g k: the force of their springs at the step's start is
-        symplectic already, and their stiffness counts where they are too stiff for the step.
+        D includes the implicit damping of dry friction.  The rows in which force elements resist have h c + h² g k: the
+        force of their springs at the step's start is symplectic already, and their stiffness only counts if they are
+        too stiff for the step.
         """
         K = self._of_joints("stiffness")
         slopes = [slope for slope, _, _ in self._slopes(v)]
@@ -230,12 +234,11 @@ class SimulatedDynamics:
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
     ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any, list[Any]]:
-        """A step with contacts, and all else that has bounds: q, v, the joint forces, each point's force in the
-        world's axes (points, 3), what is left, what the rows of constraints exert (nc), and the gaps [m] of rigid
-        contacts that it began with, inf in the place of those of soft ones.
+        """Return the result of a step with contacts and other terms with bounds.
 
-        In one program with contacts are limits of joints, their dry friction, which sticks, servos, and what closes
-        loops.
+        It is q, v, the joint forces, each point's force in the world's axes (points, 3), the residual, the forces of
+        the rows of constraints (nc), and the gaps [m] of rigid contacts at its start, inf for soft ones.  One program
+        has contacts, joint limits, dry friction that sticks, servos, and constraints.
         """
         moving, h = self.moving, self.h
         at, rates, n = array(list(q)), array(pushed_rates(self.robot.tree, v)), self.robot.nv
@@ -267,7 +270,7 @@ class SimulatedDynamics:
         touching = [place.at(moving, at) for place in places]
 
         def change(w: Scalars) -> list[Any]:
-            """A (w − v) − p by inverse dynamics, whose derivative takes less than that of the mass matrix."""
+            """Return A (w − v) − p by inverse dynamics, whose derivative costs less than that of the mass matrix."""
             apart = [x - y for x, y in zip(w, v, strict=True)]
             moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
             more = [m + e for m, e in zip(armature, extra, strict=True)]
@@ -280,10 +283,10 @@ class SimulatedDynamics:
 
         push = [h * f for f in forces]
         result = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
-        w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # what was not found is noticed
+        w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
         per = 1.0 / h
         for k, impulse in zip(driven, result.pushes, strict=False):
-            given[k] = impulse / h  # so that what is bounded by h times a limit is within it, to the bit
+            given[k] = impulse / h  # the exact quotient, so forces are within their limits to the bit
         pressed = [
             in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, result.impulses, strict=True)
         ]
@@ -298,7 +301,7 @@ class SimulatedDynamics:
         return *end, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(places)
 
     def _of_joints(self, name: str) -> list[Any]:
-        """What is in the joints (nv), the robot's own or what comes in its place."""
+        """Return a parameter of the joints (nv), the robot's own or its replacement."""
         result = [float(x) for x in getattr(self.robot, name)]
         for key, x in self.parameters.items():
             kind, _, joint = key.partition(":")
@@ -308,7 +311,7 @@ class SimulatedDynamics:
         return result
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
-        """What variational methods need: the momenta of steps, and all forces besides gravity."""
+        """Return the system for variational methods: the momenta of steps, and all forces except gravity."""
         passive, law = self.passive, self.law
 
         def forces(t: Any, q: Scalars, v: Scalars) -> list[Any]:
@@ -336,16 +339,16 @@ class SimulatedDynamics:
         )
 
     def _settling(self, K: Scalars) -> list[Any] | None:
-        """h² K of the joint springs that are too stiff for the step, if there are any springs."""
+        """Return h² K of the joint springs that are too stiff for the step, None without springs."""
         if all(map(is_zero, K)):
             return None
         shares = implicit_shares(self.robot, K, self.h)
         return [self.h * self.h * (g * k) for g, k in zip(shares, K, strict=True)]
 
     def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
-        """What RATTLE needs: the momenta of steps, and forces by where in a step they act.
+        """Return the system for RATTLE: the momenta of steps, and forces by the time in the step at which they act.
 
-        Joints that follow others share what resists them, so there it acts at the step's start.
+        Damping of joints that follow others is not on the diagonal, so there it acts at the step's start.
         """
         passive, law, tree, still = self.passive, self.law, moving.tree, [0.0] * self.robot.nv
         explicit = passive and tree.has_couplings
@@ -354,10 +357,9 @@ class SimulatedDynamics:
             D, K, slides = still, still, False
 
         def of_state(t: Any, q: Scalars, v: Scalars) -> list[Any]:
-            given = [
-                x.item() if isinstance(x, np.generic) else x for x in pushed(q, v, still)
-            ]  # what is 0 is seen to be
-            result = with_loop_forces(tree, q, v, given, None, passive, law)
+            exerted = pushed(q, v, still)
+            known = [x.item() if isinstance(x, np.generic) else x for x in exerted]  # floats, whose zeros are folded
+            result = with_loop_forces(tree, q, v, known, None, passive, law)
             if not explicit:
                 return result
             return [a + b for a, b in zip(result, passive_force(tree, q, v, law), strict=True)]
