@@ -86,7 +86,7 @@ def test_options_that_are_none() -> None:
         ({"held_out": "last"}, "held_out: expected a fraction.*got 'last'"),
         ({"held_out": [[1], [2, 3]]}, "held_out: expected a fraction.*no array"),
         ({"held_out": {1: 2}}, "held_out: expected a fraction.*not real"),
-        ({"friction": "dry"}, "friction: expected one of smooth, coulomb, stribeck, got 'dry'"),
+        ({"friction": "dry"}, "friction: expected one of .smooth., .coulomb., .stribeck., or a FrictionLaw, got .dry."),
         ({"bodies": []}, "nothing is to be estimated"),
     ):
         with pytest.raises(ValueError, match=problem):

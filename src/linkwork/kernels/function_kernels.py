@@ -29,6 +29,7 @@ from linkwork.kernels.function_trace import (
 )
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner, has_symbols, is_own_joint, placement_of
+from linkwork.model.friction_laws import FrictionLaw
 from linkwork.model.function_spec import QUANTITIES, quantity_of
 
 __all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel"]
@@ -63,8 +64,10 @@ def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Req
 
 
 def _content(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[str, ...] | None:
-    """Return everything that the program depends on; None if that includes code that is not linkwork's."""
+    """Everything that the program of these functions depends on; None if that includes code that is not linkwork's."""
     rows = [request.spec for request in requests.values()]
+    if any(isinstance(value, FrictionLaw) for request in requests.values() for _, value in request.options):
+        return None  # a law of the caller's own: those of the library are named
     options = [option for request in requests.values() for option in (*request.options, *request.wrenches)]
     parameters = next((request.parameters for request in requests.values()), ())
     content = subject.content(rows, options, parameters)

@@ -101,7 +101,10 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
     if missing or not known.keys() >= options.keys():
         raise TypeError(f"{name}: expected {_forms(row)}, got {requested!r}")
     for key, value in options.items():
-        if known[key].choices and not any(value is word or value == word for word in known[key].choices):
+        read = known[key].read
+        if read is not None:
+            options[key] = value = read(name, value)
+        elif known[key].choices and not any(value is word or value == word for word in known[key].choices):
             words = ", ".join(map(str, known[key].choices))
             raise ValueError(f"{name}: {key}: expected one of {words}, got {value!r}")
         if known[key].counted and isinstance(value, (list, tuple)):

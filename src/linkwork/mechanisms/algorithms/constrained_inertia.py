@@ -28,7 +28,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.dynamics.algorithms.mass_matrix_inverse import handed_on, inverse_mass_matrix
+from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix, propagated_inverse
 from linkwork.expr.linalg.sparse_dot import dot, negated, transposed
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held, by_forces
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
@@ -98,7 +98,7 @@ def constrained_impact(
     """
     still = [0.0] * tree.nv
     rates = rates_of(tree, q, still, 0.0 if time is None else time[0])
-    held, e = Held(handed_on(tree, q, passive), rates), 0.0 if restitution is None else restitution[0]
+    held, e = Held(propagated_inverse(tree, q, passive), rates), 0.0 if restitution is None else restitution[0]
     pushed = bias_force(tree.with_gravity(Vec3.zero()), q, still, impulses)
     y = held.inverse.inward([-x for x in pushed])
     closing = [dot(row, v) + drift for row, drift in zip(rates.rows, rates.drift, strict=True)]

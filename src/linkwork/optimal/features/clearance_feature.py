@@ -127,7 +127,7 @@ class Clearance(Feature):
 
     def bind(self, robot: Any, w: Window) -> Self:
         pairs = w.state().select_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
-        own, shapes, kept = pairs.own, pairs.shapes, pairs.kept
+        own, shapes, kept = pairs.own, pairs.shapes, pairs.selected
         return with_fields(self, own=own, shapes=shapes, kept=kept, names=pairs.names, links=pairs.links)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
