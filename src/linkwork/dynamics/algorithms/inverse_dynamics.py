@@ -118,7 +118,7 @@ def gravity_force(tree: Tree, q: Scalars, wrenches: Wrenches = (), passive: bool
 
 
 _FORCES = Output(("nv",), "N·m, N")
-_COMMON: dict[str, Any] = {"optional": ("gravity",), "wrenched": True, "joint_space": True}
+_COMMON: dict[str, Any] = {"optional": ("gravity",), "takes_wrenches": True, "joint_space": True}
 
 
 class _Term(NamedTuple):

@@ -161,8 +161,8 @@ SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None)
 _GIVEN: dict[str, Any] = {
     "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
     "options": (*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
-    "wrenched": True,
-    "weighed": True,
+    "takes_wrenches": True,
+    "needs_body_inertia": True,
 }
 
 
@@ -218,7 +218,7 @@ ROWS = (
         "q",
         Output(("nv",), "N·m, N"),
         "Joint forces of external wrenches.",
-        wrenched=True,
+        takes_wrenches=True,
     ),
     FunctionSpec.of(
         wrench_from_torque,

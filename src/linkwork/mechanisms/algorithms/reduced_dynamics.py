@@ -127,7 +127,7 @@ def reduced_forward_dynamics(
 _OF_FORCES: dict[str, Any] = {
     "optional": ("gravity", "time"),
     "options": (INDEPENDENT, PASSIVE, SMOOTH_FRICTION),
-    "wrenched": True,
+    "takes_wrenches": True,
     "joint_space": True,
 }
 
@@ -257,7 +257,7 @@ ROWS = (
         "The linear system of small changes of a mechanism's independent coordinates and velocities, and joint forces.",
         optional=("gravity", "time"),
         options=(INDEPENDENT, COORDINATES, PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
         requires_regular_coordinates=True,
     ),

@@ -229,7 +229,7 @@ _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_dtau")
 _COMMON: dict[str, Any] = {
     "optional": ("gravity",),
     "options": (PASSIVE, SMOOTH_FRICTION),
-    "wrenched": True,
+    "takes_wrenches": True,
     "joint_space": True,
     "requires_regular_coordinates": True,
 }
@@ -301,8 +301,8 @@ ROWS = (
         "Derivatives of the accelerations of forward dynamics by q, v and tau.",
         optional=("gravity",),
         options=(PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
-        by_wrench=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
+        takes_wrenches=True,
+        per_wrench_output=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
         joint_space=True,
         requires_regular_coordinates=True,
     ),

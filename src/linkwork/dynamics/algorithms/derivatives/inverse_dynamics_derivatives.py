@@ -294,7 +294,7 @@ _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_da")
 _COMMON: dict[str, Any] = {
     "optional": ("gravity",),
     "options": (PASSIVE, SMOOTH_FRICTION),
-    "wrenched": True,
+    "takes_wrenches": True,
     "joint_space": True,
 }
 
@@ -385,7 +385,7 @@ ROWS = (
         "Derivatives of the joint forces of inverse dynamics by q, v and a.",
         optional=("gravity",),
         options=(PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
     ),
     FunctionSpec.of(

@@ -213,7 +213,7 @@ ROWS = (
         "q v",
         (Output((6, "nv"), _RATES, "dh_dq"), Output((6, "nv"), _MATRIX, "dh_dv")),
         "Derivatives of the momentum about the centre of mass by configuration and velocities.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         centroidal_momentum_rate_derivatives,
@@ -224,7 +224,7 @@ ROWS = (
             Output((6, "nv"), _MATRIX, "dh_dot_da"),
         ),
         "Derivatives of the rate of the centroidal momentum by configuration, velocities and accelerations.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_velocity_derivatives,

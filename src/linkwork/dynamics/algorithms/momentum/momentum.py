@@ -214,7 +214,7 @@ ROWS = (
         "q",
         Output((6, 6), "kg·m², kg"),
         "Inertia about the centre of mass with all joints locked.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         centroidal_momentum_rate,
