@@ -147,7 +147,8 @@ def misspelt_names(kind: type, base: type) -> dict[str, str]:
     - the class's own code does not use the attribute.
     """
     above = list(takewhile(lambda owner: owner is not base, kind.__mro__))
-    own, contract = {}, {}
+    own: dict[str, Any] = {}
+    contract: dict[str, Any] = {}
     for owner in reversed(kind.__mro__):
         if owner in above and owner.__module__.partition(".")[0] != "linkwork":
             own |= {name: x for name, x in _attributes(owner).items() if name in vars(owner) or name not in contract}

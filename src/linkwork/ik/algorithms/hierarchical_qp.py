@@ -29,7 +29,7 @@ from linkwork.ik.algorithms.differential_step import Cost, StepFound, costs, in_
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
-from linkwork.mechanisms.algorithms.weighted_projection import Weighed
+from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric
 
 __all__ = ["cascade_step", "is_plain"]
 
@@ -83,7 +83,7 @@ class _Cascade:
         ]
         left = [x - dot(row, self.step) for x, row in zip(wanted, rows, strict=True)]
         squares = [[x if is_zero(x) else x * x for x in row] for row in rows]
-        change = Weighed(AllRates(rows, [], [], squares), free).step(left)
+        change = DiagonalMetric(AllRates(rows, [], [], squares), free).step(left)
         self.step = [nearest(x + y, a, b) for x, y, a, b in zip(self.step, change, self.lower, self.upper, strict=True)]
 
     def bring_in(self, rows: list[list[Any]], low: Scalars, high: Scalars, floor: Scalars) -> None:

@@ -31,7 +31,7 @@ from linkwork.expr.equations.root_finding import fixed_point, monotone_root
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_projection import project_configuration
 from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, rates_of, rates_of_some
 from linkwork.mechanisms.algorithms.weighted_projection import largest
@@ -71,7 +71,7 @@ class StepConstraints:
     """The constraints of a tree in a step of h [s] that begins at q and t."""
 
     mechanics: DiscreteMechanics
-    held: Held
+    held: ConstrainedFactorization
     t: Any
     q: Scalars
     h: Any
@@ -82,7 +82,7 @@ class StepConstraints:
     ) -> StepConstraints:
         """With the inverse of the inertia that a change of the step's velocity meets."""
         rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-        return StepConstraints(mechanics, Held(inverse, rates, _FLAT), t, q, h)
+        return StepConstraints(mechanics, ConstrainedFactorization(inverse, rates, _FLAT), t, q, h)
 
     def violations(self, w: Scalars) -> list[Any]:
         """By row (nc): φ(q⁺)/h of holonomic constraints, G w + σ halfway of the others."""
@@ -171,7 +171,7 @@ class StepConstraints:
         configuration that is assembled, or leaves a little open where there is none near.
         """
         held, tree = self.held, self.mechanics.tree
-        firm = replace(self, held=Held(held.inverse, held.rates, _SINGULAR))
+        firm = replace(self, held=ConstrainedFactorization(held.inverse, held.rates, _SINGULAR))
         drift = [dot(row, v) + s for row, s in zip(held.rates.rows, held.rates.drift, strict=True)]
         change = held.inverse.applied(firm.released(left(v), drift))
         w = [a - b for a, b in zip(v, change, strict=True)]
@@ -201,7 +201,7 @@ def monotone(
 def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
     """The velocity nearest to v (nv) that the constraints allow, and the impulse of each of their rows (nc)."""
     rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-    held, still = Held(mechanics.inverse(q), rates, _FLAT), [0.0] * mechanics.tree.nv
+    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, _FLAT), [0.0] * mechanics.tree.nv
     left = [dot(row, v) + s for row, s in zip(rates.rows, rates.drift, strict=True)]
     impulses = held.factors.solved([-x for x in left])
     return [a + b for a, b in zip(v, held.moved(still, impulses), strict=True)], held.factors.least(impulses)
@@ -222,7 +222,7 @@ def released_velocity(
     if not tree.constraints:
         return inverse.applied(momentum)
     rates = rates_of(tree, q, [0.0] * tree.nv, t)
-    held, y = Held(inverse, rates, _FLAT), inverse.inward(momentum)
+    held, y = ConstrainedFactorization(inverse, rates, _FLAT), inverse.inward(momentum)
     return held.moved(y, held.forces(y, [-x for x in rates.drift]))
 
 
