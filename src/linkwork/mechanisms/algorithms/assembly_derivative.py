@@ -84,7 +84,7 @@ class _AssemblyRule(CustomDerivative):
 
     @cached_property
     def _residual(self) -> Residual:
-        """φ as a function of q and the outer symbols."""
+        """The residual φ as a function of q and the outer symbols."""
         return Residual(self.body, self.nq, self.errors)
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
