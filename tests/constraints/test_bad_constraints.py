@@ -80,8 +80,8 @@ UNFIT = (
     (lw.constraints.Weld("base"), "are fixed to the world"),
     (lw.constraints.Ball("p", "hand"), "are of one body"),
     (lw.constraints.Prescribed(point="base", motion=lambda t: (t, t, t)), "are fixed to the world"),
-    (lw.constraints.Gear("elbow", "wrist_roll", 2.0, name=" "), "name: expected a string"),
-    (lw.constraints.Coupling(("elbow",), lambda elbow: 1.0), "returns the same value for all joint positions"),
+    (lw.constraints.Gear("elbow", "wrist_roll", 2.0, name=" "), "name: expected a non-empty string"),
+    (lw.constraints.Coupling(("elbow",), lambda elbow: 1.0), "gives the same whatever the joints do"),
     (lw.constraints.Coupling(("elbow",), lambda: 1.0), "raised TypeError"),
     (lw.constraints.Coupling(("elbow",), lambda elbow: (elbow, elbow)), "expected 1 numbers, got 2"),
     (lw.constraints.PointOnSurface("p", lambda r: 0.0), "returns the same value for all positions"),
@@ -125,7 +125,7 @@ def test_what_cannot_be_of_a_robot_is_refused_when_it_is_put_on():
         with pytest.raises(lw.errors.UnknownNameError, match=message):
             arm.with_constraints(constraint)
     gear = lw.constraints.Gear("elbow", "wrist_roll", 2.0)
-    with pytest.raises(ValueError, match=r"has a constraint 'gear\(elbow, wrist_roll\)' already"):
+    with pytest.raises(ValueError, match=r"already has a constraint 'gear\(elbow, wrist_roll\)'"):
         arm.with_constraints(gear, gear)
 
 

@@ -85,7 +85,7 @@ def test_bad_wheels_are_refused():
         (lambda: RollingContact("disc", radius=-1.0), "RollingContact: radius"),
         (lambda: BallRolling("disc", radius=np.inf), "BallRolling: radius"),
         (lambda: disc().with_constraints(Rolling("disc", radius=0.1, on="disc", name="r")), "frame 'disc' and itself"),
-        (lambda: disc().with_constraints(Rolling("disc", radius=0.1)), "constraint 'disc rolls' already"),
+        (lambda: disc().with_constraints(Rolling("disc", radius=0.1)), "already has a constraint 'disc rolls'"),
     ):
         with pytest.raises(ValueError, match=message):
             made()

@@ -291,8 +291,8 @@ def test_a_hash_is_of_a_value_and_of_a_process():
     """It is kept, so neither trees with other parts nor other processes, whose texts hash otherwise, may have it."""
     tree = read(welded())
     before = hash(tree)
-    moon = tree.under(Vec3(0.0, 0.0, -1.62))
-    assert moon != tree and hash(moon) != before and hash(tree.under(tree.gravity)) == before
+    moon = tree.with_gravity(Vec3(0.0, 0.0, -1.62))
+    assert moon != tree and hash(moon) != before and hash(tree.with_gravity(tree.gravity)) == before
     assert "_hash" not in tree.__getstate__()
     again = pickle.loads(pickle.dumps(tree))
     assert again == tree and hash(again) == before

@@ -129,7 +129,7 @@ class Changes(Feature):
         (LooksFurther, "values", "IndexError: .* in LooksFurther.values"),
         (NoName, "values", "expected 1, one for each of component_names, got 2"),
         (NoUnit, "component_names, row_units", "row_units: expected 2 texts"),
-        (TwoAlike, "component_names, row_units", "texts that differ"),
+        (TwoAlike, "component_names, row_units", "distinct strings"),
         (TooDeep, "bind", "from 0 to 3, got 4"),
         (WithPast, "rows_without_past", ""),
         (Infinite, "values", "row 'speed' is inf"),

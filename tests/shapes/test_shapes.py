@@ -81,7 +81,7 @@ def test_what_is_no_shape() -> None:
         r"box: size: .* positive numbers \[m\], got \(1, -1, 1\)": lambda: Box((1, -1, 1)),
         r"sphere: radius: .* got True": lambda: Sphere(True),
         r"mesh: uri: expected the name of a file, got ' '": lambda: Mesh(" "),
-        r"mesh: scale: expected three numbers, none of them zero, got \(1, 0, 1\)": lambda: Mesh("a", (1, 0, 1)),
+        r"mesh: scale: expected three non-zero numbers, got \(1, 0, 1\)": lambda: Mesh("a", (1, 0, 1)),
         r"material: rgba: .* between 0 and 1, got \(0, 0, 2\)": lambda: Material(rgba=(0, 0, 2)),  # type: ignore[arg-type]
         r"material: rgba: .* got an array of shape \(2,\)": lambda: Material(rgba=(0, 0)),  # type: ignore[arg-type]
     }

@@ -30,8 +30,9 @@ _PAUSE = 0.1  # [s] between two drawings in a terminal
 class Progress(NamedTuple):
     """Progress of a long computation, the argument of a function that is passed as ``progress``.
 
-    ``done`` and ``total`` are in the unit of the computation: time steps of `Robot.simulate`, seconds of
-    `Robot.plan`, functions of `Robot.warm_up`.  A computation may end before ``done`` reaches ``total``.
+    ``done`` and ``total`` are in the unit of the computation: time steps of `Robot.simulate`, seconds of `Robot.plan`,
+    iterations of `TrajectoryProblem.solve`, functions of `Robot.warm_up`.  A computation may end before ``done``
+    reaches ``total``.
 
     >>> import linkwork as lw
     >>> robot = lw.load("double_pendulum")
@@ -75,6 +76,11 @@ class Reporter(AbstractContextManager["Reporter"]):
         """Suppress the compiler's own notice of long work until the end, and return the reporter."""
         self._stack.enter_context(shown_elsewhere())
         return self
+
+    @property
+    def active(self) -> bool:
+        """True if a bar or a function receives the progress; known once the ``with`` statement is entered."""
+        return self._bar is not None or callable(self._function)
 
     def advance(self, amount: float = 1) -> None:
         """Report that ``amount`` more is done."""

@@ -199,7 +199,7 @@ class Status(StrEnum):
     ENDED_BY_EVENT = "ended_by_event", "An event with stop=True ended the simulation."
     CONTROLLER_FAILED = (
         "controller_failed",
-        "The controller returned a non-finite or implausibly large output.",
+        "The controller's output was non-finite or implausibly large.",
         "Check the controller in the state at which the simulation stopped.",
     )
     DIVERGED = (

@@ -24,6 +24,7 @@ __all__ = [
     "MOST_COUNT",
     "boolean",
     "bounds",
+    "duration",
     "finite_array",
     "finite_number",
     "floats",
@@ -173,6 +174,11 @@ def non_negative(
 ) -> Any:
     """Return a non-negative number."""
     return finite_number(caller, argument, value, least=0.0, unit=unit, infinite=infinite, symbols=symbols)
+
+
+def duration(caller: str, argument: str, value: Any) -> float:
+    """Return a duration [s], a number >= 0; infinity passes, symbols do not."""
+    return float(finite_number(caller, argument, value, least=0.0, unit="s", infinite=True, symbols=False))
 
 
 def tolerance(caller: str, argument: str, value: Any, *, unit: str = "") -> Any:

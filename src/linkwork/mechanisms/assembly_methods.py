@@ -257,7 +257,9 @@ class IntegrabilityMethods(RobotBase):
         if has_symbols(self._subject):
             raise TypeError(f"integrability: robot {self.name!r} has symbolic parameters, expected numbers")
         try:
-            at = np.asarray(self._asked("integrate", (q, np.zeros(self.nv)), {}, {}, None))  # checked and normalised
+            at = np.asarray(
+                self._call_method("integrate", (q, np.zeros(self.nv)), {}, {}, None)
+            )  # checked and normalised
         except UnknownNameError as error:
             raise error.at("integrability: q") from None
         except ValueError as error:

@@ -21,6 +21,7 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.equilibrium import Equilibrium, equilibrium_near
+from linkwork.model.friction_laws import Friction
 
 __all__ = ["ConstrainedDynamicsMethods"]
 
@@ -111,6 +112,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """Derivatives of a and λ of `constrained_forward_dynamics` by q (in the tangent space), v and τ.
@@ -119,8 +121,8 @@ class ConstrainedDynamicsMethods(RobotBase):
         (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
         [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; for each of ``wrenches`` also ∂a/∂w (..., nv, 6),
         for example ``da_dwrench_hand``.  Wrenches are constant in the axes in which they are expressed.  If rows of G
-        are redundant in all configurations, ∂a and Gᵀ ∂λ are exact, but ∂λ is one of many.  With ``passive`` the smooth
-        friction law is used.  Raises SingularInertiaError as `forward_dynamics` does.
+        are redundant in all configurations, ∂a and Gᵀ ∂λ are exact, but ∂λ is one of many.  ``friction`` is a law that
+        does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
         """
 
     @can_be_induced
@@ -139,6 +141,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         time: ArrayLike | None = None,
         loop_forces: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """Actuator forces τ and constraint forces λ for the acceleration a: M a + h = τ + Gᵀ λ.
@@ -168,6 +171,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """Derivatives of τ and λ of `constrained_inverse_dynamics` by q (in the tangent space), v and a.
@@ -176,7 +180,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         dtau_da (..., nv, nv) [kg·m², kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
         [N·m·s, N·s, N·s/m], dforces_da (..., nc, nv) [kg·m, kg].  They are exact if the actuators can induce a in this
         state and nearby, which is not checked here, but in `constrained_inverse_dynamics`.  If rows of G are redundant,
-        Gᵀ ∂λ is exact, but ∂λ is one of many.  With ``passive`` the smooth friction law is used.
+        Gᵀ ∂λ is exact, but ∂λ is one of many.  ``friction`` is a law that does not stick.
         """
 
     @computed
@@ -214,6 +218,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """λᵀ G v, the power of the constraint forces under joint forces τ, to add to `power`.
@@ -314,6 +319,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         time: ArrayLike | None = None,
         actuators: str | Sequence[str] | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """The wrench across each joint that closes a loop, like `joint_wrenches` for the joints of the tree.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
+from linkwork.model.friction_laws import Friction
 
 __all__ = ["ReducedMethods"]
 
@@ -125,6 +126,7 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Reduced bias force c = Kᵀ (h + M (K̇ u + k̇)) of the equation of motion H u̇ + c = Kᵀ τ.
@@ -145,6 +147,7 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Generalised forces H u̇ + c on u for the acceleration u̇, the independent components of ``a``.
@@ -165,6 +168,7 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Independent accelerations u̇ = H⁻¹ (Kᵀ τ − c) under the joint forces τ of all joints.
@@ -186,6 +190,7 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """Linearised reduced dynamics: Jacobians of ẏ and u̇ by independent coordinates y, velocities u and τ.

@@ -71,7 +71,7 @@ _ALL = (
     *_MINIMAL,
 )
 # the rank of constraint Jacobians is decided in float64
-ROWS = (*_CONSTRAINTS, *(replace(row, in_double=True) for row in _ALL))
+ROWS = (*_CONSTRAINTS, *(replace(row, float64_only=True) for row in _ALL))
 
 # implementation of a function for robots with constraints; None: not available for them
 _INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {

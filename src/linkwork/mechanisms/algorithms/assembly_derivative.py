@@ -60,7 +60,7 @@ def with_assembly_derivative(
 
 def _blocks(tree: Tree, method: str, q: Scalars) -> list[Any]:
     """Return the elements of a matrix of each joint, row by row."""
-    result = [body.asked(method, q[tree.q_slices[i]]) for i, body in tree.stacked()]
+    result = [body.call_joint(method, q[tree.q_slices[i]]) for i, body in tree.stacked()]
     return [x for rows in result for row in rows for x in row]
 
 

@@ -192,9 +192,9 @@ class _Problem:
         """Return δ, its part towards the goal, ρ, and the slope of the error."""
         nearest = DiagonalMetric(rates, self.inverse, more)
         slopes = list(nearest.pulled(error))
-        if self.box.numbers:
+        if self.box.indices:
             result = self._within_limits(q, error, d, nearest, goal_counts, state)
-            for k, stopped in zip(self.box.numbers, result.stopped, strict=True):
+            for k, stopped in zip(self.box.indices, result.stopped, strict=True):
                 slopes[k] = where(lt(0.0, stopped), 0.0, slopes[k])
             step, pull, price = list(result.step), list(result.pull), result.price
         else:
@@ -214,25 +214,25 @@ class _Problem:
 
         def again(before: _LimitedStep) -> _LimitedStep:
             inverse = list(nearest.inverse)
-            for k, stopped in zip(self.box.numbers, before.stopped, strict=True):
+            for k, stopped in zip(self.box.indices, before.stopped, strict=True):
                 inverse[k] = where(lt(0.0, stopped), 0.0, inverse[k])
             closing, pull, price = self._parts(replace(nearest, inverse=inverse), error, d)
             step = self._combined(closing, pull, self._stretch(state, pull))
             flags, new = [], 0.0
-            for k, stopped in zip(self.box.numbers, before.stopped, strict=True):
+            for k, stopped in zip(self.box.indices, before.stopped, strict=True):
                 room = self.box.room(q, k, step[k])
                 beyond = lt(room, where(goal_counts, fmin(fabs(step[k]), _LIMIT_TOL), fabs(step[k])))
                 new = where(and_(beyond, lt(stopped, 0.5)), 1.0, new)
                 flags.append(where(beyond, 1.0, stopped))
             return _LimitedStep(tuple(flags), tuple(step), tuple(pull), price, new)
 
-        zero_step, none = (0.0,) * len(self.inverse), (0.0,) * len(self.box.numbers)
+        zero_step, none = (0.0,) * len(self.inverse), (0.0,) * len(self.box.indices)
         first = _LimitedStep(none, zero_step, zero_step, 0.0, 1.0)
         result: _LimitedStep = while_loop(
             lambda s: lt(0.0, s.new), again, first, max_iterations=1 + _LIMIT_ROUNDS
         ).state
         part: Any = 1.0
-        for k in self.box.numbers:
+        for k in self.box.indices:
             x = result.step[k]
             room = self.box.room(q, k, x)
             part = fmin(part, where(lt(room, fabs(x)), room / fmax(fabs(x), 1e-300), 1.0))
@@ -248,7 +248,7 @@ class _Problem:
         along = nearest.pulled(multipliers)
         to_goal = [0.0 if is_zero(w) else x - y for x, y, w in zip(along, d, nearest.inverse, strict=True)]
         to_goal = [
-            where(lt(0.0, w), x, 0.0) if k in self.box.numbers else x
+            where(lt(0.0, w), x, 0.0) if k in self.box.indices else x
             for k, (x, w) in enumerate(zip(to_goal, nearest.inverse, strict=True))
         ]
         multipliers = [a + b for a, b in zip(multipliers, closing_forces, strict=True)]
@@ -329,7 +329,7 @@ ROWS = (
         "A configuration that satisfies the constraints near a goal, with some joints fixed.",
         optional=("time",),
         options=(HELD, Option("position_limits", True, (True, False))),
-        limited=True,
+        needs_joint_limits=True,
     ),
     FunctionSpec.of(
         assembly_derivatives,

@@ -28,7 +28,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.dynamics.algorithms.mass_matrix_inverse import handed_on, inverse_mass_matrix
+from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix, propagated_inverse
 from linkwork.expr.linalg.sparse_dot import dot, negated, transposed
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization, acceleration_by_force
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
@@ -79,7 +79,7 @@ def constrained_mass_matrix(tree: Tree, q: Scalars, time: Scalars | None = None,
 
 
 def _row(compute: Any, outputs: Output, doc: str) -> FunctionSpec:
-    more = {"optional": ("time",), "options": (PASSIVE,), "joint_space": True, "regular": True}
+    more = {"optional": ("time",), "options": (PASSIVE,), "joint_space": True, "requires_regular_coordinates": True}
     return FunctionSpec.of(compute, "q", outputs, doc, **more)
 
 
@@ -99,10 +99,10 @@ def constrained_impact(
     at_rest_v = [0.0] * tree.nv
     rates = rates_of(tree, q, at_rest_v, 0.0 if time is None else time[0])
     system, e = (
-        ConstrainedFactorization(handed_on(tree, q, passive), rates),
+        ConstrainedFactorization(propagated_inverse(tree, q, passive), rates),
         0.0 if restitution is None else restitution[0],
     )
-    impulse = bias_force(tree.under(Vec3.zero()), q, at_rest_v, impulses)
+    impulse = bias_force(tree.with_gravity(Vec3.zero()), q, at_rest_v, impulses)
     y = system.inverse.inward([-x for x in impulse])
     closing = [dot(row, v) + drift for row, drift in zip(rates.rows, rates.drift, strict=True)]
     result = system.forces(y, [-(x + x * e) for x in closing])
@@ -140,9 +140,9 @@ ROWS = (
         "Velocities after an impact with constraints and impulses, and the constraint impulses.",
         optional=("time", "restitution"),
         options=(PASSIVE,),
-        wrenched=True,
-        acting="impulses",
+        takes_wrenches=True,
+        wrench_argument="impulses",
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

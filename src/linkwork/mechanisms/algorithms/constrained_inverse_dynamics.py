@@ -48,7 +48,8 @@ from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import constraint_derivatives
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import ACTUATORS, PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "Actuation", "constrained_inverse_dynamics", "required_forces"]
@@ -68,10 +69,11 @@ def constrained_inverse_dynamics(
     loop_forces: Scalars | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Return τ (nv, 0 for unactuated velocities), λ (nc), and the missing forces (nv), 0 if a is feasible."""
     rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
-    total = required_forces(tree, q, v, a, wrenches, passive, loop_forces)
+    total = required_forces(tree, q, v, a, wrenches, passive, loop_forces, friction)
     return Actuation.at(tree, q, rates, actuators, weights).split(total)
 
 
@@ -83,10 +85,11 @@ def required_forces(
     wrenches: Wrenches,
     passive: bool,
     loop_forces: Scalars | None = None,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return M a + h minus the forces of loop joints: ``loop_forces``, and with ``passive`` their passive forces."""
-    total = inverse_dynamics(tree, q, v, a, wrenches, passive)
-    by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, loop_forces, passive)
+    total = inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
+    by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, loop_forces, passive, friction)
     return [x - y for x, y in zip(total, by_loops, strict=True)]
 
 
@@ -103,20 +106,21 @@ def constrained_inverse_dynamics_derivatives(
     weights: Scalars | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """∂τ/∂q (tangent space), ∂τ/∂v, ∂τ/∂a: nv × nv; ∂λ/∂q, ∂λ/∂v, ∂λ/∂a: nc × nv."""
+    """Return ∂τ/∂q (tangent space), ∂τ/∂v, ∂τ/∂a (nv × nv), and ∂λ/∂q, ∂λ/∂v, ∂λ/∂a (nc × nv)."""
     n, still, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
     rates = rates_of(tree, q, v, now)
     acting = Actuation.at(tree, q, rates, actuators, weights)
-    tau, forces, _ = acting.split(required_forces(tree, q, v, a, wrenches, passive))
+    tau, forces, _ = acting.split(required_forces(tree, q, v, a, wrenches, passive, friction=friction))
     y = acting.multipliers(tau)
     pulled = constraint_derivatives(tree, q, v, a, forces, now).pulled_by_q
     turned = transposed(constraint_derivatives(tree, q, still, y, [0.0] * len(forces), now).by_q) or [
         [] for _ in range(n)
     ]
-    by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
-        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
         by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
     by_state = by_q, by_v, by_a
 
@@ -291,8 +295,8 @@ ROWS = (
         ),
         "Actuator forces and constraint forces for given accelerations.",
         optional=("gravity", "time", "weights", "loop_forces"),
-        options=(ACTUATORS, PASSIVE),
-        wrenched=True,
+        options=(ACTUATORS, PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
     ),
     FunctionSpec.of(
@@ -308,8 +312,8 @@ ROWS = (
         ),
         "Derivatives of actuator forces and constraint forces by q, v and a.",
         optional=("gravity", "time", "weights"),
-        options=(ACTUATORS, PASSIVE),
-        wrenched=True,
+        options=(ACTUATORS, PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
     ),
 )

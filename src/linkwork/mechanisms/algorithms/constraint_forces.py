@@ -14,13 +14,13 @@ It is zero for constraints that do not depend on time, G v = 0, and −λᵀ σ 
 
 Source: Lanczos, The Variational Principles of Mechanics, 4th ed., 1970, chapter I (scleronomic and rheonomic).
 
-Joint wrenches (reactions): a joint of the tree is opened, i.e. a free joint at rest is inserted behind it (`opened`).
-The force that this free joint would have to exert is the wrench across the joint.  With the rows G′ of the constraints
-and the wrenches F of loop joints in the extended tree, and the wrench w₀ of inertia and external forces,
+Joint wrenches (reactions): a free joint at rest is inserted behind a joint of the tree (`insert_free_joint`).  The
+wrench that it would have to exert is the wrench across the joint.  With the rows G′ of the constraints and the wrenches
+F of loop joints in the extended tree, and the wrench w₀ of inertia and external forces,
 
     w = w₀ − G′ᵀ λ − J′ᵀ F,
 
-in the six velocities that the opened joint adds.  A constraint between joint coordinates only, such as a gear, has no
+in the six velocities that the inserted joint adds.  A constraint between joint coordinates only, such as a gear, has no
 such columns: its force acts in the joints, like that of a motor.  A joint that closes a loop transmits the wrenches W
 of its rows, and the forces of its motor, springs and friction: Σ λ W + S⁺ᵀ τ_J.
 
@@ -56,9 +56,10 @@ from linkwork.mechanisms.algorithms.loop_joint_functions import (
     loops_of,
     with_loop_forces,
 )
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import ACTUATORS, PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits import opened
+from linkwork.model.tree_edits import insert_free_joint
 from linkwork.spatial import Force
 
 __all__ = [
@@ -92,9 +93,10 @@ def constraint_power(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> Any:
     """Return the power λᵀ G v [W] of the constraint forces under joint forces τ."""
-    _, forces = constrained_forward_dynamics(tree, q, v, tau, wrenches, time, passive=passive)
+    _, forces = constrained_forward_dynamics(tree, q, v, tau, wrenches, time, passive=passive, friction=friction)
     rows = rates_of(tree, q, v, 0.0 if time is None else time[0]).rows
     return dot(forces, [dot(row, v) for row in rows])
 
@@ -109,6 +111,7 @@ def constrained_joint_wrench(
     wrenches: Wrenches = (),
     time: Any = 0.0,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return the wrench (6) (moment; force) [N·m, N] of a joint's parent on its child, at the origin and axes of M.
 
@@ -118,7 +121,7 @@ def constrained_joint_wrench(
     w = Force.of(joint_wrenches(tree, q, v, a, wrenches, passive=passive)[tree.joint_index(joint)])
     if not tree.constraints:
         return list(w.elements())
-    (carried,) = _carried(tree, [joint], q, v, forces, None, time, passive)
+    (carried,) = _carried(tree, [joint], q, v, forces, None, time, passive, friction)
     return list((w - carried).elements())
 
 
@@ -135,9 +138,10 @@ def constrained_joint_wrenches(
     expressed_in: str | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return the wrenches (nb, 6) for `joint_wrenches`, including constraint forces on the bodies behind each joint."""
-    options = constraint_forces, loop_forces, time, actuators, passive
+    options = constraint_forces, loop_forces, time, actuators, passive, friction
     result = [[w] for w in _across(tree, q, v, a, wrenches, *options)]
     return [w.elements() for (w,) in wrenches_in(tree, q, result, on, expressed_in)]
 
@@ -155,9 +159,10 @@ def constrained_joint_wrench_split(
     expressed_in: str | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
     """Return joint forces and internal forces (nb, 6 each) for `joint_wrench_components`, with constraints."""
-    options = constraint_forces, loop_forces, time, actuators, passive
+    options = constraint_forces, loop_forces, time, actuators, passive, friction
     return split_wrenches(tree, q, _across(tree, q, v, a, wrenches, *options), on, expressed_in)
 
 
@@ -174,19 +179,20 @@ def loop_joint_wrenches(
     expressed_in: str | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return the wrench (nloops, 6) of F on M through each loop joint, at the origin and in the axes of M.
 
     For ``on="parent"`` it is the reaction −w at the origin and in the axes of F; ``expressed_in`` selects other axes.
     """
-    forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive)
+    forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive, friction)
     state, transmitted = KinematicState(tree, q, v), dict[str, Force]()
     rows = iter(zip(loop_wrenches(tree, q), forces, strict=True))
     for constraint in tree.constraints:
         own = [next(rows) for _ in constraint.component_names]
         transmitted[constraint.name] = sum((W * force for W, force in own if not is_zero(force)), Force.zero())
     result = []
-    for loop, motor in zip(loops_of(tree), loop_motor_wrenches(state, loop_forces, passive), strict=True):
+    for loop, motor in zip(loops_of(tree), loop_motor_wrenches(state, loop_forces, passive, friction), strict=True):
         w = transmitted[loop.name] if motor is None else transmitted[loop.name] + motor
         side = loop.frame
         if on == "parent":
@@ -244,12 +250,13 @@ def _across(
     time: Scalars | None,
     actuators: Names,
     passive: bool,
+    friction: str | FrictionLaw,
 ) -> list[Force]:
     """Return, by body, the wrench of its parent through the joint, in the joint's frame M."""
-    forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive)
+    forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive, friction)
     total = map(Force.of, joint_wrenches(tree, q, v, a, wrenches, passive=passive))
     names = [body.joint_name for body in tree.bodies]
-    carried = _carried(tree, names, q, v, forces, loop_forces, 0.0 if time is None else time[0], passive)
+    carried = _carried(tree, names, q, v, forces, loop_forces, 0.0 if time is None else time[0], passive, friction)
     return [w - other for w, other in zip(total, carried, strict=True)]
 
 
@@ -264,6 +271,7 @@ def _forces(
     time: Scalars | None,
     actuators: Names,
     passive: bool,
+    friction: str | FrictionLaw,
 ) -> list[Any]:
     """Return λ (nc): ``constraint_forces``, or those of inverse dynamics with the actuators."""
     if constraint_forces is not None:
@@ -271,7 +279,7 @@ def _forces(
     if not tree.constraints:
         return []
     rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
-    total = required_forces(tree, q, v, a, wrenches, passive, loop_forces)
+    total = required_forces(tree, q, v, a, wrenches, passive, loop_forces, friction)
     return Actuation.at(tree, q, rates, actuators, None).split(total)[1]
 
 
@@ -284,9 +292,10 @@ def _carried(
     loop_forces: Scalars | None,
     time: Any,
     passive: bool,
+    friction: str | FrictionLaw,
 ) -> list[Force]:
     """Return, by joint, the wrench of constraints and loop joints on the subtree behind it, at M in the axes of M."""
-    rows, own = _opened_rows(tree, joints, q, v, time, loop_forces, passive)
+    rows, own = _opened_rows(tree, joints, q, v, time, loop_forces, passive, friction)
     total = own
     for row, force in zip(rows, forces, strict=True):
         if not is_zero(force):
@@ -302,15 +311,16 @@ def _opened_rows(
     time: Any,
     loop_forces: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[list[Any]], list[Any]]:
     """Return G′ (nc, 6 × joints) with these joints opened, and J′ᵀ F (6 × joints) of the loop joints."""
     wide, wide_q, wide_v = tree, list(q), list(v)
     for joint in joints:
-        wide = opened(wide, joint)
+        wide = insert_free_joint(wide, joint)
         wide_q += wide.bodies[wide.joint_index(joint) + 1].joint.zero()
         wide_v += [0.0] * 6
     rows = [row[tree.nv :] for row in rates_of(wide, wide_q, wide_v, time).rows]
-    return rows, with_loop_forces(wide, wide_q, wide_v, [0.0] * wide.nv, loop_forces, passive)[tree.nv :]
+    return rows, with_loop_forces(wide, wide_q, wide_v, [0.0] * wide.nv, loop_forces, passive, friction)[tree.nv :]
 
 
 ROWS = (
@@ -321,7 +331,7 @@ ROWS = (
         "Indeterminacy of each constraint force.",
         optional=("time",),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         constraint_power,
@@ -329,10 +339,10 @@ ROWS = (
         Output((), "W"),
         "Power of the constraint forces.",
         optional=("gravity", "time"),
-        options=(PASSIVE,),
-        wrenched=True,
+        options=(PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         loop_joint_wrenches,
@@ -340,9 +350,9 @@ ROWS = (
         Output(("nloops", 6), "N·m, N"),
         "Wrenches across the joints that close loops.",
         optional=("gravity", "constraint_forces", "loop_forces", "time"),
-        options=(*SIDE, ACTUATORS, PASSIVE),
-        wrenched=True,
-        weighed=True,
+        options=(*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         joint_wrench_indeterminacy,
@@ -350,7 +360,7 @@ ROWS = (
         Output(("nb", 6), "1"),
         "Indeterminacy of each joint wrench.",
         optional=("time",),
-        weighed=True,
-        regular=True,
+        needs_body_inertia=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -43,7 +43,8 @@ from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import required
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Names, VelocityEmbedding, velocity_indices
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Option, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "reduced_forward_dynamics"]
@@ -78,12 +79,13 @@ def reduced_inverse_dynamics(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return the generalized forces H u̇ + c (ni) on u, with u̇ the independent components of a."""
     t = 0.0 if time is None else time[0]
     embedding = VelocityEmbedding.at(tree, q, independent, t)
     rates = embedding.whole([a[k] for k in embedding.independent], rates_of(tree, q, v, t).bias)
-    return embedding.reduced(required_forces(tree, q, v, rates, wrenches, passive))
+    return embedding.reduced(required_forces(tree, q, v, rates, wrenches, passive, friction=friction))
 
 
 def reduced_bias_force(
@@ -94,9 +96,10 @@ def reduced_bias_force(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return the bias force c (ni), the generalized force on u for u̇ = 0."""
-    return reduced_inverse_dynamics(tree, q, v, [0.0] * tree.nv, independent, wrenches, time, passive)
+    return reduced_inverse_dynamics(tree, q, v, [0.0] * tree.nv, independent, wrenches, time, passive, friction)
 
 
 def reduced_forward_dynamics(
@@ -108,20 +111,21 @@ def reduced_forward_dynamics(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return u̇ (ni) under joint forces τ (nv)."""
     t = 0.0 if time is None else time[0]
     embedding = VelocityEmbedding.at(tree, q, independent, t)
     H = reduced_inertia(embedding.K, mass_matrix(tree, q, passive))
     zero = embedding.whole([0.0] * len(embedding.independent), rates_of(tree, q, v, t).bias)
-    required = required_forces(tree, q, v, zero, wrenches, passive)
+    required = required_forces(tree, q, v, zero, wrenches, passive, friction=friction)
     return Semidefinite.of(H, more=0.0).once(embedding.reduced([x - y for x, y in zip(tau, required, strict=True)]))
 
 
 _OF_FORCES: dict[str, Any] = {
     "optional": ("gravity", "time"),
-    "options": (INDEPENDENT, PASSIVE),
-    "wrenched": True,
+    "options": (INDEPENDENT, PASSIVE, SMOOTH_FRICTION),
+    "takes_wrenches": True,
     "joint_space": True,
 }
 
@@ -136,6 +140,7 @@ def reduced_linearize(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
     """Return the blocks of A by (coordinates, velocities), and ∂u̇/∂τ (ni × nv)."""
     t = 0.0 if time is None else time[0]
@@ -145,14 +150,14 @@ def reduced_linearize(
     )
     embedding = VelocityEmbedding.at(tree, q, independent, t)
     n, m = len(indices), len(embedding.independent)
-    u_dot = reduced_forward_dynamics(tree, q, v, tau, independent, wrenches, time, passive)
+    u_dot = reduced_forward_dynamics(tree, q, v, tau, independent, wrenches, time, passive, friction)
 
     a = embedding.whole(u_dot, rates_of(tree, q, v, t).bias)
-    by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
-        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
         by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
-    required = required_forces(tree, q, v, a, wrenches, passive)
+    required = required_forces(tree, q, v, a, wrenches, passive, friction=friction)
     forces = embedding.forces([x - y for x, y in zip(required, tau, strict=True)])
 
     zero, free = [0.0] * m, transposed(embedding.K) if m else []
@@ -237,7 +242,7 @@ ROWS = (
         "q v tau",
         Output(("ni",), "rad/s², m/s²"),
         "Accelerations of independent velocities under joint forces.",
-        regular=True,
+        requires_regular_coordinates=True,
         **_OF_FORCES,
     ),
     FunctionSpec.of(
@@ -252,9 +257,9 @@ ROWS = (
         ),
         "Linearised dynamics in independent coordinates and velocities, and joint forces.",
         optional=("gravity", "time"),
-        options=(INDEPENDENT, COORDINATES, PASSIVE),
-        wrenched=True,
+        options=(INDEPENDENT, COORDINATES, PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -15,7 +15,7 @@ from linkwork._util.validation import integer, number
 from linkwork.errors import AssemblyError, Status
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.coordinates import unit_steps
-from linkwork.kinematics.algorithms.low_discrepancy import rates
+from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
@@ -295,7 +295,7 @@ def check_tolerance(caller: str, tolerance: Any) -> float:
 
 def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
     """Return low-discrepancy points in the cube [−1, 1], (count, dimensions)."""
-    steps = np.array(rates(dimensions))
+    steps = np.array(kronecker_rates(dimensions))
     result: np.ndarray = 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
     return result
 

@@ -17,7 +17,7 @@ from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import JointType, Revolute
 from linkwork.model.body import Body, Limits
 from linkwork.model.random_tree import random_inertia
-from linkwork.model.simplify import lightened
+from linkwork.model.simplify import simplify_tree
 from linkwork.model.tree import Tree
 from linkwork.parts.joint_checks.check_context import TOLERANCE, Bare, Line, Trial, flat, matrix
 from linkwork.parts.joint_checks.motion_checks import reaches
@@ -295,7 +295,7 @@ def _dynamics(t: Trial) -> list[float]:
     """In the middle of a chain of hinges, as algorithms see it, against the transform and the manifold alone."""
     errors = []
     stated, plain = (_chain(joint) for joint in (t.type, Bare(t.type)))
-    seen = lightened(stated)
+    seen = simplify_tree(stated)
     a = np.random.default_rng(10).normal(size=stated.nv).tolist()
     for (q, v), turn in zip(t.states(), np.random.default_rng(11).normal(size=(t.samples + 1, 4)), strict=False):
         q, v = [turn[0], *q, turn[1]], [turn[2], *v, turn[3]]
