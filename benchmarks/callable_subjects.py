@@ -142,7 +142,7 @@ class Subject:
 
     @property
     def has_absent(self) -> bool:
-        """Whether NaN in a result stands for what is not there."""
+        """Return True if NaN in a result means that a quantity does not exist."""
         return self.name in _ABSENT
 
     def declares(self, argument: str, value: Any) -> bool:

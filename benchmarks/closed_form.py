@@ -68,7 +68,7 @@ PUBLISHED = {name: _of_table(name) for name in TABLES}
 
 @dataclass(frozen=True)
 class BranchesBeside:
-    """How a peer's branches compare, and how long one call takes [s]."""
+    """Comparison with a peer's branches, and the peer's time for one call [s]."""
 
     peer: str
     poses: int
@@ -81,7 +81,7 @@ class BranchesBeside:
 
 @dataclass
 class ClosedFormFound:
-    """What was found of an arm: seconds of a pose in a batch and of a call, and the peers."""
+    """Results for an arm: time for a pose in a batch and for a single call [s], and the peers' comparisons."""
 
     arm: str
     family: str
@@ -92,7 +92,7 @@ class ClosedFormFound:
 
 
 def arms_with_closed_form(names: Sequence[str] = ()) -> Iterator[Arm]:
-    """Those that are there and have a closed form."""
+    """Yield the installed arms that have a closed form."""
     for name, arm in (PUBLISHED | ARMS).items():
         if names and name not in names:
             continue

@@ -32,7 +32,7 @@ __all__ = ["gradients", "main"]
 
 
 def gradients(name: str, effort: Effort) -> Iterator[Verdict]:
-    """What gradients and Hessian-vector products of a robot cost, and whether they are right."""
+    """Yield the cost and the correctness of gradients and Hessian-vector products of a robot."""
     robot = ROBOTS[name].load()
     for (function, what), most in GRADIENTS.items():
         kernel = robot.compile(function)

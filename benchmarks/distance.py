@@ -45,7 +45,7 @@ _TOLERANCE = 1e-5  # [m]: coal's own is 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Of one pair.  Times in seconds, of one of a batch."""
+    """Results for one pair of bodies.  Times in seconds, for one element of a batch."""
 
     pair: str
     seconds: float  # arrays in and out
@@ -60,7 +60,7 @@ class Measured:
 
 
 def chosen_poses(case: Case, peer: Coal | None, count: int = BATCH) -> np.ndarray:
-    """Of poses within reach those on the case's side of touching, by the peer."""
+    """Return random poses within reach that are apart or overlap as the case requires, by the peer's distance."""
     rng = np.random.default_rng(7)
     reach = 1.2 * float(case.a.origin_radius + case.b.origin_radius)
     found = poses(rng, count if case.side == "both" else 6 * count, reach if case.side != "overlap" else 0.5 * reach)
@@ -132,7 +132,7 @@ def _beaten(case: Case, X: np.ndarray, d: np.ndarray, n: np.ndarray, peer: np.nd
 
 
 def _alone(case: Case, X: np.ndarray, effort: Effort) -> float:
-    """What a pair takes besides arrays: of kernels with several copies and with one, the difference."""
+    """Return the time for a pair without reading and writing arrays: kernels with several copies minus one copy."""
     one, many = (marginal(case.a, case.b, copies) for copies in (1, COPIES))
     Y = np.broadcast_to(np.eye(4), X.shape).copy()
     rng = np.random.default_rng(3)

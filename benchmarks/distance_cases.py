@@ -69,7 +69,7 @@ CASES = {case.name: case for case in _cases()}
 
 
 def numbers(found: Any) -> tuple[Any, ...]:
-    """Of a signed distance, as the outputs of a kernel."""
+    """Return the components of a signed distance as outputs of a kernel."""
     return found.distance, [*found.normal], [*found.on_a], [*found.on_b], found.unique
 
 

@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "distances_figures.md"
 
 
 def tables(data: dict[str, Any]) -> dict[str, str]:
-    """By the names that they have in the page: of what was measured."""
+    """Return the tables of the measured parts, by their names in the page."""
     found = {}
     if data.get("pairs"):
         found["pairs"] = "\n".join([*_pairs(data), "", _where(data["machine"])])

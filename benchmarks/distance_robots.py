@@ -86,7 +86,7 @@ def humanoid() -> lw.Robot:
 
 
 def measured(effort: Effort, quick: bool, terminal: Terminal) -> tuple[list[dict[str, Any]], list[Verdict]]:
-    """What was measured, and the rows of the table of targets."""
+    """Return the records of all measurements, and the verdicts for the table of targets."""
     found: list[dict[str, Any]] = []
     rows: list[Verdict] = []
     for part in (_pair, _panda, _hulls, _edges, _compiled):
@@ -189,7 +189,7 @@ def _edges(effort: Effort, quick: bool) -> Part:
 
 
 def checked_edges(count: int, seed: int) -> tuple[int, int]:
-    """Of so many random edges of length 1 how many are certified free, and of how many of those samples say no."""
+    """Count the random edges of length 1 that are certified free, and those of them with samples in collision."""
     robot, scene, rng = panda(), boxes(), np.random.default_rng(seed)
     free, wrong = 0, 0
     for start in range(0, count, EDGES):

@@ -76,7 +76,7 @@ def _subject(floating: bool, function: str, is_kernel: bool) -> _Subject:
 
 @dataclass
 class _Argument:
-    """What is given, the numbers it stands for, and what is to come of it."""
+    """An argument: the passed object, its values as an array, and the expected outcome."""
 
     given: Any
     values: np.ndarray

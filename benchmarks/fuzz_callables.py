@@ -156,7 +156,7 @@ def names_argument(text: str, name: str) -> bool:
 
 
 def _site(error: Exception) -> str:
-    """Where an error was raised: the innermost place in linkwork, and whether it came from deeper."""
+    """Return the innermost line of linkwork in an error's traceback, marked `below` if a callee raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if str(_ROOM) in f.filename]
     if not inside:

@@ -84,7 +84,7 @@ class Ipopt:
 
 @dataclass
 class Nearest:
-    """What came of it, a number a pose."""
+    """Results for nearest configurations, one entry per pose."""
 
     robot: str
     feasible: np.ndarray

@@ -62,7 +62,7 @@ def version(package: str) -> str:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """What libraries print from C, to nowhere."""
+    """Suppress what libraries print from C."""
     sys.stdout.flush()
     kept, nowhere = [os.dup(1), os.dup(2)], os.open(os.devnull, os.O_WRONLY)
     try:
@@ -334,7 +334,7 @@ class SSIK(Peer):
 
 
 def nearest(arm: Arm, Q: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-    """Of configurations (count, n), brought into limits by whole turns, the nearest to the seed."""
+    """Return the configuration of Q (count, n) nearest to the seed, after shifts by full revolutions into limits."""
     Q = brought_in(arm, Q)
     Q = Q[within(arm, Q)]
     return Q[np.abs(Q - seed).max(axis=1).argmin()] if len(Q) else None

@@ -43,7 +43,7 @@ Solver = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 
 @dataclass
 class Measured:
-    """What one solver reached on one set of targets; times in seconds, one a call."""
+    """Results of one solver on one set of targets; times in seconds, one per call."""
 
     robot: str
     solver: str
@@ -97,13 +97,13 @@ def path(arm: Arm, count: int, seed: int = 2, length: float = 1e-3, angle: float
 
 
 def within(arm: Arm, q: np.ndarray) -> np.ndarray:
-    """Which of configurations (..., n) are within limits, exactly."""
+    """Return True for configurations (..., n) exactly within limits."""
     lower, upper = arm.limits
     return np.all(np.isfinite(q) & (q >= lower) & (q <= upper), axis=-1)
 
 
 def reached(arm: Arm, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Which of configurations (..., n) reach their targets within limits."""
+    """Return True for configurations (..., n) that reach their targets within limits."""
     fine = np.nan_to_num(q)
     close = np.all(np.abs(errors(arm.reference.pose(fine), target)) <= TOLERANCE + _ROUNDING, axis=-1)
     return close & within(arm, q)

@@ -73,12 +73,12 @@ class Arm:
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of its joints; infinite for continuous ones."""
+        """Return the joints' limits; infinite for continuous joints."""
         return self.robot.lower, self.robot.upper
 
     @cached_property
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
-        """What configurations are drawn from: limits, and one turn of continuous joints."""
+        """Return the ranges of random configurations: limits, and one revolution for continuous joints."""
         lower, upper = self.limits
         return np.where(np.isfinite(lower), lower, -math.pi), np.where(np.isfinite(upper), upper, math.pi)
 
@@ -97,7 +97,7 @@ class Reference:
         self.frame = self.there.frame(arm.tip)
 
     def pose(self, q: np.ndarray) -> np.ndarray:
-        """Of configurations (..., n)."""
+        """Return the tip's poses (..., 4, 4) at configurations (..., n)."""
         rows = self.there.q(q.reshape(-1, q.shape[-1]))
         return np.array([self._at(row).homogeneous for row in rows]).reshape(*q.shape[:-1], 4, 4)
 

@@ -229,7 +229,7 @@ def _from_mujoco(scene: Scene, v: np.ndarray) -> np.ndarray:
 
 
 def seconds_of(step: Callable[..., Any], *arguments: Any, effort: Effort) -> float:
-    """Of a call, median of rounds."""
+    """Return the time for a call: the median over rounds."""
     step(*arguments)
     rounds = []
     for _ in range(effort.rounds):

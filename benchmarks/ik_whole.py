@@ -50,7 +50,7 @@ class Humanoid:
         self.there = PinocchioModel(self.robot)
 
     def goals(self, q: np.ndarray) -> Goals:
-        """Of configurations (count, nq)."""
+        """Return the poses and centers of mass at configurations (count, nq)."""
         pin, model, data = self.there.pin, self.there.model, self.there.data
         frames = {name: self.there.frame(name) for name in self.frames}
         poses, centers = {name: np.empty((len(q), 4, 4)) for name in frames}, np.empty((len(q), 3))
@@ -62,7 +62,7 @@ class Humanoid:
         return Goals(poses, centers)
 
     def reached(self, q: np.ndarray, goals: Goals) -> np.ndarray:
-        """Which configurations (count, nq) do it all, within limits."""
+        """Return True for configurations (count, nq) that reach all goals within limits."""
         have = self.goals(np.nan_to_num(q))
         most = TOLERANCE + 1e-11
         fine = np.all(np.abs(have.center - goals.center) <= most, axis=-1)
