@@ -156,7 +156,7 @@ class Subject:
         return value is parameter.default or not is_quick(kind) or fits(kind, value)
 
     def prepared(self) -> tuple[Callable[[str, Any, dict[str, Any]], Any], dict[str, Any]]:
-        """The call, made anew, with an argument's name ("" for none), its value and good arguments; and these."""
+        """Return a function of an argument's name ("" for none), its value and valid arguments; and these."""
         function = self.make()
         given = {
             name: value_of(self.name, name)

@@ -1,7 +1,7 @@
-"""Loops, solves and functions of a robot in one kernel: what they cost, and what they save.
+"""Cost and savings of loops, linear solves and functions of a robot in one kernel.
 
-Float64, one thread, new arrays out; results are compared before anything is timed.  `python -m benchmarks.control`
-prints this part of the table alone.
+All calls use float64, one thread and new output arrays.  Results are compared before anything is timed.
+`python -m benchmarks.control` prints this part of the table alone.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _refill(effort: Effort, batch: int, mean: float = 8.0) -> Figure:
 
 @contextmanager
 def _tiles_of(vectors: int) -> Iterator[None]:
-    """Kernels made meanwhile let lanes share the samples of so many vectors: those of one vector share nothing."""
+    """Let the lanes of kernels compiled in this context share the samples of `vectors` vectors; 1: no sharing."""
     before = layout._VECTORS
     layout._VECTORS = vectors
     try:

@@ -52,7 +52,7 @@ def controller(q: Any, v: Any, target: Any, stiffness: Any, damping: Any) -> Any
 
 
 def definite_controller(q: Any, v: Any, target: Any, stiffness: Any, damping: Any) -> Any:
-    """The same, told that both matrices are positive definite: no rows change places."""
+    """Compute the controller with both matrices declared positive definite: no pivoting."""
     X, J = ARM.pose(q, "hand"), ARM.jacobian(q, "hand")
     mobility = J @ lw.solve(ARM.mass_matrix(q), J.T, assume="pos")
     error = lw.pose_difference(X, target)

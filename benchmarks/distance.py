@@ -1,12 +1,14 @@
-"""Signed distances beside coal: `python -m benchmarks.distance`.
+"""Signed distances compared with coal: `python -m benchmarks.distance`.
 
-A pair of shapes at 4096 poses: distance, normal and witnesses, by a kernel on one thread, into arrays made before;
-coal as Python calls it, and in its own loop without Python.  Pairs that are searched for are timed apart and in each
-other.  Answers are compared first: the exit code is 1 where coal's direction parts shapes better than ours, or its
-points are nearer; where they differ else, it is coal that is off.  Then a robot against itself and a scene.
-``--edges`` looks at samples on random edges that are certified free.
-``--accuracy`` compares with answers of higher precision instead, see `distance_accuracy`.  ``--write`` measures all of
-it, and puts the figures into docs/distances_figures.md.
+A kernel computes distance, normal and witness points of a pair of shapes at 4096 poses, on one thread into existing
+arrays.  coal is called from Python, and in its own loop without Python.  Pairs with iterative algorithms are timed
+separated and overlapping.  Results are compared first.  The exit code is 1 if coal's direction separates shapes better
+than ours, or its points are nearer; in other cases of disagreement, coal is inaccurate.  Then a robot is measured
+against itself and a scene.
+
+``--edges`` checks samples on random edges that are certified free.  ``--accuracy`` compares with results of higher
+precision instead (see `distance_accuracy`).  ``--write`` measures everything and writes the figures to
+docs/distances_figures.md.
 """
 
 from __future__ import annotations
@@ -160,7 +162,7 @@ def pair_verdicts(found: Sequence[Measured], cases: dict[str, Case]) -> Iterator
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables and, if asked, write the JSON; returns the exit code."""
+    """Measure, print the tables and, if asked, write the JSON; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short timings; of accuracy, fewer poses")
     parser.add_argument("--accuracy", action="store_true", help="errors against higher precision instead of times")

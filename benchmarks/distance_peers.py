@@ -1,4 +1,4 @@
-"""coal beside: its shapes, its distances as Python gets them, and how long its own loop takes without Python.
+"""coal as a peer: its shapes, its distances from Python, and the time of its own loop without Python.
 
 The loop is Pinocchio's `computeDistances` over pairs of a geometry model, which calls coal in C++.
 """
@@ -99,7 +99,7 @@ class Coal:
 class CoalRobot:
     """A robot's shapes and a scene's, in the pairs that linkwork measures, in Pinocchio's loop.
 
-    Where shapes are comes from linkwork: kinematics is not what is compared, and is left out of coal's time.
+    linkwork computes the poses of shapes: kinematics is not compared, and not part of coal's time.
     """
 
     def __init__(self, robot: Any, scene: Any, pairs: Any) -> None:

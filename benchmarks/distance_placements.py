@@ -94,9 +94,9 @@ _CONSTANT = {"octahedron": (1, 0.2), "wedge": (3, 0.3)}  # hulls whose faces are
 
 
 def families(bounded: Sequence[type] = tuple(SUPPORTS), others: Sequence[tuple[type, type]] = ()) -> list[Any]:
-    """Return all pairs of kinds of the bounded cores, and those of the pairs of cores that have functions of their own.
+    """Return all pairs of kinds of bounded cores, and the pairs of cores with their own functions.
 
-    Raises LookupError for a core of which nothing is drawn.
+    Raises LookupError for a core without random samples.
     """
     cores = [*itertools.combinations_with_replacement(bounded, 2), *others]
     if missing := {core.__name__ for pair in cores for core in pair if core not in CORES}:

@@ -113,7 +113,7 @@ def growth_verdicts(found: Sequence[Growth]) -> list[Verdict]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables and, if asked, write the JSON.  1 is returned where derivatives do not agree."""
+    """Print the tables and, if asked, write the JSON; return 1 if derivatives disagree."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short chains, short timings")
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")

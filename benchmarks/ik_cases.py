@@ -198,7 +198,7 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
 
 
 def _best(arm: Arm, scale: np.ndarray, goal: Any, starts: np.ndarray) -> float:
-    """The least norm of what is left, by SciPy: L-BFGS-B from all starts, least_squares from where it got nearest."""
+    """Return the minimum residual norm by SciPy: L-BFGS-B from all starts, then least_squares from the best."""
     from scipy.optimize import Bounds, least_squares, minimize
 
     at = arm.reference

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.ik_page FILES` puts what `python -m benchmarks.ik --json` wrote where the page has it."""
+"""The page of figures: `python -m benchmarks.ik_page FILES` updates it from files of `benchmarks.ik --json`."""
 
 from __future__ import annotations
 
