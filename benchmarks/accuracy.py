@@ -1,8 +1,8 @@
-"""`python -m benchmarks.accuracy`: errors and times of the elementary functions, as a table in Markdown.
+"""Errors and times of the elementary functions, as a table in Markdown: `python -m benchmarks.accuracy`.
 
-Errors are in units in the last place of the result, against mpmath, at the argument where they were largest; times are
-nanoseconds an element, in batches of 4096, beside NumPy's function and the C library's, called one element at a time
-from compiled code.
+Errors are the maximum over arguments, in units in the last place, against mpmath.  Times are nanoseconds per element in
+batches of 4096, compared with NumPy's function and with the C library's function, which compiled code calls once per
+element.
 """
 
 from __future__ import annotations
@@ -81,32 +81,15 @@ def _library(code: str, bits: int) -> Compiled:
 
 def times(code: str, bits: int, effort: Effort) -> tuple[float, float, float]:
     """Nanoseconds an element of ours, NumPy's and the C library's."""
-    lanes = host().lanes * (64 // bits)
-    x, y = _timing_arguments(code, bits)
-    ours = compiled(code, bits, Variant(host_fuses(), False))
-    library = _library(code, bits)
-    p, q = np.empty_like(x), np.empty_like(x)
-    names = {
-        "np": np,
-        "x": x,
-        "y": y,
-        "p": p,
-        "q": q,
-        "run": ours.loops[lanes],
-        "library": library.loops[1],
-        "a": [v.ctypes.data for v in (x, y, p, q)],
-        "n": BATCH,
-    }
-    if code == "sincos":
-        statement = "np.sin(x, out=p); np.cos(x, out=q)"
-    else:
-        inputs = "x, y" if code in TWO_ARGUMENTS else "x"
-        statement = f"np.{NUMPY.get(code, code)}({inputs}, out=p)"
-    own = Call("run(a[0], a[1], a[2], a[3], n)", names)
-    beside_numpy = compare(own, Call(statement, names), effort)
-    beside_library = compare(own, Call("library(a[0], a[1], a[2], a[3], n)", names), effort)
-    assert beside_numpy.peer is not None and beside_library.peer is not None
-    return tuple(1e9 / BATCH * s for s in (beside_numpy.ours, beside_numpy.peer, beside_library.peer))  # type: ignore[return-value]
+    lanes = host().lanes * (64 // bits) x, y = _timing_arguments(code, bits) ours = compiled(code, bits,
+    Variant(host_fuses(), False)) library = _library(code, bits) p, q = np.empty_like(x), np.empty_like(x) names = {
+    "np": np, "x": x, "y": y, "p": p, "q": q, "run": ours.loops[lanes], "library": library.loops[1], "a": [v.ctypes.data
+    for v in (x, y, p, q)], "n": BATCH, } if code == "sincos": statement = "np.sin(x, out=p); np.cos(x, out=q)" else:
+    inputs = "x, y" if code in TWO_ARGUMENTS else "x" statement = f"np.{NUMPY.get(code, code)}({inputs}, out=p)" own =
+    Call("run(a[0], a[1], a[2], a[3], n)", names) beside_numpy = compare(own, Call(statement, names), effort)
+    beside_library = compare(own, Call("library(a[0], a[1], a[2], a[3], n)", names), effort) assert beside_numpy.peer is
+    not None and beside_library.peer is not None return tuple(1e9 / BATCH * s for s in (beside_numpy.ours,
+    beside_numpy.peer, beside_library.peer))  # type: ignore[return-value]
 
 
 def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES) -> list[str]:

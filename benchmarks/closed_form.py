@@ -1,10 +1,10 @@
-"""All branches of arms with a closed form, beside EAIK and ssik: `python -m benchmarks.closed_form`.
+"""All branches of arms with a closed form, compared with EAIK and ssik: `python -m benchmarks.closed_form`.
 
-First the branches are compared, pose by pose: whole turns aside, each that reaches its pose has to be among the
-other's, within 1e-9 rad and what the peer's misses its pose by.  Then a pose is timed: in a batch on one core, and as
-the peers are called, one after the other from Python.  Six-axis arms are files of robots that people have, and
-published tables; of seven-axis arms, which leave an angle open, the time alone is measured.  Times are the processor's:
-what else runs does not count.
+First the branches are compared for each pose, modulo full revolutions.  Each branch that reaches its pose must be among
+the peer's, within 1e-9 rad plus the peer's own error.  Then the time for a pose is measured: in a batch on one core,
+and in single calls from Python as for the peers.  Six-axis arms come from robot files and published tables.  For
+seven-axis arms, which have a free angle, only the time is measured.  Times are processor times, which exclude other
+processes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ PUBLISHED = {name: _of_table(name) for name in TABLES}
 
 @dataclass(frozen=True)
 class BranchesBeside:
-    """How a peer's branches compare, and how long one call takes [s]."""
+    """Comparison with a peer's branches, and the peer's time for one call [s]."""
 
     peer: str
     poses: int
@@ -81,7 +81,7 @@ class BranchesBeside:
 
 @dataclass
 class ClosedFormFound:
-    """What was found of an arm: seconds of a pose in a batch and of a call, and the peers."""
+    """Results for an arm: time for a pose in a batch and for a single call [s], and the peers' comparisons."""
 
     arm: str
     family: str
@@ -92,7 +92,7 @@ class ClosedFormFound:
 
 
 def arms_with_closed_form(names: Sequence[str] = ()) -> Iterator[Arm]:
-    """Those that are there and have a closed form."""
+    """Yield the installed arms that have a closed form."""
     for name, arm in (PUBLISHED | ARMS).items():
         if names and name not in names:
             continue
@@ -139,7 +139,7 @@ def closed_form_found(arm: Arm, poses: int = POSES, few: int = FEW, *, beside: b
 
 
 def _timed(kernel: lw.Kernel, X: np.ndarray, seed: np.ndarray, given: list[np.ndarray]) -> tuple[float, float]:
-    """Seconds of a pose in a batch on one core, and of one call: the least of some."""
+    """Return the time for a pose in a batch on one core and for one call [s]: minima over repetitions."""
     threads = lw.get_num_threads()
     lw.set_num_threads(1)
     try:

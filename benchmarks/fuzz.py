@@ -1,11 +1,11 @@
-"""`python -m benchmarks.fuzz reader` and `... arguments`: random input, until the time or the count is over.
+"""Fuzzing with random input: `python -m benchmarks.fuzz reader` and `... arguments`.
 
-``reader`` changes the texts of robots in every way that a damaged, hostile or careless file may be changed, and reads
-them with random options; ``arguments`` calls robots' functions and kernels with arrays of every kind, good and bad.
-Whatever comes in, a robot that is sound or an error that says what is wrong comes out.
+``reader`` modifies model files as damaged, hostile or careless files are, and reads them with random options.
+``arguments`` calls robots' functions and kernels with valid and invalid arrays of every kind.  Every case must end in a
+valid robot or result, or in an error that describes the cause.
 
-A find prints the seed and the number of the case, which repeat it (``--seed S --case N``), and what was given; the exit
-code is then 1.  With ``--go-on`` all cases are run, and finds of one kind are told once.
+A find prints the seed and the number of the case, which repeat it (``--seed S --case N``), and the input.  The exit
+code is then 1.  With ``--go-on`` all cases are run, and finds of one kind are reported once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CASES: dict[str, Case] = {"reader": fuzz_reader.case, "arguments": fuzz_argument
 
 
 def fuzz(what: str, seed: int, cases: Sequence[int] | None, seconds: float, *, go_on: bool = False) -> Counter[str]:
-    """Runs the cases of these numbers, or all from 0 until the time is over; counts what came out.  Raises Find."""
+    """Run the cases with these numbers, or all from 0 until the time is over; count the outcomes.  Raises Find."""
     tally: Counter[str] = Counter()
     found: dict[str, str] = {}
     begin, number = time.monotonic(), 0

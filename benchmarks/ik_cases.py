@@ -1,4 +1,4 @@
-"""What only this package is asked: paths, targets near limits and out of reach."""
+"""Cases beyond the protocol for linkwork alone: paths, targets near limits and out of reach."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Linkwork(Peer):
             raise CannotCompare("this linkwork has no inverse_kinematics")
 
     def result(self, X: np.ndarray, seed: np.ndarray) -> Any:
-        """Of one pose, or of a batch."""
+        """Solve for one pose, or for a batch."""
         return self.robot.inverse_kinematics(
             X, self.arm.tip, q_init=seed, position_tolerance=TOLERANCE, orientation_tolerance=TOLERANCE
         )
@@ -62,7 +62,7 @@ class Linkwork(Peer):
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured."""
+    """Numbers of targets, steps and restarts."""
 
     poses: int = POSES
     peers: int = 100  # of those that are slow
@@ -95,7 +95,7 @@ def measured(arm: Arm, solver: Peer, Q: np.ndarray, seeds: np.ndarray | None = N
 
 
 def _told(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> None:
-    """What the result says of each miss."""
+    """Append the reported status and the true errors of each missed target to `found.misses`."""
     arm = solver.arm
     for k in np.flatnonzero(~found.reached):
         result = solver.result(X[k], seeds[k])
@@ -198,7 +198,7 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
 
 
 def _best(arm: Arm, scale: np.ndarray, goal: Any, starts: np.ndarray) -> float:
-    """The least norm of what is left, by SciPy: L-BFGS-B from all starts, least_squares from where it got nearest."""
+    """Return the minimum residual norm by SciPy: L-BFGS-B from all starts, then least_squares from the best."""
     from scipy.optimize import Bounds, least_squares, minimize
 
     at = arm.reference
@@ -229,7 +229,7 @@ def _best(arm: Arm, scale: np.ndarray, goal: Any, starts: np.ndarray) -> float:
 
 @dataclass
 class Own:
-    """What parts besides the protocol found."""
+    """Results of the cases beyond the protocol."""
 
     rows: list[Verdict] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)

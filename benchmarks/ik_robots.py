@@ -73,12 +73,12 @@ class Arm:
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of its joints; infinite for continuous ones."""
+        """Return the joints' limits; infinite for continuous joints."""
         return self.robot.lower, self.robot.upper
 
     @cached_property
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
-        """What configurations are drawn from: limits, and one turn of continuous joints."""
+        """Return the ranges of random configurations: limits, and one revolution for continuous joints."""
         lower, upper = self.limits
         return np.where(np.isfinite(lower), lower, -math.pi), np.where(np.isfinite(upper), upper, math.pi)
 
@@ -89,7 +89,7 @@ class Arm:
 
 
 class Reference:
-    """Pinocchio's kinematics of an arm: poses (..., 4, 4) and Jacobians, asked in joint values as they are here."""
+    """Pinocchio's kinematics of an arm: poses (..., 4, 4) and Jacobians, in linkwork's joint values."""
 
     def __init__(self, arm: Arm) -> None:
         self.there = PinocchioModel(arm.robot, arm.text)
@@ -97,7 +97,7 @@ class Reference:
         self.frame = self.there.frame(arm.tip)
 
     def pose(self, q: np.ndarray) -> np.ndarray:
-        """Of configurations (..., n)."""
+        """Return the tip's poses (..., 4, 4) at configurations (..., n)."""
         rows = self.there.q(q.reshape(-1, q.shape[-1]))
         return np.array([self._at(row).homogeneous for row in rows]).reshape(*q.shape[:-1], 4, 4)
 
@@ -106,7 +106,7 @@ class Reference:
         return self.data.oMf[self.frame]
 
     def here(self, q: np.ndarray) -> np.ndarray:
-        """A configuration there, as joint values."""
+        """Return linkwork's joint values of a Pinocchio configuration."""
         return np.concatenate(
             [x if len(x) == 1 else [math.atan2(x[1], x[0])] for x in (q[s] for _, s, _ in self.there.configurations)]
         )
@@ -129,24 +129,14 @@ class Reference:
 
 def chain(text: str, base: str, tip: str) -> str:
     """The URDF of the chain between two links: its joints with placement, axis and limits."""
-    root = ElementTree.fromstring(text)
-    above = {joint.find("child").get("link"): joint for joint in root.findall("joint")}  # type: ignore[union-attr]
-    joints: list[ElementTree.Element] = []
-    link = tip
-    while link != base:
-        joints.insert(0, above[link])
-        link = str(joints[0].find("parent").get("link"))  # type: ignore[union-attr]
-    parts = [_link(base)]
-    for joint in joints:
-        kept = ElementTree.Element("joint", {key: str(joint.get(key)) for key in ("name", "type")})
-        wanted = (
-            ("origin", "parent", "child", "axis", "limit")
-            if joint.get("type") in MOVING
-            else ("origin", "parent", "child")
-        )
-        kept.extend(part for name in wanted if (part := joint.find(name)) is not None)
-        parts += [ElementTree.tostring(kept, encoding="unicode").strip(), _link(str(joint.find("child").get("link")))]  # type: ignore[union-attr]
-    return f'<robot name="{root.get("name")}">' + "\n".join(parts) + "</robot>"
+    root = ElementTree.fromstring(text) above = {joint.find("child").get("link"): joint for joint in
+    root.findall("joint")}  # type: ignore[union-attr] joints: list[ElementTree.Element] = [] link = tip while link !=
+    base: joints.insert(0, above[link]) link = str(joints[0].find("parent").get("link"))  # type: ignore[union-attr]
+    parts = [_link(base)] for joint in joints: kept = ElementTree.Element("joint", {key: str(joint.get(key)) for key in
+    ("name", "type")}) wanted = ( ("origin", "parent", "child", "axis", "limit") if joint.get("type") in MOVING else
+    ("origin", "parent", "child") ) kept.extend(part for name in wanted if (part := joint.find(name)) is not None) parts
+    += [ElementTree.tostring(kept, encoding="unicode").strip(), _link(str(joint.find("child").get("link")))]  # type:
+    ignore[union-attr] return f'<robot name="{root.get("name")}">' + "\n".join(parts) + "</robot>"
 
 
 def _link(name: str) -> str:

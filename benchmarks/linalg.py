@@ -30,7 +30,7 @@ BATCH = 4096
 
 @dataclass(frozen=True, slots=True)
 class LinearAlgebraResult:
-    """What was measured of a function of matrices of n rows; times in seconds, of one matrix."""
+    """Measurements of a function of matrices with n rows; times in seconds for one matrix."""
 
     function: str
     n: int

@@ -98,7 +98,7 @@ def _derivatives(robot: lw.Robot, state: tuple[np.ndarray, ...]) -> Call:
 
 
 def _cold(mechanism: Mechanism) -> float:
-    """To trace and compile, and call once and with a batch, without the cache [s]."""
+    """Return the time to trace, compile and call once and with a batch, without the cache [s]."""
     with environment(LINKWORK_CACHE="off"):
         fresh = lw.Robot(mechanism.robot.tree)
         start = time.perf_counter()
@@ -145,7 +145,7 @@ def _time(seconds: float) -> str:
 
 
 class Chain(dict[str, float]):
-    """What was measured of so many four-bars side by side; times in seconds."""
+    """Measurements of several four-bars side by side; times in seconds."""
 
 
 def chains(effort: Effort, counts: Sequence[int] = (1, 2, 5, 10, 20, 40)) -> list[Chain]:

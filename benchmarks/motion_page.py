@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "motion_figures.md"
 
 
 def tables(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any]) -> dict[str, str]:
-    """By the names that they have in the page: of each part that was measured."""
+    """Return the tables of the measured parts, by their names in the page."""
     where = f"{named(about)}; {str(about['date'])[:10]}."
     return {name: "\n".join([*_table(rows), "", where]) for name, rows in parts.items() if rows}
 

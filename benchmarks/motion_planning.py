@@ -52,7 +52,7 @@ class PlanningArm:
 
 @dataclass(frozen=True)
 class PlanningProblem:
-    """Where from and where to."""
+    """A planning problem: scene, start configuration and goals."""
 
     kind: str
     scene: lw.Scene
@@ -136,7 +136,7 @@ ARMS = {"panda": _panda, "ur5": _ur5, "two arms": _two_arms}
 
 
 def problems(arm: PlanningArm, kind: str, count: int) -> Iterator[PlanningProblem]:
-    """So many of a kind, the same ones always."""
+    """Yield `count` reproducible problems of a kind."""
     robot, made, seed = arm.robot, 0, 0
     while made < count and seed < 40 * count:
         drawn = KINDS[kind](np.random.default_rng([seed, list(KINDS).index(kind)]))
@@ -157,7 +157,7 @@ def problems(arm: PlanningArm, kind: str, count: int) -> Iterator[PlanningProble
 
 
 class _Coal:
-    """Whether anything of a path touches, by coal."""
+    """Collision test of a path by coal."""
 
     def __init__(self, robot: lw.Robot, scene: lw.Scene) -> None:
         self.robot = robot
@@ -187,7 +187,7 @@ class _Coal:
 
 
 def planning_rows(quick: bool) -> list[MotionRow]:
-    """How many are solved, how fast, how long paths are beside the best of ten runs, and what coal finds of them."""
+    """Measure success, time, length relative to the best of ten runs, and collisions of the paths by coal."""
     rows = []
     for name, make in ARMS.items():
         try:
@@ -229,7 +229,7 @@ def planning_rows(quick: bool) -> list[MotionRow]:
 
 @dataclass(frozen=True)
 class Measured:
-    """Of a kind: seconds (runs,), infinite where nothing was found; lengths by problem and run."""
+    """Results for a kind: seconds (runs,), infinite without a path; lengths by problem and run."""
 
     many: int
     seconds: np.ndarray
@@ -249,7 +249,7 @@ class Measured:
 
 
 def _longer(cost: np.ndarray) -> np.ndarray:
-    """By run that found a path: by which part it is longer than the best of the problem."""
+    """Return the relative excess length of each found path over the problem's shortest one."""
     cost = cost[np.isfinite(cost).any(axis=1)]
     ratio = cost / cost.min(axis=1, keepdims=True)
     found: np.ndarray = ratio[np.isfinite(ratio)] - 1.0
@@ -259,7 +259,7 @@ def _longer(cost: np.ndarray) -> np.ndarray:
 def _asked(
     robot: lw.Robot, problem: PlanningProblem, seed: int, **options: Any
 ) -> tuple[lw.planning.PlanResult, float]:
-    """What is found, and in how many seconds; infinitely many, where nothing is."""
+    """Return the result of planning and its time [s], infinite if it fails."""
     begun = time.perf_counter()
     found = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_limit=2.0, **options)
     return found, time.perf_counter() - begun if found.success else np.inf

@@ -28,7 +28,7 @@ class OmplPlanner:
         self.robot = robot
 
     def seconds(self, start: np.ndarray, goal: np.ndarray, scene: Any, budget: float = 2.0) -> float:
-        """To one goal; infinite where it finds none."""
+        """Return the time to plan to one goal [s]; infinite if no path is found."""
         base, robot, n = self.base, self.robot, self.robot.nq
         space, bounds = base.RealVectorStateSpace(n), base.RealVectorBounds(n)
         for k in range(n):

@@ -139,7 +139,7 @@ def _as_short(count: int) -> list[MotionRow]:
 
 
 def _passed(found: Any, arrays: list[np.ndarray]) -> float:
-    """By how much limits are passed at most, and states missed, over what the numbers are of."""
+    """Return the maximum relative violation of limits and of final states."""
     _, q1, _, v1, _, _, V, V_down, A, B, J, _ = (x[:, 0] for x in arrays)
     c = found.coefficients[:, 0]
     h = np.diff(found.times[:, 0], axis=-1)

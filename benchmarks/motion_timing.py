@@ -25,7 +25,7 @@ _BY_DEFAULT = "time_optimal, velocity and acceleration, 400 segments in two pass
 
 
 def timing_rows(quick: bool) -> list[MotionRow]:
-    """Of random cubic paths.  Raises AssertionError where a motion is far from toppra's."""
+    """Measure time scaling of random cubic paths.  Raises AssertionError if a trajectory differs from toppra's."""
     from scipy.interpolate import CubicSpline
 
     rng, found = np.random.default_rng(0), []
@@ -38,7 +38,7 @@ def timing_rows(quick: bool) -> list[MotionRow]:
 
 
 def _through_many(quick: bool) -> list[MotionRow]:
-    """By default through many random way points: by how much longer than toppra's of 60 segments a piece."""
+    """Compare durations through many random waypoints, with the default grid, with toppra's (60 segments each)."""
     from scipy.interpolate import CubicSpline
 
     found = []
@@ -113,7 +113,7 @@ def _kernel_call(path: Trajectory, count: int) -> Any:
 
 
 def _toppra(path: Any, segments: int, knots: np.ndarray = _KNOTS) -> Any:
-    """What times a path with toppra's seidel solver, and gives the duration; None where it is not installed."""
+    """Return a function that computes the duration with toppra's seidel solver; None if it is not installed."""
     try:
         import toppra
         from toppra import algorithm, constraint

@@ -102,7 +102,7 @@ def _built_anew(case: PathCase, pose: np.ndarray, rounds: int) -> float:
 
 
 def _seconds(problem: lw.TrajectoryProblem, poses: np.ndarray, rounds: int) -> dict[int, float]:
-    """Of one problem, by the number of seeds: the median over poses of the least of some rounds, in turns."""
+    """Return the time by number of seeds: the median over poses of the minimum over alternating rounds."""
     found: dict[int, list[float]] = {1: [], 8: []}
     for X in poses:
         least = dict.fromkeys(found, np.inf)

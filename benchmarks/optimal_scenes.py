@@ -70,9 +70,9 @@ def random_scenes(robot: lw.Robot, frame: str, count: int) -> Iterator[RandomSce
 
 
 def scene_rows(quick: bool) -> list[MotionRow]:
-    """Of scenes with a way through how many have a path that is solved, and free between its steps.
+    """Measure how many scenes with a feasible path are solved, and are collision-free between steps.
 
-    Raises AssertionError where coal finds another least distance.
+    Raises AssertionError if coal finds another minimum distance.
     """
     robot, frame, count = panda(), "panda_hand", 5 if quick else 100
     problem, solved, free, seconds = None, 0, 0, []

@@ -31,7 +31,7 @@ def shooting_rows(quick: bool) -> list[MotionRow]:
 
 
 def reaching(robot: lw.Robot) -> lw.TrajectoryProblem:
-    """From rest to rest, by squares alone."""
+    """Return the problem of a motion from rest to rest with quadratic costs only."""
     problem = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * STEP).add(
         "torque", "least_squares", scale=TORQUE
     )

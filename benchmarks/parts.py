@@ -1,4 +1,4 @@
-"""What benchmarks of several parts have in common: arguments, tables, a file of all that was measured, and the page."""
+"""Common code of benchmarks with several parts: arguments, tables, the file of results, and the page."""
 
 from __future__ import annotations
 

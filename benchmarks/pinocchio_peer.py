@@ -85,7 +85,7 @@ class PinocchioModel:
         return self.model.joints[self.model.getJointId(name)]
 
     def _configuration(self, joint: Joint) -> tuple[slice, Callable[[np.ndarray], np.ndarray]]:
-        """Where a joint's configuration is there, and what it is."""
+        """Return the slice of a joint's configuration in Pinocchio, and the function that converts it."""
         there = self._joint(joint)
         translate = _CONFIGURATIONS.get((joint.nq, joint.nv, int(there.nq)))
         if translate is None:
@@ -117,7 +117,7 @@ class PinocchioModel:
         return six[_SWAP]
 
     def each(self, function: Callable[..., Any], q: np.ndarray, *v: np.ndarray) -> np.ndarray:
-        """What a function of model, data and a state there gives for each of our states: an independent reference."""
+        """Return a Pinocchio function's results for each of our states: an independent reference."""
         states = zip(self.q(q), *map(self.v, v), strict=True)
         return np.array([np.array(function(self.model, self.data, *state)) for state in states])
 
@@ -142,7 +142,7 @@ class PinocchioModel:
         return self.each(poses, q)
 
     def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
-        """In the world's axes, at the frame's origin."""
+        """Return the Jacobian in world axes at the frame's origin."""
         at = self.frame(frame), self.pin.LOCAL_WORLD_ALIGNED
 
         def one(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
@@ -151,7 +151,7 @@ class PinocchioModel:
         return self.ours(self.each(one, q))
 
     def jacobian_derivative(self, q: np.ndarray, v: np.ndarray, frame: str) -> np.ndarray:
-        """In the world's axes, at the frame's origin."""
+        """Return the time derivative of the Jacobian in world axes at the frame's origin."""
         at = self.frame(frame), self.pin.LOCAL_WORLD_ALIGNED
 
         def one(model: Any, data: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -179,13 +179,13 @@ class PinocchioModel:
         return self._square(self.each(self.pin.computeCoriolisMatrix, q, v))
 
     def center_of_mass_jacobian(self, q: np.ndarray) -> np.ndarray:
-        """What is fixed to the world counts here, and not there."""
+        """Return the Jacobian with bodies fixed to the world counted, which Pinocchio leaves out."""
         share = (self.robot.mass - self.robot.tree.fixed_inertia.mass) / self.robot.mass
         found: np.ndarray = share * self.ours(self.each(self.pin.jacobianCenterOfMass, q))
         return found
 
     def centroidal_momentum_matrix(self, q: np.ndarray) -> np.ndarray:
-        """What is fixed to the world counts here, and not there: the momentum is about another point."""
+        """Return the matrix about the center of mass with fixed bodies, which Pinocchio leaves out."""
         fixed, moving = self.robot.tree.fixed_inertia, self.robot.mass - self.robot.tree.fixed_inertia.mass
 
         def one(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
@@ -205,7 +205,7 @@ class PinocchioModel:
         return found
 
     def _symmetric(self, matrices: np.ndarray) -> np.ndarray:
-        """Those of which the upper triangle is given."""
+        """Return symmetric matrices from their upper triangles."""
         upper = np.triu(matrices)
         found: np.ndarray = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
         return found
@@ -245,9 +245,9 @@ class Pinocchio(PinocchioModel):
         return {name: self.q(x) if name == "q" else self.v(x) for name, x in states.items()}
 
     def results(self, function: str, states: States, *asked: str) -> np.ndarray | tuple[np.ndarray, ...]:
-        """What Pinocchio computes for each of our states, translated back: an independent reference.
+        """Return Pinocchio's results for each of our states in our conventions: an independent reference.
 
-        ``asked`` is the frame, of functions that have one; those that have several results give several arrays.
+        ``asked`` is the frame, for functions that have one.  Functions with several results return several arrays.
         """
         if function not in COUNTERPARTS:
             raise CannotCompare(f"no counterpart of {function}")

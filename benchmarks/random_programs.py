@@ -60,7 +60,7 @@ _CLOSE = 8.0  # units in the last place, between a function of ours and NumPy's
 
 
 def bits_equal(a: np.ndarray, b: np.ndarray) -> bool:
-    """Of one type and shape, and equal to the last bit, signs of zeros included; every NaN is like another."""
+    """Return True if type, shape and all bits are equal, with the signs of zeros; all NaN count as equal."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     nan = np.isnan(a)
@@ -72,13 +72,13 @@ def bits_equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def exact(operation: Operation) -> bool:
-    """Whether IEEE 754 leaves no choice of its result."""
+    """Return True if IEEE 754 determines the operation's result."""
     lowering = operation.lowering
     return lowering.kind in ("instruction", "intrinsic") or lowering.code in ("sign", "not", "where")
 
 
 def exact_program(program: Program) -> bool:
-    """Whether IEEE 754 leaves no choice of what any of its operations gives."""
+    """Return True if IEEE 754 determines the results of all operations of the program."""
     instructions = [i for listing in listings(program) for i in listing.instructions]
     return all(exact(i.operation) for i in instructions if i.operation.arity > 0 and i.operation is not PART)
 

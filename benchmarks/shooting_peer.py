@@ -59,7 +59,7 @@ class Crocoddyl:
 
 
 def serve(urdf: str) -> None:
-    """What the process does."""
+    """Read a problem from standard input; per further line, solve it with crocoddyl and print cost and time."""
     import crocoddyl
     import numpy as np
     import pinocchio

@@ -50,7 +50,7 @@ class _Case:
     light: tuple[str, ...] = ()  # parts of names of joints that a twentieth of it holds
 
     def gains(self, robot: Any) -> np.ndarray:
-        """How much of stiffness and damping each joint has (nv − 6,)."""
+        """Return the factor of stiffness and damping for each joint (nv − 6,)."""
         names = [joint.name for joint in robot.joints][1:]
         return np.array([0.05 if any(part in name for part in self.light) else 1.0 for name in names])
 

@@ -235,5 +235,5 @@ def _lowest(J: np.ndarray, radius: float) -> np.ndarray:
 
 
 def _length(robot: Any) -> float:
-    """What makes lengths comparable with angles in tasks."""
+    """Return the factor that makes lengths comparable with angles in tasks."""
     return float(2.0 / characteristic_length(robot.tree))

@@ -63,7 +63,7 @@ class Mismatch(AssertionError):
 
 @dataclass
 class Tally:
-    """What was done."""
+    """Counts of the test run."""
 
     kernels: int = 0
     segmented: int = 0
@@ -152,7 +152,7 @@ def _no_cache() -> Iterator[None]:
 
 
 def _called_once(kernel: Kernel) -> None:
-    """So that both types are in the cache."""
+    """Call a kernel once with float32 and with float64, so that both are in the cache."""
     for dtype in (np.float32, np.float64):
         kernel(*(np.ones((4, *port.shape), dtype) for port in kernel.inputs))
 
@@ -256,7 +256,7 @@ def _ranks(kernel: Kernel) -> list[int]:
 
 
 def _expected(kernel: Kernel, data: _Data, chosen: np.ndarray, same: int) -> list[np.ndarray]:
-    """What comes out where one input is the same for all samples."""
+    """Return the reference results with one input equal for all samples."""
     arrays = [x[chosen] for x in data.arrays]
     arrays[same] = np.ascontiguousarray(np.broadcast_to(arrays[same][0], arrays[same].shape))
     real = SINGLE if data.label == "float32" else DOUBLE

@@ -1,4 +1,4 @@
-"""What a fresh process pays: `import linkwork`, and its first answer."""
+"""Time in a fresh process for `import linkwork`, and to the first result."""
 
 from __future__ import annotations
 

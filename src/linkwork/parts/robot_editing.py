@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
-from linkwork.mechanisms.algorithms.constraint_rows import settled_anew
+from linkwork.mechanisms.algorithms.constraint_rows import rebind_constraints
 from linkwork.model.body import Body, Frame
 from linkwork.model.composite_body import frames_with_inertias, with_summed_inertias
 from linkwork.model.coupled_joints import coupling_text
@@ -71,7 +71,7 @@ class EditingMethods(Constructors):
         findings.raise_errors()
         bodies = list(self._tree.bodies)
         bodies[index] = body_with(joint, bodies[index])
-        return type(self)(check_actuation(settled_anew(replace(self._tree, bodies=tuple(bodies)))))
+        return type(self)(check_actuation(rebind_constraints(replace(self._tree, bodies=tuple(bodies)))))
 
     @edits
     def with_inertia(

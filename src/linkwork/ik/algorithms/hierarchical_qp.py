@@ -38,7 +38,7 @@ from linkwork.ik.algorithms.differential_step import (
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
-from linkwork.mechanisms.algorithms.weighted_projection import Weighed
+from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric
 
 __all__ = ["cascade_step", "is_plain"]
 
@@ -95,7 +95,7 @@ class _Cascade:
         ]
         remaining = [x - dot(row, self.step) for x, row in zip(target, rows, strict=True)]
         squares = [[x if is_zero(x) else x * x for x in row] for row in rows]
-        change = Weighed(AllRates(rows, [], [], squares), unconstrained).step(remaining)
+        change = DiagonalMetric(AllRates(rows, [], [], squares), unconstrained).step(remaining)
         self.step = [nearest(x + y, a, b) for x, y, a, b in zip(self.step, change, self.lower, self.upper, strict=True)]
 
     def add_barriers(self, rows: list[list[Any]], low: Scalars, high: Scalars, floor: Scalars) -> None:
