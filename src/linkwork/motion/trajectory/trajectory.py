@@ -373,9 +373,9 @@ class Trajectory:
 
         With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
         """
-        from linkwork.parts.plots import plot_ways
+        from linkwork.parts.plots import plot_paths
 
-        return plot_ways(
+        return plot_paths(
             self._robot, [self.sampled(num_samples=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes
         )
 
