@@ -213,7 +213,7 @@ class TaskState(KinematicState):
 
     def meant_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
         shapes, own, meeting = named_pairs(self.tree, caller, scene, pairs)
-        places = dict(zip(scene.names, scene.places, strict=True))
+        places = dict(zip(scene.names, scene.row_indices, strict=True))
         rows, capacity = sorted({k for k, _ in meeting}), sum(count for _, count in scene.capacities)
         met = [len(own) + rows.index(k) * capacity + places[name] for k, name in meeting]
         names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
