@@ -21,7 +21,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
         r"distances: pairs: 'wrist' and 'wrist' are on the same body": lambda: ROBOT.distances(
             Q, pairs=[("wrist", "wrist")]
         ),
-        r"with_collision_pairs: pairs: expected two links, got 'wrist' twice": lambda: ROBOT.with_collision_pairs(
+        r"with_collision_pairs: pairs: expected two different links, got 'wrist'": lambda: ROBOT.with_collision_pairs(
             [("wrist", "wrist")]
         ),
         r"link with a collision shape named 'wrst'; did you mean 'wrist'\?": lambda: ROBOT.with_collision_pairs(
@@ -35,7 +35,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
         r"do not support shape 'hand', Mesh.*convex hulls by with_collision_hulls": lambda: ROBOT.with_collisions(
             "hand", Mesh("a.stl")
         ).distances(Q),
-        r"with_attached: the robot has a frame 'wrist' already: give this one another name": (
+        r"with_attached: the robot already has a frame 'wrist': choose another name": (
             lambda: ROBOT.with_attached("wrist", "hand", box)
         ),
         r"no obstacle named 'tabel'; did you mean 'table'\?": lambda: SCENE.with_pose("tabel", (0, 0, 0)),

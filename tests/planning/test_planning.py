@@ -270,7 +270,7 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
             SCENE,
             spent,
             "time_limit",
-            ["configurations explored from the start", "iterations", "Raise time_limit"],
+            ["configurations explored from the start", "iterations", "Increase time_limit"],
         ),
     ):
         found = arm.plan(start, goal, scene, **how)

@@ -15,13 +15,13 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
 from linkwork.mechanisms.algorithms.constraint_rows import settled_anew
 from linkwork.model.body import Body, Frame
-from linkwork.model.composite_body import told, with_summed_inertias
+from linkwork.model.composite_body import frames_with_inertias, with_summed_inertias
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import check_actuation
 from linkwork.model.tree_builder import read_gravity
-from linkwork.model.tree_edits import locked
-from linkwork.model.value_check import check_inertial, check_joint_values, taken_apart
+from linkwork.model.tree_edits import lock_joints
+from linkwork.model.value_check import check_inertial, check_joint_values, mass_properties
 from linkwork.parts.construction.link import joint_description
 from linkwork.parts.construction.robot_constructors import Constructors
 from linkwork.parts.joint.joint import Joint, body_with, joint_of
@@ -90,17 +90,17 @@ class EditingMethods(Constructors):
         reader.  Their warnings are added to `report`.
         """
         self._tree.require_inertias("with_inertia")
-        frame = link_frame(self._tree, told(self._tree.bodies, self._tree.frames), link)
+        frame = link_frame(self._tree, frames_with_inertias(self._tree.bodies, self._tree.frames), link)
         caller = f"with_inertia: link {link!r}"
         whole = inertia if isinstance(inertia, Inertia) else None
         if whole is not None and (mass is not None or com is not None):
             raise TypeError(f"{caller}: an Inertia includes mass and com; leave these out")
-        old_mass, old_com, about = taken_apart(frame.inertia if whole is None else whole)
+        old_mass, old_com, about = mass_properties(frame.inertia if whole is None else whole)
         if whole is None and inertia is not None:
             about = given_inertia(inertia, caller)
         mass, com = old_mass if mass is None else mass, tuple(old_com) if com is None else com
         result, findings = _checked(caller, mass, com, about, (*frame.visuals, *frame.collisions))
-        frames = told(self._tree.bodies, self._tree.frames)
+        frames = frames_with_inertias(self._tree.bodies, self._tree.frames)
         frames = tuple(replace(f, inertia=result) if f.name == link else f for f in frames)
         return type(self)(_with_links(self._tree, frames, findings))
 
@@ -146,7 +146,7 @@ class EditingMethods(Constructors):
         caller = f"with_payload: {name!r}"
         result, findings = _checked(caller, mass, com, given_inertia(inertia, caller), ())
         load = Frame(name, carrier.body, carrier.placement, result, fixed_joint=joint, welded_to=frame)
-        return type(self)(_with_links(tree, (*told(tree.bodies, tree.frames), load), findings))
+        return type(self)(_with_links(tree, (*frames_with_inertias(tree.bodies, tree.frames), load), findings))
 
     @edits
     def with_locked_joints(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
@@ -165,7 +165,7 @@ class EditingMethods(Constructors):
         one outside the limits, for a follower whose master is not locked or is locked at another position, and if a
         constraint refers to a joint that would be locked.
         """
-        return type(self)(locked(self._tree, locked_configurations(self._tree, joints)))
+        return type(self)(lock_joints(self._tree, locked_configurations(self._tree, joints)))
 
 
 def _checked(
@@ -293,7 +293,7 @@ def locked_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str])
 def _configuration(body: Body, value: Any) -> list[float]:
     """Return the configuration at which a joint is locked; None means its zero configuration."""
     if value is None:
-        return _within_limits(body, body.asked("zero"))
+        return _within_limits(body, body.call_joint("zero"))
     array = real_array(f"with_locked_joints: joint {body.joint_name!r}: expected {body.joint.nq} numbers", value)
     q = array[np.newaxis] if array.ndim == 0 else array
     if q.shape != (body.joint.nq,):

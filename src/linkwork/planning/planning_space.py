@@ -12,7 +12,7 @@ from linkwork.collision.kernels import EACH
 from linkwork.collision.motion_validity import METHODS, check_edges, edge_kernel
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits import affine_numbers, straight_tree
+from linkwork.model.tree_edits import affine_coordinates, straight_tree
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.planning.clearance_margins import Margins, PairBlock, pair_blocks, read_margins
 from linkwork.planning.search.halton_samples import Samples
@@ -374,7 +374,7 @@ def _check_limits(own: Tree, straight: Tree, lower: np.ndarray, upper: np.ndarra
         low, high = lower[at], upper[at]
         if np.isinf(low).all() and np.isinf(high).all():
             continue
-        bent = ~affine_numbers(body.joint) & ~_always_kept(body.joint, low, high)
+        bent = ~affine_coordinates(body.joint) & ~_always_kept(body.joint, low, high)
         if bent.any():
             k = int(np.argmax(bent))
             raise ValueError(

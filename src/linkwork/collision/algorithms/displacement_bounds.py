@@ -103,7 +103,7 @@ def motion_bounds(
             r = r if carried.rotor.is_identity else carried.rotor.point(r)
             bound = _through(carried, q[i], v[i], r, radius, bound)
             q_i = q[i] if carried.coupling is None else carried.coupling.q(q[i])
-            r = carried.placement.point(carried.asked("X", q_i).point(r))
+            r = carried.placement.point(carried.call_joint("X", q_i).point(r))
             i = carried.parent
             result[i] = bound.larger(result[i]) if i in result and point is not points[0] else bound
     return result
@@ -134,7 +134,7 @@ def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: 
         acceleration = turning * (lever + 2.0 * inner.speed) + inner.acceleration
         return MotionBound(lever + inner.speed + length(p_dot), acceleration)
     if constant_twist(joint):
-        twist: Motion = body.asked("S", q) @ phi
+        twist: Motion = body.call_joint("S", q) @ phi
         turning, turned = length(twist.angular), 0.0
         lever = length(twist.angular.cross(m) + twist.linear) + turning * off
     else:

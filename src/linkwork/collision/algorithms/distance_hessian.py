@@ -30,7 +30,7 @@ from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt
 from linkwork.geometry.pairs import motion_response, signed_distance_once
 from linkwork.geometry.solids import SolidKind, SolidRow
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.body import WORLD
@@ -184,7 +184,7 @@ class _JointColumns:
         if body not in self._derivatives:
             joint = self.tree.bodies[body]
             count = len(self.columns[body])
-            rates = [joint.S_dot(self.q[body], unit) for unit in units(count)]
+            rates = [joint.S_dot(self.q[body], unit) for unit in unit_vectors(count)]
             self._derivatives[body] = [[self.X[body] @ column for column in rate.columns] for rate in rates]
         return self._derivatives[body]
 

@@ -242,12 +242,12 @@ def are_many(pairs: Sequence[tuple[int, int]]) -> bool:
 
 
 class _Run(NamedTuple):
-    """Pairs of one shape with the rows ``first`` <= k < ``stop`` of a table, from the pair ``first_pair`` on."""
+    """Pairs of one shape with the rows ``first`` <= k < ``stop`` of a table; ``pair`` is the first pair."""
 
     row: int
     first: int
     stop: int
-    first_pair: int
+    pair: int
     shared: int  # body
 
     @property
@@ -371,7 +371,7 @@ def _runs(members: Sequence[tuple[int, int, int]], shared: Sequence[int]) -> lis
         body = shared[index] if shared else 0
         if result:
             last = result[-1]
-            following = last.first_pair + last.stop - last.first
+            following = last.pair + last.stop - last.first
             if (a, b, body, index) == (last.row, last.stop, last.shared, following):
                 result[-1] = last._replace(stop=b + 1)
                 continue

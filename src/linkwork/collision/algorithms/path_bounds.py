@@ -111,7 +111,7 @@ def _after(before: PathSums, parent: Body | None, body: Body, q: Scalars, phi: S
     base = body.placement if parent is None or parent.rotor.is_identity else parent.rotor @ body.placement
     D = before.D + length(base.translation)
     if joint.nv:
-        D = D + length(body.asked("X", q).translation) + 0.5 * sliding
+        D = D + length(body.call_joint("X", q).translation) + 0.5 * sliding
     else:
         D = D + length(joint.X([]).translation)
     T = before.T + turning
@@ -135,7 +135,7 @@ def _rates(body: Body, q: Scalars, phi: Scalars) -> tuple[Any, Any, Any, Any]:
         omega, p_dot = joint.rates(phi)
         return length(omega), length(p_dot), 0.0, 0.0
     if constant_twist(joint):
-        twist: Motion = body.asked("S", q) @ phi
+        twist: Motion = body.call_joint("S", q) @ phi
         return length(twist.angular), length(twist.linear), 0.0, 0.0
     return largest_twist(joint, q, phi)
 

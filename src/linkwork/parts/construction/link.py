@@ -26,7 +26,7 @@ from linkwork.model.description import (
 )
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
-from linkwork.model.value_check import check_inertial, taken_apart
+from linkwork.model.value_check import check_inertial, mass_properties
 from linkwork.parts.construction.robot_loading import Options
 from linkwork.parts.joint.joint import Joint, drive_of, limits_of
 from linkwork.shapes import Geometry, Shape
@@ -196,7 +196,7 @@ def _uniform(
     if len(solid_inertias) == 1:
         return solid_inertias[0]
     total_inertia = sum((Inertia.at_center(*one) for one in solid_inertias), Inertia.zero())
-    return taken_apart(total_inertia)
+    return mass_properties(total_inertia)
 
 
 Part = Link | Joint | Iterable["Part"]

@@ -19,8 +19,8 @@ from linkwork.errors import Findings, Issue, Location
 from linkwork.joints import Prismatic, Revolute
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.model.actuator import Actuator
-from linkwork.model.coupled_joints import coupled, read_couplings
-from linkwork.model.tree_edits import rerooted
+from linkwork.model.coupled_joints import read_couplings, with_couplings
+from linkwork.model.tree_edits import reroot
 from linkwork.parts.construction.link import Link, Part, tree_of_parts
 from linkwork.parts.construction.robot_loading import (
     BuildOptions,
@@ -145,7 +145,7 @@ class Constructors(RobotBase):
         Raises UnknownNameError for an unknown joint, and ValueError, with joints and values, for a cycle of couplings,
         values that are not finite, and joint types that cannot be coupled: q̇ must be v.
         """
-        return type(self)(coupled(self._tree, read_couplings(self._tree, couplings)))
+        return type(self)(with_couplings(self._tree, read_couplings(self._tree, couplings)))
 
     def with_root(self, link: str) -> Self:
         """Return the same mechanism with another root link; joints keep their names, signs and coordinates.
@@ -157,7 +157,7 @@ class Constructors(RobotBase):
         Relative poses, twists and accelerations of frames depend on the joints between them as before.  Raises
         UnknownNameError for an unknown link, ValueError if the body that moves then has no link name.
         """
-        return type(self)(rerooted(self._tree, link))
+        return type(self)(reroot(self._tree, link))
 
 
 def _options(function: str, value: BuildOptions) -> Options:

@@ -17,7 +17,7 @@ from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import JointType, Revolute
 from linkwork.model.body import Body, Limits
 from linkwork.model.random_tree import random_inertia
-from linkwork.model.simplify import lightened
+from linkwork.model.simplify import simplify_tree
 from linkwork.model.tree import Tree
 from linkwork.parts.joint_checks.check_context import TOLERANCE, Bare, Line, Trial, flat, matrix
 from linkwork.parts.joint_checks.motion_checks import reaches
@@ -293,7 +293,7 @@ def _dynamics(t: Trial) -> list[float]:
     """Compare the dynamics of a chain with the joint between hinges to that of the transform and manifold only."""
     errors = []
     declared, plain = (_chain(joint) for joint in (t.type, Bare(t.type)))
-    simplified = lightened(declared)
+    simplified = simplify_tree(declared)
     a = np.random.default_rng(10).normal(size=declared.nv).tolist()
     for (q, v), hinge in zip(t.states(), np.random.default_rng(11).normal(size=(t.samples + 1, 4)), strict=False):
         q, v = [hinge[0], *q, hinge[1]], [hinge[2], *v, hinge[3]]

@@ -45,7 +45,7 @@ _AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 def box_cylinder(a: BoxCore, b: CylinderCore) -> SignedDistance:
     """Compute the signed distance of a box, whose sides may be zero, and a cylinder."""
-    return _measured(a.pose, a.half, b, _EDGES)
+    return _signed_distance(a.pose, a.half, b, _EDGES)
 
 
 def box_cylinder_within(a: BoxCore, b: CylinderCore, most: Any) -> Any:
@@ -67,7 +67,7 @@ def segment_cylinder(a: SegmentCore, b: CylinderCore) -> SignedDistance:
     y = unit(across(x))
     z = x.cross(y)
     rows = (Vec3(*row) for row in zip(x, y, z, strict=True))
-    return _measured(Pose(Rotation(*rows), a.center), Vec3(where(some, long, 0.0), 0.0, 0.0), b, (0,))
+    return _signed_distance(Pose(Rotation(*rows), a.center), Vec3(where(some, long, 0.0), 0.0, 0.0), b, (0,))
 
 
 def _candidates(
@@ -84,7 +84,7 @@ def _candidates(
     return cylinder, known, h, n, kind
 
 
-def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> SignedDistance:
+def _signed_distance(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> SignedDistance:
     """Compute the signed distance of a box at a pose; ``edges`` are the axes along which it has a length."""
     cylinder, known, least, n, kind = _candidates(X, box, b, edges)
     corner = _corner(cylinder, edges)
