@@ -12,9 +12,9 @@ from linkwork.geometry.cores import ConeCore, Core, EllipsoidCore, Solid
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.convex.direction_branch_and_bound import (
     SAME_VALLEY,
-    deepest,
     direction,
     rotational_symmetry,
+    search_depth,
 )
 from linkwork.geometry.pairs.convex.ellipsoid_ellipsoid import between_ellipsoids
 from linkwork.geometry.pairs.convex.gjk_simplex import WeightedPoints, nearest
@@ -121,17 +121,19 @@ def _search(difference: Difference) -> SignedDistance:
             lambda: lt(1.0, 0.0 * distance),
         )
         touches = or_(touches, less)
-    over = or_(s.inside, touches)
+    overlaps = or_(s.inside, touches)
     simplex, none = WeightedPoints(s.p, s.a, s.weights), 0.0 * distance
     apart = Estimate(simplex, distance, normal, on_a, normal, none, normal, none)
     if curved and not smooth:
-        known = cond(over, lambda: _deepest(difference, apart), lambda: apart)
-        result = prove_witnesses(difference, known, over, scale)
+        known = cond(overlaps, lambda: _depth_estimate(difference, apart), lambda: apart)
+        result = prove_witnesses(difference, known, overlaps, scale)
     else:
-        result = cond(over, lambda: _check_ties(difference, _overlap(difference, apart, scale), scale), lambda: apart)
+        result = cond(
+            overlaps, lambda: _check_ties(difference, _overlap(difference, apart, scale), scale), lambda: apart
+        )
     if smooth:
         g, n, on_a, _ = refine(difference, result.simplex, result.start)
-        worse = and_(over, lt(g, result.distance - ROUNDING * scale))  # then only the points are used
+        worse = and_(overlaps, lt(g, result.distance - ROUNDING * scale))  # then only the points are used
         g, n = where(worse, result.distance, g), choose(worse, result.normal, n)
         result = result._replace(distance=g, normal=n, on_a=on_a, start=n)
     unique = where(lt(0.5, result.tied), 0.0, _unique(difference, result))
@@ -143,7 +145,7 @@ def _overlap(difference: Difference, apart: Estimate, scale: Any) -> Estimate:
     known = [apart.normal, direction(difference.between())]
     if isinstance(difference.a, EllipsoidCore):
         valleys = _valleys(difference, apart.simplex, [*difference.sides(), *known])
-        result = deepest(difference, valleys, True, gap=_DEPTH_GAP_SMOOTH, valleys=valleys)
+        result = search_depth(difference, valleys, True, gap=_DEPTH_GAP_SMOOTH, valleys=valleys)
         g, n, _, _ = refine(difference, apart.simplex, result.m)
         less = lt(-result.depth, g)
         g, n = where(less, g, -result.depth), choose(less, n, result.n)
@@ -154,20 +156,20 @@ def _overlap(difference: Difference, apart: Estimate, scale: Any) -> Estimate:
         touching = apart._replace(distance=difference.gap(facet.n), normal=facet.n, tied=facet.tied)
         known_points = touching._replace(simplex=facet.simplex, on_a=facet.on_a)
         return cond(facet.sure, lambda: known_points, lambda: _separated(difference, touching, scale))  # type: ignore[no-any-return]
-    return _separated(difference, _deepest(difference, apart), scale)
+    return _separated(difference, _depth_estimate(difference, apart), scale)
 
 
-def _deepest(difference: Difference, apart: Estimate) -> Estimate:
+def _depth_estimate(difference: Difference, apart: Estimate) -> Estimate:
     """Return depth and normal of two bodies, not both ellipsoids, by a search of all directions."""
     known = [apart.normal, direction(difference.between())]
     curved = isinstance(difference.a, CURVED) or isinstance(difference.b, CURVED)
     ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
-    revolved = rotational_symmetry(difference)
-    result = deepest(difference, known, True, gap=_DEPTH_GAP[ellipsoids] if curved else 0.0, revolved=revolved)
+    symmetry = rotational_symmetry(difference)
+    result = search_depth(difference, known, True, gap=_DEPTH_GAP[ellipsoids] if curved else 0.0, symmetry=symmetry)
     most = result.depth * (1.0 + _RIVAL) + ROUNDING * length(difference.between())
     contested = lt(result.other, most * fabs(most))
-    if revolved is not None:
-        contested = or_(contested, revolved.parallel)
+    if symmetry is not None:
+        contested = or_(contested, symmetry.parallel)
     rival, contested = direction(result.m), where(contested, 1.0, 0.0)
     return apart._replace(distance=-result.depth, normal=result.n, start=result.n, rival=rival, contested=contested)
 

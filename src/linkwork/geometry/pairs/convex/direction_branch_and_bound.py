@@ -41,7 +41,7 @@ from linkwork.geometry.pairs.convex.minkowski_difference import Best, Difference
 from linkwork.geometry.unit_vectors import across, choose
 from linkwork.spatial import Vec3
 
-__all__ = ["SAME_VALLEY", "Deepest", "deepest", "direction", "images", "rotational_symmetry"]
+__all__ = ["SAME_VALLEY", "DepthSearch", "direction", "images", "rotational_symmetry", "search_depth"]
 
 
 SAME_VALLEY = 0.95  # cosine of the angle below which directions are in different valleys of h
@@ -69,12 +69,12 @@ _RIVAL = 0.99  # cosine of the angle to the best direction below which another i
 _EQUAL = 1.0 + 1e-6  # bound relative to the best depth above which a closed cell contains no rival
 
 
-class Deepest(NamedTuple):
+class DepthSearch(NamedTuple):
     """State of the search.
 
     ``depth`` and ``n``: the best h so far and its direction; ``other`` and ``m``: the signed square of the h (or of a
     bound) of the rival, the best far from n or from known directions, and its direction; ``points``: directions and
-    their support points; ``waiting`` and ``count``: the stack of cells and their number; ``steps``: steps so far.
+    their support points; ``waiting`` and ``num_cells``: the stack of cells and their number; ``steps``: steps so far.
     """
 
     depth: Any
@@ -83,7 +83,7 @@ class Deepest(NamedTuple):
     m: Vec3
     points: Any
     waiting: Any
-    count: Any
+    num_cells: Any
     steps: Any
 
 
@@ -98,7 +98,7 @@ class _Cut(NamedTuple):
     side: Any
 
 
-class Round(NamedTuple):
+class RotationalSymmetry(NamedTuple):
     """Common direction of the axes of two bodies of revolution, and the direction orthogonal to it toward B."""
 
     parallel: Any  # True if the axes are parallel
@@ -106,15 +106,15 @@ class Round(NamedTuple):
     out: Vec3
 
 
-def deepest(
+def search_depth(
     difference: Difference,
     known: Sequence[Vec3],
-    going: Any,
+    active: Any,
     gap: float = 0.0,
     valleys: Sequence[Vec3] = (),
-    revolved: Round | None = None,
-) -> Deepest:
-    """Search the least h(n) of an A − B that contains 0; without ``going``, only among the initial directions.
+    symmetry: RotationalSymmetry | None = None,
+) -> DepthSearch:
+    """Search the least h(n) of an A − B that contains 0; unless ``active``, only among the initial directions.
 
     Directions that are better by less than the relative ``gap`` are not searched for.  With ``valleys``, the rival is
     the best direction far from them among those evaluated.  Otherwise it is the best far from n, so that two equal
@@ -129,7 +129,7 @@ def deepest(
     other, m = depth, n
     rows: list[list[Any]] = []
     scale: Any = 0.0
-    for trial in (*_corners(revolved), *difference.sides(), *known):
+    for trial in (*_corners(symmetry), *difference.sides(), *known):
         w = difference.support(trial)[0]
         if len(rows) < len(_CORNERS):
             rows.append([*trial, *w])
@@ -142,27 +142,32 @@ def deepest(
     points = table_of([rows[min(k, len(_CORNERS) - 1)] for k in range(_POINTS)])
     first = []
     for cell in _CELLS:
-        whole = _least(tuple(Vec3(*rows[k][:3]) for k in cell), tuple(Vec3(*rows[k][3:]) for k in cell))
+        cut = _least(tuple(Vec3(*rows[k][:3]) for k in cell), tuple(Vec3(*rows[k][3:]) for k in cell))
         i, j, k = map(float, cell)
-        first.append([_code(i, j, k, whole.side), whole.square, *whole.n])
+        first.append([_code(i, j, k, cut.side), cut.square, *cut.n])
     waiting = table_of([first[min(k, len(first) - 1)] for k in range(_WAITING)])
-    count: Any = float(len(first)) if revolved is None else where(revolved.parallel, float(_IN_LUNE), float(len(first)))
-    count = where(going, count, 0.0)
-    start = Deepest(depth, n, other + 0.0 * depth, m, points, waiting, count, 0.0 * depth)
-    result: Deepest = while_loop(
-        lambda s: lt(0.5, s.count), lambda s: _step(difference, s, rounding, gap, valleys), start, max_iterations=_STEPS
+    num_cells: Any = float(len(first))
+    if symmetry is not None:
+        num_cells = where(symmetry.parallel, float(_IN_LUNE), num_cells)
+    num_cells = where(active, num_cells, 0.0)
+    start = DepthSearch(depth, n, other + 0.0 * depth, m, points, waiting, num_cells, 0.0 * depth)
+    result: DepthSearch = while_loop(
+        lambda s: lt(0.5, s.num_cells),
+        lambda s: _step(difference, s, rounding, gap, valleys),
+        start,
+        max_iterations=_STEPS,
     ).state
     return result
 
 
-def _corners(revolved: Round | None) -> tuple[Vec3, ...]:
+def _corners(symmetry: RotationalSymmetry | None) -> tuple[Vec3, ...]:
     """Return the corners of the initial cells: of the sphere, or of a lune."""
-    if revolved is None:
+    if symmetry is None:
         return _CORNERS
-    z, x = revolved.axis, revolved.out * math.cos(_LUNE)
-    y = z.cross(revolved.out) * math.sin(_LUNE)
+    z, x = symmetry.axis, symmetry.out * math.cos(_LUNE)
+    y = z.cross(symmetry.out) * math.sin(_LUNE)
     lune = (z, -z, x - y, x + y)
-    return tuple(choose(revolved.parallel, n, corner) for n, corner in zip(lune, _CORNERS, strict=True))
+    return tuple(choose(symmetry.parallel, n, corner) for n, corner in zip(lune, _CORNERS, strict=True))
 
 
 def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, trial: Vec3) -> tuple[Any, Vec3]:
@@ -188,8 +193,8 @@ def _code(i: Any, j: Any, k: Any, side: Any) -> Any:
     return ((i * _BASE + j) * _BASE + k) * _BASE + side
 
 
-def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys: Sequence[Vec3]) -> Deepest:
-    last = s.count - 1.0
+def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, valleys: Sequence[Vec3]) -> DepthSearch:
+    last = s.num_cells - 1.0
     code, square, *at = entry(s.waiting, last)
     side, code = _split_code(code)
     k, code = _split_code(code)
@@ -229,20 +234,20 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     enough = enough * fabs(enough)
     equal = depth * _EQUAL + rounding
     equal = equal * fabs(equal)
-    going = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(is_exact)))
+    is_cut = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(is_exact)))
     cells = []
     if not valleys:  # a cell that is not cut may contain a rival
         other, m = _closed(best, other, m, and_(le(enough, square), lt(square, equal)), square, cut)
     for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
         part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))
-        there = and_(going, lt(0.5, fabs(side - float(corner))))  # at most two parts for a cut on a side
+        there = and_(is_cut, lt(0.5, fabs(side - float(corner))))  # at most two parts for a cut on a side
         open_ = and_(there, lt(part.square, enough))
         cells.append((open_, places, part))
         if not valleys:
             closed = and_(and_(there, not_(open_)), lt(part.square, equal))
             other, m = _closed(best, other, m, closed, part.square, part.n)
     targets = []
-    count = last
+    num_cells = last
     for k, (there, _, part) in enumerate(cells):  # the cell of least bound is next, so it is the last on the stack
         before: Any = 0.0
         for index, (also, _, against) in enumerate(cells):
@@ -250,12 +255,12 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
                 first = lt(part.square, against.square) if index > k else le(part.square, against.square)
                 before = before + where(and_(also, first), 1.0, 0.0)
         targets.append(where(there, last + before, -1.0))
-        count = count + where(there, 1.0, 0.0)
+        num_cells = num_cells + where(there, 1.0, 0.0)
     waiting = s.waiting
     for place, (_, corners, part) in zip(targets, cells, strict=True):
         waiting = with_entry(waiting, place, [_code(*corners, part.side), part.square, *part.n])
-    points = with_entry(s.points, where(going, new, -1.0), [*cut, *point])
-    return Deepest(depth, best, other, m, points, waiting, count, s.steps + 1.0)
+    points = with_entry(s.points, where(is_cut, new, -1.0), [*cut, *point])
+    return DepthSearch(depth, best, other, m, points, waiting, num_cells, s.steps + 1.0)
 
 
 def _split_code(code: Any) -> tuple[Any, Any]:
@@ -274,7 +279,7 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
     Of directions m of any length, bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
     """
     best: tuple[Any, Any, Vec3, Any] = (1e300, 1.0, Vec3(0.0, 0.0, 1.0), 0.0)
-    start, end, part, whole = n[1], n[2], 1.0, 2.0
+    start, end, part, total = n[1], n[2], 1.0, 2.0
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         e = w[i] - w[j]
@@ -282,7 +287,7 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
         m = n[i] * q + n[j] * p
         less, best = _less(best, and_(lt(0.0, p), lt(0.0, q)), m, m.dot(w[i]), float(k))
         start, end = choose(less, n[i], start), choose(less, n[j], end)
-        part, whole = where(less, p, part), where(less, p + q, whole)
+        part, total = where(less, p, part), where(less, p + q, total)
     u, v = w[1] - w[0], w[2] - w[0]
     m = u.cross(v)
     known = lt(_FLAT * (u.dot(u) * v.dot(v)), m.dot(m))
@@ -292,7 +297,7 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
     height = m.dot(w[0])
     there = and_(known, or_(above, below))
     inside, (least, length, cut, side) = _less(best, there, m, where(below, -height, height), 3.0)
-    s = part / whole
+    s = part / total
     t = fmin(fmax(s, _AWAY), 1.0 - _AWAY)
     shifted = and_(not_(inside), lt(0.0, fabs(s - t)))
     cut = choose(inside, choose(below, -cut, cut), start + (end - start) * t)
@@ -320,7 +325,7 @@ def direction(v: Vec3) -> Vec3:
     return choose(known, v * (1.0 / sqrt(safe_square(v))), Vec3(0.0, 0.0, 1.0))
 
 
-def rotational_symmetry(difference: Difference) -> Round | None:
+def rotational_symmetry(difference: Difference) -> RotationalSymmetry | None:
     """Return the parallel axes of two bodies of revolution; None for other types of cores."""
     of_a, of_b = _axis_of_revolution(difference.a), _axis_of_revolution(difference.b)
     if of_a is None or of_b is None:
@@ -332,7 +337,7 @@ def rotational_symmetry(difference: Difference) -> Round | None:
     between = difference.between()
     out = between - axis * axis.dot(between)
     out = choose(lt(_ON_AXIS * between.dot(between), out.dot(out)), out, across(axis))
-    return Round(parallel, axis, direction(out - axis * axis.dot(out)))
+    return RotationalSymmetry(parallel, axis, direction(out - axis * axis.dot(out)))
 
 
 def _axis_of_revolution(core: Any) -> tuple[Vec3, Any, Any] | None:

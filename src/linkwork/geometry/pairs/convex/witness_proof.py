@@ -71,7 +71,7 @@ class Estimate(NamedTuple):
     contested: Any
 
 
-def prove_witnesses(difference: Difference, known: Estimate, over: Any, scale: Any) -> Estimate:
+def prove_witnesses(difference: Difference, known: Estimate, overlaps: Any, scale: Any) -> Estimate:
     """Return distance, normal and points of two bodies, one of which is curved, from the result of a search.
 
     A round refines the normal with the features that the search finds, and is the last one if both points are in their
@@ -84,9 +84,9 @@ def prove_witnesses(difference: Difference, known: Estimate, over: Any, scale: A
         g, n, on_a, _ = refine(difference, known.simplex, known.start)
         return known._replace(distance=g, normal=n, on_a=on_a)
 
-    shown = cond(over, lambda: known, first)
-    open_ = or_(over, not_(_is_valid(difference, shown, scale)))
-    return cond(open_, lambda: _again(difference, known, over, scale), lambda: shown)  # type: ignore[no-any-return]
+    refined = cond(overlaps, lambda: known, first)
+    open_ = or_(overlaps, not_(_is_valid(difference, refined, scale)))
+    return cond(open_, lambda: _repeat(difference, known, overlaps, scale), lambda: refined)  # type: ignore[no-any-return]
 
 
 class _Trial(NamedTuple):
@@ -107,13 +107,13 @@ class _Trial(NamedTuple):
     going: Any
 
 
-def _again(difference: Difference, known: Estimate, over: Any, scale: Any) -> Estimate:
+def _repeat(difference: Difference, known: Estimate, overlaps: Any, scale: Any) -> Estimate:
     """Return the result of the rounds of `prove_witnesses` that search; for overlaps with a rival, also for that."""
     none = 0.0 * scale
-    start = _Trial(known, none, where(over, 0.0, math.ceil(_FEW)), none, known.distance, known.normal, known.on_a, none,
-                   1.0 + none)  # fmt: skip
+    rounds = where(overlaps, 0.0, math.ceil(_FEW))
+    start = _Trial(known, none, rounds, none, known.distance, known.normal, known.on_a, none, 1.0 + none)
     last: _Trial = while_loop(
-        lambda x: lt(0.5, x.going), lambda x: _round(difference, x, over, scale), start, max_iterations=2 * ROUNDS
+        lambda x: lt(0.5, x.going), lambda x: _round(difference, x, overlaps, scale), start, max_iterations=2 * ROUNDS
     ).state
     known, level = last.known, ROUNDING * scale
     # the better of the two normals, which is tied if the other has the same distance
@@ -128,14 +128,14 @@ def _again(difference: Difference, known: Estimate, over: Any, scale: Any) -> Es
     )
 
 
-def _round(difference: Difference, trial: _Trial, over: Any, scale: Any) -> _Trial:
+def _round(difference: Difference, trial: _Trial, overlaps: Any, scale: Any) -> _Trial:
     """Make a round of a trial; if that is done and a rival exists, start the rival's rounds."""
     known, rounds, level = trial.known, trial.rounds, ROUNDING * scale
     few = lt(rounds, _FEW)
-    further = where(over, where(few, _OUT, _OUT_ROUNDED) * scale, known.distance)
-    known, far = separate(difference, known, further, where(few, _NEAR, EXACT))
+    separation = where(overlaps, where(few, _OUT, _OUT_ROUNDED) * scale, known.distance)
+    known, far = separate(difference, known, separation, where(few, _NEAR, EXACT))
     g, n, on_a, settled = refine(difference, known.simplex, known.start, lt(0.5, trial.lined))
-    better = or_(not_(over), le(known.distance - level, g))
+    better = or_(not_(overlaps), le(known.distance - level, g))
     result = known._replace(
         distance=where(better, g, known.distance), normal=choose(better, n, known.normal), on_a=on_a
     )
@@ -144,13 +144,13 @@ def _round(difference: Difference, trial: _Trial, over: Any, scale: Any) -> _Tri
     # the points of a search belong to its own normal, and for overlaps to that along which bodies were separated
     raw = and_(not_(valid), last)
     result = result._replace(
-        distance=where(raw, where(over, known.distance, far), result.distance),
-        normal=choose(raw, choose(over, known.normal, known.start), result.normal),
+        distance=where(raw, where(overlaps, known.distance, far), result.distance),
+        normal=choose(raw, choose(overlaps, known.normal, known.start), result.normal),
         on_a=choose(raw, known.on_a, on_a),
         tied=where(raw, 1.0, result.tied),
     )
-    done = or_(last, and_(valid, or_(not_(over), settled)))
-    rival = and_(and_(done, over), and_(lt(trial.second, 0.5), lt(0.5, known.contested)))
+    done = or_(last, and_(valid, or_(not_(overlaps), settled)))
+    rival = and_(and_(done, overlaps), and_(lt(trial.second, 0.5), lt(0.5, known.contested)))
 
     def contested() -> tuple[Estimate, Estimate]:
         image, better = check_images(difference, result, scale)
@@ -187,9 +187,9 @@ def _off(difference: Difference, result: Estimate) -> Any:
     return fmax(off_a, outside(difference.b, on_b, b, simplex.weights))
 
 
-def separate(difference: Difference, result: Estimate, further: Any, near: Any) -> tuple[Estimate, Any]:
-    """Return the estimate with the features of bodies that are separated to ``further``, and their distance then."""
-    away = Moved(difference, result.normal * (further - result.distance))
+def separate(difference: Difference, result: Estimate, separation: Any, near: Any) -> tuple[Estimate, Any]:
+    """Return the estimate with the features of bodies separated to ``separation``, and their distance then."""
+    away = Moved(difference, result.normal * (separation - result.distance))
     t = nearest(away, gap=near)
     simplex = WeightedPoints(tuple(p + away.by for p in t.p), t.a, t.weights)
     far, start, on_a = separation_of(t)
@@ -258,8 +258,8 @@ def outside(core: Any, p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ..
     if isinstance(core, (BoxCore, CylinderCore, ConeCore, EllipsoidCore)):
         x = core.pose.inv().point(p)
         if isinstance(core, BoxCore):
-            over = [fabs(u) - most for u, most in zip(x, core.half, strict=True)]
-            return fmax(fmax(over[0], over[1]), fmax(over[2], 0.0))
+            beyond = [fabs(u) - most for u, most in zip(x, core.half, strict=True)]
+            return fmax(fmax(beyond[0], beyond[1]), fmax(beyond[2], 0.0))
         if isinstance(core, EllipsoidCore):
             radii = [fmax(r, _THIN) for r in core.radii]
             scaled = Vec3(*(u / r for u, r in zip(x, radii, strict=True)))
