@@ -154,7 +154,7 @@ def test_meshes_collide_by_their_hulls(linkwork, files, tmp_path, urdf):
         ran = linkwork(*command)
         assert ran.code == 2 and "package://arm/hand.stl; pass their folder as --meshes FOLDER" in ran.err
         ran = linkwork(*command, "--meshes", str(tmp_path / "none"))
-        assert ran.code == 3 and "is no folder" in ran.err
+        assert ran.code == 3 and "is not a folder" in ran.err
     ran = linkwork("plan", *asked, "--meshes", str(tmp_path), "--json")
     found = lw.load(file).with_collision_hulls(tmp_path).plan([-1.0, 0.0], [[1.0, 0.0]], obstacles)
     data = json.loads(ran.out)

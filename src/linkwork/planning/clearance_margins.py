@@ -92,7 +92,7 @@ def _each(robot: Any, block: PairSelection, margins: Margins) -> tuple[np.ndarra
         kept = np.arange(len(block.names))
     else:
         kept = block.indices
-    row = dict(zip(block.scene.places, block.scene.places_by_distance, strict=True))
+    row = dict(zip(block.scene.row_indices, block.scene.row_indices_by_distance, strict=True))
     for place, value in zip(kept[own:].tolist(), values[own:].tolist(), strict=True):
         table[row[(place - own) // shapes], (place - own) % shapes] = value
     cuts = np.cumsum([capacity for _, capacity in kernel.capacities])[:-1]

@@ -213,7 +213,7 @@ class TaskState(KinematicState):
 
     def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
         shapes, own, scene_pairs = named_pairs(self.tree, caller, scene, pairs)
-        indices = dict(zip(scene.names, scene.places, strict=True))
+        indices = dict(zip(scene.names, scene.row_indices, strict=True))
         rows, capacity = sorted({k for k, _ in scene_pairs}), sum(count for _, count in scene.capacities)
         scene_indices = [len(own) + rows.index(k) * capacity + indices[name] for k, name in scene_pairs]
         names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in scene_pairs]
