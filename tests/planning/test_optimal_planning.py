@@ -109,5 +109,5 @@ def test_shortest_ways_along_edges_are_those_of_brute_force():
         if way is None:
             assert np.isinf(found[target])
         else:
-            length = lengths[graph.numbers(way)].sum() + (0.3 if way[0] == 5 else 0.0)
+            length = lengths[graph.edge_indices(way)].sum() + (0.3 if way[0] == 5 else 0.0)
             assert length == pytest.approx(found[target])

@@ -105,7 +105,7 @@ def test_files_pickles_and_threads(tmp_path):
         (ROBOT, WALL, {"position_limits": {"x": (-1.9, 1.9)}}),
         (ROBOT.with_attached("cup", "tool", lw.shapes.Sphere(0.1)), WALL, {}),
     ):
-        with pytest.raises(ValueError, match="this robot, this scene or these options are others"):
+        with pytest.raises(ValueError, match="expected the robot, scene and options of the roadmap"):
             Roadmap.load(where, robot, scene, **options)
     (tmp_path / "broken.npz").write_bytes(b"PK not a file")
     np.savez(tmp_path / "other.npz", q=np.zeros(3))
