@@ -92,9 +92,9 @@ def test_limits_hold_for_every_joint_type(name):
 
 
 def numbers_of(robot):
-    from linkwork.kinematics.algorithms.coordinates import numbered
+    from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 
-    return numbered(robot.tree).items()
+    return coordinate_indices(robot.tree).items()
 
 
 def test_it_is_the_least_within_the_box():

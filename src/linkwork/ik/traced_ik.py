@@ -18,7 +18,7 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox
 from linkwork.model.kernel_parameters import Parameter, read_parameters
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose, Quaternion, Vec3
 
@@ -125,7 +125,7 @@ def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | Non
     size = tangent_size(own, by, parameter, {task.name: task for task in tasks})
 
     def step(*, q: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, displacement: Any, **others: Any) -> Any:
-        tree = own if parameter is None else parametrised(own, {parameter: scalars(others["own"]).ravel().tolist()})
+        tree = own if parameter is None else parametrized(own, {parameter: scalars(others["own"]).ravel().tolist()})
         displacement_scalars = [*displacement]
         targets = {task.name: scalars(others[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
         if by in targets:

@@ -106,7 +106,7 @@ class ConfigurationMethods(RobotBase):
 
         It may be outside the limits.
         """
-        return np.array([x for _, body in self._tree.stacked() for x in body.asked("zero")], dtype=float)
+        return np.array([x for _, body in self._tree.stacked() for x in body.call_joint("zero")], dtype=float)
 
     def random_configuration(
         self, rng: np.random.Generator | None = None, *, size: Size = None, seed: int | None = None
@@ -123,7 +123,7 @@ class ConfigurationMethods(RobotBase):
         q = np.zeros((*shape, self.nq))
         limits = bounds(self._tree)
         for i, body in self._tree.stacked():
-            q[..., self._tree.q_slices[i]] = body.asked("random", generator, *limits[i], shape)
+            q[..., self._tree.q_slices[i]] = body.call_joint("random", generator, *limits[i], shape)
         return q
 
     @computed

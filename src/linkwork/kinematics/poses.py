@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
 from linkwork.joints.axis import unit_axis
-from linkwork.joints.base.checks import EXACT
+from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kernels.numeric_call import called_on_numbers
+from linkwork.kernels.numeric_call import checked_call
 from linkwork.spatial import FrameMotion, Motion, Pose, Rotation, Vec3
 from linkwork.spatial.arguments import given_numbers, given_pose, matrix_of
 from linkwork.spatial.rotation import cos_sin
@@ -96,7 +96,7 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
         names = [scalars(X), scalars(target)]
         return over_samples(lambda *poses: [_difference(*poses)], names, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
     kernel = _kernels.get("difference", _difference_kernel)
-    result: np.ndarray = called_on_numbers("pose_difference", kernel, {"X": X, "target": target})
+    result: np.ndarray = checked_call("pose_difference", kernel, {"X": X, "target": target})
     return result
 
 
@@ -128,7 +128,7 @@ def _quaternion(value: Any) -> Rotation:
     expected = "pose: quaternion_wxyz: expected four numbers (w, x, y, z) of length 1"
     w, x, y, z = given_numbers(value, expected, (4,)).tolist()
     length = math.hypot(w, x, y, z)
-    if abs(length - 1.0) > EXACT:
+    if abs(length - 1.0) > SILENT_MANIFOLD_DISTANCE:
         raise ValueError(f"{expected}, got {value!r} of length {length:.9g}")
     return Rotation.from_quaternion(w / length, x / length, y / length, z / length)
 

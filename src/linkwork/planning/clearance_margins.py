@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.validation import finite_number
-from linkwork.collision.methods import PairSelection
+from linkwork.collision.kernels import PairSelection
 from linkwork.errors import UnknownNameError
 from linkwork.model.collision_pairs import link_shapes
 
@@ -39,7 +39,7 @@ class Margins:
         names.
         """
         result = np.full(len(selection.names), self.scene)
-        result[: len(selection.asked.pairs)] = self.own
+        result[: len(selection.spec.pairs)] = self.own
         link = {shape.name: shape.link for shape in link_shapes(robot.tree)}
         end_names = [({a, link.get(a, a)}, {b, link.get(b, b)}) for a, b in selection.names]
         for names, margin in self.pairs:
@@ -78,7 +78,7 @@ class PairBlock(NamedTuple):
 
 def pair_blocks(robot: Any, scene: Any, pairs: Any, margins: Margins) -> tuple[PairBlock, ...]:
     """Return the selected pairs with their margins."""
-    selection: PairSelection = robot._about("plan", scene, pairs)
+    selection: PairSelection = robot._pair_selection("plan", scene, pairs)
     if margins.is_uniform:
         return tuple([PairBlock(block, margins.own) for block in selection.blocks])
     margins.of(robot, selection)  # check that every name belongs to a pair
@@ -90,14 +90,14 @@ def _individual_margins(robot: Any, block: PairSelection, margins: Margins) -> t
 
     Scene entries are sorted by distance.
     """
-    kernel, own = block.asked, len(block.asked.pairs)
+    kernel, own = block.spec, len(block.spec.pairs)
     values = margins.of(robot, block, strict=False)
     shapes = len(kernel.shapes)
     table = np.full((sum(capacity for _, capacity in kernel.capacities), shapes), margins.scene)
-    if isinstance(block.kept, slice):
+    if isinstance(block.indices, slice):
         selected = np.arange(len(block.names))
     else:
-        selected = block.kept
+        selected = block.indices
     row = dict(zip(block.scene.places, block.scene.places_by_distance, strict=True))
     for index, value in zip(selected[own:].tolist(), values[own:].tolist(), strict=True):
         table[row[(index - own) // shapes], (index - own) % shapes] = value
@@ -144,7 +144,7 @@ def touching_margins(
     selection = [(_pair("touching", pair), 0.0) for pair in touching]
     if not selection:
         return margins
-    selected_pairs: PairSelection = robot._about("plan", scene, pairs)
+    selected_pairs: PairSelection = robot._pair_selection("plan", scene, pairs)
     result = robot.distances(np.stack(ends), scene, pairs=pairs).distance.min(axis=0)
     allowed = list(margins.pairs)
     for names, _ in selection:

@@ -12,7 +12,7 @@ from linkwork.collision.kernels import EACH
 from linkwork.collision.motion_validity import METHODS, check_edges, edge_kernel
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits import affine_numbers, straight_tree
+from linkwork.model.tree_edits import affine_coordinates, straight_tree
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.planning.clearance_margins import Margins, PairBlock, pair_blocks, read_margins
 from linkwork.planning.search.halton_samples import Samples
@@ -107,7 +107,7 @@ class PlanningSpace:
             collision_check == METHODS[0]
             and f"is_motion_free {collision_check}" not in self.blocks[0].selection.kernels
         ):
-            check_edges(self.blocks[0].selection.asked)
+            check_edges(self.blocks[0].selection.spec)
         self._edge: dict[str, Any] | None = None  # kernel calls by name
 
     # -- geometry
@@ -252,8 +252,8 @@ class PlanningSpace:
             result[batch] = self._check_batch(q0[batch], q1[batch], more[batch])
         return result
 
-    def _check_time(self, selection: bool) -> None:
-        if selection and not self.has_time():
+    def _check_time(self, enabled: bool) -> None:
+        if enabled and not self.has_time():
             raise OutOfTimeError
 
     def _check_batch(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
@@ -284,7 +284,7 @@ class PlanningSpace:
         if function.startswith("is_motion_free"):
             arguments.append(np.array(float(TOLERANCE if self.method == METHODS[0] else self.resolution)))
             if function not in kernels:
-                kernels[function] = edge_kernel(self.method, selection.asked, self.robot.configuration_space, each=each)
+                kernels[function] = edge_kernel(self.method, selection.spec, self.robot.configuration_space, each=each)
         elif block.is_deep:
             function += " deeper"
         if function not in kernels:
@@ -315,9 +315,9 @@ class PlanningSpace:
         key: Any = (function, deep, each)
         cached: dict[Any, Any] = blocks[0].selection.kernels
         if len(blocks) > 1:
-            key, cached = (*key, *(block.selection.asked for block in blocks)), self.robot._calls
+            key, cached = (*key, *(block.selection.spec for block in blocks)), self.robot._calls
         if key not in cached:
-            cached[key] = kernel(tuple([block.selection.asked for block in blocks]), deep, turning, each=each)
+            cached[key] = kernel(tuple([block.selection.spec for block in blocks]), deep, turning, each=each)
         result = []
         for block in blocks:
             result += [*(block.each or ()), *block.selection.inputs(block.selection.scene.rows_by_distance)]
@@ -398,7 +398,7 @@ def _check_limits(own: Tree, straight: Tree, lower: np.ndarray, upper: np.ndarra
         low, high = lower[at], upper[at]
         if np.isinf(low).all() and np.isinf(high).all():
             continue
-        may_exceed = ~affine_numbers(body.joint) & ~_never_exceeded(body.joint, low, high)
+        may_exceed = ~affine_coordinates(body.joint) & ~_never_exceeded(body.joint, low, high)
         if may_exceed.any():
             k = int(np.argmax(may_exceed))
             raise ValueError(

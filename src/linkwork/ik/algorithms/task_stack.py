@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.collision.algorithms import link_clearances, moving_shapes, shape_pairs
-from linkwork.collision.algorithms.pair_selection import meant_pairs
+from linkwork.collision.algorithms.pair_selection import named_pairs
 from linkwork.collision.algorithms.pairwise_distances import nearby_distances
 from linkwork.constraints.constraint import Constraint
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, with_values
@@ -23,7 +23,7 @@ from linkwork.geometry.solids import SolidKind
 from linkwork.ik.algorithms.joint_bounds import nearest
 from linkwork.ik.tasks.task import PairSelection, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
@@ -187,14 +187,14 @@ class TaskState(KinematicState):
 
     def difference(self, joint: str, reference: Scalars) -> TaskRows:
         body, q, moving = self.tree.bodies[self.tree.joint_index(joint)], self.q(joint), self.moving(joint)
-        rates = [body.asked("difference_rate", reference, q, unit) for unit in units(body.joint.nv)]
+        rates = [body.call_joint("difference_rate", reference, q, unit) for unit in unit_vectors(body.joint.nv)]
         rows: list[list[Any]] = [[0.0] * self.nv for _ in moving]
         for rate, motion in zip(rates, moving, strict=True):
             for row, share in zip(rows, rate, strict=True):
                 for k, x in enumerate(motion):
                     if not is_zero(x):
                         row[k] = row[k] + share * x
-        return TaskRows(list(body.asked("difference", reference, q)), rows)
+        return TaskRows(list(body.call_joint("difference", reference, q)), rows)
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
         rows = center_of_mass_jacobian(self.tree, self._q, None, relative_to, relative_to)
@@ -212,7 +212,7 @@ class TaskState(KinematicState):
         return {link: TaskRows([d], [rates]) for link, (d, rates) in result.items()}
 
     def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
-        shapes, own, scene_pairs = meant_pairs(self.tree, caller, scene, pairs)
+        shapes, own, scene_pairs = named_pairs(self.tree, caller, scene, pairs)
         indices = dict(zip(scene.names, scene.places, strict=True))
         rows, capacity = sorted({k for k, _ in scene_pairs}), sum(count for _, count in scene.capacities)
         scene_indices = [len(own) + rows.index(k) * capacity + indices[name] for k, name in scene_pairs]

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import given_number
+from linkwork.constraints.arguments import read_number
 from linkwork.constraints.constraint import References
 from linkwork.expr.scalar.functions import fabs, lt, sqrt, where
 from linkwork.ik.tasks.task import (
@@ -104,7 +104,7 @@ class SupportPolygonTask(WeighedTask):
         elif len(set(vertices)) < len(vertices):
             raise ValueError(f"SupportPolygonTask: vertices: expected no duplicates, got {list(vertices)}")
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "margin", given_number("SupportPolygonTask", "margin [m]", self.margin))
+        object.__setattr__(self, "margin", read_number("SupportPolygonTask", "margin [m]", self.margin))
         self.settle("support")
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.user_frames import place_of
+from linkwork._util.user_frames import source_of
 from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
 from linkwork.constraints.user_functions import StateQuery, refuse_pickling
@@ -148,7 +148,7 @@ class FunctionTask(FunctionRows, Task):
         result, asked = self._evaluate(state, [0.5] * size)
         if not any(isinstance(x, Symbol) for x in result):
             raise ValueError(
-                f"task {self.name!r}: function ({place_of(self.function)}): expected a function of the "
+                f"task {self.name!r}: function ({source_of(self.function)}): expected a function of the "
                 f"configuration, got one that always returns {result}"
             )
         if not isinstance(self.units, str) and len(self.units) != len(result):

@@ -16,9 +16,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import fixed_together
+from linkwork.constraints.arguments import check_relative_motion
 from linkwork.constraints.constraint import References
-from linkwork.constraints.jacobian_rows import across, seen_point
+from linkwork.constraints.jacobian_rows import across, relative_point
 from linkwork.expr.scalar.functions import and_, atan2, eq, le, lt, sqrt, where
 from linkwork.ik.tasks.arguments import named, ranges_of
 from linkwork.ik.tasks.frame_tasks import moves
@@ -126,7 +126,7 @@ class AlignTask(_DirectionTask):
 
     def checked(self, robot: Any) -> Iterable[str]:
         other = ("frame", self.relative_to) if self.to is None else ("direction", self.to)
-        return fixed_together(robot, ("direction", self.direction), other)
+        return check_relative_motion(robot, ("direction", self.direction), other)
 
 
 @public_constructor
@@ -178,7 +178,7 @@ class LookAtTask(_DirectionTask):
 
     def checked(self, robot: Any) -> Iterable[str]:
         other = ("frame", self.relative_to) if self.point is None else ("point", self.point)
-        return fixed_together(robot, ("direction", self.direction), other)
+        return check_relative_motion(robot, ("direction", self.direction), other)
 
 
 _NEAR = 1e-16  # [m²] squared distance below which the direction is undefined
@@ -238,10 +238,10 @@ class BoxTask(WeighedTask):
         return tuple(zip(self._by_row(self.lower, "lower"), self._by_row(self.upper, "upper"), strict=True))
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        view = seen_point(state, self.point, self.relative_to)
+        view = relative_point(state, self.point, self.relative_to)
         R, r = view.between.pose.rotation, view.position
         rates = [R @ (C.linear + C.angular.cross(r)) if moves(C) else C.linear for C in view.between.columns]
-        return TaskRows([*view.place], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])
+        return TaskRows([*view.point], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])
 
 
 @public_constructor
@@ -288,7 +288,7 @@ class DistanceTask(AimedTask):
         return TaskRows([where(coincident, 0.0, distance) - desired], [rates])
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, ("point", self.a), ("point", self.b))
+        return check_relative_motion(robot, ("point", self.a), ("point", self.b))
 
 
 _MET = 1e-24  # [m²] squared distance below which points coincide

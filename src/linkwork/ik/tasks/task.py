@@ -64,8 +64,8 @@ class TaskTarget:
 class PairSelection:
     """Selected pairs of shapes for distances: pairs within the robot, and the robot's shapes against a scene.
 
-    The full list of pairs is ``own`` followed by each of ``shapes`` with every entry of the scene; ``kept`` are the
-    indices of the selected ones.
+    The full list of pairs is ``own`` followed by each of ``shapes`` with every entry of the scene; ``selected`` are
+    the indices of the selected ones.
     """
 
     own: tuple[tuple[int, int], ...]

@@ -29,31 +29,31 @@ Scalars = Sequence[Any]
 def integrate(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
     """Return q ⊕ v (nq): the configuration reached from q by the velocity v in unit time."""
     q, v = tree.split_q(q), tree.split_v(v)
-    return [x for i, body in tree.stacked() for x in body.asked("integrate", q[i], v[i])]
+    return [x for i, body in tree.stacked() for x in body.call_joint("integrate", q[i], v[i])]
 
 
 def difference(tree: Tree, q0: Scalars, q1: Scalars) -> list[Any]:
     """Return q1 ⊖ q0 (nv): the velocity that leads from q0 to q1 in unit time."""
     q0, q1 = tree.split_q(q0), tree.split_q(q1)
-    return [x for i, body in tree.stacked() for x in body.asked("difference", q0[i], q1[i])]
+    return [x for i, body in tree.stacked() for x in body.call_joint("difference", q0[i], q1[i])]
 
 
 def normalize(tree: Tree, q: Scalars) -> list[Any]:
     """Return the configuration (nq) on the joints' manifolds nearest to q, with unit quaternions."""
     q = tree.split_q(q)
-    return [x for i, body in tree.stacked() for x in body.asked("normalize", q[i])]
+    return [x for i, body in tree.stacked() for x in body.call_joint("normalize", q[i])]
 
 
 def velocity_to_configuration_derivative(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
     """Return q̇ (nq), the rate of the configuration at velocity v."""
     q, v = tree.split_q(q), tree.split_v(v)
-    return [x for i, body in tree.stacked() for x in body.asked("q_dot", q[i], v[i])]
+    return [x for i, body in tree.stacked() for x in body.call_joint("q_dot", q[i], v[i])]
 
 
 def configuration_derivative_to_velocity(tree: Tree, q: Scalars, q_dot: Scalars) -> list[Any]:
     """Return v (nv), the velocity at the configuration rate q̇."""
     q, q_dot = tree.split_q(q), tree.split_q(q_dot)
-    return [x for i, body in tree.stacked() for x in body.asked("velocity_from_rate", q[i], q_dot[i])]
+    return [x for i, body in tree.stacked() for x in body.call_joint("velocity_from_rate", q[i], q_dot[i])]
 
 
 ROWS = (

@@ -37,7 +37,7 @@ from typing import Any
 from linkwork.expr.linalg.least_squares import Reflections
 from linkwork.expr.linalg.sparse_dot import dot, less, product, reciprocal_or_zero, transposed
 from linkwork.expr.scalar.functions import eq, fabs, where
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration
 from linkwork.kinematics.algorithms.joint_path import PathJoint, columns_of, joint_path, poses_in
 from linkwork.kinematics.algorithms.relative_kinematics import fork, twist_at
@@ -95,7 +95,7 @@ def configuration_jacobian(
     rows = by_rows(columns_of(tree, joint_path(tree, q, frame, relative_to, expressed_in, point)))
     result: list[list[Any]] = [[] for _ in rows]
     for i, body in tree.stacked():
-        block = product([row[tree.v_slices[i]] for row in rows], body.asked("velocity_from_rate_jacobian", q[i]))
+        block = product([row[tree.v_slices[i]] for row in rows], body.call_joint("velocity_from_rate_jacobian", q[i]))
         for row, part in zip(result, block, strict=True):
             row += part
     return result
@@ -194,7 +194,7 @@ def column_derivatives(tree: Tree, q: Scalars, path: Sequence[PathJoint]) -> lis
             for j, D in own:
                 H[j][k] += _rotated_change(C, D)
                 H[k][j] += _point_change(C, D)
-        for k, unit in zip(dofs, units(len(dofs)), strict=True):
+        for k, unit in zip(dofs, unit_vectors(len(dofs)), strict=True):
             twist = step.transformed(tree.bodies[step.body].S_dot(q[step.body], unit))
             for (j, C), C_dot in zip(own, twist, strict=True):
                 D = step.columns[k - dofs.start]

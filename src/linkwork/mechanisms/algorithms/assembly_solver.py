@@ -322,7 +322,7 @@ ROWS = (
         "A configuration that satisfies constraints, with joints held and others near a wish.",
         optional=("time",),
         options=(HELD, Option("position_limits", True, (True, False))),
-        limited=True,
+        needs_joint_limits=True,
     ),
     FunctionSpec.of(
         assembly_derivatives,

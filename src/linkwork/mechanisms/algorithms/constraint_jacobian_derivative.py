@@ -24,7 +24,7 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_ra
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.joint_path import PathJoint, joint_path
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of_some
 from linkwork.model.tree import Tree
@@ -127,7 +127,7 @@ def _of_fixed_wrenches(
         i = step.way.body
         body, first = tree.bodies[i], tree.v_slices[i].start
         V_after = V - step.V_before - step.V
-        for k, (c, along) in enumerate(zip(step.way.columns, units(body.joint.nv), strict=True), start=first):
+        for k, (c, along) in enumerate(zip(step.way.columns, unit_vectors(body.joint.nv), strict=True), start=first):
             own = Subspace(step.way.transformed(body.S_dot(q[i], along)))
             (bias_q, bias_v) = step.way.transformed(
                 Subspace((bias_by_q(body, q[i], v[i], along), bias_by_v(body, q[i], v[i], along)))
