@@ -58,8 +58,8 @@ _INFINITE = 1e300
 
 class _State(NamedTuple):
     q: tuple[Any, ...]
-    step: tuple[Any, ...]  # to try from there
-    size: Any  # of that
+    step: tuple[Any, ...]  # step to try from q
+    size: Any  # largest entry of the step
     error: Any  # ‖e‖² at q
     objective: Any  # distance and soft cost at q
     penalty: Any  # ρ
@@ -281,9 +281,7 @@ class _Search:
             base = [where(and_(near_feasible, uses_objective), x, 0.0) for x in state.multipliers]
         gradient_at_base = [x + dot(column, base) for x, column in zip(pull, columns, strict=True)]
         damping = _DAMPING * cost
-        if (
-            self.length_coordinates
-        ):  # damped multipliers leave errors proportional to the gradient, i.e. to the distance
+        if self.length_coordinates:  # damping of multipliers leaves errors proportional to the gradient
             scaled_gradient = [
                 x * (1.0 / self.reach[k]) for x, k in zip(pull, used, strict=True) if k in self.length_coordinates
             ]

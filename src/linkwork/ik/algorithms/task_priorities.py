@@ -27,8 +27,8 @@ __all__ = ["PRESERVED", "search"]
 
 Scalars = Sequence[Any]
 
-_PATIENCE = 100  # steps of a stage that gain nothing
-PRESERVED = 1e-7  # [m, rad]: how well what has been reached is kept
+_PATIENCE = 100  # iterations of a stage without progress before it ends
+PRESERVED = 1e-7  # [m, rad] tolerance with which earlier stages are preserved
 
 
 def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
