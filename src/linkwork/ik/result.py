@@ -35,8 +35,8 @@ class IKResult(Result):
         "_diagnostics",
         "_known_reasons",
         "_near",
+        "_q_init",
         "_reason_cache",
-        "_seed",
         "_targets",
         "_tolerances",
         "errors",
@@ -49,7 +49,7 @@ class IKResult(Result):
     q: np.ndarray  # (..., nq)
     errors: np.ndarray  # (..., rows): errors of all tasks outside their ranges [rad, m]
     row_multipliers: np.ndarray | None  # (..., rows), None for solvers without multipliers
-    _seed: np.ndarray
+    _q_init: np.ndarray
     _tolerances: np.ndarray | None
     _diagnostics: Any
     _targets: Any
@@ -64,13 +64,13 @@ class IKResult(Result):
         q: np.ndarray,
         errors: np.ndarray,
         diagnostics: Any,
-        seed: np.ndarray,
+        q_init: np.ndarray,
         value: Any,
         tolerances: np.ndarray | None = None,
         row_multipliers: np.ndarray | None = None,
     ) -> Self:
         result = object.__new__(cls)
-        result.problem, result.q, result.errors, result._seed = problem, q, errors, seed
+        result.problem, result.q, result.errors, result._q_init = problem, q, errors, q_init
         result._tolerances, result.row_multipliers = tolerances, row_multipliers
         result._diagnostics, result._targets = diagnostics, value
         result._near = None
@@ -295,8 +295,8 @@ class IKResult(Result):
         given = {name: rows(np.asarray(x), len(problem.shapes[name])) for name, x in self.targets.items()}
         tolerances = problem.tolerances if self._tolerances is None else self._tolerances
         facts = {name: diagnostics[failed, index] for name, index in _INDEX.items()}
-        seed, errors = rows(np.asarray(self._seed), 1), rows(np.asarray(self.errors), 1)
-        return analyse_failures(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, seed, errors)
+        q_init, errors = rows(np.asarray(self._q_init), 1), rows(np.asarray(self.errors), 1)
+        return analyse_failures(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, q_init, errors)
 
     def derivative(self, by: str) -> np.ndarray:
         """Compute the derivative (..., nv, n) of the solution with respect to a target or a robot parameter.
@@ -323,7 +323,7 @@ class IKResult(Result):
         diagnostics = list(self._diagnostics)
         diagnostics[_INDEX["iterations"]], diagnostics[_INDEX["restarts"]] = float(iterations), float(restarts)
         known = (self._targets, self._tolerances, self.row_multipliers)
-        return IKResult._make(self.problem, self.q, self.errors, diagnostics, self._seed, *known)
+        return IKResult._make(self.problem, self.q, self.errors, diagnostics, self._q_init, *known)
 
     def _diagnostic(self, name: str) -> Any:
         diagnostics = self._diagnostics

@@ -86,7 +86,7 @@ def restart_soft_tasks(
         spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)
         return spread
 
-    seeds, tolerance = rows(q_init, 1), rows(tolerances, 1)
+    initial_q, tolerance = rows(q_init, 1), rows(tolerances, 1)
     satisfied = soft.done(arrays[1], tolerance) & (diagnostics[:, _DONE] == 1.0)
     open_ = np.flatnonzero((diagnostics[:, _REACHED] == 1.0) & ~satisfied)
     ranks = {name: len(problem.shapes[name]) for name in targets}
@@ -96,7 +96,7 @@ def restart_soft_tasks(
     while len(open_) and start < starts:
         count = min(_CHUNK, starts - start)
         more = problem.kernel(
-            seeds[open_][:, None],
+            initial_q[open_][:, None],
             tolerance[open_][:, None],
             problem.weights,
             *problem.finite_bounds,

@@ -116,16 +116,16 @@ def _poses(label: str, X: Any) -> np.ndarray:
 
 
 def resolve_goals(
-    space: PlanningSpace, specs: list[GoalSpec], seed: np.ndarray, max_solutions: int
+    space: PlanningSpace, specs: list[GoalSpec], q_init: np.ndarray, max_solutions: int
 ) -> GoalConfigurations:
     """Return collision-free configurations within limits for all goals; several IK solutions for poses."""
     q, goal_indices, reasons = [], [], []
     for k, spec in enumerate(specs):
-        result = _valid_configurations(space, spec, seed, max_solutions)
+        result = _valid_configurations(space, spec, q_init, max_solutions)
         for poses in spec.drawn:
             if isinstance(result, np.ndarray):
                 break
-            result = _valid_configurations(space, replace(spec, poses=poses), seed, max_solutions)
+            result = _valid_configurations(space, replace(spec, poses=poses), q_init, max_solutions)
         if isinstance(result, np.ndarray):
             q.append(result)
             goal_indices += [k] * len(result)
@@ -136,13 +136,13 @@ def resolve_goals(
 
 
 def _valid_configurations(
-    space: PlanningSpace, spec: GoalSpec, seed: np.ndarray, max_solutions: int
+    space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
 ) -> np.ndarray | tuple[Status, str]:
     """Return valid configurations of a goal (n, nq), or status and message if there are none."""
     if spec.q is not None:
         candidates, description = spec.q[None], spec.label
     else:
-        candidates, why = _solve_poses(space, spec, seed, max_solutions)
+        candidates, why = _solve_poses(space, spec, q_init, max_solutions)
         description = f"{spec.label}: none of the {len(candidates)} inverse kinematics solutions is collision-free"
         if not len(candidates):
             return Status.GOAL_UNREACHABLE, f"{spec.label} is unreachable: {why}"
@@ -165,7 +165,9 @@ def _valid_configurations(
     )
 
 
-def _solve_poses(space: PlanningSpace, spec: GoalSpec, seed: np.ndarray, max_solutions: int) -> tuple[np.ndarray, str]:
+def _solve_poses(
+    space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
+) -> tuple[np.ndarray, str]:
     """Return configurations at which frames have poses, and the reason if there are none."""
     robot, poses = space.robot, spec.poses or {}
     limits = (space.lower, space.upper) if space.limited else None
@@ -174,10 +176,10 @@ def _solve_poses(space: PlanningSpace, spec: GoalSpec, seed: np.ndarray, max_sol
         ((frame, X),) = poses.items()
         if len(X) == 1:
             result = robot.inverse_kinematics(
-                X[0], frame, q_init=seed, num_solutions=max_solutions, position_limits=limits
+                X[0], frame, q_init=q_init, num_solutions=max_solutions, position_limits=limits
             )
         else:
-            result = robot.inverse_kinematics(X, frame, q_init=seed, position_limits=limits)
+            result = robot.inverse_kinematics(X, frame, q_init=q_init, position_limits=limits)
     else:
         pose_tasks = [PoseTask(frame, name=f"at {frame}") for frame in poses]
         problem, is_batch = (
@@ -185,7 +187,7 @@ def _solve_poses(space: PlanningSpace, spec: GoalSpec, seed: np.ndarray, max_sol
             len(next(iter(poses.values()))) > 1,
         )
         targets = {f"at {frame}": X if is_batch else X[0] for frame, X in poses.items()}
-        result = problem.solve(seed, num_solutions=None if is_batch else max_solutions, **targets)
+        result = problem.solve(q_init, num_solutions=None if is_batch else max_solutions, **targets)
     q = np.atleast_2d(result.q)[np.atleast_1d(result.success)]
     why = "" if len(q) else _failure_message(result)
     return q, why

@@ -85,7 +85,7 @@ class SearchResult(NamedTuple):
     multipliers: list[Any] | None = None
 
 
-def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
+def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
     """Search for a configuration that satisfies all tasks, within an iteration budget.
 
     Returns the best configuration if the search fails.  ``first`` is the index of the first start: 0 is the initial
@@ -136,7 +136,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         best = or_(done, lt(cost, state.best_cost))
         best_q = [where(best, a, b) for a, b in zip(q, state.best, strict=True)]
         best_cost = where(best, cost, state.best_cost)
-        start = start_configuration(tree, seed, box, number, stack.locked_dofs)
+        start = start_configuration(tree, q_init, box, number, stack.locked_dofs)
         for n in base if has_limbs else ():  # keep the base at its best pose
             start[n] = best_q[n]
         restart_q = [where(closing, a, b) for a, b in zip(best_q, start, strict=True)]
@@ -154,7 +154,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
             state.iterations + 1.0,
         )
 
-    at = tuple(start_configuration(tree, seed, box, first, stack.locked_dofs))
+    at = tuple(start_configuration(tree, q_init, box, first, stack.locked_dofs))
     zeros = (0.0,) * tree.nv
     room = fmin(_REFINEMENT_ITERATIONS, 0.25 * budget)
     last: _State = while_loop(

@@ -91,7 +91,7 @@ def nearest(
 @dataclass(frozen=True)
 class _Search:
     stack: Stack
-    seed: Scalars
+    q_init: Scalars
     box: LimitBox
     near: Scalars
 
@@ -103,13 +103,13 @@ class _Search:
     def centre(self) -> list[Any]:
         """Reference configuration, with locked joints as in the initial guess."""
         tree, locked_dofs = self.stack.tree, self.stack.locked_dofs
-        held = {
+        fixed = {
             n
             for i, _ in tree.stacked()
             if tree.v_slices[i].start in locked_dofs
             for n in range(tree.nq)[tree.q_slices[i]]
         }
-        return [a if n in held else b for n, (a, b) in enumerate(zip(self.seed, self.near, strict=True))]
+        return [a if n in fixed else b for n, (a, b) in enumerate(zip(self.q_init, self.near, strict=True))]
 
     @cached_property
     def hard(self) -> list[int]:
@@ -175,7 +175,7 @@ class _Search:
         displacement = difference(tree, self.centre, result)
         share = fmin(1.0, _START_RADIUS * most / fmax(sqrt(dot(displacement, displacement)), 1e-9))
         result = integrate(tree, self.centre, [x * share for x in displacement])
-        result = [where(lt(index, 0.5), a, b) for a, b in zip(self.seed, result, strict=True)]
+        result = [where(lt(index, 0.5), a, b) for a, b in zip(self.q_init, result, strict=True)]
         return self.box.within(result)
 
     def _sampling_range(self, n: int, reach: Any, most: Any) -> tuple[Any, Any]:
