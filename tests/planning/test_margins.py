@@ -87,7 +87,7 @@ def test_what_are_no_margins_or_pairs_is_refused() -> None:
     }.items():
         with pytest.raises((ValueError, KeyError), match=what):
             ROBOT.plan(START, GOAL, SCENE, **how)
-    with pytest.raises(KeyError, match=r"'tabel'.*of obstacles, plan\(touching=\) takes pairs"):
+    with pytest.raises(KeyError, match=r"'tabel'.*obstacles, use plan\(touching=\)"):
         ROBOT.with_attached("bag", "hand", lw.shapes.Sphere(0.1), touching=["tabel"])
 
 

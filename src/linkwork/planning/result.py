@@ -74,7 +74,7 @@ class PlanResult(Result):
     def __repr__(self) -> str:
         if not self.success:
             return f"<PlanResult: {self.status}: {self.message}>"
-        return f"<PlanResult: solved: {len(self.path)} way points, {number(self.cost)} long [rad, m]>"
+        return f"<PlanResult: solved: {len(self.path)} waypoints, {number(self.cost)} long [rad, m]>"
 
     @property
     def success(self) -> bool:

@@ -36,7 +36,7 @@ _FLOOR = 1e-9  # minimum damping, which resolves redundancy
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ; ``places`` are the coordinates whose own errors are in D and c."""
+    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ; ``diagonal_dofs`` are the coordinates whose own errors are in D and c."""
 
     A: list[list[Any]]
     r: list[Any]

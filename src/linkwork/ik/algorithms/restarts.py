@@ -29,7 +29,7 @@ _NO_BOUND = 1e6  # [rad, m] larger bounds count as absent
 def start_configuration(
     tree: Tree, q_init: Scalars, box: LimitBox, index: Any, locked_dofs: Collection[int] = ()
 ) -> list[Any]:
-    """Return start number ``number`` within limits; 0 is the initial guess."""
+    """Return start number ``index`` within limits; 0 is the initial guess."""
     if index.__class__ in (int, float) and not index:
         return box.within(q_init)
     fractions = sequence_point(tree, q_init, box, index, locked_dofs)

@@ -159,7 +159,7 @@ class _Search:
         return result
 
     def start_configuration(self, index: Any, best_objective: Any) -> list[Any]:
-        """Return start number ``number``, not farther from the reference than the best configuration."""
+        """Return start number ``index``, not farther from the reference than the best configuration."""
         tree = self.stack.tree
         most = sqrt(2.0 * best_objective)
         fractions = [0.5 + index * step for step in kronecker_rates(tree.nv)]

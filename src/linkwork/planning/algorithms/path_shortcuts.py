@@ -83,7 +83,7 @@ def shorten(
 ) -> ShortenedPath:
     """Shorten a path that starts at row 0 and has ``count`` rows of the table, by ``trials`` shortcuts.
 
-    ``hope`` is (length, allowance): the path may be longer than ``length`` by the fraction ``allowance`` at the first
+    ``allowance`` is (length, fraction): the path may be longer than ``length`` by that fraction at the first
     trial, linearly decreasing to 0 at the last; it is abandoned when it is longer.
     """
     room = len(nodes)
@@ -238,7 +238,7 @@ def check_segment(
 ) -> SegmentCheck:
     """Check configurations q + t φ no farther apart than a spacing, coarsely first, without the ends.
 
-    Nothing is checked unless ``asked``.
+    Nothing is checked unless ``enabled``.
     """
     blocks = where(enabled, fmax(ceiling((length / spacing - 1.0) / LANES), 1.0), 0.0)
 

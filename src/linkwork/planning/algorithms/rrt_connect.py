@@ -46,7 +46,7 @@ class Sampling(NamedTuple):
     """Parameters of the samples.
 
     ``pairs`` (n, 2 nq + 2) of a start and a goal: start, difference to the goal, its length, and the cumulative share
-    of samples; the first ``many`` are used.  Boxes about motions are ``wide`` times as wide as these are long, by
+    of samples; the first ``num_pairs`` are used.  Boxes about motions are ``width`` times as wide as these are long, by
     weight, and no wider than a path of length ``best`` can reach.  ``shift`` (nq + 3,) shifts the points, and ``first``
     is the index of the first.  ``anywhere`` is the share of samples in the ``box`` (2, nq); all others are clipped to
     the ``limits`` (2, nq).

@@ -62,8 +62,8 @@ def improve_path(
 ) -> tuple[np.ndarray, list[CostSoFar]]:
     """Return a path (k, nq) no longer than the given one, and the history of best lengths.
 
-    ``going`` is called before each round with the number of nodes and ends the search by False.  ``iterations`` limits
-    the number of batches.  ``shorten`` is applied to each better path.
+    ``continues`` is called before each round with the number of nodes and ends the search by False.
+    ``iterations`` limits the number of batches.  ``shorten`` is applied to each better path.
     """
     search = _ImprovementGraph(space, path, starts, goals, seed, begin_time)
     with suppress(OutOfTimeError):
@@ -191,7 +191,7 @@ class _ImprovementGraph:
     def check_promising(self) -> bool:
         """Return True if some path may be shorter than the best; check the most promising edges.
 
-        The most promising path is then in ``way``.
+        The most promising path is then in ``candidate_edges``.
         """
         count = len(self.q)
         lengths = np.where(self.state == BLOCKED, np.inf, self.lengths)

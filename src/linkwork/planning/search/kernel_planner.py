@@ -99,7 +99,7 @@ class KernelSearch:
     def path(self, continues: Callable[[int], bool]) -> np.ndarray | None:
         """Return a path (k, nq) with free edges, or None if none is found in time.
 
-        ``going`` is called before each part of the search with the number of nodes, and ends the search by False.
+        ``continues`` is called before each part of the search with the number of nodes, and ends the search by False.
         """
         space, spacing = self.space, self.options.spacing
         for _ in range(1 + self.options.more):
@@ -248,7 +248,7 @@ def search_kernel(
     """Compile the search loop.
 
     Inputs: nodes and links of trees, tables for a path and the best one, roots, pairs, shifts of samples and of
-    shortcuts, spans, limits, weights, the values named in `NUMBERS`, and for each block of pairs individual margins (if
+    shortcuts, spans, limits, weights, the values named in `VALUES`, and for each block of pairs individual margins (if
     ``each``) and the scene's arrays.  Outputs: nodes, links, the best path, and the remaining fields of `SearchResult`:
     rows and length of the path, rows of the table and of each tree, index of the last sample, searches, rounds, nodes,
     whether trees continue to grow, and whether they are full.

@@ -54,7 +54,7 @@ def shorten_path(
 ) -> np.ndarray:
     """Return a path with the same ends that is not longer and whose edges are all free.
 
-    ``going`` is called before each round and ends the process by False.
+    ``continues`` is called before each round and ends the process by False.
     """
     try:
         return _shorten(space, path, seed, spacing, rounds, continues)

@@ -54,7 +54,7 @@ def rrt_connect(
 ) -> tuple[np.ndarray | None, tuple[PlanningTree, PlanningTree]]:
     """Return a path (k, nq) from one of the starts to one of the goals (or None), and both trees.
 
-    ``going`` is called before each round with the number of nodes, and ends the search by False.
+    ``continues`` is called before each round with the number of nodes, and ends the search by False.
     """
     options = SearchOptions() if options is None else options
     trees = PlanningTree(starts), PlanningTree(goals)
@@ -193,7 +193,7 @@ def check_segments(
     """Check configurations along q0 ⊕ t φ, 0 < t ≤ 1, in one call.
 
     Returns the configurations, the segment of each, its index on the segment, the number per segment, and how many are
-    free before the first collision.  The last configuration is exactly the ``target``.
+    free before the first collision.  The last configuration is exactly the target, if there are ``targets``.
     """
     counts = space.looks(phi, spacing)
     segment = np.repeat(np.arange(len(counts)), counts)
