@@ -20,6 +20,7 @@ import numpy as np
 
 from linkwork._util.validation import integer
 from linkwork.errors import Status
+from linkwork.ik.arguments import flat_states
 from linkwork.ik.failure_analysis import Reason, proofs
 from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
@@ -48,11 +49,8 @@ def several_solutions(
     n = integer(problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, what="an integer")
     ranks = {name: len(shape) for name, shape in problem.shapes.items()}
     shape = np.broadcast_shapes(q_init.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in targets.items()))
-    flat = {
-        name: np.broadcast_to(x, (*shape, *problem.shapes[name])).reshape(-1, *problem.shapes[name])
-        for name, x in targets.items()
-    }
-    initial_q = np.broadcast_to(q_init, (*shape, q_init.shape[-1])).reshape(-1, q_init.shape[-1])
+    flat = {name: flat_states(x, ranks[name], shape) for name, x in targets.items()}
+    initial_q = flat_states(q_init, 1, shape)
     if problem.solver != "levenberg":
         raise ValueError(
             f"{problem.caller}: num_solutions: expected a problem of hard tasks, got solver {problem.solver!r}"
@@ -242,9 +240,7 @@ def _failed_states(result: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int],
     failed = np.flatnonzero(result.diagnostics[..., 0].ravel() != 1.0)
 
     def rows(x: np.ndarray, rank: int) -> np.ndarray:
-        own = x.shape[x.ndim - rank :]
-        spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-        return spread
+        return flat_states(x, rank, shape)[failed]
 
     return failed, rows
 

@@ -11,6 +11,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS
 from linkwork.errors import Status
+from linkwork.ik.arguments import flat_states
 from linkwork.ik.failure_analysis import Reason, analyse_failures
 from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
@@ -86,12 +87,7 @@ class IKResult(Result):
     @property
     def feasible(self) -> Any:
         """True where all hard tasks are within tolerance, whatever the soft cost; bool or array (...)."""
-        diagnostics = self._diagnostics
-        return (
-            diagnostics[_INDEX["reached"]] == 1.0
-            if diagnostics.__class__ is list
-            else diagnostics[..., _INDEX["reached"]] == 1.0
-        )
+        return self._diagnostic("reached") == 1.0
 
     @property
     def iterations(self) -> Any:
@@ -287,15 +283,13 @@ class IKResult(Result):
     def _analyse_failures(self, failed: np.ndarray, diagnostics: np.ndarray) -> list[Reason]:
         problem, shape = self.problem, np.shape(self._diagnostics)[:-1]
 
-        def rows(x: np.ndarray, rank: int) -> np.ndarray:
-            own = x.shape[x.ndim - rank :]
-            result: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-            return result
+        def rows(x: Any, rank: int) -> np.ndarray:
+            return np.asarray(flat_states(np.asarray(x), rank, shape)[failed])
 
-        given = {name: rows(np.asarray(x), len(problem.shapes[name])) for name, x in self.targets.items()}
+        given = {name: rows(x, len(problem.shapes[name])) for name, x in self.targets.items()}
         tolerances = problem.tolerances if self._tolerances is None else self._tolerances
         facts = {name: diagnostics[failed, index] for name, index in _INDEX.items()}
-        q_init, errors = rows(np.asarray(self._q_init), 1), rows(np.asarray(self.errors), 1)
+        q_init, errors = rows(self._q_init, 1), rows(self.errors, 1)
         return analyse_failures(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, q_init, errors)
 
     def derivative(self, by: str) -> np.ndarray:

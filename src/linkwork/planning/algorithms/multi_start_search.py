@@ -31,11 +31,11 @@ _NONE = 1e30  # length of the best path if there is none
 class SearchRequest(NamedTuple):
     """Parameters of a search; lengths are those of `PathMetric`.
 
-    ``roots`` (n, nq + 2): starts and goals, the tree of each, and the length of its shortest straight motion; ``num_roots``
-    is their number.  ``min_ratio`` is the minimum ratio of the best path's length to that of a motion to a goal that is
-    still searched for.  Configurations are checked ``spacing`` apart while trees grow, and ``fine`` apart in paths.
-    Each bounded search has ``rounds`` rounds, and all ``searches`` together ``max_iterations``.  ``shift`` (2,) shifts
-    the points of shortcuts, ``trials`` is their number, and ``allowance`` is as in `shorten`.
+    ``roots`` (n, nq + 2): starts and goals, the tree of each, and the length of its shortest straight motion;
+    ``num_roots`` is their number.  ``min_ratio`` is the minimum ratio of the best path's length to that of a motion to
+    a goal that is still searched for.  Configurations are checked ``spacing`` apart while trees grow, and
+    ``fine`` apart in paths.  Each bounded search has ``rounds`` rounds, and all ``searches`` together
+    ``max_iterations``.  ``shift`` (2,) shifts the points of shortcuts, ``trials`` is their number, and ``allowance`` is as in `shorten`.
     """
 
     roots: Any
