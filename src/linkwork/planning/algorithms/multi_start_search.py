@@ -35,7 +35,8 @@ class SearchRequest(NamedTuple):
     ``num_roots`` is their number.  ``min_ratio`` is the minimum ratio of the best path's length to that of a motion to
     a goal that is still searched for.  Configurations are checked ``spacing`` apart while trees grow, and
     ``fine`` apart in paths.  Each bounded search has ``rounds`` rounds, and all ``searches`` together
-    ``max_iterations``.  ``shift`` (2,) shifts the points of shortcuts, ``trials`` is their number, and ``allowance`` is as in `shorten`.
+    ``max_iterations``.  ``shift`` (2,) shifts the points of shortcuts, ``trials`` is their number, and ``allowance``
+    is as in `shorten`.
     """
 
     roots: Any
