@@ -158,8 +158,8 @@ def test_what_is_no_clearance():
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
     for make, told in (
         (lambda: Clearance(at_least=np.nan), "at_least: expected a finite number"),
-        (lambda: Clearance(near=-1.0), "near: expected a number from 0"),
-        (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite number above 0"),
+        (lambda: Clearance(near=-1.0), "near: expected a number >= 0"),
+        (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite positive number"),
         (lambda: Clearance(between=-1), "between: expected an integer"),
         (lambda: Clearance(per="joint"), "per: expected one of 'pair', 'link', 'robot', got 'joint'"),
         (lambda: Clearance(scene="table"), "scene: expected a linkwork.Scene"),
