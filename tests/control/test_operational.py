@@ -243,7 +243,7 @@ def test_what_is_wrong_is_refused() -> None:
         OperationalSpace(floating, PositionTask("trunk"))
     with pytest.raises(ValueError, match="expected no constraints"):
         OperationalSpace(lw.load("fourbar"), PostureTask())
-    with pytest.raises(ValueError, match=r"stiffness of task 'tool': expected a number from 0, got -1"):
+    with pytest.raises(ValueError, match=r"stiffness of task 'tool': expected a number >= 0, got -1"):
         OperationalSpace(robot, PositionTask(TIP), -1.0)
     with pytest.raises(UnknownNameError):
         OperationalSpace(robot, PositionTask(TIP), {"hand": 1.0})

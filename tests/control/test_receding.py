@@ -284,7 +284,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         with pytest.raises(ValueError, match=message):
             problem.controller(**options)
     for options, said in (
-        ({"parameters": 3}, "controller: parameters: expected texts"),
+        ({"parameters": 3}, "controller: parameters: expected strings"),
         ({"solver": lambda *problem: None}, "controller: solver: expected the name of a solver, a planner, or"),
         ({"iteration": 3}, "unexpected keyword argument 'iteration'"),
     ):

@@ -176,4 +176,6 @@ def test_what_is_no_feature_is_said() -> None:
     with pytest.raises(TypeError, match="check_feature: robot: expected a robot"):
         check_feature(Spin(), "arm7")
     report = check_feature(lw.optimal.TaskFeature(lw.ik.PositionTask("nose")), ARM)
-    assert [line.name for line in report.lines] == ["value", "bind"] and "'nose'" in report.failures[0].problem
+    assert [line.name for line in report.lines] == ["value", "bind", "attributes"] and "'nose'" in report.failures[
+        0
+    ].problem

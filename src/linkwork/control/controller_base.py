@@ -18,7 +18,7 @@ from linkwork.expr.arrays.symbol_array import array, is_traced, scalars
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.numeric_call import called_on_numbers
+from linkwork.kernels.numeric_call import checked_call
 from linkwork.spatial.arguments import is_rigid
 
 __all__ = ["ControlLaw", "acceleration_of_inertia", "inertia_matrix", "positive_number", "read_nonnegative"]
@@ -118,7 +118,7 @@ class ControlLaw(ABC):
                 return self._outputs(t, q, v, z, symbols)
 
             kernel = self._kernels[tuple(shapes)] = compile(control, name=self.caller, **sizes, **shapes)
-        return called_on_numbers(self.caller, kernel, {"t": t, **named})
+        return checked_call(self.caller, kernel, {"t": t, **named})
 
     def _read_inputs(self, inputs: Mapping[str, Any]) -> Shapes:
         """Return the shapes of the inputs of a call.  Raises UnknownNameError, TypeError and ValueError."""

@@ -25,7 +25,7 @@ from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.numeric_call import called_on_numbers
+from linkwork.kernels.numeric_call import checked_call
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.contacts.contact_candidates import frame_pose
 from linkwork.simulation.contacts.ground_contact import ContactGround
@@ -155,7 +155,7 @@ class WholeBody(TaskLaw):
 
             sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,)}
             kernel = self._answers[tuple(shapes)] = compile(solve, name=f"{self.caller}_answer", **sizes, **shapes)
-        result = called_on_numbers(f"{self.caller}.answer", kernel, {"q": q, "v": v, **inputs})
+        result = checked_call(f"{self.caller}.answer", kernel, {"q": q, "v": v, **inputs})
         forces = getattr(result, "contact_forces", np.zeros((*result.tau.shape[:-1], 0, 3)))
         return WholeBodyAnswer(result.tau, result.acceleration, forces, result.found, result.rounds)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats, integer, number, seed
+from linkwork._util.validation import floats, integer, seed
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import RobotBase
@@ -29,7 +29,6 @@ __all__ = [
     "read_scale",
     "read_seed",
     "read_switch",
-    "read_time_limit",
     "read_tolerances",
     "read_velocity",
 ]
@@ -75,19 +74,6 @@ def read_callback(value: Any) -> None:
     """Raise TypeError if the callback is not callable."""
     if value is not None and not callable(value):
         raise TypeError(f"{SOLVE}: callback: expected a function of the result so far, got {value!r}")
-
-
-def read_time_limit(value: Any) -> float | None:
-    """Return a time limit [s], or None.  Raises ValueError."""
-    if value is None:
-        return None
-    try:
-        seconds = number(value)
-    except (TypeError, ValueError):
-        seconds = math.nan
-    if not seconds >= 0.0:
-        raise ValueError(f"{SOLVE}: time_limit: expected a time >= 0 [s], got {value!r}")
-    return seconds
 
 
 def read_kind(caller: str, kind: Any) -> str:

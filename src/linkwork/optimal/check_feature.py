@@ -269,4 +269,6 @@ def check_feature(
     trial = _Trial(feature, robot, samples, np.random.default_rng(seed), target, *more)
     subject, kind = f"feature {type(feature).__name__}", type(feature)
     first = check_requirements(subject, REQUIREMENTS[:2], trial, kind, Feature)
-    return check_requirements(subject, REQUIREMENTS, trial, kind, Feature) if first.success else first
+    if not all(line.success for line in first.lines[:2]):
+        return first
+    return check_requirements(subject, REQUIREMENTS, trial, kind, Feature)

@@ -20,7 +20,7 @@ from linkwork.kernels.compiler_api import compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.kernel_parameters import inputs_of
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, STUCK, VIOLATED
 from linkwork.optimal.algorithms.path_nlp import PathInputs, PathPoint, PathProgram, PathTerm
@@ -70,7 +70,7 @@ def _with_parameter_values(program: PathProgram, arrays: Mapping[str, Array]) ->
     if not program.robot_parameters:
         return program
     own = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_parameters).items()}
-    return replace(program, tree=parametrised(program.tree, own), robot_parameters=())
+    return replace(program, tree=parametrized(program.tree, own), robot_parameters=())
 
 
 def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> dict[str, Any]:

@@ -10,12 +10,12 @@ import numpy as np
 from linkwork._util.messages import quoted, short_repr
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
-from linkwork.ik.traced_ik import moved_target, way_size
+from linkwork.ik.traced_ik import moved_target, tangent_size
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.kernel_parameters import Parameter, inputs_of, read_parameters
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
 from linkwork.optimal.algorithms.path_kkt import PathConditions
@@ -188,7 +188,7 @@ def input_size(prepared: Any, by: str, parameter: Parameter | None) -> int:
         return 1
     if by in prepared.targets:
         features[by] = prepared.problem.terms[prepared.targets[by][1]].feature
-    return way_size(prepared.problem.robot.tree, by, parameter, features)
+    return tangent_size(prepared.problem.robot.tree, by, parameter, features)
 
 
 def _inputs(program: PathProgram) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
         direction = inputs.pop("direction")
         if parameter is not None:
             own = {p: [*inputs[name]] for p, name in inputs_of(program.robot_parameters).items()}
-            tree = parametrised(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
+            tree = parametrized(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
             sweeps = PathSweeps(program.on(tree), path_inputs(program, inputs))
             return PathConditions(sweeps).gradients(point_of(program, inputs), duals_of(program, inputs))
         if by in prepared.targets:

@@ -15,7 +15,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.features import PathContact
 from linkwork.spatial.arguments import LARGEST
@@ -166,7 +166,7 @@ def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], inputs: Mapping[s
     """Return the tree with a kernel's inputs for these parameters, by their names there, flattened."""
     if not parameters:
         return tree
-    return parametrised(tree, {p: list(inputs[name]) for p, name in inputs_of(parameters).items()})
+    return parametrized(tree, {p: list(inputs[name]) for p, name in inputs_of(parameters).items()})
 
 
 def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], inputs: Mapping[str, Any]) -> Any:

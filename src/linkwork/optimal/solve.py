@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
+from linkwork._util.validation import duration, optional
 from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.kernels.robot_arguments import read_configuration
@@ -25,7 +26,6 @@ from linkwork.optimal.arguments import (
     read_guess,
     read_seed,
     read_switch,
-    read_time_limit,
     read_tolerances,
     read_velocity,
 )
@@ -103,7 +103,7 @@ def solve_by_path(
     own = prepared(problem, start is not None, moves_at_start, tuple(robot_parameters))
     robot, program = problem.robot, own.program
     T = program.steps
-    limit = read_time_limit(time_limit)
+    limit = optional(duration)(SOLVE, "time_limit", time_limit)
     numbers = (own.constants if solver == "ipopt" else own.scaled_constants) | own.read_targets(targets)
     numbers |= robot_inputs(robot.tree, robot_parameters)
     if start is not None:

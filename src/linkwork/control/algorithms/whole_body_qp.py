@@ -120,8 +120,8 @@ def body_forces(
     rest = [0.0] * (m + c)
     contact_equations = _contact_equations(contacts)
     loose = range(len(equal), len(equal) + len(contact_equations))
-    for coefficients, value in contact_equations:
-        equal.append([*coefficients, *rest])
+    for equation, value in contact_equations:
+        equal.append([*equation, *rest])
         values.append(value)
     for row, bias in zip(dynamics.G, dynamics.gamma, strict=True):
         equal.append([*row, *rest])

@@ -117,7 +117,7 @@ class PathWindow(WindowDynamics):
             column: list[Any] = []
             for i, body in tree.stacked():
                 own = tree.q_slices[i]
-                column += body.asked("velocity_from_rate", q[own], [change.get(k, 0.0) for change in changes[own]])
+                column += body.call_joint("velocity_from_rate", q[own], [change.get(k, 0.0) for change in changes[own]])
             columns.append(column)
         by_end, by_begin = (transposed(some) for some in (columns[:n], columns[n:]))
         return MidpointState(TaskState(tree, q, self.time - self.step * (1.0 - share)), by_end, by_begin)

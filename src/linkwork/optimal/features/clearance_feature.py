@@ -15,7 +15,7 @@ from linkwork.expr.linalg.sparse_dot import product
 from linkwork.expr.scalar.functions import exp, fmin, log, lt, where
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
-from linkwork.ik.tasks.clearance_task import scene_numbers, scene_rows
+from linkwork.ik.tasks.clearance_task import scene_array, scene_rows
 from linkwork.ik.tasks.task import TaskKinematics, TaskTarget
 from linkwork.optimal.features.arguments import one_of, text
 from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
@@ -84,7 +84,7 @@ class Clearance(Feature):
         if self.scene is not None:
             put(self, "capacities", self.scene.capacities)
             if self.capacities and self.target is None:
-                put(self, "target", tuple(self.numbers_of(self.scene).tolist()))
+                put(self, "target", tuple(self.target_for(self.scene).tolist()))
 
     def _check(self, argument: str, expected: str, fine: Callable[[float], bool]) -> None:
         x = getattr(self, argument)
@@ -92,9 +92,9 @@ class Clearance(Feature):
             raise ValueError(f"Clearance: {argument}: expected {expected}, got {x!r}")
         object.__setattr__(self, argument, float(x))
 
-    def numbers_of(self, scene: Scene) -> np.ndarray:
+    def target_for(self, scene: Scene) -> np.ndarray:
         """Return the target for another scene.  Raises ValueError for a scene of other capacities."""
-        return scene_numbers(f"feature {self.name!r}", scene, self.capacities)
+        return scene_array(f"feature {self.name!r}", scene, self.capacities)
 
     @property
     def target_of(self) -> TaskTarget | None:
@@ -126,8 +126,8 @@ class Clearance(Feature):
         return ("m",) * len(self.component_names)
 
     def bind(self, robot: Any, w: Window) -> Self:
-        pairs = w.state().meant_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
-        own, shapes, kept = pairs.own, pairs.shapes, pairs.kept
+        pairs = w.state().select_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
+        own, shapes, kept = pairs.own, pairs.shapes, pairs.selected
         return with_fields(self, own=own, shapes=shapes, kept=kept, names=pairs.names, links=pairs.links)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:

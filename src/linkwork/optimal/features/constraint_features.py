@@ -62,7 +62,7 @@ class HolonomicFeature(_OfConstraint):
         """Return values and Jacobian in closed form if the constraint has one, valid near φ = 0."""
         if self.constraint.time_dependent and w.parameter_count:
             return super().jacobian(w, target)
-        closed, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
+        closed, more = w.state().constraint_rows(self.constraint), [0.0] * (w.width - w.nv)
         return FeatureJacobian(
             closed.errors, [[[*row, *more] for row in closed.rows]], [[0.0] * w.parameter_count for _ in closed.errors]
         )

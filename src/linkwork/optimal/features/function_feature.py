@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.user_frames import place_of
-from linkwork._util.validation import as_numbers, integer, names
+from linkwork._util.user_frames import source_of
+from linkwork._util.validation import as_float_array, integer, names
 from linkwork.constraints.user_functions import StateQuery
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
@@ -66,7 +66,7 @@ class FunctionFeature(FunctionRows, Feature):
         put(self, "units", self.units if isinstance(self.units, str) else units)
         put(self, "shape", read_shape(caller, self.shape))
         if self.target is not None:
-            numbers = as_numbers(self.target)
+            numbers = as_float_array(self.target)
             if numbers is None or numbers.shape != self.shape or not np.isfinite(numbers).all():
                 raise ValueError(
                     f"{caller}: target: expected finite numbers of shape {self.shape}, got {self.target!r}"
@@ -82,7 +82,7 @@ class FunctionFeature(FunctionRows, Feature):
         outputs = query.run(self.function, *more)
         if not any(isinstance(x, Symbol) for x in outputs):
             raise ValueError(
-                f"feature {self.name!r}: its function ({place_of(self.function)}) returns {outputs}, "
+                f"feature {self.name!r}: its function ({source_of(self.function)}) returns {outputs}, "
                 f"which do not depend on the path"
             )
         if not isinstance(self.units, str) and len(self.units) != len(outputs):

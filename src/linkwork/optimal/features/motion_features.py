@@ -88,7 +88,7 @@ class ConfigurationFeature(MotionFeature):
         return [
             x
             for i, body in w.tree.stacked()
-            for x in body.asked("difference", target[w.tree.q_slices[i]], q[w.tree.q_slices[i]])
+            for x in body.call_joint("difference", target[w.tree.q_slices[i]], q[w.tree.q_slices[i]])
         ]
 
 

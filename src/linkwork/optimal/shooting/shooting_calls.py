@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
+from linkwork._util.validation import duration, optional
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
 from linkwork.optimal.algorithms.shooting.search_state import SHOOTING_SCALARS
-from linkwork.optimal.arguments import PROGRESS, SOLVE, read_callback, read_count, read_switch, read_time_limit
+from linkwork.optimal.arguments import PROGRESS, SOLVE, read_callback, read_count, read_switch
 from linkwork.optimal.initial_guesses import COMPARISON_INTERVAL, stop_inferior
 from linkwork.optimal.kernels import SEARCH_SCALARS
 
@@ -43,7 +44,7 @@ class SearchOptions:
         self.num_guesses = read_count(caller, "num_guesses", num_guesses)
         self.progress, self.callback = read_progress(SOLVE, progress), callback
         self.compares = not read_switch("continue_all", continue_all) and self.num_guesses > 1
-        self.limit = read_time_limit(time_limit)
+        self.limit = optional(duration)(SOLVE, "time_limit", time_limit)
 
 
 def run_iterations(

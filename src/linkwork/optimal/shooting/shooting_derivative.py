@@ -17,7 +17,7 @@ from linkwork.ik.traced_ik import moved_target
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
 from linkwork.optimal.algorithms.shooting.shooting_kkt import StepConditions, decision_count, step_equation_count
 from linkwork.optimal.kernels import target_sizes
@@ -299,7 +299,7 @@ def _conditions(
     """Return the conditions of a step, with ``more`` values of robot parameters."""
     program = recipe.program
     own = {p: [*inputs[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
-    dynamics = recipe.dynamics(inputs["step"], parametrised(program.tree, own) if own else program.tree)
+    dynamics = recipe.dynamics(inputs["step"], parametrized(program.tree, own) if own else program.tree)
     weights = [x for name in ("moving", "reached") for x in inputs.get(f"{name}_weights", ())]
     return StepConditions(cost_terms(program, dynamics, split, inputs), weights, list(inputs["data"]))
 
