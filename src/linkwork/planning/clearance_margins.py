@@ -98,7 +98,7 @@ def _individual_margins(robot: Any, block: PairSelection, margins: Margins) -> t
         selected = np.arange(len(block.names))
     else:
         selected = block.indices
-    row = dict(zip(block.scene.places, block.scene.places_by_distance, strict=True))
+    row = dict(zip(block.scene.row_indices, block.scene.row_indices_by_distance, strict=True))
     for index, value in zip(selected[own:].tolist(), values[own:].tolist(), strict=True):
         table[row[(index - own) // shapes], (index - own) % shapes] = value
     cuts = np.cumsum([capacity for _, capacity in kernel.capacities])[:-1]
