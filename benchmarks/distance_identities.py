@@ -119,7 +119,8 @@ def _out_of_slopes(a: Bodies, b: Bodies, d: Array, n: Array, smooth: Array, step
 def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
     """Return the maximum excess of the depth over the separation along any direction.
 
-    The search evaluates only support functions: a grid of directions and the bodies' axes, refined around the best."""
+    The search evaluates only support functions: a grid of directions and the bodies' axes, refined around the best.
+    """
     rng = np.random.default_rng(1)
     k = np.arange(400)
     z, turn = 1.0 - (2.0 * k + 1.0) / len(k), np.pi * (1.0 + 5.0**0.5) * k
@@ -152,7 +153,8 @@ def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
 @dataclass(frozen=True)
 class Swept:
     """Worst violations of a family in a kind of placement: of each identity the largest, how many pairs are beyond its
-    tolerance, and the piece and the index of the worst pair."""
+    tolerance, and the piece and the index of the worst pair.
+    """
 
     family: str
     placement: str

@@ -72,7 +72,8 @@ def drawn(seed: int, number: int, of: Sequence[tuple[Subject, str]]) -> tuple[Su
 def every_case(of: Sequence[tuple[Subject, str]]) -> list[tuple[Subject, str, str]]:
     """Yield all cases: every function with valid arguments, then every argument with invalid values.
 
-    The most informative invalid values come first."""
+    The most informative invalid values come first.
+    """
     others = [kind for kind in GARBAGE if kind not in TELLING]
     good = [(subject, "", "good") for subject in {subject.name: subject for subject, _ in of}.values()]
     return good + [(s, argument, kind) for kinds in (TELLING, others) for s, argument in of for kind in kinds]

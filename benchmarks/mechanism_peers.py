@@ -26,7 +26,7 @@ _TIP = lw.pose((1.0, 0.0, 0.0))
 
 @dataclass(frozen=True)
 class Held:
-    """A constraint of Pinocchio's: two frames, and whether their axes are held together too."""
+    """A constraint in Pinocchio: two frames, and whether their orientations are constrained, too."""
 
     frame: str
     other: str
@@ -81,7 +81,7 @@ class Peer:
         }
 
     def _end(self, robot: lw.Robot, name: str) -> tuple[int, Any]:
-        """The joint that carries a frame, and the frame's placement there."""
+        """Return the parent joint of a frame, and the frame's placement in it."""
         frame = robot.tree.frame(name)
         matrix = np.array(frame.placement.elements()).reshape(4, 4)
         joint = 0 if frame.body < 0 else self.model.getJointId(_joint_there(robot.tree.bodies[frame.body].joint_name))
@@ -143,7 +143,7 @@ def side_by_side(robot: lw.Robot, angle: float, rate: float) -> tuple[np.ndarray
 
 
 def four_bar() -> Mechanism:
-    """One four-bar; as Pinocchio has it, two points are held together."""
+    """Return a four-bar; Pinocchio's model has a point constraint."""
     robot = four_bars(1)
     q, v = side_by_side(robot, 1.1, 0.7)
     tau = np.array([0.3, -0.2, 0.1])
@@ -170,7 +170,7 @@ def _four_bar_text() -> str:
 
 
 def held_humanoid() -> Mechanism:
-    """A humanoid of 34 degrees of freedom, both feet held: twelve rows."""
+    """Return a humanoid with 34 degrees of freedom and both feet fixed: twelve constraint equations."""
     text = Path(str(lw.load("humanoid").tree.source)).read_text(encoding="utf-8")
     free = lw.load("humanoid", floating_base=True)
     stiff = [joint.name for joint in free.joints if joint.name in STIFF][: free.nv - 34]

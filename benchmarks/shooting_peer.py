@@ -1,8 +1,7 @@
-"""Crocoddyl on an arm's problem, in a process of its own: its wheels bring other versions of NumPy and pinocchio.
+"""Crocoddyl on an arm's problem in a separate process: its wheels need other versions of NumPy and pinocchio.
 
-``python shooting_peer.py URDF`` reads a line of JSON: start (x), goal (q), step, steps and scales, and then lines with
-the number of iterations; it answers each with the cost and the seconds that the solver took.  It imports nothing of
-linkwork's.
+``python shooting_peer.py URDF`` reads a line of JSON: start (x), goal (q), step, steps and scales; and then lines with
+the number of iterations.  For each, it prints the cost and the solver's time [s].  It does not import linkwork.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ INTERPRETER = "CROCODDYL_PYTHON"
 
 
 class Crocoddyl:
-    """The other end.  Raises OSError where there is no crocoddyl."""
+    """The client of the crocoddyl process.  Raises OSError if crocoddyl is not installed."""
 
     def __init__(self, urdf: str, problem: dict[str, Any]) -> None:
         interpreter = os.environ.get(INTERPRETER, sys.executable)
