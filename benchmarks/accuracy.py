@@ -129,7 +129,7 @@ def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--samples", type=int, default=300, metavar="N", help="arguments a range (default 300)")
+    parser.add_argument("--samples", type=int, default=300, metavar="N", help="arguments per range (default 300)")
     parser.add_argument("--functions", nargs="+", default=CODES, choices=CODES, metavar="NAME")
     chosen = parser.parse_args(arguments)
     out = Stream(sys.stdout)

@@ -152,8 +152,9 @@ def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
 
 @dataclass(frozen=True)
 class Swept:
-    """Worst violations of a family in a kind of placement: of each identity the largest, how many pairs are beyond its
-    tolerance, and the piece and the index of the worst pair.
+    """Worst violations of a family in a kind of placement.
+
+    For each identity: the maximum, the number of pairs beyond its tolerance, and the block and index of the worst pair.
     """
 
     family: str
@@ -204,11 +205,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance_identities", description=about)
     parser.add_argument("--count", type=int, default=100_000, help="pairs of each family and placement")
-    parser.add_argument("--searched", type=int, default=500, help="overlaps of each that are searched")
+    parser.add_argument("--searched", type=int, default=500, help="overlaps to search per family and placement")
     parser.add_argument("--families", nargs="*", default=[], help="names such as cylinder-hull; all by default")
     parser.add_argument("--placements", nargs="*", choices=PLACEMENTS, default=list(PLACEMENTS))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured, after each family")
+    parser.add_argument("--json", metavar="FILE", help="file for the results, written after each family")
     chosen = parser.parse_args(arguments)
     names = ["-".join(kinds) for kinds in FAMILIES]
     if unknown := {*chosen.families} - {*names}:

@@ -38,8 +38,10 @@ HINGE = lw.joints.Revolute((0, 1, 0))
 
 @dataclass(frozen=True)
 class EnergyRun:
-    """A mechanism's motion over a duration [s]: its largest error of energy, gain, loss and drift, by kinetic energy,
-    and the largest turn in a step [rad]; ``reason`` is why it stopped, empty where it did not.
+    """A mechanism's motion over a duration [s].
+
+    Error, gain, loss and drift of the energy are maxima relative to the kinetic energy.  The rotation is the maximum
+    in a step [rad].  ``reason`` says why the run stopped early; empty for a complete run.
     """
 
     robot: str
@@ -192,8 +194,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", nargs="+", type=float, default=STEPS, help="[s]")
     parser.add_argument("--speeds", nargs="+", type=float, default=SPEEDS, help="of the fastest joint [rad/s or m/s]")
     parser.add_argument("--duration", type=float, default=DURATION, help="[s]")
-    parser.add_argument("--resume", type=Path, help="a file of runs: those in it are not done again, others are added")
-    parser.add_argument("--json", type=Path, help="where to write all runs")
+    parser.add_argument("--resume", type=Path, help="file of runs: existing runs are skipped, new ones added")
+    parser.add_argument("--json", type=Path, help="file for all runs")
     chosen = parser.parse_args(arguments)
     runs: list[EnergyRun] = []
     if chosen.resume and chosen.resume.exists():

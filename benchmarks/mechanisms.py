@@ -27,7 +27,7 @@ from linkwork.cli.output import Stream, Terminal, table
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH
-from .mechanism_peers import Mechanism, Peer, four_bar, four_bars, held_humanoid, side_by_side
+from .mechanism_peers import Mechanism, Peer, fixed_feet_humanoid, four_bar, four_bars, side_by_side
 from .paired_timing import Comparison, compare
 from .pinocchio_peer import CannotCompare
 from .report import target_table
@@ -42,7 +42,7 @@ _NEAR = {"constraintDynamics": 1e-8, "lcaba": 1e-3}  # how near outputs have to 
 
 def mechanism_verdicts(effort: Effort) -> Iterator[Verdict]:
     """The rows of the table of targets."""
-    for mechanism in (four_bar(), held_humanoid()):
+    for mechanism in (four_bar(), fixed_feet_humanoid()):
         with threads(1):
             yield from _of_mechanism(mechanism, effort)
     yield from _assembly(effort)
@@ -190,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the tables and, if asked, write the JSON.  Raises AssertionError if outputs differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanisms", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short timings, short chains")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     chosen = parser.parse_args(arguments)
     effort, about = (QUICK if chosen.quick else FULL).effort, machine()

@@ -59,7 +59,7 @@ def write(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any], pa
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.motion_page", description="Put figures in place.")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.motion --json wrote")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files that python -m benchmarks.motion --json wrote")
     for file in parser.parse_args(arguments).files:
         data = json.loads(Path(file).read_text(encoding="utf-8"))
         write({name: of_data(rows) for name, rows in data["parts"].items()}, data["machine"])

@@ -256,7 +256,7 @@ def _longer(cost: np.ndarray) -> np.ndarray:
     return found
 
 
-def _asked(
+def _timed_plan(
     robot: lw.Robot, problem: PlanningProblem, seed: int, **options: Any
 ) -> tuple[lw.planning.PlanResult, float]:
     """Return the result of planning and its time [s], infinite if it fails."""
@@ -279,11 +279,11 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple
         arm.robot.plan(problem.start, problem.goals, problem.scene)
         costs = []
         for seed in range(runs):
-            found, spent = _asked(arm.robot, problem, seed)
+            found, spent = _timed_plan(arm.robot, problem, seed)
             seconds.append(spent)
             costs.append(found.cost)
             for some in searches:
-                other, spent = _asked(arm.robot, problem, seed, searches=some)
+                other, spent = _timed_plan(arm.robot, problem, seed, searches=some)
                 others[some].append((spent, other.cost))
             if seed == 0 and found.success and looked:
                 try:

@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the tables and, if asked, write the JSON.  Raises AssertionError if solutions differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quadratic", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short timings, without the hard programs")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     chosen = parser.parse_args(arguments)
     effort, about = (QUICK if chosen.quick else FULL).effort, machine()
     measured = [row for program in programs()[: 2 if chosen.quick else 3] for row in _measured(program, effort)]

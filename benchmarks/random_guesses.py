@@ -141,8 +141,8 @@ CASES: dict[str, Callable[[np.random.Generator, int], Case]] = {
 def main(arguments: list[str] | None = None) -> int:
     """Solve and print.  Raises AssertionError for a wrong "solved"."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.random_guesses", description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(CASES), help="cases: all where none is named")
-    parser.add_argument("--count", type=int, default=100, help="guesses of each")
+    parser.add_argument("names", nargs="*", default=list(CASES), help="cases (default: all)")
+    parser.add_argument("--count", type=int, default=100, help="guesses per case")
     parser.add_argument("--at-most", type=int, default=300, help="iterations")
     parser.add_argument("--solvers", nargs="*", default=["augmented", "ipopt"])
     parser.add_argument("--tolerance", type=float, default=_TOLERANCE)

@@ -88,8 +88,9 @@ def exact_program(program: Program) -> bool:
 
 @dataclass
 class Growing:
-    """A program, or a body in one, that grows: its instructions, which values are numbers or truth values, and some
-    samples of them.
+    """A program or body under construction.
+
+    It has the instructions so far, the indices of real and truth values, and samples of the values.
     """
 
     instructions: list[Instruction]

@@ -30,13 +30,13 @@ class Crocoddyl:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=quiet
         )
-        self.version = self._asked(problem)
+        self.version = self._send(problem)
         if self.version is None:
             raise OSError(f"no crocoddyl in {interpreter}; {INTERPRETER} may name another Python")
 
     def solved(self, iterations: int) -> tuple[float, float]:
         """Cost and seconds, from the start."""
-        cost, seconds = self._asked(iterations)
+        cost, seconds = self._send(iterations)
         return float(cost), float(seconds)
 
     def close(self) -> None:
@@ -45,7 +45,7 @@ class Crocoddyl:
         self.process.stdin.close()
         self.process.wait(10.0)
 
-    def _asked(self, question: Any) -> Any:
+    def _send(self, question: Any) -> Any:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:

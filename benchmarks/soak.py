@@ -326,12 +326,14 @@ def growth(tally: Tally) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the soak; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("--minutes", type=float, default=None, help="how long it runs (10, or as long as --cases take)")
-    parser.add_argument("--cases", type=int, default=None, help="how many cases it runs at the most (any number)")
-    parser.add_argument("--seed", type=int, default=None, help="of the random numbers (that of the clock)")
-    parser.add_argument("--case", type=int, default=None, help="run only the case of this number")
-    parser.add_argument("--longest", type=int, default=5000, help="instructions of a program at the most (5000)")
-    parser.add_argument("--json", type=Path, default=None, help="a file for the figures")
+    parser.add_argument(
+        "--minutes", type=float, default=None, help="duration of the run (10, or unlimited with --cases)"
+    )
+    parser.add_argument("--cases", type=int, default=None, help="maximum number of cases (unlimited)")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the random numbers (from the clock)")
+    parser.add_argument("--case", type=int, default=None, help="run only the case with this number")
+    parser.add_argument("--longest", type=int, default=5000, help="maximum number of instructions of a program (5000)")
+    parser.add_argument("--json", type=Path, default=None, help="file for the results")
     chosen = parser.parse_args(arguments)
     seed = int(time.time()) if chosen.seed is None else chosen.seed
     print(f"soak: seed {seed}", file=sys.stderr, flush=True)
