@@ -81,15 +81,32 @@ def _library(code: str, bits: int) -> Compiled:
 
 def times(code: str, bits: int, effort: Effort) -> tuple[float, float, float]:
     """Nanoseconds an element of ours, NumPy's and the C library's."""
-    lanes = host().lanes * (64 // bits) x, y = _timing_arguments(code, bits) ours = compiled(code, bits,
-    Variant(host_fuses(), False)) library = _library(code, bits) p, q = np.empty_like(x), np.empty_like(x) names = {
-    "np": np, "x": x, "y": y, "p": p, "q": q, "run": ours.loops[lanes], "library": library.loops[1], "a": [v.ctypes.data
-    for v in (x, y, p, q)], "n": BATCH, } if code == "sincos": statement = "np.sin(x, out=p); np.cos(x, out=q)" else:
-    inputs = "x, y" if code in TWO_ARGUMENTS else "x" statement = f"np.{NUMPY.get(code, code)}({inputs}, out=p)" own =
-    Call("run(a[0], a[1], a[2], a[3], n)", names) beside_numpy = compare(own, Call(statement, names), effort)
-    beside_library = compare(own, Call("library(a[0], a[1], a[2], a[3], n)", names), effort) assert beside_numpy.peer is
-    not None and beside_library.peer is not None return tuple(1e9 / BATCH * s for s in (beside_numpy.ours,
-    beside_numpy.peer, beside_library.peer))  # type: ignore[return-value]
+    lanes = host().lanes * (64 // bits)
+    x, y = _timing_arguments(code, bits)
+    ours = compiled(code, bits, Variant(host_fuses(), False))
+    library = _library(code, bits)
+    p, q = np.empty_like(x), np.empty_like(x)
+    names = {
+        "np": np,
+        "x": x,
+        "y": y,
+        "p": p,
+        "q": q,
+        "run": ours.loops[lanes],
+        "library": library.loops[1],
+        "a": [v.ctypes.data for v in (x, y, p, q)],
+        "n": BATCH,
+    }
+    if code == "sincos":
+        statement = "np.sin(x, out=p); np.cos(x, out=q)"
+    else:
+        inputs = "x, y" if code in TWO_ARGUMENTS else "x"
+        statement = f"np.{NUMPY.get(code, code)}({inputs}, out=p)"
+    own = Call("run(a[0], a[1], a[2], a[3], n)", names)
+    beside_numpy = compare(own, Call(statement, names), effort)
+    beside_library = compare(own, Call("library(a[0], a[1], a[2], a[3], n)", names), effort)
+    assert beside_numpy.peer is not None and beside_library.peer is not None
+    return tuple(1e9 / BATCH * s for s in (beside_numpy.ours, beside_numpy.peer, beside_library.peer))  # type: ignore[return-value]
 
 
 def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES) -> list[str]:
@@ -112,7 +129,7 @@ def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--samples", type=int, default=300, metavar="N", help="arguments a range (default 300)")
+    parser.add_argument("--samples", type=int, default=300, metavar="N", help="arguments per range (default 300)")
     parser.add_argument("--functions", nargs="+", default=CODES, choices=CODES, metavar="NAME")
     chosen = parser.parse_args(arguments)
     out = Stream(sys.stdout)

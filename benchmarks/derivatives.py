@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--robots", nargs="+", default=["panda", "talos", "g1"], choices=list(ROBOTS), metavar="NAME")
     parser.add_argument("--quick", action="store_true", help="one batch, short timings")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     chosen = parser.parse_args(arguments)
     terminal, about = Terminal(Stream(sys.stdout), Stream(sys.stderr)), machine()

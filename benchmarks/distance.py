@@ -164,16 +164,14 @@ def pair_verdicts(found: Sequence[Measured], cases: dict[str, Case]) -> Iterator
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the tables and, if asked, write the JSON; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="short timings; of accuracy, fewer poses")
+    parser.add_argument("--quick", action="store_true", help="short timings; with --accuracy: fewer poses")
     parser.add_argument("--accuracy", action="store_true", help="errors against higher precision instead of times")
-    parser.add_argument("--pairs", metavar="NAME", action="append", default=[], help="this pair of shapes alone")
+    parser.add_argument("--pairs", metavar="NAME", action="append", default=[], help="measure only this pair of shapes")
     parser.add_argument("--parts", help=f"of {','.join(PARTS)} (default: times; with --write all)")
-    parser.add_argument(
-        "--edges", metavar="N", type=int, help="look again at so many certified edges, and nothing else"
-    )
-    parser.add_argument("--seed", type=int, default=2, help="of these edges: so a million can be looked at in pieces")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
-    parser.add_argument("--write", action="store_true", help=f"put what was measured into {distance_page.PAGE.name}")
+    parser.add_argument("--edges", metavar="N", type=int, help="only check this number of random edges")
+    parser.add_argument("--seed", type=int, default=2, help="seed of these edges, to check a million in several runs")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
+    parser.add_argument("--write", action="store_true", help=f"write the tables into {distance_page.PAGE.name}")
     chosen = parser.parse_args(arguments)
     default = PARTS[2:] if chosen.accuracy else PARTS if chosen.write else PARTS[:2]
     parts = chosen.parts.split(",") if chosen.parts else list(default)

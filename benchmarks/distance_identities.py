@@ -119,7 +119,8 @@ def _out_of_slopes(a: Bodies, b: Bodies, d: Array, n: Array, smooth: Array, step
 def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
     """Return the maximum excess of the depth over the separation along any direction.
 
-    The search evaluates only support functions: a grid of directions and the bodies' axes, refined around the best."""
+    The search evaluates only support functions: a grid of directions and the bodies' axes, refined around the best.
+    """
     rng = np.random.default_rng(1)
     k = np.arange(400)
     z, turn = 1.0 - (2.0 * k + 1.0) / len(k), np.pi * (1.0 + 5.0**0.5) * k
@@ -151,8 +152,10 @@ def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
 
 @dataclass(frozen=True)
 class Swept:
-    """Worst violations of a family in a kind of placement: of each identity the largest, how many pairs are beyond its
-    tolerance, and the piece and the index of the worst pair."""
+    """Worst violations of a family in a kind of placement.
+
+    For each identity: the maximum, the number of pairs beyond its tolerance, and the block and index of the worst pair.
+    """
 
     family: str
     placement: str
@@ -202,11 +205,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance_identities", description=about)
     parser.add_argument("--count", type=int, default=100_000, help="pairs of each family and placement")
-    parser.add_argument("--searched", type=int, default=500, help="overlaps of each that are searched")
+    parser.add_argument("--searched", type=int, default=500, help="overlaps to search per family and placement")
     parser.add_argument("--families", nargs="*", default=[], help="names such as cylinder-hull; all by default")
     parser.add_argument("--placements", nargs="*", choices=PLACEMENTS, default=list(PLACEMENTS))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured, after each family")
+    parser.add_argument("--json", metavar="FILE", help="file for the results, written after each family")
     chosen = parser.parse_args(arguments)
     names = ["-".join(kinds) for kinds in FAMILIES]
     if unknown := {*chosen.families} - {*names}:

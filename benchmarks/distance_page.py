@@ -100,7 +100,9 @@ def write(data: dict[str, Any]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance_page", description="Put figures in place.")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.distance --json wrote")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="files that python -m benchmarks.distance --json wrote"
+    )
     for file in parser.parse_args(arguments).files:
         write(json.loads(Path(file).read_text(encoding="utf-8")))
     return 0

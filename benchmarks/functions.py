@@ -30,11 +30,17 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the tables and, if asked, write the JSON; return 1 if outputs differ from Pinocchio's."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.functions", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("functions", nargs="*", default=MATRICES, metavar="FUNCTION", help="if not the matrices")
+    parser.add_argument(
+        "functions",
+        nargs="*",
+        default=MATRICES,
+        metavar="FUNCTION",
+        help="functions to measure (default: the matrices)",
+    )
     parser.add_argument("--robots", nargs="+", default=["panda", "talos"], choices=list(ROBOTS), metavar="NAME")
-    parser.add_argument("--file", metavar="URDF", help="a robot of one's own, in the place of those")
+    parser.add_argument("--file", metavar="URDF", help="measure the robot in this file instead")
     parser.add_argument("--quick", action="store_true", help="one batch, short timings")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     chosen = parser.parse_args(arguments)
     if not set(chosen.functions) <= set(COUNTERPARTS):

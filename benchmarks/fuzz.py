@@ -52,11 +52,11 @@ def fuzz(what: str, seed: int, cases: Sequence[int] | None, seconds: float, *, g
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a fuzzer; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("what", choices=CASES, help="what is given random input")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long it runs (60)")
-    parser.add_argument("--count", type=int, default=None, help="how many cases it runs instead")
-    parser.add_argument("--seed", type=int, default=None, help="of the random numbers (that of the clock)")
-    parser.add_argument("--case", type=int, default=None, help="run only the case of this number")
+    parser.add_argument("what", choices=CASES, help="what to test with random input")
+    parser.add_argument("--seconds", type=float, default=60.0, help="duration of the run (60)")
+    parser.add_argument("--count", type=int, default=None, help="number of cases instead of a duration")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the random numbers (from the clock)")
+    parser.add_argument("--case", type=int, default=None, help="run only the case with this number")
     parser.add_argument("--go-on", action="store_true", help="do not stop at a find")
     chosen = parser.parse_args(arguments)
     seed = int(time.time()) if chosen.seed is None else chosen.seed

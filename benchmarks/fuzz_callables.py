@@ -72,7 +72,8 @@ def drawn(seed: int, number: int, of: Sequence[tuple[Subject, str]]) -> tuple[Su
 def every_case(of: Sequence[tuple[Subject, str]]) -> list[tuple[Subject, str, str]]:
     """Yield all cases: every function with valid arguments, then every argument with invalid values.
 
-    The most informative invalid values come first."""
+    The most informative invalid values come first.
+    """
     others = [kind for kind in GARBAGE if kind not in TELLING]
     good = [(subject, "", "good") for subject in {subject.name: subject for subject, _ in of}.values()]
     return good + [(s, argument, kind) for kinds in (TELLING, others) for s, argument in of for kind in kinds]
@@ -301,13 +302,15 @@ def run(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the fuzz; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("--seed", type=int, default=0, help="of the cases that are drawn (0)")
-    parser.add_argument("--count", type=int, default=2000, help="how many are drawn (2000)")
-    parser.add_argument("--every", action="store_true", help="all cases instead")
-    parser.add_argument("--again", type=Path, default=None, help="the faults of an earlier run, by its --out file")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random cases (0)")
+    parser.add_argument("--count", type=int, default=2000, help="number of random cases (2000)")
+    parser.add_argument("--every", action="store_true", help="run all cases instead")
+    parser.add_argument(
+        "--again", type=Path, default=None, help="repeat the faults in the --out file of an earlier run"
+    )
     parser.add_argument("--only", default="", help="callables whose name this expression matches")
-    parser.add_argument("--out", type=Path, default=None, help="a file for a line of JSON for each case")
-    parser.add_argument("--show", type=int, default=40, help="how many groups of faults are shown (40)")
+    parser.add_argument("--out", type=Path, default=None, help="file with one line of JSON per case")
+    parser.add_argument("--show", type=int, default=40, help="number of groups of faults to show (40)")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)

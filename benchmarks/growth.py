@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables and, if asked, write the JSON; return 1 if derivatives disagree."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short chains, short timings")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     chosen = parser.parse_args(arguments)
     about = machine()
     results = grown((QUICK if chosen.quick else FULL).effort, chosen.quick)

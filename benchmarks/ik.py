@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--parts", nargs="+", metavar="PART", choices=parts, default=parts, help=f"of {', '.join(parts)} (default: all)"
     )
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     return parser
 

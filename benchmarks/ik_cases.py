@@ -16,12 +16,12 @@ from .ik_protocol import (
     TOLERANCE,
     Measured,
     Stopwatch,
-    asked,
     brought_in,
     configurations,
     errors,
     path,
     reached,
+    solve_all,
     within,
 )
 from .ik_robots import Arm
@@ -84,17 +84,17 @@ def measured(arm: Arm, solver: Peer, Q: np.ndarray, seeds: np.ndarray | None = N
     seeds = np.tile(arm.middle, (len(Q), 1)) if seeds is None else seeds
     with quiet():
         solver.solve(X[0], seeds[0])  # whatever is made once
-        q, seconds = asked(arm, solver.solve, X, seeds)
+        q, seconds = solve_all(arm, solver.solve, X, seeds)
     ours = isinstance(solver, Linkwork)
     got = reached(arm, q if ours else brought_in(arm, q), X)
     found = Measured(arm.name, solver.name, version(solver.package), solver.settings, got, seconds)
     if isinstance(solver, Linkwork):
-        _told(solver, found, X, seeds, q)
+        _append_misses(solver, found, X, seeds, q)
         found.batch = _batch(solver, X, seeds, q)
     return found
 
 
-def _told(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> None:
+def _append_misses(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> None:
     """Append the reported status and the true errors of each missed target to `found.misses`."""
     arm = solver.arm
     for k in np.flatnonzero(~found.reached):
@@ -150,7 +150,7 @@ def warm(arm: Arm, solver: Linkwork, size: Size) -> tuple[Measured, float]:
             assert answer is not None
             q[k] = seed = answer
     found = Measured(arm.name, solver.name, "", "", reached(arm, q, X), np.median(seconds, axis=0))
-    _told(solver, found, X, np.concatenate([Q[:1], q[:-1]]), q)
+    _append_misses(solver, found, X, np.concatenate([Q[:1], q[:-1]]), q)
     return found, float(np.abs(np.diff(q, axis=0)).max())
 
 

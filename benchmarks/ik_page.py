@@ -90,7 +90,7 @@ def time_of(seconds: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ik_page", description="Put figures into the page.")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.ik --json wrote, by parts")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files that python -m benchmarks.ik --json wrote")
     read = [json.loads(Path(file).read_text(encoding="utf-8")) for file in parser.parse_args(arguments).files]
     whole = {key: [x for data in read for x in data[key]] for key in ("protocol", "targets")}
     found = tables({"machine": read[0]["machine"], **whole})

@@ -10,7 +10,7 @@ from linkwork._util.progress import ProgressBar
 from linkwork.cli.function_timings import Effort
 from linkwork.cli.output import Terminal
 
-from .closed_form import PUBLISHED, arms_with_closed_form, closed_form_found
+from .closed_form import PUBLISHED, arms_with_closed_form, measure_closed_form
 from .ik_cases import Linkwork, Own, Size, measured, out_of_reach, warm
 from .ik_nearest import nearest
 from .ik_peers import quiet
@@ -103,7 +103,7 @@ def closed(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) ->
     known = list(arms_with_closed_form([*PUBLISHED, *(arm.name for arm in arms)]))
     with ProgressBar(terminal.log, "closed forms", len(known)) as progress:
         for arm in known:
-            found = closed_form_found(arm, min(size.poses, 300), min(size.peers, 40), beside=beside)
+            found = measure_closed_form(arm, min(size.poses, 300), min(size.peers, 40), beside=beside)
             told = ", ".join(f"{x.peer} {1e6 * x.seconds:.3g} µs a call" for x in found.beside)
             own.rows.append(row(arm.name, "closed form, pose in a batch", found.batch, told or None))
             for x in found.beside:

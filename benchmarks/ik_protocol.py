@@ -21,13 +21,13 @@ __all__ = [
     "TOLERANCE",
     "Measured",
     "Stopwatch",
-    "asked",
     "brought_in",
     "configurations",
     "errors",
     "near_limits",
     "path",
     "reached",
+    "solve_all",
     "within",
 ]
 
@@ -141,7 +141,7 @@ class Stopwatch:
         return min(passed, time.process_time() - self._worked)
 
 
-def asked(arm: Arm, solve: Solver, X: np.ndarray, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def solve_all(arm: Arm, solve: Solver, X: np.ndarray, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return solutions (count, n), NaN for failures, and the time of each call [s].  All arrays are new.
 
     Calls shorter than a millisecond are made three times, and each pose's median counts, since other processes

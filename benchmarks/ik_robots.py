@@ -129,14 +129,24 @@ class Reference:
 
 def chain(text: str, base: str, tip: str) -> str:
     """The URDF of the chain between two links: its joints with placement, axis and limits."""
-    root = ElementTree.fromstring(text) above = {joint.find("child").get("link"): joint for joint in
-    root.findall("joint")}  # type: ignore[union-attr] joints: list[ElementTree.Element] = [] link = tip while link !=
-    base: joints.insert(0, above[link]) link = str(joints[0].find("parent").get("link"))  # type: ignore[union-attr]
-    parts = [_link(base)] for joint in joints: kept = ElementTree.Element("joint", {key: str(joint.get(key)) for key in
-    ("name", "type")}) wanted = ( ("origin", "parent", "child", "axis", "limit") if joint.get("type") in MOVING else
-    ("origin", "parent", "child") ) kept.extend(part for name in wanted if (part := joint.find(name)) is not None) parts
-    += [ElementTree.tostring(kept, encoding="unicode").strip(), _link(str(joint.find("child").get("link")))]  # type:
-    ignore[union-attr] return f'<robot name="{root.get("name")}">' + "\n".join(parts) + "</robot>"
+    root = ElementTree.fromstring(text)
+    above = {joint.find("child").get("link"): joint for joint in root.findall("joint")}  # type: ignore[union-attr]
+    joints: list[ElementTree.Element] = []
+    link = tip
+    while link != base:
+        joints.insert(0, above[link])
+        link = str(joints[0].find("parent").get("link"))  # type: ignore[union-attr]
+    parts = [_link(base)]
+    for joint in joints:
+        kept = ElementTree.Element("joint", {key: str(joint.get(key)) for key in ("name", "type")})
+        wanted = (
+            ("origin", "parent", "child", "axis", "limit")
+            if joint.get("type") in MOVING
+            else ("origin", "parent", "child")
+        )
+        kept.extend(part for name in wanted if (part := joint.find(name)) is not None)
+        parts += [ElementTree.tostring(kept, encoding="unicode").strip(), _link(str(joint.find("child").get("link")))]  # type: ignore[union-attr]
+    return f'<robot name="{root.get("name")}">' + "\n".join(parts) + "</robot>"
 
 
 def _link(name: str) -> str:

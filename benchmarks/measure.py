@@ -87,9 +87,9 @@ def measure_robot(
     done: Callable[[str], None] = lambda _: None,
     functions: Sequence[str] | None = None,
 ) -> RobotResult:
-    """Measure some of a robot's functions, by default all of them and what depends on the compiler besides.
+    """Measure functions of a robot, by default all of them and the figures of the compiler.
 
-    ``done`` is told of each.  Raises NotInstalled.
+    ``done`` is called after each.  Raises NotInstalled.
     """
     robot = entry.load()
     result = RobotResult(entry.name, robot.nq, robot.nv, len(robot.bodies))

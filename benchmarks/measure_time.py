@@ -11,7 +11,7 @@ __all__ = ["median_seconds", "shown_time"]
 
 
 def median_seconds(call: Callable[[], Any], rounds: int = 7) -> float:
-    """The median of so many calls' seconds, after one that does not count."""
+    """Return the median time of `rounds` calls [s], after an untimed one."""
     call()
     found = []
     for _ in range(rounds):

@@ -1,7 +1,7 @@
-"""Paths in space: how long joints for them take, how many are followed, and how far frames are off between.
+"""Cartesian paths: time to compute the joint paths, success rate, and pose errors between waypoints.
 
-A path is a spline through 100 poses that a hand has on a smooth way of the joints; what is off is looked at by forward
-kinematics at 1000 places of each.
+A path is a spline through 100 poses of a hand along a smooth joint path.  Forward kinematics at 1000 parameters of each
+path gives the pose errors.
 """
 
 from __future__ import annotations
@@ -39,16 +39,26 @@ def cartesian_rows(quick: bool) -> list[MotionRow]:
     return found
 
 
-def _followed(robot: lw.Robot, frame: str, what: str, paths: list, starts: list) -> list[MotionRow]:  # type:
-ignore[type-arg] robot.track_cartesian_path(paths[0], frame, q_init=starts[0])  # compiles seconds, off, done = [], 0.0,
-0 for path, start in zip(paths, starts, strict=True): begin = time.perf_counter() found =
-robot.track_cartesian_path(path, frame, q_init=start) seconds.append(time.perf_counter() - begin) done += found.success
-if len(found.q): (part,) = found.parts() s = np.linspace(part.start_time, part.end_time, PLACES) left =
-lw.pose_difference(robot.pose(part(s).q, frame), path(s))[:, 3:] off = max(off, float(np.linalg.norm(left,
-axis=-1).max())) assert off <= 1e-4, (what, off) return [ MotionRow(f"{what}, a path of {POSES} poses, median",
-float(np.median(seconds)), "s"), MotionRow(f"{what}, one of twenty takes longer than", float(np.quantile(seconds,
-0.95)), "s"), MotionRow(f"{what}, followed to the end", 100.0 * done / len(paths), "%"), MotionRow(f"{what}, off by at
-most", off, "m"), ]
+def _followed(robot: lw.Robot, frame: str, what: str, paths: list, starts: list) -> list[MotionRow]:  # type: ignore[type-arg]
+    robot.track_cartesian_path(paths[0], frame, q_init=starts[0])  # compiles
+    seconds, off, done = [], 0.0, 0
+    for path, start in zip(paths, starts, strict=True):
+        begin = time.perf_counter()
+        found = robot.track_cartesian_path(path, frame, q_init=start)
+        seconds.append(time.perf_counter() - begin)
+        done += found.success
+        if len(found.q):
+            (part,) = found.parts()
+            s = np.linspace(part.start_time, part.end_time, PLACES)
+            left = lw.pose_difference(robot.pose(part(s).q, frame), path(s))[:, 3:]
+            off = max(off, float(np.linalg.norm(left, axis=-1).max()))
+    assert off <= 1e-4, (what, off)
+    return [
+        MotionRow(f"{what}, a path of {POSES} poses, median", float(np.median(seconds)), "s"),
+        MotionRow(f"{what}, one of twenty takes longer than", float(np.quantile(seconds, 0.95)), "s"),
+        MotionRow(f"{what}, followed to the end", 100.0 * done / len(paths), "%"),
+        MotionRow(f"{what}, off by at most", off, "m"),
+    ]
 
 
 def _ways(robot: lw.Robot, count: int) -> list[lw.motion.Trajectory]:

@@ -1,9 +1,9 @@
-"""Path finding: seven kinds of scenes, a Panda, a UR5 and a robot of two arms: a part of `python -m benchmarks.motion`.
+"""Path planning in seven kinds of scenes for a Panda, a UR5 and a robot with two arms: part of `benchmarks.motion`.
 
-A problem is a scene, a free configuration with the hand at the first of its poses, and all free configurations that
-inverse kinematics finds for the second: nothing else says that there is a path.  Every path is looked at again by coal,
-at configurations 1e-3 rad apart.  ``python -m benchmarks.motion_planning --queries 100000`` asks short queries one
-after the other and tells time and memory by tenths.
+A problem is a scene, a free configuration with the hand at the first pose, and all free configurations that inverse
+kinematics finds for the second pose.  A path is not guaranteed to exist.  coal checks every path at configurations
+1e-3 rad apart.  ``python -m benchmarks.motion_planning --queries 100000`` runs short queries one after the other and
+prints time and memory for each tenth of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HOME = np.array([0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8])
 
 @dataclass(frozen=True)
 class PlanningArm:
-    """A robot and the frame that reaches; numbers of q after the arm's own stay away from what is reached for."""
+    """A robot and its end-effector frame; elements of q after the arm's own (a second arm) stay away from the goal."""
 
     robot: lw.Robot
     hand: str
@@ -256,7 +256,7 @@ def _longer(cost: np.ndarray) -> np.ndarray:
     return found
 
 
-def _asked(
+def _timed_plan(
     robot: lw.Robot, problem: PlanningProblem, seed: int, **options: Any
 ) -> tuple[lw.planning.PlanResult, float]:
     """Return the result of planning and its time [s], infinite if it fails."""
@@ -266,7 +266,7 @@ def _asked(
 
 
 def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple[int, ...] = ()) -> Measured:
-    """Each problem is asked once before it is timed, so that nothing is compiled then."""
+    """Measure the problems of a kind, each solved once before it is timed, so that no time includes compilation."""
     seconds, cost, touching, many = [], [], 0, 0
     looked, one, ompl = True, [], []
     others: dict[int, list[tuple[float, float]]] = {some: [] for some in searches}
@@ -279,11 +279,11 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple
         arm.robot.plan(problem.start, problem.goals, problem.scene)
         costs = []
         for seed in range(runs):
-            found, spent = _asked(arm.robot, problem, seed)
+            found, spent = _timed_plan(arm.robot, problem, seed)
             seconds.append(spent)
             costs.append(found.cost)
             for some in searches:
-                other, spent = _asked(arm.robot, problem, seed, searches=some)
+                other, spent = _timed_plan(arm.robot, problem, seed, searches=some)
                 others[some].append((spent, other.cost))
             if seed == 0 and found.success and looked:
                 try:

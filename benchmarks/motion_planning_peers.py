@@ -1,6 +1,6 @@
-"""ompl beside: its RRT-Connect and its own simplification, with linkwork's `in_collision` for a state's validity.
+"""ompl as a peer: its RRT-Connect and path simplification, with linkwork's `in_collision` as state validity check.
 
-Edges are looked at 0.05 rad apart, as it does it, so nothing is proved; each state is a call from C++ into Python.
+Its edges are checked at states 0.05 rad apart, without a proof; each state is a call from C++ into Python.
 """
 
 from __future__ import annotations

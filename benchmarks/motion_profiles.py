@@ -1,4 +1,4 @@
-"""Profiles from state to state, beside ruckig where it is installed."""
+"""Profiles from state to state, compared with ruckig if it is installed."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _beside(what: str, moving: bool, quick: bool) -> list[MotionRow]:
 
 
 def _as_short(count: int) -> list[MotionRow]:
-    """One joint between any states: durations beside ruckig's, and limits."""
+    """Compare durations of one joint's profiles between random states with ruckig's, and check limits."""
     arrays = _cases(np.random.default_rng(2), count, 1, True)
     found = profile_kernel(KINDS["jerk"], 1, True, False)(*arrays, np.zeros(1))
     of = f"of {count} states of one joint"

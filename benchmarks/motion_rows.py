@@ -13,10 +13,10 @@ __all__ = ["MotionRow"]
 
 @dataclass(frozen=True, slots=True)
 class MotionRow:
-    """A figure of linkwork's, beside its target and another library's.
+    """A figure of linkwork with its target and another library's figure.
 
-    ``unit`` is "s" (shown as a time), "%" of 100, or what a count is of, such as "" or "rad".  ``target`` bounds the
-    value, ``beside`` how many times as long the peer takes; None is none.  A value of None could not be measured.
+    ``unit`` is "s" (shown as a time), "%" of 100, or another unit such as "" or "rad".  ``target`` bounds the value,
+    ``beside`` the ratio of the peer's value to ours; None: no target.  A value of None could not be measured.
     """
 
     what: str

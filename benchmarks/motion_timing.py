@@ -1,4 +1,4 @@
-"""Timing along paths beside toppra, in one run: how long it takes, how long the motions are, and what passes limits."""
+"""Time scaling along paths compared with toppra in one run: computation time, durations, and violations of limits."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
 
 
 def _kernel_call(path: Trajectory, count: int) -> Any:
-    """The kernel on arrays that are there: one path or many."""
+    """Measure the kernel with existing arrays, for one path or many."""
     s = np.linspace(0.0, 1.0, SEGMENTS + 1)
     at = s[:-1, None] + np.diff(s)[:, None] * np.array(NODES[3])
     _, rates, second = path(at)
@@ -134,7 +134,7 @@ def _toppra(path: Any, segments: int, knots: np.ndarray = _KNOTS) -> Any:
 
 
 def _as_short(paths: list[Any], ours: list[Trajectory]) -> list[MotionRow]:
-    """Durations, of what of toppra's at 1000 segments, and by how much limits are passed."""
+    """Return durations relative to toppra's with 1000 segments, and the violations of limits."""
     longer: dict[str, list[float]] = {}
     passed = 0.0
     for path, own in zip(paths, ours, strict=True):

@@ -1,9 +1,9 @@
-"""A path as CasADi's users write it, by hand and on its own: what `linkwork.TrajectoryProblem` is held against.
+"""Path optimization as CasADi's users formulate it by hand, the reference for `linkwork.TrajectoryProblem`.
 
-Variables are the configurations; accelerations are their second differences, the hand's pose at the end is six
-equations, and distances are inequalities at every step.  Derivatives are CasADi's, exact and sparse, and IPOPT solves
-it with the linear solver that its wheel has.  Fatrop takes the same with velocities as states and accelerations as
-controls, for it wants stages.  SciPy takes the functions and derivatives of the first form, dense.
+Variables are the configurations; accelerations are their second differences.  The hand's pose at the end is six
+equations, and distances are inequalities at every step.  CasADi computes exact, sparse derivatives, and IPOPT solves
+the problem with the linear solver of its wheel.  Fatrop, which requires stages, has velocities as states and
+accelerations as controls.  SciPy uses the functions and derivatives of the first form, dense.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class CasadiPath:
 
 
 class FatropPath:
-    """The same in stages: a state of q and v, a control a, and what leads from one to the next."""
+    """The path in stages for Fatrop: a state of q and v, a control a, and the dynamics between stages."""
 
     def __init__(self, case: PathCase) -> None:
         ca = module("casadi")

@@ -21,7 +21,7 @@ __all__ = ["Comparison", "compare", "percentiles"]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Seconds a call takes, and a peer's where there is one: medians.  ``ratio`` is the median of peer over ours."""
+    """Median times of a call and, if present, of a peer's call [s].  ``ratio`` is the median of peer over ours."""
 
     ours: float
     peer: float | None = None
@@ -29,7 +29,7 @@ class Comparison:
 
 
 def compare(ours: Call, peer: Call | None, effort: Effort) -> Comparison:
-    """Time a call, beside a peer's where there is one."""
+    """Time a call and, if present, a peer's call."""
     timers = [(call.timer(), 0) for call in (ours, peer) if call is not None]
     timers = [(timer, repetitions(timer, effort.at_least)) for timer, _ in timers]
     rounds: list[list[float]] = []

@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.parameters", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("robots", nargs="*", default=["panda", "talos"], help=f"of {', '.join(ROBOTS)}")
     parser.add_argument("--quick", action="store_true", help="short timings")
-    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--json", metavar="FILE", help="file for the results")
     chosen = parser.parse_args(arguments)
     about, found = machine(), list[Cost]()
     for name in chosen.robots:

@@ -39,7 +39,7 @@ class BenchmarkRobot:
 
     @classmethod
     def of_file(cls, path: str) -> BenchmarkRobot:
-        """A robot of one's own: functions of a frame are asked about its last one."""
+        """Return the robot in a file; functions of a frame are measured at its last frame."""
         robot = cls(Path(path).stem, str(Path(path).resolve()))
         return replace(robot, hand=robot.load().frames[-1])
 
