@@ -31,9 +31,8 @@ def check_function(robot: Any, name: str, *options: Any, tolerance: float = 1e-9
     a result and at least to 1.  The report prints as a table; ``check_function(robot, name).raise_if_failed()`` is a
     test.
     """
-    trial = _Trial(robot, name, options, np.random.default_rng(seed))
-    requirements = _requirements(tolerance)
-    return check_requirements(f"function {name} of {robot.name}", requirements, trial, type(robot), object)
+    trial, kind = _Trial(robot, name, options, np.random.default_rng(seed)), type(robot)
+    return check_requirements(f"function {name} of {robot.name}", _requirements(tolerance), trial, kind, kind)
 
 
 class _Trial:
