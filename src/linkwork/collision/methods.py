@@ -189,7 +189,7 @@ class DistanceMethods(RobotBase):
                 )
             calls.append((kernel, (_number("margin", margin), step, *block.inputs(block.scene.rows_by_distance))))
         plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
-        if plain and not self._subject.unfit and len(calls) == 1:
+        if plain and not self._subject.checked_joints and len(calls) == 1:
             result = _finite(calls[0][0], q0, q1, *calls[0][1])
             if result is not None:
                 return MotionCheck._of(collision_check, result)
@@ -280,7 +280,7 @@ class DistanceMethods(RobotBase):
                 return self._on_symbols(what, asked, q, rows, numbers)
             plain = q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,)
             arrays: Sequence[Any] = given
-            if plain and not self._subject.unfit:
+            if plain and not self._subject.checked_joints:
                 if q.dtype != float:
                     arrays = [np.asarray(x, dtype=q.dtype) for x in given]  # all in float32, where q is
                 result = _finite(kernel, q, *arrays)
@@ -288,7 +288,7 @@ class DistanceMethods(RobotBase):
                     return result
             return kernel(read_configuration(self, what.split()[0], "q", q), *arrays)
 
-        call = otherwise if self._subject.unfit else single_call(kernel, otherwise)
+        call = otherwise if self._subject.checked_joints else single_call(kernel, otherwise)
         return (lambda q, *numbers: call(q, *numbers, *scene)) if scene else call
 
     def _on_symbols(self, what: str, asked: PairSelection, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:

@@ -53,11 +53,11 @@ class KernelOwner(Protocol):
     kind: str  # "robot" or "joint"
 
     @property
-    def says(self) -> str:
+    def message_prefix(self) -> str:
         """Prefix of messages."""
 
     @property
-    def about(self) -> str:
+    def label(self) -> str:
         """Name in lists of the cache's entries."""
 
     @property
@@ -72,10 +72,10 @@ class KernelOwner(Protocol):
         """Return the joints whose elements an array consists of; () for other arrays."""
 
     @property
-    def unfit(self) -> Sequence[Part]:
+    def checked_joints(self) -> Sequence[Part]:
         """The joints that have invalid configurations, such as quaternions off the unit sphere."""
 
-    def walked(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Any:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Any:
         """Return the first argument of an algorithm, with ``parameter_values`` for the robot's own parameters."""
 
     def check_row(self, row: FunctionSpec) -> None:
@@ -109,7 +109,7 @@ def configurations(subject: KernelOwner, inputs: Iterable[str]) -> list[tuple[st
     return [(quantity.name, part) for quantity in result for part in subject.parts(quantity)]
 
 
-def unfit(subject: KernelOwner) -> list[Part]:
+def _checked_joints(subject: KernelOwner) -> list[Part]:
     """Return the joints that have invalid configurations."""
     return [part for part in subject.parts(QUANTITIES["q"]) if may_be_off(part.type, part.joint)]
 
@@ -122,10 +122,10 @@ class RobotOwner:
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
     parameter_values: Numbers = field(default_factory=dict)
     kind = "robot"
-    says = ""
+    message_prefix = ""
 
     @property
-    def about(self) -> str:
+    def label(self) -> str:
         return self.tree.name
 
     @cached_property
@@ -151,16 +151,16 @@ class RobotOwner:
         return [Part(body.joint_name, body.joint, slices[i]) for i, body in self.tree.stacked()]
 
     @cached_property
-    def unfit(self) -> Sequence[Part]:
-        return unfit(self)
+    def checked_joints(self) -> Sequence[Part]:
+        return _checked_joints(self)
 
     @cached_property
-    def felt(self) -> Tree:
+    def joint_space_tree(self) -> Tree:
         """The tree on which joint-space functions are traced."""
-        return self.tree if self.weighed else lightened(self.tree)
+        return self.tree if self.constraints_use_inertia else lightened(self.tree)
 
     @property
-    def weighed(self) -> bool:
+    def constraints_use_inertia(self) -> bool:
         """True if constraints depend on mass distribution, which a simplified tree does not preserve."""
         return any(constraint.uses_inertia for constraint in self.tree.constraints)
 
@@ -169,11 +169,11 @@ class RobotOwner:
         """Joints that move no inertia, by whether armature counts and by the fixed bodies."""
         return LazyCache()
 
-    def walked(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Tree:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Tree:
         if not (parameter_values or self.parameter_values):
-            return self.felt if row.joint_space else self.tree
+            return self.joint_space_tree if row.joint_space else self.tree
         parameter_values = {**self.parameter_values, **parameter_values}
-        light = row.joint_space and not self.weighed
+        light = row.joint_space and not self.constraints_use_inertia
         return lightened_with(self.tree, parameter_values) if light else parametrised(self.tree, parameter_values)
 
     def check_row(self, row: FunctionSpec) -> None:
@@ -254,11 +254,11 @@ class JointOwner:
     kind = "joint"
 
     @property
-    def says(self) -> str:
+    def message_prefix(self) -> str:
         return f"joint {self.name!r}: "
 
     @property
-    def about(self) -> str:
+    def label(self) -> str:
         return self.site.type.type_name()
 
     @cached_property
@@ -270,10 +270,10 @@ class JointOwner:
         return [Part(self.name, self.site.type, slice(None))] if quantity.stacked else ()
 
     @cached_property
-    def unfit(self) -> Sequence[Part]:
-        return unfit(self)
+    def checked_joints(self) -> Sequence[Part]:
+        return _checked_joints(self)
 
-    def walked(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Site:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Site:
         return self.site if row.placed else Site(self.site.type)
 
     def check_row(self, row: FunctionSpec) -> None:
@@ -289,7 +289,7 @@ class JointOwner:
         joint = self.site.type
         if not is_own_joint(joint):
             return None
-        return type(joint).__qualname__, repr(joint), *(str(placement_of(self.walked(row))) for row in rows)
+        return type(joint).__qualname__, repr(joint), *(str(placement_of(self.algorithm_input(row))) for row in rows)
 
 
 def placement_of(site: Site) -> tuple[Any, ...]:
