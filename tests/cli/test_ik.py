@@ -75,7 +75,7 @@ def test_answers_are_not_believed(linkwork, monkeypatch, off, beyond):
 def test_what_cannot_be_asked_is_said(linkwork):
     for arguments, code, said in (
         (("arm6", "--frame", "tol"), 2, "did you mean 'tool'?"),
-        (("arm6", "--frame", "base"), 2, "no joint is between"),
+        (("arm6", "--frame", "base"), 2, "rigidly fixed"),
         (("arm6", "--frame", "tool", "--base", "nowhere"), 2, "nowhere"),
         (("arm6",), 2, "--frame"),
         (("arm6", "--frame", "tool", "--tolerance", "-1"), 2, "expected a number >= 1e-10"),

@@ -35,7 +35,7 @@ def test_what_is_a_pose_and_what_is_none(caller: str) -> None:
         "last row": lambda x: x[..., 3, 0].__iadd__(1e-3),
         "nan": lambda x: x[..., 1, 1].__imul__(np.nan),
         "inf": lambda x: x[..., 0, 3].__iadd__(np.inf),
-        "no farther away": lambda x: x[..., 2, 3].__iadd__(1e25),
+        "positions within": lambda x: x[..., 2, 3].__iadd__(1e25),
     }
     for said, change in wrong.items():
         for given in (X[4].copy(), X.copy()):

@@ -17,7 +17,7 @@ from linkwork.expr.autodiff.dual_numbers import Dual, seeded
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import input_ports, trace_requests
 from linkwork.kernels.owners import JointOwner, KernelOwner
-from linkwork.model.body import Site
+from linkwork.model.body import PlacedJoint
 from linkwork.model.function_spec import FunctionSpec
 from linkwork.robot_table import JOINT, ROBOT, robot_owner
 from oracles.scalars import names_for, share
@@ -75,7 +75,7 @@ def test_so_is_a_joints(joint: lw.Joint) -> None:
 
 
 def check_joint(joint: lw.Joint, row: FunctionSpec, optional: tuple[str, ...]) -> None:
-    subject = JointOwner(joint.name, Site(joint.type, joint.placement, joint.rotor, False), JOINT)
+    subject = JointOwner(joint.name, PlacedJoint(joint.type, joint.placement, joint.rotor, False), JOINT)
     program, shapes = own(subject, read_request(subject, row.name, optional))
 
     def function(**x: Any) -> Any:

@@ -20,7 +20,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, output_ports, run
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import JointOwner, RobotOwner, shape_of
-from linkwork.model.body import Site
+from linkwork.model.body import PlacedJoint
 from linkwork.model.function_spec import (
     QUANTITIES,
     FunctionSpec,
@@ -105,7 +105,7 @@ def test_words_are_options_of_joints_too() -> None:
     row = FunctionSpec.of(
         sized, "q", Output(("nq",)), "q, or twice.", options=(Option("kind", "once", ("once", "twice")),)
     )
-    hinge = JointOwner("hinge", Site(Revolute((0.0, 0.0, 1.0))), {**JOINT, "sized": row})
+    hinge = JointOwner("hinge", PlacedJoint(Revolute((0.0, 0.0, 1.0))), {**JOINT, "sized": row})
     kernel = kernels.joint_kernel(hinge, read_request(hinge, ("sized", {"kind": "twice"})))
     assert kernel([1.5]).tolist() == [3.0]
     with pytest.raises(ValueError, match="kind: expected one of once, twice, got 'thrice'"):
@@ -245,7 +245,7 @@ def joint_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_threads_that_ask_for_one_kernel_make_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = joint_calls(monkeypatch)
     ready = threading.Barrier(8)
-    subject = JointOwner("hinge", Site(lw.joints.Helical((0.1, 0.2, 0.97), 0.123456)), JOINT)
+    subject = JointOwner("hinge", PlacedJoint(lw.joints.Helical((0.1, 0.2, 0.97), 0.123456)), JOINT)
     found = []
 
     def ask() -> None:
@@ -327,10 +327,10 @@ def test_functions_that_depend_on_inertias_say_so() -> None:
         shapes = {name: shape_of(subject, quantity_of(name).shape, request.sizes) for name in request.inputs}
         numbers = {name: list(np.ravel(q if name == "q" else rng.normal(size=shapes[name]))) for name in shapes}
         one, other = ([float(x) for x in elements_of(run(request, t, numbers))] for t in (tree, lighter))
-        assert row.of_inertias or one == other, row.name
+        assert row.needs_inertias or one == other, row.name
         asked = (row.name, *names_for(ignored.tree, row))
-        if row.of_inertias:
-            with pytest.raises(ValueError, match=f"{row.name}: robot 'double_pendulum' is without its inertias"):
+        if row.needs_inertias:
+            with pytest.raises(ValueError, match=f"{row.name}: robot 'double_pendulum' was loaded without inertias"):
                 read_request(ignored, asked)
         else:
             read_request(ignored, asked)

@@ -103,10 +103,28 @@ def test_static_friction_alone_counts_by_stribecks_law():
     assert robot.passive_force(q, v) + robot.damping * v == pytest.approx(np.zeros(7), abs=1e-12)
 
 
-def test_functions_of_constrained_robots_name_the_law_they_take():
+def test_laws_are_equal_by_class_and_attributes():
+    assert Rough() == Rough() and hash(Rough()) == hash(Rough())
+    assert Rough() != Driving()
+    assert friction_laws.read_friction("f", Coulomb()) == "coulomb"
+    assert friction_laws.read_friction("f", Broken()) == Broken()
+
+
+def test_functions_name_the_laws_that_they_take():
     robot = lw.load("fourbar")
-    q = robot.assemble().q
-    with pytest.raises(ValueError, match="friction: expected 'smooth' for a robot with constraints, got 'stribeck'"):
-        robot.forward_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv), passive=True, friction="stribeck")
-    with pytest.raises(ValueError, match="passive: expected True, False or 'coulomb', got 'stribeck'"):
+    q, rest = robot.assemble().q, np.zeros(robot.nv)
+    stuck = "friction: expected a law that does not stick, got 'coulomb'; choose one of 'smooth', 'stribeck'"
+    with pytest.raises(ValueError, match=f"forward_dynamics of a robot with constraints: {stuck}"):
+        robot.forward_dynamics(q, rest, rest, passive=True, friction="coulomb")
+    with pytest.raises(ValueError, match=f"forward_dynamics_derivatives: {stuck}"):
+        ARM.forward_dynamics_derivatives(ARM.neutral(), *np.zeros((2, 7)), passive=True, friction="coulomb")
+    with pytest.raises(ValueError, match=r"inverse_dynamics: friction: expected one of .* or a FrictionLaw, got 'wet'"):
+        ARM.inverse_dynamics(ARM.neutral(), *np.zeros((2, 7)), passive=True, friction="wet")
+    with pytest.raises(ValueError, match="simulate: passive: expected True or False, got 'stribeck'"):
         ARM.simulate(ARM.neutral(), duration=0.1, passive="stribeck")
+    with pytest.raises(ValueError, match=r"friction='coulomb': expected the method .* or a law that does not stick"):
+        ARM.simulate(ARM.neutral(), duration=0.1, friction="coulomb", method="rk4")
+    listed = Rough()
+    listed.numbers = [1.0]
+    with pytest.raises(TypeError, match="Rough: expected attributes that can be hashed"):
+        ARM.power(ARM.neutral(), *np.zeros((2, 7)), passive=True, friction=listed)

@@ -35,9 +35,9 @@ def test_another_kind_of_thing_is_told_for_what_it_is() -> None:
         (lambda: ARM.joint("wrist"), "it is a link, carried by joint 'wrist_flex'"),
         (lambda: ARM.link("elbow"), "it is a joint, which carries link 'forearm_proximal'"),
         (lambda: ARM.with_inertia("elbow", mass=1.0), "it is a joint, which carries link 'forearm_proximal'"),
-        (lambda: ARM.joint(3), "it is robot.joints[3], by its place in the list"),
-        (lambda: ARM.link(2), "it is robot.links[2], by its place in the list"),
-        (lambda: ARM.pose(Q, ARM.link("hand")), "frames go by their names: 'hand'"),
+        (lambda: ARM.joint(3), "it is robot.joints[3], by its index in the list"),
+        (lambda: ARM.link(2), "it is robot.links[2], by its index in the list"),
+        (lambda: ARM.pose(Q, ARM.link("hand")), "pass the name of the frame: 'hand'"),
         (lambda: ARM.pose(Q, ARM.joint("elbow")), "it is a joint, which carries link 'forearm_proximal'"),
         (lambda: ARM.pose(Q, 7), "there are 'base', "),
     ):
@@ -98,7 +98,7 @@ def test_what_random_configurations_take(of: Any) -> None:
     expected = "size: expected an integer or a tuple of integers, got 2.0"
     assert expected in told(lambda: of.random_configuration(size=2.0))
     for seed in ("a", -1):
-        expected = f"random_configuration: seed: expected a numpy.random.Generator or an integer from 0, got {seed!r}"
+        expected = f"random_configuration: seed: expected a numpy.random.Generator or an integer >= 0, got {seed!r}"
         assert expected in told(lambda seed=seed: of.random_configuration(seed=seed))  # type: ignore[misc]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.errors import UnknownNameError
-from linkwork.model.friction_laws import BY_NAME
+from linkwork.model.friction_laws import Friction, FrictionLaw, read_friction
 from linkwork.robot import Robot
 
 __all__ = ["Columns", "Passive", "columns_of", "structural"]
@@ -32,7 +32,7 @@ class Columns:
     estimated: np.ndarray  # (p,) places of those that are
     bodies: tuple[int, ...]  # bodies whose ten are estimated, in their order: first in ``estimated``
     passive: bool  # whether the regressor has the joints' too
-    friction: str
+    friction: str | FrictionLaw
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -52,7 +52,9 @@ class Columns:
         return {"passive": True, "friction": self.friction} if self.passive else {}
 
 
-def columns_of(caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: str) -> Columns:
+def columns_of(
+    caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: Friction
+) -> Columns:
     """The columns of what was asked for.  Raises UnknownNameError and ValueError for what there is not."""
     if len(robot.constraints):
         raise ValueError(
@@ -65,8 +67,7 @@ def columns_of(caller: str, robot: Robot, bodies: Iterable[str] | None, passive:
             f"robot.without_force_elements(), from motions in which they are taken off"
         )
     kinds = _kinds(caller, passive)
-    if friction not in BY_NAME:
-        raise ValueError(f"{caller}: friction: expected one of {', '.join(BY_NAME)}, got {friction!r}")
+    law = read_friction(caller, friction)
     names = robot.parameter_names(passive=bool(kinds))
     chosen = _bodies(caller, robot, bodies)
     places = [10 * i + k for i in chosen for k in range(10)]
@@ -77,7 +78,7 @@ def columns_of(caller: str, robot: Robot, bodies: Iterable[str] | None, passive:
             f"{caller}: bodies and passive: nothing is to be estimated: no bodies, and no kind of `passive` parameters"
         )
     pi = robot.inertial_parameters(passive=bool(kinds))
-    return Columns(names, pi, np.array(places), chosen, bool(kinds), friction)
+    return Columns(names, pi, np.array(places), chosen, bool(kinds), law)
 
 
 def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[BaseParameters, np.ndarray]:

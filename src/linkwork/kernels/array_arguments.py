@@ -19,8 +19,8 @@ from linkwork.compiler.program import Port
 from linkwork.compiler.runtime.numpy_call import FILL_MASKED
 from linkwork.errors import ConfigurationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
-from linkwork.joints.base.checks import EXACT, SINGULAR, distances
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE, manifold_distances
+from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.function_spec import Quantity, quantity_of
@@ -190,10 +190,10 @@ class ArgumentReader:
             for part in unfit:
                 numbers = result[name][..., part.indices]
                 checked = part.type.checked(numbers, part.joint)
-                off = distances(part.type, numbers)[
+                off = manifold_distances(part.type, numbers)[
                     ..., np.newaxis
                 ]  # points close enough to the manifold stay as they are
-                result[name][..., part.indices] = np.where(off > EXACT, checked, numbers)
+                result[name][..., part.indices] = np.where(off > SILENT_MANIFOLD_DISTANCE, checked, numbers)
         return [*result.values()]
 
     def _refuse_out_of_bounds(self, arguments: Arrays) -> None:
@@ -219,8 +219,8 @@ class ArgumentReader:
         for name, part in configurations(self.subject, by_name):
             numbers = np.asarray(by_name[name], dtype=float)[..., part.indices]
             columns = [numbers[..., k] for k in range(part.type.nq)]
-            regular = np.asarray(asked(part.joint, part.type, "regularity", columns), dtype=float)
-            if regular.size and regular.min() < SINGULAR:
+            regular = np.asarray(call_joint(part.joint, part.type, "regularity", columns), dtype=float)
+            if regular.size and regular.min() < MIN_REGULARITY:
                 worst = numbers[np.unravel_index(np.argmin(regular), regular.shape)]
                 warnings.warn(
                     f"{self.label}: joint {part.joint!r} ({part.type.type_name()}): its coordinates are singular at "
@@ -314,7 +314,7 @@ def stacked(
     kind = object if any(part.dtype == object for part in parts.values()) else float
     array = np.zeros((*batch, *(subject.sizes[size] for size in quantity.shape if isinstance(size, str))), kind)
     for own in subject.parts(quantity):
-        zero = asked(own.joint, own.type, "zero") if quantity.configuration and own.joint not in parts else 0.0
+        zero = call_joint(own.joint, own.type, "zero") if quantity.configuration and own.joint not in parts else 0.0
         array[..., own.indices] = parts.get(own.joint, zero)
     return array
 

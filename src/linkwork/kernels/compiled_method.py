@@ -43,7 +43,7 @@ def _computed(row: FunctionSpec, stub: F) -> F:
     name = row.name
     parameters = inspect.signature(stub).parameters
     options = [option.name for option in row.options]
-    given = [*row.optional, *row.acting_on]
+    given = [*row.optional, *row.wrench_arguments]
     first = [*row.inputs, *(option.name for option in row.options if option.required)]
     known = {"self", *first, *options, *given, "out"}
     if [*parameters][: 1 + len(first)] != ["self", *first] or {*parameters} != known:

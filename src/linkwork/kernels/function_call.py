@@ -55,7 +55,7 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
         result = general(*arrays, out=out)
         if state.not_finite_calls != not_finite:
             reader.refuse_overflow(arrays, result)
-        if row.regular and state.off_calls != off:
+        if row.requires_regular_coordinates and state.off_calls != off:
             reader.warn_of_singularities(arrays)
             if row.inertia_check is not None:
                 row.inertia_check.warn(subject, request, reader.label, arrays)
@@ -82,7 +82,7 @@ def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
         if state.off_calls != off:
             arguments = tuple(reader.on_manifold(reader.prepared(arguments)))
             result = run(*arguments)
-            if row.regular:
+            if row.requires_regular_coordinates:
                 reader.warn_of_singularities(arguments)
                 if row.inertia_check is not None:
                     row.inertia_check.warn(subject, request, reader.label, arguments)

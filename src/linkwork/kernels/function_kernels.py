@@ -16,7 +16,7 @@ from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import (
     input_ports,
@@ -29,6 +29,7 @@ from linkwork.kernels.function_trace import (
 )
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner, has_symbols, is_own_joint, placement_of
+from linkwork.model.friction_laws import FrictionLaw
 from linkwork.model.function_spec import QUANTITIES, quantity_of
 
 __all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel"]
@@ -63,8 +64,10 @@ def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Req
 
 
 def _content(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[str, ...] | None:
-    """Return everything that the program depends on; None if that includes code that is not linkwork's."""
+    """Everything that the program of these functions depends on; None if that includes code that is not linkwork's."""
     rows = [request.spec for request in requests.values()]
+    if any(isinstance(value, FrictionLaw) for request in requests.values() for _, value in request.options):
+        return None  # a law of the caller's own: those of the library are named
     options = [option for request in requests.values() for option in (*request.options, *request.wrenches)]
     parameters = next((request.parameters for request in requests.values()), ())
     content = subject.content(rows, options, parameters)
@@ -145,7 +148,7 @@ def _space(name: str, kind: str, nq: int, nv: int, parts: Iterable[tuple[str, Jo
     """Return the space of configurations of joints, each with its ranges of coordinates."""
     blocks, described = [], []
     for joint, type_, q, v in parts:
-        maps = (partial(asked, joint, type_, method) for method in ("q_dot", "velocity_from_rate"))
+        maps = (partial(call_joint, joint, type_, method) for method in ("q_dot", "velocity_from_rate"))
         blocks.append(Block(slice(q.start, q.stop), slice(v.start, v.stop), *maps))
         described.append((type(type_).__qualname__, repr(type_), q.start, v.start, is_own_joint(type_)))
     content = (kind, repr(described)) if all(part[-1] for part in described) else None

@@ -10,7 +10,7 @@ from typing import Any
 from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.owners import KernelOwner
-from linkwork.model.function_spec import ACTING, FunctionSpec, Option, Output
+from linkwork.model.function_spec import LOADS, FunctionSpec, Option, Output
 from linkwork.model.kernel_parameters import Parameter
 
 __all__ = ["Request", "read_request", "read_requests"]
@@ -34,7 +34,7 @@ class Request:
     def wrench_inputs(self) -> tuple[str, ...]:
         """Distinct names of the wrenches' inputs."""
         result: list[str] = []
-        kind = ACTING[self.spec.acting]
+        kind = LOADS[self.spec.wrench_argument]
         for frame, axes in self.wrenches:
             name = letters(f"{kind}_{frame}" if axes == "world" else f"{kind}_{frame}_in_{axes}")
             result.append(name if name not in result else f"{name}_{len(result)}")
@@ -43,7 +43,7 @@ class Request:
     @property
     def outputs(self) -> tuple[Output, ...]:
         """The results; those by wrench follow the others."""
-        more = self.spec.by_wrench
+        more = self.spec.per_wrench_output
         result = () if more is None else (replace(more, name=f"{more.name}{name}") for name in self.wrench_inputs)
         return (*self.spec.outputs, *result)
 
@@ -94,14 +94,17 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
             options[required.pop(0)] = part
         else:
             raise TypeError(f"{name}: expected {_forms(row)}, got {requested!r}")
-    wrenches = _acted_on(subject, row, options.pop(row.acting, None)) if row.wrenched else ()
+    wrenches = _acted_on(subject, row, options.pop(row.wrench_argument, None)) if row.takes_wrenches else ()
     optional_inputs = (*optional_inputs, *(key for key in row.optional if options.get(key) is True))
     options = {key: value for key, value in options.items() if not (key in row.optional and isinstance(value, bool))}
     missing = [option.name for option in row.options if option.required and option.name not in options]
     if missing or not known.keys() >= options.keys():
         raise TypeError(f"{name}: expected {_forms(row)}, got {requested!r}")
     for key, value in options.items():
-        if known[key].choices and not any(value is word or value == word for word in known[key].choices):
+        read = known[key].read
+        if read is not None:
+            options[key] = value = read(name, value)
+        elif known[key].choices and not any(value is word or value == word for word in known[key].choices):
             words = ", ".join(map(str, known[key].choices))
             raise ValueError(f"{name}: {key}: expected one of {words}, got {value!r}")
         if known[key].counted and isinstance(value, (list, tuple)):
@@ -123,15 +126,16 @@ def _acted_on(subject: KernelOwner, row: FunctionSpec, wrenches: Any) -> tuple[t
         return ()
     if isinstance(wrenches, str) or not isinstance(wrenches, (Mapping, Sequence)):
         raise TypeError(
-            f'{row.name}: {row.acting}: expected frames, as in ["hand"] or {{"hand": "world"}}, got {wrenches!r}'
+            f'{row.name}: {row.wrench_argument}: expected frames, as in ["hand"] or {{"hand": "world"}}, '
+            f"got {wrenches!r}"
         )
     axes = dict(wrenches) if isinstance(wrenches, Mapping) else dict.fromkeys(wrenches, "world")
     for frame, expressed_in in axes.items():
         for name in (frame, expressed_in):
             if not isinstance(name, str):
-                raise TypeError(f"{row.name}: {row.acting}: expected frames' names, got {name!r}")
+                raise TypeError(f"{row.name}: {row.wrench_argument}: expected frames' names, got {name!r}")
         subject.check(_FRAME, expressed_in)
-        subject.check(Option(row.acting, names="moving frame"), frame)
+        subject.check(Option(row.wrench_argument, names="moving frame"), frame)
     return tuple(sorted(axes.items()))
 
 
@@ -171,7 +175,7 @@ def labelled(caller: str, requests: Sequence[Request]) -> dict[str, Request]:
 def _forms(row: FunctionSpec) -> str:
     """Return the forms in which the function can be requested."""
     others = [option.name for option in row.options if not option.required]
-    more = (*others, *row.optional, *row.acting_on[:1])
+    more = (*others, *row.optional, *row.wrench_arguments[:1])
     if not row.options and not more:
         return repr(row.name)
     frame = "".join(f", {option.name}" for option in row.options if option.required)

@@ -10,8 +10,8 @@ from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.scalar.interpreter import reachable
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.joints.base.checks import EXACT, SINGULAR
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE
+from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
 from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations, shape_of
@@ -96,19 +96,19 @@ def run(request: Request, walked: Any, values: Mapping[str, Sequence[Any]]) -> A
     row, options = request.spec, dict(request.options)
     for name in request.optional_inputs:
         if name == "gravity":
-            walked = walked.under(Vec3.of(values[name]))
+            walked = walked.with_gravity(Vec3.of(values[name]))
         else:
             options[name] = values[name]
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
-        options[row.acting] = [(frame, axes, values[name]) for (frame, axes), name in inputs]
+        options[row.wrench_argument] = [(frame, axes, values[name]) for (frame, axes), name in inputs]
     _refuse_loops_that_resist(row, walked, options)
     return _computing(row, walked)(walked, *(values[name] for name in row.inputs), **options)
 
 
 def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, options: Mapping[str, Any]) -> None:
     """Raise ValueError if a function would ignore forces of force elements or loop joints."""
-    if not (options.get("passive") or row.resisted):
+    if not (options.get("passive") or row.needs_passive_forces):
         return
     elements: Any = getattr(walked, "force_elements", ())
     if row.joint_forces_only and elements:
@@ -147,7 +147,7 @@ def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
 def is_in_double(subject: KernelOwner, row: FunctionSpec) -> bool:
     """Return True if the function is computed in float64 for arguments of any type."""
     constrained = isinstance(subject, RobotOwner) and bool(subject.tree.constraints)
-    return row.in_double or (constrained and row.constrained is not None)
+    return row.float64_only or (constrained and row.constrained is not None)
 
 
 def is_ruled(subject: KernelOwner, request: Request) -> bool:
@@ -230,13 +230,13 @@ def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapp
     threshold.
     """
     checked = dict.fromkeys(name for r in requests.values() if not r.spec.any_configuration for name in r.inputs)
-    singular = {name for r in requests.values() if r.spec.regular for name in r.inputs}
+    singular = {name for r in requests.values() if r.spec.requires_regular_coordinates for name in r.inputs}
     result = []
     for name, part in configurations(subject, checked):
         numbers = symbols[name][part.indices]
-        result.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
+        result.append(call_joint(part.joint, part.type, "distance", numbers) - SILENT_MANIFOLD_DISTANCE)
         if name in singular:  # float32 is checked again in float64, so the guard allows for its rounding
-            result.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
+            result.append(10.0 * MIN_REGULARITY - call_joint(part.joint, part.type, "regularity", numbers))
     for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
         bounds = quantity_of(name)
         result += [bounds.least - x for x in symbols[name] if bounds.least is not None]

@@ -76,8 +76,8 @@ class _WatchedTree:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tree, name)
 
-    def under(self, gravity: Vec3) -> _WatchedTree:
-        return _WatchedTree(self._tree.under(gravity), self._watch)
+    def with_gravity(self, gravity: Vec3) -> _WatchedTree:
+        return _WatchedTree(self._tree.with_gravity(gravity), self._watch)
 
     def outward(self) -> Iterator[tuple[int, int, Body]]:
         return self._watch.walk("outward", self._tree.outward())

@@ -10,15 +10,15 @@ from typing import Any, Protocol
 
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
-from linkwork.joints.base.checks import may_be_off
+from linkwork.joints.base.checks import has_manifold
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.model.body import WORLD, Direction, Point, Site
+from linkwork.model.body import WORLD, Direction, PlacedJoint, Point
 from linkwork.model.coordinate_names import index_of, names_in
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Option, Quantity, Shape, quantity_of
 from linkwork.model.kernel_parameters import Parameter
-from linkwork.model.parametrized_tree import Numbers, parametrised
-from linkwork.model.simplify import lightened, lightened_with
+from linkwork.model.parametrized_tree import ParameterValues, parametrized
+from linkwork.model.simplify import simplify_parametrized, simplify_tree
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
 
@@ -44,7 +44,7 @@ class Part:
     indices: slice
 
 
-NONE: Numbers = MappingProxyType({})
+NONE: ParameterValues = MappingProxyType({})
 
 
 class KernelOwner(Protocol):
@@ -75,7 +75,7 @@ class KernelOwner(Protocol):
     def checked_joints(self) -> Sequence[Part]:
         """The joints that have invalid configurations, such as quaternions off the unit sphere."""
 
-    def algorithm_input(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Any:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Any:
         """Return the first argument of an algorithm, with ``parameter_values`` for the robot's own parameters."""
 
     def check_row(self, row: FunctionSpec) -> None:
@@ -111,7 +111,7 @@ def configurations(subject: KernelOwner, inputs: Iterable[str]) -> list[tuple[st
 
 def _checked_joints(subject: KernelOwner) -> list[Part]:
     """Return the joints that have invalid configurations."""
-    return [part for part in subject.parts(QUANTITIES["q"]) if may_be_off(part.type, part.joint)]
+    return [part for part in subject.parts(QUANTITIES["q"]) if has_manifold(part.type, part.joint)]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class RobotOwner:
 
     tree: Tree
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
-    parameter_values: Numbers = field(default_factory=dict)
+    parameter_values: ParameterValues = field(default_factory=dict)
     kind = "robot"
     message_prefix = ""
 
@@ -157,7 +157,7 @@ class RobotOwner:
     @cached_property
     def joint_space_tree(self) -> Tree:
         """The tree on which joint-space functions are traced."""
-        return self.tree if self.constraints_use_inertia else lightened(self.tree)
+        return self.tree if self.constraints_use_inertia else simplify_tree(self.tree)
 
     @property
     def constraints_use_inertia(self) -> bool:
@@ -169,15 +169,17 @@ class RobotOwner:
         """Joints that move no inertia, by whether armature counts and by the fixed bodies."""
         return LazyCache()
 
-    def algorithm_input(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Tree:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Tree:
         if not (parameter_values or self.parameter_values):
             return self.joint_space_tree if row.joint_space else self.tree
         parameter_values = {**self.parameter_values, **parameter_values}
         light = row.joint_space and not self.constraints_use_inertia
-        return lightened_with(self.tree, parameter_values) if light else parametrised(self.tree, parameter_values)
+        return (
+            simplify_parametrized(self.tree, parameter_values) if light else parametrized(self.tree, parameter_values)
+        )
 
     def check_row(self, row: FunctionSpec) -> None:
-        if row.of_inertias:
+        if row.needs_inertias:
             self.tree.require_inertias(row.name)
 
     def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
@@ -233,13 +235,13 @@ class RobotOwner:
         named = [frame for frame in tree.frames if frame.name in used]
         frames = [(frame.name, frame.body, _elements(frame.placement)) for frame in named]
         joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in used]
-        felt = "passive" in used or any(row.resisted for row in rows)
+        felt = "passive" in used or any(row.needs_passive_forces for row in rows)
         resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if felt else []
         return (
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
             repr((frames, points, joints, resisting, tree.fixed_inertia)),
             *_constrained(tree),
-            *([repr(bounds(tree))] if any(row.limited for row in rows) else []),
+            *([repr(bounds(tree))] if any(row.needs_joint_limits for row in rows) else []),
             *(_all_of(tree) if parameters else ()),
         )
 
@@ -249,7 +251,7 @@ class JointOwner:
     """Functions of a joint; those between its own frames do not depend on its placement."""
 
     name: str
-    site: Site
+    site: PlacedJoint
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
     kind = "joint"
 
@@ -273,8 +275,8 @@ class JointOwner:
     def checked_joints(self) -> Sequence[Part]:
         return _checked_joints(self)
 
-    def algorithm_input(self, row: FunctionSpec, parameter_values: Numbers = NONE) -> Site:
-        return self.site if row.placed else Site(self.site.type)
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> PlacedJoint:
+        return self.site if row.needs_placement else PlacedJoint(self.site.type)
 
     def check_row(self, row: FunctionSpec) -> None:
         pass
@@ -292,7 +294,7 @@ class JointOwner:
         return type(joint).__qualname__, repr(joint), *(str(placement_of(self.algorithm_input(row))) for row in rows)
 
 
-def placement_of(site: Site) -> tuple[Any, ...]:
+def placement_of(site: PlacedJoint) -> tuple[Any, ...]:
     """Return the placement of a joint as floats."""
     return _elements(site.placement), _elements(site.rotor), site.swapped
 

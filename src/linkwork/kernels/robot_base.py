@@ -18,7 +18,7 @@ from linkwork.kernels.function_kernels import compile_requests, configuration_sp
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import RobotOwner, has_symbols
-from linkwork.model.function_spec import ACTING, FunctionSpec
+from linkwork.model.function_spec import LOADS, FunctionSpec
 from linkwork.model.tree import Tree
 
 __all__ = ["Array", "Axes", "RobotBase", "Wrenches", "edits"]
@@ -116,10 +116,12 @@ class RobotBase:
             value = options[option.name]
             if option.counted and (isinstance(value, (list, KeysView)) or _is_array_of_names(value)):
                 options[option.name] = tuple(map(str, value)) if isinstance(value, np.ndarray) else tuple(value)
-        wrenches, axes = [optional_inputs.pop(key) for key in row.acting_on] or (None, "world")
+        wrenches, axes = [optional_inputs.pop(key) for key in row.wrench_arguments] or (None, "world")
         optional_inputs = {key: value for key, value in optional_inputs.items() if value is not None}
         if not isinstance(axes, (str, Mapping)):
-            instance(name, row.acting_on[1], axes, str, Mapping, what="a frame's name, or a dict of them by frame")
+            instance(
+                name, row.wrench_arguments[1], axes, str, Mapping, what="a frame's name, or a dict of them by frame"
+            )
         acting = tuple(_with_axes(row, wrenches, axes))
         if isinstance(axes, str) and axes != "world":
             self._tree.frame(axes)
@@ -134,7 +136,7 @@ class RobotBase:
                 instance(name, argument, value, Hashable, what="a value that hashes")
             raise
         if call is None:
-            requested = (name, options | ({row.acting: dict(acting)} if acting else {}))
+            requested = (name, options | ({row.wrench_argument: dict(acting)} if acting else {}))
             request = read_request(self._subject, requested, tuple(optional_inputs))
             required = [option.name for option in request.spec.options if option.required]
 
@@ -170,18 +172,20 @@ def _with_axes(row: FunctionSpec, wrenches: Any, expressed_in: Any) -> list[tupl
     if wrenches is None:
         if isinstance(expressed_in, Mapping) and expressed_in:
             raise ValueError(
-                f"{row.name}: {row.acting_on[1]}: expected a frame's name without {row.acting}, "
+                f"{row.name}: {row.wrench_arguments[1]}: expected a frame's name without {row.wrench_argument}, "
                 f"got {shown(expressed_in)}"
             )
         return []
     if not isinstance(wrenches, Mapping):
-        raise TypeError(f'{row.name}: {row.acting}: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
+        raise TypeError(
+            f'{row.name}: {row.wrench_argument}: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}'
+        )
     if isinstance(expressed_in, Mapping):
         for frame in expressed_in:
             if frame not in wrenches:
-                raise UnknownNameError(ACTING[row.acting], frame, wrenches)
+                raise UnknownNameError(LOADS[row.wrench_argument], frame, wrenches)
     axes = expressed_in if isinstance(expressed_in, Mapping) else dict.fromkeys(wrenches, expressed_in)
     for name in (*wrenches, *axes.values()):
         if not isinstance(name, str):
-            raise TypeError(f"{row.name}: {row.acting}: expected frames' names, got {name!r}")
+            raise TypeError(f"{row.name}: {row.wrench_argument}: expected frames' names, got {name!r}")
     return [(frame, axes.get(frame, "world")) for frame in sorted(wrenches)]

@@ -23,7 +23,7 @@ from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, bind_constraints
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.model.tree_attachments import (
     with_constraints,
     with_force_elements,
@@ -184,7 +184,7 @@ class ConstraintMethods(RobotBase):
         q: Array,
         v: Array,
         *,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """What springs, damping and dry friction exert on the joints that close loops, as `passive_force` on others.
@@ -208,6 +208,7 @@ class ConstraintMethods(RobotBase):
         loop_forces: ArrayLike | None = None,
         stabilization: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """a and λ, the accelerations under joint forces τ and what each row exerts: M a + h = τ + Gᵀ λ, G a + γ = 0.
@@ -228,9 +229,10 @@ class LoopFileMethods(RobotBase):
     __slots__ = ()
 
     def loops_document(self) -> str:
-        """Return the JSON text of a file of loops: constraints, force elements, and frames, points and directions.
+        """Return the JSON text of the loops file: all that the robot has in addition to its links and joints.
 
-        Frames, points and directions are those that are no links'; `linkwork.load` takes the file as ``loops=``.
+        These are constraints, force elements, actuators, named configurations, and added frames, points and directions.
+        `linkwork.load` reads the file as ``loops=``.
 
         >>> import linkwork as lw
         >>> robot = lw.load("fourbar")
@@ -252,9 +254,9 @@ class LoopFileMethods(RobotBase):
 
     @edits
     def with_loops_document(self, text: str | bytes, *, form: Literal["json", "yaml"] = "json") -> Self:
-        """Return the robot with all that the text of a file of loops says.
+        """Return the robot with the contents of a loops file.
 
-        These are frames, points, directions, constraints and force elements.
+        These are frames, points, directions, constraints, force elements, actuators and named configurations.
 
         Raises ModelError that lists all that is wrong with it, with lines; ImportError for YAML without PyYAML.
         """

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if not robot.nv:
         raise CommandError(BAD_MODEL, f"{label(robot.name)}: the robot has no degrees of freedom to measure")
     rows = []
-    functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].of_inertias)]
+    functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].needs_inertias)]
     with ProgressBar(terminal.log, "measuring", len(functions)) as progress:
         for function in functions:
             rows.append(_measured(robot, function, arguments.batch))

@@ -56,12 +56,12 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 def _request(robot: Robot, function: str, frame: str | None) -> Any:
     """Return the function as `Robot.compile` takes it. Raises CommandError for a missing or superfluous frame."""
     row = ROBOT.get(function)
-    if row is not None and row.asks_for_a_frame and frame is None:
+    if row is not None and row.requires_frame and frame is None:
         example = f", such as {escaped(robot.frames[-1])}" if robot.frames else ""
         raise CommandError(USAGE, f"{function} needs a frame: pass --frame{example}")
-    if row is not None and not row.asks_for_a_frame and frame is not None:
+    if row is not None and not row.requires_frame and frame is not None:
         raise CommandError(USAGE, f"{function} has no frame: omit --frame")
-    if row is not None and row.of_inertias and robot.tree.inertias_ignored:
+    if row is not None and row.needs_inertias and robot.tree.inertias_ignored:
         raise CommandError(USAGE, f"{function} depends on inertias: omit --inertia ignore")
     return function if frame is None else (function, frame)
 

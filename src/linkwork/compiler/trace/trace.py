@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn, overload
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.user_frames import line_of, place_of
+from linkwork._util.user_frames import line_of, source_of
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
@@ -297,5 +297,5 @@ def _raised_here(error: Exception) -> bool:
 
 def written_at(name: str, function: Callable[..., Any]) -> str:
     """Return a function's name with file and line, for errors that are detected after it returned."""
-    position = place_of(function)
+    position = source_of(function)
     return f"{name} ({position})" if position else name
