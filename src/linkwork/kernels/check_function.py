@@ -169,12 +169,12 @@ def _requirements(tolerance: float) -> Sequence[Requirement[_Trial]]:
     return (
         Requirement(
             "compiled",
-            "compiled code gives what the algorithm gives on floats",
+            "compiled code equals the algorithm on floats",
             tolerance,
             lambda t: _compiled(t, tolerance),
         ),
         Requirement("batches", "a state has the same result alone and in a batch", 0.0, _batches),
-        Requirement("float32", "float32 gives nearly what float64 gives", _FLOAT32, _float32),
-        Requirement("derivative", "the directional derivative is that of differences", _DIFFERENCES, _derivative),
-        Requirement("method", "the robot's method of this name, if any, gives what the kernel gives", 0.0, _method),
+        Requirement("float32", "float32 results agree with float64 results", _FLOAT32, _float32),
+        Requirement("derivative", "the directional derivative equals finite differences", _DIFFERENCES, _derivative),
+        Requirement("method", "the robot's method of this name, if any, equals the kernel", 0.0, _method),
     )
