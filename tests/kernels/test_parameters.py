@@ -456,7 +456,7 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
         with pytest.raises(TypeError, match="has symbols among its parameters"):
             robot.compile("mass_matrix")
         for edit in (lambda: robot.with_locked_joints(["elbow"]), lambda: robot.with_frame("f", "hand")):
-            with pytest.raises(TypeError, match="has symbols for inertia:tool: edit it first"):
+            with pytest.raises(TypeError, match="has symbols for inertia:tool: edit the robot first"):
                 edit()
         again = robot.with_parameters({"gravity": [0.0, 0.0, -1.62]})
         return again.gravity_force(q), again.center_of_mass(np.zeros(7)), robot.inverse_dynamics(q, q, q)

@@ -194,7 +194,7 @@ class DistanceMethods(RobotBase):
             inputs = block.inputs(block.scene.rows_by_distance)
             calls.append((kernel, (_finite_number("margin", margin), step, *inputs)))
         plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
-        if plain and not self._subject.unfit and len(calls) == 1:
+        if plain and not self._subject.checked_joints and len(calls) == 1:
             result = _call_if_finite(calls[0][0], q0, q1, *calls[0][1])
             if result is not None:
                 return MotionCheck._of(collision_check, result)
@@ -291,7 +291,7 @@ class DistanceMethods(RobotBase):
                 return self._on_symbols(function, selection, q, rows, arguments)
             plain = q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,)
             arrays: Sequence[Any] = inputs
-            if plain and not self._subject.unfit:
+            if plain and not self._subject.checked_joints:
                 if q.dtype != float:
                     arrays = [np.asarray(x, dtype=q.dtype) for x in inputs]  # float32 throughout if q is float32
                 result = _call_if_finite(kernel, q, *arrays)
@@ -299,7 +299,7 @@ class DistanceMethods(RobotBase):
                     return result
             return kernel(read_configuration(self, function.split()[0], "q", q), *arrays)
 
-        call = otherwise if self._subject.unfit else single_call(kernel, otherwise)
+        call = otherwise if self._subject.checked_joints else single_call(kernel, otherwise)
         return (lambda q, *arguments: call(q, *arguments, *scene)) if scene else call
 
     def _on_symbols(
