@@ -355,7 +355,7 @@ def test_what_is_refused():
         "degree": lambda: robot.spline(t, q, "bspline", degree=4),
         "floating joint": lambda: robot.spline(t, q, "slerp"),
         "sets how floating": lambda: robot.spline(t, q, "screw", floating="decoupled"),
-        "of rotations": lambda: spline(t, np.zeros((4, 1)), "squad"),
+        "for rotations": lambda: spline(t, np.zeros((4, 1)), "squad"),
         "velocity": lambda: robot.spline(t, q, "hermite", velocity=np.zeros(3)),
     }
     for said, call in wrong.items():

@@ -13,7 +13,7 @@ from typing import Any
 
 from linkwork._util.messages import nearest, quoted
 from linkwork.formats.constructor_reader import PlainReader
-from linkwork.formats.constructor_schema import made_from
+from linkwork.formats.constructor_schema import constructor_arguments
 from linkwork.formats.json_and_yaml import Value
 from linkwork.model.actuator import FREE, Actuator
 from linkwork.model.description import ActuatorDescription, NamedStateDescription
@@ -115,7 +115,7 @@ def _range(reader: PlainReader, value: Value) -> tuple[float, float]:
 
 def actuator_entry(actuator: Actuator) -> dict[str, Any]:
     """Return an actuator as plain data, of the kind with the fewest arguments that gives the same actuator."""
-    arguments = made_from(actuator, Actuator, f"actuator {actuator.name!r}")
+    arguments = constructor_arguments(actuator, Actuator, f"actuator {actuator.name!r}")
     ranges = {
         key: [None if math.isinf(bound) else bound for bound in getattr(actuator, key)]
         for key in _RANGES
