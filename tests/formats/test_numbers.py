@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork._util.messages import printable, quoted
-from linkwork.formats.number_text import BadNumber, parse_number, parse_numbers
+from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_infinity_where_it_is_allowed():
 
 
 def test_vectors():
-    assert parse_numbers(" 1\t2\n 3 ", 3) == (1.0, 2.0, 3.0)
+    assert parse_number_list(" 1\t2\n 3 ", 3) == (1.0, 2.0, 3.0)
     for text, code in {
         "1 2": "ARITY",
         "": "ARITY",
@@ -87,7 +87,7 @@ def test_vectors():
         "1\xa02 3 4": "NUMBER",
     }.items():
         with pytest.raises(BadNumber) as caught:
-            parse_numbers(text, 3)
+            parse_number_list(text, 3)
         assert caught.value.code == code, text
 
 

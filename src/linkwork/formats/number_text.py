@@ -10,7 +10,7 @@ import re
 
 from linkwork._util.messages import quoted
 
-__all__ = ["BadNumber", "parse_number", "parse_numbers"]
+__all__ = ["BadNumber", "parse_number", "parse_number_list"]
 
 
 class BadNumber(ValueError):
@@ -43,7 +43,7 @@ def parse_number(text: str, *, infinite: bool = False) -> float:
     raise BadNumber("NUMBER", f"expected a number, got {quoted(word)}", hint)
 
 
-def parse_numbers(text: str, count: int) -> tuple[float, ...]:
+def parse_number_list(text: str, count: int) -> tuple[float, ...]:
     """Return ``count`` numbers separated by white space.  Raises BadNumber: ARITY, NUMBER or NOT_FINITE.
 
     Here the words nan and inf are not numbers (NUMBER).

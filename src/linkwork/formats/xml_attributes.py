@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwork.errors import Findings, Issue, Location
-from linkwork.formats.number_text import BadNumber, parse_number, parse_numbers
+from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 from linkwork.formats.xml_document import Element
 from linkwork.spatial import Pose, Rotation, Vec3
 
@@ -99,7 +99,7 @@ class Reader:
         if text is None:
             return fallback
         try:
-            return parse_numbers(text, count)
+            return parse_number_list(text, count)
         except BadNumber as bad:
             self.bad_number(element, attribute, bad)
             return fallback

@@ -268,7 +268,7 @@ def _refuse_manifolds(caller: str, robot: Robot) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Excitation(Made):
-    """How well a motion determines base parameters.  Printed, it is a table, the worst first.
+    """Excitation of base parameters by a motion.  Printed, it is a table, the worst first.
 
     Columns of the weighted regressor are scaled to length 1, so that units do not matter.
     """

@@ -39,7 +39,7 @@ class Columns:
 
     @property
     def known(self) -> np.ndarray:
-        """π with zeros for estimated parameters."""
+        """Parameters π with zeros for estimated ones."""
         result = self.pi.copy()
         result[self.estimated] = 0.0
         return result

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import MOST_ISSUES
-from linkwork.formats.number_text import BadNumber, parse_numbers
+from linkwork.formats.number_text import BadNumber, parse_number_list
 from linkwork.formats.urdf.urdf_schema import SHAPES
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
@@ -147,7 +147,7 @@ def _scale(reader: Reader, element: Element) -> tuple[float, ...]:
     if text is None:
         return (1.0, 1.0, 1.0)
     try:
-        return parse_numbers(text, 3)
+        return parse_number_list(text, 3)
     except BadNumber as bad:
         hint = "one number for each axis" if bad.code == "ARITY" else bad.hint
         code = "SCALE" if bad.is_word else bad.code

@@ -164,11 +164,11 @@ class Section:
             call = kernel.ufunc  # without checks; it exists once the kernel was called
         return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
-    def _gathered(self, arrays: list[np.ndarray], places: np.ndarray) -> Iterator[_Part]:
+    def _gathered(self, arrays: list[np.ndarray], segments: np.ndarray) -> Iterator[_Part]:
         """Gather rows of segments for blocks of times, in the same memory."""
-        buffers = [np.empty((min(_ROW_BLOCK, len(places)), *x.shape[1:])) for x in arrays]
-        for b in range(0, len(places), _ROW_BLOCK):
-            here = places[b : b + _ROW_BLOCK]
+        buffers = [np.empty((min(_ROW_BLOCK, len(segments)), *x.shape[1:])) for x in arrays]
+        for b in range(0, len(segments), _ROW_BLOCK):
+            here = segments[b : b + _ROW_BLOCK]
             rows = zip(arrays, buffers, strict=True)
             yield (
                 slice(b, b + len(here)),
@@ -207,11 +207,11 @@ class Section:
                 if len(shape) > 1:
                     result[name] = result[name].reshape(*s.shape, 1, *result[name].shape[s.ndim :])
             return result
-        places = np.stack([segment_indices(x, s) for x in starts], axis=-1)
+        segments = np.stack([segment_indices(x, s) for x in starts], axis=-1)
         which = np.arange(len(starts))
         for name, shape in self.kind.arrays:
             x = self.arrays[name]
-            result[name] = x[which, places][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
+            result[name] = x[which, segments][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
         return result
 
     # -- its clock
