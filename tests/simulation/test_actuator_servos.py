@@ -75,7 +75,7 @@ def test_limits_are_of_the_force_range_and_the_joint():
         ([Actuator("a", {"elbow": 1.0, "wrist_roll": 1.0})], "several velocities together"),
         ([Actuator("a", {"elbow": 1.0}, gain=(1.0, 2.0, 0.0))], "its gain depends on the length"),
         ([Actuator("a", {"elbow": 1.0}, bias=(0.0, 1.0, 0.0))], "negative stiffness or damping"),
-        ([Actuator.motor("a", "elbow", force_range=(-1.0, 2.0))], "expected bounds about zero"),
+        ([Actuator.motor("a", "elbow", force_range=(-1.0, 2.0))], "expected symmetric bounds"),
         (
             [Actuator.motor("a", "elbow"), Actuator.motor("b", "elbow", force_range=(-1.0, 1.0))],
             "another actuator acts on joint 'elbow'",

@@ -56,8 +56,8 @@ class TwoNumbers(Sensor):
     def size(self, robot):
         return 2
 
-    def readings(self, seen):
-        return [seen.q[0], 2.0 * seen.v[0]]
+    def readings(self, state):
+        return [state.q[0], 2.0 * state.v[0]]
 
 
 def test_readings_of_a_pendulum_are_what_closed_forms_say():

@@ -147,14 +147,18 @@ def test_bad_input(arm):
     pulled = lw.Simulator(arm, controller=lambda t, q, v, gain: gain * q, batch=2)
     for kind, text, wrong in (
         (TypeError, "expected a robot", lambda: lw.Simulator(3)),
-        (ValueError, "dt: expected a time above 0", lambda: lw.Simulator(arm, dt=-1.0)),
+        (ValueError, "dt: expected a finite number > 0", lambda: lw.Simulator(arm, dt=-1.0)),
         (ValueError, "tau: expected joint forces", lambda: simulator.step(np.zeros(3))),
         (ValueError, "expected finite", lambda: simulator.step([np.nan, 0.0])),
         (TypeError, "expected no inputs", lambda: simulator.step(gain=1.0)),
         (ValueError, "count: expected a number of steps", lambda: simulator.step(count=0)),
-        (ValueError, "expected a batch of \\(\\)", lambda: simulator.reset(np.zeros((2, 2)))),
-        (ValueError, "restore: expected a finite state", lambda: simulator.restore(3)),
-        (ValueError, "restore: expected a finite", lambda: simulator.restore(simulator.state._replace(v=np.ones(7)))),
+        (ValueError, "expected shapes that broadcast to the batch \\(\\)", lambda: simulator.reset(np.zeros((2, 2)))),
+        (ValueError, "restore: state: expected a finite SimulatorState", lambda: simulator.restore(3)),
+        (
+            ValueError,
+            "state: expected a finite SimulatorState",
+            lambda: simulator.restore(simulator.state._replace(v=np.ones(7))),
+        ),
         (
             ValueError,
             r"where: expected truth values \(2,\).*shape \(3,\)",

@@ -38,7 +38,7 @@ from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.json_and_yaml import Value, parse_json, parse_yaml
 from linkwork.formats.xml_document import Budget
 from linkwork.model.body import WORLD, Frame
-from linkwork.model.composite_body import composed
+from linkwork.model.composite_body import compose
 from linkwork.model.description import (
     Attachments,
     ConstraintDescription,
@@ -286,7 +286,7 @@ def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
     carrier = tree.frame(frame.welded_to)
     X = frame.placement if carrier.placement.is_identity else (carrier.placement.inv() @ frame.placement)
     on = carrier.name
-    if composed(carrier.placement, X) != frame.placement:
+    if compose(carrier.placement, X) != frame.placement:
         on, X = "world" if frame.body == WORLD else tree.bodies[frame.body].name, frame.placement
     result: dict[str, Any] = {"name": frame.name, "on": on}
     return result if X.is_identity else result | {"placement": plain(X, frame.name)}

@@ -23,7 +23,7 @@ from linkwork.identify.linear_least_squares import LinearFit, fit_linear, reduce
 from linkwork.identify.measurements import HeldOut, Measurements, joint_weights, name_list, read, rms, split
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array, Axes, Wrenches
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.robot import Robot
 
 __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "require_excitation"]
@@ -125,7 +125,7 @@ def base_parameters(
     *,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: FrictionName = "smooth",
+    friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
     wrenches: Wrenches | None = None,
     expressed_in: Axes = "world",

@@ -48,7 +48,7 @@ from linkwork.identify.parameter_selection import Columns, Passive, columns_of, 
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
 from linkwork.model.coupled_joints import bounds
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.robot import Robot
 
 __all__ = ["Excitation", "ExcitingTrajectory", "excitation", "exciting_trajectory"]
@@ -97,7 +97,7 @@ def exciting_trajectory(
     acceleration: ArrayLike | float = 10.0,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: FrictionName = "smooth",
+    friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
     num_trials: int = 300,
     seed: int = 0,
@@ -322,7 +322,7 @@ def excitation(
     *,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: FrictionName = "smooth",
+    friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
 ) -> Excitation:
     """Return the excitation of the base parameters by a motion: condition number, and values by parameter.

@@ -14,6 +14,7 @@ from linkwork._util.validation import integer
 from linkwork.joints import JointType
 from linkwork.kernels.array_arguments import real_array, stacked
 from linkwork.kernels.robot_arguments import by_joint
+from linkwork.model.friction_laws import FrictionLaw
 from linkwork.model.function_spec import quantity_of
 from linkwork.robot import Robot
 from linkwork.robot_table import robot_owner
@@ -58,7 +59,7 @@ class Measurements:
             self.robot, self.q[where], self.v[where], self.a[where], self.tau[where], (int(where.sum()),)
         )
 
-    def regressors(self, passive: bool, friction: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def regressors(self, passive: bool, friction: str | FrictionLaw) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield Y (k, nv, npi) and τ (k, nv) of the samples, in chunks of limited memory."""
         columns = len(self.robot.parameter_names(passive=passive))
         step = max(1, _CHUNK // max(1, self.robot.nv * columns))

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.errors import UnknownNameError
-from linkwork.model.friction_laws import BY_NAME
+from linkwork.model.friction_laws import Friction, FrictionLaw, read_friction
 from linkwork.robot import Robot
 
 __all__ = ["Columns", "Passive", "columns_of", "structural"]
@@ -30,7 +30,7 @@ class Columns:
     estimated: np.ndarray  # (p,) indices of the estimated ones
     bodies: tuple[int, ...]  # bodies whose ten are estimated, in order: first in ``estimated``
     passive: bool  # True if the regressor includes the joints' parameters
-    friction: str
+    friction: str | FrictionLaw
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -50,7 +50,9 @@ class Columns:
         return {"passive": True, "friction": self.friction} if self.passive else {}
 
 
-def columns_of(caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: str) -> Columns:
+def columns_of(
+    caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: Friction
+) -> Columns:
     """Return the columns of a selection.  Raises UnknownNameError and ValueError."""
     if len(robot.constraints):
         raise ValueError(
@@ -63,8 +65,7 @@ def columns_of(caller: str, robot: Robot, bodies: Iterable[str] | None, passive:
             f"robot.without_force_elements(), from motions without them"
         )
     kinds = _kinds(caller, passive)
-    if friction not in BY_NAME:
-        raise ValueError(f"{caller}: friction: expected one of {', '.join(BY_NAME)}, got {friction!r}")
+    law = read_friction(caller, friction)
     names = robot.parameter_names(passive=bool(kinds))
     chosen = _bodies(caller, robot, bodies)
     indices = [10 * i + k for i in chosen for k in range(10)]
@@ -75,7 +76,7 @@ def columns_of(caller: str, robot: Robot, bodies: Iterable[str] | None, passive:
             f"{caller}: bodies and passive: expected bodies or a kind of `passive` parameters to estimate, got none"
         )
     pi = robot.inertial_parameters(passive=bool(kinds))
-    return Columns(names, pi, np.array(indices), chosen, bool(kinds), friction)
+    return Columns(names, pi, np.array(indices), chosen, bool(kinds), law)
 
 
 def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[BaseParameters, np.ndarray]:

@@ -27,7 +27,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
 from linkwork.dynamics import inertial_parameters as inertial
-from linkwork.dynamics.algorithms.regressors import joint_numbers
+from linkwork.dynamics.algorithms.regressors import joint_velocities
 from linkwork.errors import Status
 from linkwork.identify import convex_inertia_fit
 from linkwork.identify.base_parameter_fit import held_out_errors
@@ -38,10 +38,10 @@ from linkwork.identify.measurements import HeldOut, integer_at_least, joint_weig
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array, Axes, Wrenches
 from linkwork.model.body import Frame
-from linkwork.model.composite_body import told as with_inertias
+from linkwork.model.composite_body import frames_with_inertias as with_inertias
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.coordinate_names import names_in
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.robot import Robot
 from linkwork.spatial.arguments import matrix_of
 from linkwork.spatial.inertia_vector import inertia_of, parameters_of
@@ -131,7 +131,7 @@ def inertias(
     spread: float = 0.5,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: FrictionName = "smooth",
+    friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
     wrenches: Wrenches | None = None,
     expressed_in: Axes = "world",
@@ -240,7 +240,7 @@ def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tup
     """Return the columns without followers' that are sums of other joints' in all states, and their names."""
     count = 10 * len(columns.bodies)
     own = columns.estimated[count:]
-    bodies = np.array([x.body for x in joint_numbers(robot.tree)])
+    bodies = np.array([x.body for x in joint_velocities(robot.tree)])
     coupled = np.array([body.coupling is not None for body in robot.tree.bodies])
     follows = coupled[bodies[(own - 10 * len(robot.bodies)) % len(bodies)]]
     if not follows.any():

@@ -23,7 +23,7 @@ from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, bind_constraints
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.model.tree_attachments import (
     with_constraints,
     with_force_elements,
@@ -184,7 +184,7 @@ class ConstraintMethods(RobotBase):
         q: Array,
         v: Array,
         *,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """What springs, damping and dry friction exert on the joints that close loops, as `passive_force` on others.
@@ -208,6 +208,7 @@ class ConstraintMethods(RobotBase):
         loop_forces: ArrayLike | None = None,
         stabilization: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """a and λ, the accelerations under joint forces τ and what each row exerts: M a + h = τ + Gᵀ λ, G a + γ = 0.

@@ -46,8 +46,8 @@ from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import (
     ArticulatedInverse,
     FactoredInverse,
-    handed_on,
     inverse_mass_matrix,
+    propagated_inverse,
 )
 from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
@@ -55,8 +55,8 @@ from linkwork.expr.linalg.sparse_dot import added, dot, is_zero, mirrored, negat
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
-from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, read_smooth_friction
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = [
@@ -86,7 +86,7 @@ class Held:
 
     @staticmethod
     def at(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0, armature: bool = False) -> Held:
-        return Held(handed_on(tree, q, armature), rates_of(tree, q, v, time))
+        return Held(propagated_inverse(tree, q, armature), rates_of(tree, q, v, time))
 
     @cached_property
     def U(self) -> Matrix:
@@ -153,6 +153,7 @@ def constrained_forward_dynamics(
     loop_forces: Scalars | None = None,
     stabilization: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
     """a (nv) and λ (nc), what each row of the constraints exerts: M a + h = τ + Gᵀλ.
 
@@ -160,9 +161,9 @@ def constrained_forward_dynamics(
     constant T of ``stabilization`` G a + γ + 2/T (G v + σ) + φ/T² = 0, φ where rows have an error: what is left of φ
     fades as e^(−t/T).
     """
-    tau = with_loop_forces(tree, q, v, tau, loop_forces, passive)
+    tau = with_loop_forces(tree, q, v, tau, loop_forces, passive, friction)
     held = Held.at(tree, q, v, 0.0 if time is None else time[0], passive)
-    h = bias_force(tree, q, v, wrenches, passive)
+    h = bias_force(tree, q, v, wrenches, passive, friction)
     y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
     wanted = [-x for x in held.rates.bias]
     if stabilization is not None:
@@ -196,16 +197,13 @@ def constrained_accelerations(
 ) -> list[Any]:
     """a alone, as forward dynamics is asked for it.
 
-    Raises ValueError for another law of friction than the default, and for another method than articulated bodies.
+    Raises ValueError for a law of friction that sticks, and for another method than articulated bodies.
     """
-    law = friction_law(friction)
-    if passive and law is not DEFAULT:
-        raise ValueError(
-            f"forward_dynamics: friction: expected {DEFAULT.name!r} for a robot with constraints, got {law.name!r}"
-        )
+    if passive:
+        read_smooth_friction("forward_dynamics of a robot with constraints", friction)
     if method != "articulated_bodies":
         raise ValueError(f"forward_dynamics: method {method!r} is of robots without constraints")
-    return constrained_forward_dynamics(tree, q, v, tau, wrenches, passive=passive)[0]
+    return constrained_forward_dynamics(tree, q, v, tau, wrenches, passive=passive, friction=friction)[0]
 
 
 _LONG = 10_000  # products and sums of all columns, from which on they are computed in a loop
@@ -220,17 +218,25 @@ def constrained_forward_dynamics_derivatives(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
     """∂a/∂q (tangent space), ∂a/∂v, ∂a/∂τ: nv × nv; ∂λ/∂q, ∂λ/∂v, ∂λ/∂τ: nc × nv; ∂a by each wrench: nv × 6."""
-    _, by_a, by_forces = _derivatives(tree, q, v, tau, wrenches, 0.0 if time is None else time[0], passive)
+    now = 0.0 if time is None else time[0]
+    _, by_a, by_forces = _derivatives(tree, q, v, tau, wrenches, now, passive, friction)
     return (*by_a[:3], *by_forces[:3], *by_a[3:])
 
 
 def constrained_acceleration_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
     """∂a/∂q, ∂a/∂v and ∂a/∂τ alone, and by each wrench, as `forward_dynamics_derivatives` is asked for them."""
-    return tuple(_derivatives(tree, q, v, tau, wrenches, 0.0, passive)[1])
+    return tuple(_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction)[1])
 
 
 def constrained_linearize(
@@ -242,31 +248,46 @@ def constrained_linearize(
     dt: Scalars | None = None,
     integrator: str = INTEGRATOR.default,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix]:
     """A and B of a robot with constraints, by all of its velocities, as `linearize` is asked for them."""
 
     def accelerations(
-        tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool
+        tree: Tree,
+        q: Scalars,
+        v: Scalars,
+        tau: Scalars,
+        wrenches: Wrenches,
+        passive: bool,
+        friction: str | FrictionLaw,
     ) -> tuple[list[Any], list[Matrix]]:
-        return _derivatives(tree, q, v, tau, wrenches, 0.0, passive)[:2]
+        return _derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction)[:2]
 
-    return linear_system(System(tree, list(tau), wrenches, passive, accelerations), q, v, dt, integrator)
+    system = System(tree, list(tau), wrenches, passive, accelerations, friction)
+    return linear_system(system, q, v, dt, integrator)
 
 
 def _derivatives(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, time: Any, passive: bool
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches,
+    time: Any,
+    passive: bool,
+    friction: str | FrictionLaw,
 ) -> tuple[list[Any], list[Matrix], list[Matrix]]:
     """a; derivatives of a, and of λ, by q, v, τ and each wrench."""
     n, held = tree.nv, Held(inverse_mass_matrix(tree, q, passive), rates_of(tree, q, v, time))
-    tau = with_loop_forces(tree, q, v, tau, None, passive)
-    h = bias_force(tree, q, v, wrenches, passive)
+    tau = with_loop_forces(tree, q, v, tau, None, passive, friction)
+    h = bias_force(tree, q, v, wrenches, passive, friction)
     y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
     forces = held.forces(y, [-x for x in held.rates.bias])
     a = held.moved(y, forces)
     rows = varied_rows(tree, q, v, a, forces, time)
-    by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
-        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
         by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
     varied = [[*added(rows.pulled_by_q, negated(by_q)), *negated(rows.by_q)], negated([*by_v, *rows.by_v])]
     if wrenches:
@@ -324,10 +345,10 @@ ROWS = (
         (Output(("nv",), "rad/s², m/s²", "a"), Output(("nc",), "N, N·m", "constraint_forces")),
         "Accelerations under joint forces, and what the constraints exert.",
         optional=("gravity", "time", "loop_forces", "stabilization"),
-        options=(PASSIVE,),
-        wrenched=True,
+        options=(PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         constrained_forward_dynamics_derivatives,
@@ -342,10 +363,10 @@ ROWS = (
         ),
         "How accelerations under joint forces, and what the constraints exert, vary with q, v and tau.",
         optional=("gravity", "time"),
-        options=(PASSIVE,),
-        wrenched=True,
-        by_wrench=Output(("nv", 6), _BY_TAU, "da_d"),
+        options=(PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
+        per_wrench_output=Output(("nv", 6), _BY_TAU, "da_d"),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -47,7 +47,8 @@ from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import ACTUATORS, PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "Actuation", "asked_for", "constrained_inverse_dynamics"]
@@ -67,10 +68,11 @@ def constrained_inverse_dynamics(
     loop_forces: Scalars | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """τ (nv, 0 where nothing is actuated), λ (nc), and what nothing exerts (nv): 0 where actuators can do it."""
     rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
-    wanted = asked_for(tree, q, v, a, wrenches, passive, loop_forces)
+    wanted = asked_for(tree, q, v, a, wrenches, passive, loop_forces, friction)
     return Actuation.at(tree, q, rates, actuators, weights).split(wanted)
 
 
@@ -82,10 +84,11 @@ def asked_for(
     wrenches: Wrenches,
     passive: bool,
     loop_forces: Scalars | None = None,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """M a + h, less what the joints that close loops exert: given forces, and with ``passive`` their own."""
-    wanted = inverse_dynamics(tree, q, v, a, wrenches, passive)
-    by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, loop_forces, passive)
+    wanted = inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
+    by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, loop_forces, passive, friction)
     return [x - y for x, y in zip(wanted, by_loops, strict=True)]
 
 
@@ -102,18 +105,19 @@ def constrained_inverse_dynamics_derivatives(
     weights: Scalars | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
     """∂τ/∂q (tangent space), ∂τ/∂v, ∂τ/∂a: nv × nv; ∂λ/∂q, ∂λ/∂v, ∂λ/∂a: nc × nv."""
     n, still, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
     rates = rates_of(tree, q, v, now)
     acting = Actuation.at(tree, q, rates, actuators, weights)
-    tau, forces, _ = acting.split(asked_for(tree, q, v, a, wrenches, passive))
+    tau, forces, _ = acting.split(asked_for(tree, q, v, a, wrenches, passive, friction=friction))
     y = acting.multipliers(tau)
     pulled = varied_rows(tree, q, v, a, forces, now).pulled_by_q
     turned = transposed(varied_rows(tree, q, still, y, [0.0] * len(forces), now).by_q) or [[] for _ in range(n)]
-    by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
-        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
         by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
     by_state = by_q, by_v, by_a
 
@@ -286,8 +290,8 @@ ROWS = (
         ),
         "Forces of actuators, and of constraints, that accelerate the robot.",
         optional=("gravity", "time", "weights", "loop_forces"),
-        options=(ACTUATORS, PASSIVE),
-        wrenched=True,
+        options=(ACTUATORS, PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
     ),
     FunctionSpec.of(
@@ -303,8 +307,8 @@ ROWS = (
         ),
         "How forces of actuators, and of constraints, vary with q, v and a.",
         optional=("gravity", "time", "weights"),
-        options=(ACTUATORS, PASSIVE),
-        wrenched=True,
+        options=(ACTUATORS, PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
     ),
 )

@@ -16,8 +16,8 @@ Source: Lanczos, The Variational Principles of Mechanics, 4th ed., 1970, chapter
 
 Joint wrenches (reactions) of robots with constraints: of joints of the tree, and of those that close loops.
 
-A joint of the tree is opened: behind it stands one that lets everything go and does not move (`opened`).  What that one
-would have to exert is the wrench across the joint.  With the rows G′ of the constraints and the wrenches F of what
+A free joint that does not move is inserted behind a joint of the tree (`insert_free_joint`).  The wrench that it would
+have to exert is the wrench across the joint.  With the rows G′ of the constraints and the wrenches F of what
 closes loops in this wider tree, and w₀ the wrench that bodies and what acts on them from outside take,
 
     w = w₀ − G′ᵀ λ − J′ᵀ F,
@@ -59,9 +59,10 @@ from linkwork.mechanisms.algorithms.loop_joint_functions import (
     loops_of,
     with_loop_forces,
 )
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import ACTUATORS, PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits import opened
+from linkwork.model.tree_edits import insert_free_joint
 from linkwork.spatial import Force
 
 __all__ = [
@@ -95,9 +96,10 @@ def constraint_power(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> Any:
     """λᵀ G v [W], with what the constraints exert under joint forces τ."""
-    _, forces = constrained_forward_dynamics(tree, q, v, tau, wrenches, time, passive=passive)
+    _, forces = constrained_forward_dynamics(tree, q, v, tau, wrenches, time, passive=passive, friction=friction)
     rows = rates_of(tree, q, v, 0.0 if time is None else time[0]).rows
     return dot(forces, [dot(row, v) for row in rows])
 
@@ -112,6 +114,7 @@ def constrained_joint_wrench(
     wrenches: Wrenches = (),
     time: Any = 0.0,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """w (6), (moment; force) [N·m, N]: what a joint's parent exerts on its child, at the origin and in the axes of M.
 
@@ -121,7 +124,7 @@ def constrained_joint_wrench(
     w = Force.of(joint_wrenches(tree, q, v, a, wrenches, passive=passive)[tree.joint_index(joint)])
     if not tree.constraints:
         return list(w.elements())
-    (borne,) = _borne(tree, [joint], q, v, forces, None, time, passive)
+    (borne,) = _borne(tree, [joint], q, v, forces, None, time, passive, friction)
     return list((w - borne).elements())
 
 
@@ -138,9 +141,10 @@ def constrained_joint_wrenches(
     expressed_in: str | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """w (nb, 6) as `joint_wrenches` has it, with what constraints exert on the bodies behind each joint."""
-    given = constraint_forces, loop_forces, time, actuators, passive
+    given = constraint_forces, loop_forces, time, actuators, passive, friction
     result = [[w] for w in _across(tree, q, v, a, wrenches, *given)]
     return [w.elements() for (w,) in wrenches_in(tree, q, result, on, expressed_in)]
 
@@ -158,9 +162,10 @@ def constrained_joint_wrench_split(
     expressed_in: str | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
     """Joint forces and internal forces (nb, 6 each) as `joint_wrench_components` has them, with constraints."""
-    given = constraint_forces, loop_forces, time, actuators, passive
+    given = constraint_forces, loop_forces, time, actuators, passive, friction
     return split_wrenches(tree, q, _across(tree, q, v, a, wrenches, *given), on, expressed_in)
 
 
@@ -177,19 +182,20 @@ def loop_joint_wrenches(
     expressed_in: str | None = None,
     actuators: Names = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """w (number of loops, 6): what F exerts on M through each joint that closes a loop, at M's origin in M's axes.
 
     On the parent it is the reaction −w at the origin and in the axes of F; ``expressed_in`` gives other axes.
     """
-    forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive)
+    forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive, friction)
     state, held = KinematicState(tree, q, v), dict[str, Force]()
     rows = iter(zip(loop_wrenches(tree, q), forces, strict=True))
     for constraint in tree.constraints:
         found = [next(rows) for _ in constraint.component_names]
         held[constraint.name] = sum((W * force for W, force in found if not is_zero(force)), Force.zero())
     result = []
-    for loop, motor in zip(loops_of(tree), loop_motor_wrenches(state, loop_forces, passive), strict=True):
+    for loop, motor in zip(loops_of(tree), loop_motor_wrenches(state, loop_forces, passive, friction), strict=True):
         w = held[loop.name] if motor is None else held[loop.name] + motor
         side = loop.frame
         if on == "parent":
@@ -247,12 +253,13 @@ def _across(
     time: Scalars | None,
     actuators: Names,
     passive: bool,
+    friction: str | FrictionLaw,
 ) -> list[Force]:
     """By body: what its parent exerts on it through the joint, in the joint's frame M."""
-    forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive)
+    forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive, friction)
     taken = map(Force.of, joint_wrenches(tree, q, v, a, wrenches, passive=passive))
     names = [body.joint_name for body in tree.bodies]
-    borne = _borne(tree, names, q, v, forces, loop_forces, 0.0 if time is None else time[0], passive)
+    borne = _borne(tree, names, q, v, forces, loop_forces, 0.0 if time is None else time[0], passive, friction)
     return [w - other for w, other in zip(taken, borne, strict=True)]
 
 
@@ -267,6 +274,7 @@ def _forces(
     time: Scalars | None,
     actuators: Names,
     passive: bool,
+    friction: str | FrictionLaw,
 ) -> list[Any]:
     """λ (nc): the forces that are given, or those of inverse dynamics with the actuators."""
     if constraint_forces is not None:
@@ -274,7 +282,7 @@ def _forces(
     if not tree.constraints:
         return []
     rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
-    wanted = asked_for(tree, q, v, a, wrenches, passive, loop_forces)
+    wanted = asked_for(tree, q, v, a, wrenches, passive, loop_forces, friction)
     return Actuation.at(tree, q, rates, actuators, None).split(wanted)[1]
 
 
@@ -287,9 +295,10 @@ def _borne(
     loop_forces: Scalars | None,
     time: Any,
     passive: bool,
+    friction: str | FrictionLaw,
 ) -> list[Force]:
     """By joint: the wrench of constraints and of what acts in loops on all that hangs behind it, at M in M's axes."""
-    rows, own = _opened_rows(tree, joints, q, v, time, loop_forces, passive)
+    rows, own = _opened_rows(tree, joints, q, v, time, loop_forces, passive, friction)
     total = own
     for row, force in zip(rows, forces, strict=True):
         if not is_zero(force):
@@ -305,15 +314,16 @@ def _opened_rows(
     time: Any,
     loop_forces: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[list[Any]], list[Any]]:
     """G′ (nc, 6 × joints) of the tree with these joints opened, and J′ᵀ F (6 × joints) of what acts in loops."""
     wide, wide_q, wide_v = tree, list(q), list(v)
     for joint in joints:
-        wide = opened(wide, joint)
+        wide = insert_free_joint(wide, joint)
         wide_q += wide.bodies[wide.joint_index(joint) + 1].joint.zero()
         wide_v += [0.0] * 6
     rows = [row[tree.nv :] for row in rates_of(wide, wide_q, wide_v, time).rows]
-    return rows, with_loop_forces(wide, wide_q, wide_v, [0.0] * wide.nv, loop_forces, passive)[tree.nv :]
+    return rows, with_loop_forces(wide, wide_q, wide_v, [0.0] * wide.nv, loop_forces, passive, friction)[tree.nv :]
 
 
 ROWS = (
@@ -324,7 +334,7 @@ ROWS = (
         "How much of each constraint force dynamics leaves open.",
         optional=("time",),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         constraint_power,
@@ -332,10 +342,10 @@ ROWS = (
         Output((), "W"),
         "Power of what constraints exert.",
         optional=("gravity", "time"),
-        options=(PASSIVE,),
-        wrenched=True,
+        options=(PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         loop_joint_wrenches,
@@ -343,9 +353,9 @@ ROWS = (
         Output(("nloops", 6), "N·m, N"),
         "Wrenches across the joints that close loops.",
         optional=("gravity", "constraint_forces", "loop_forces", "time"),
-        options=(*SIDE, ACTUATORS, PASSIVE),
-        wrenched=True,
-        weighed=True,
+        options=(*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         joint_wrench_indeterminacy,
@@ -353,7 +363,7 @@ ROWS = (
         Output(("nb", 6), "1"),
         "How much of each joint wrench dynamics leaves open.",
         optional=("time",),
-        weighed=True,
-        regular=True,
+        needs_body_inertia=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -16,7 +16,7 @@ from typing import Any
 from linkwork.constraints import LoopJoint
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import force_derivatives
 from linkwork.dynamics.algorithms.passive_joint_forces import exerted
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.body import WORLD, Body, Drive, Limits
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
@@ -111,18 +111,26 @@ def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | Frict
 
 
 def with_loop_forces(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, forces: Scalars | None = None, passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    forces: Scalars | None = None,
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """τ, and what joint forces of the joints that close loops add to it: given ones, and with ``passive`` their own."""
     total, state = list(tau), KinematicState(tree, q, v)
-    for loop, F in zip(loops_of(tree), loop_motor_wrenches(state, forces, passive), strict=True):
+    for loop, F in zip(loops_of(tree), loop_motor_wrenches(state, forces, passive, friction), strict=True):
         if F is not None:
             columns = state.between(loop.frame, loop.relative_to).columns
             total = [a + column.dot(F) for a, column in zip(total, columns, strict=True)]
     return total
 
 
-def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: bool) -> list[Force | None]:
+def loop_motor_wrenches(
+    state: KinematicState, forces: Scalars | None, passive: bool, friction: str | FrictionLaw
+) -> list[Force | None]:
     """F = S⁺ᵀ τ_J of each joint that closes a loop, on M in M's coordinates; None where no joint force acts.
 
     Joint forces are the given ones (nl), and with ``passive`` those of springs, damping and friction.
@@ -141,16 +149,18 @@ def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: 
         q_J = joint.configuration_from_pose(between.pose)
         if acts:
             v_J = joint.velocity_from_twist(q_J, between.twist)
-            own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, DEFAULT), strict=True)]
-        ways = [joint.velocity_from_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
+            own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, friction), strict=True)]
+        ways = [joint.velocity_from_twist(q_J, Motion.of(unit)) for unit in unit_vectors(6)]  # the columns of S⁺
         result.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
     return result
 
 
-def loop_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[list[Any]], list[list[Any]]]:
+def loop_force_derivatives(
+    tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
+) -> tuple[list[list[Any]], list[list[Any]]]:
     """How what the joints that close loops exert by themselves on the robot changes with q (tangent space), and v."""
     none = [0.0] * tree.nv
-    return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, none, None, True))
+    return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, none, None, True, friction))
 
 
 ROWS = (
@@ -170,6 +180,6 @@ ROWS = (
         Output(("nl",), "N·m, N"),
         "What springs, damping and friction exert on the joints that close loops.",
         options=(FRICTION,),
-        resisted=True,
+        needs_passive_forces=True,
     ),
 )

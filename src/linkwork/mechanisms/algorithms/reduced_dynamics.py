@@ -45,7 +45,8 @@ from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import asked_fo
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Explicit, Names, places_of
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Option, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "reduced_forward_dynamics"]
@@ -80,12 +81,13 @@ def reduced_inverse_dynamics(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """H u̇ + c (ni), u̇ being the independent ones of a: the forces on u under which it accelerates so."""
     t = 0.0 if time is None else time[0]
     explicit = Explicit.at(tree, q, independent, t)
     rates = explicit.whole([a[k] for k in explicit.independent], rates_of(tree, q, v, t).bias)
-    return explicit.reduced(asked_for(tree, q, v, rates, wrenches, passive))
+    return explicit.reduced(asked_for(tree, q, v, rates, wrenches, passive, friction=friction))
 
 
 def reduced_bias_force(
@@ -96,9 +98,10 @@ def reduced_bias_force(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """c (ni): the forces on u at which it does not accelerate."""
-    return reduced_inverse_dynamics(tree, q, v, [0.0] * tree.nv, independent, wrenches, time, passive)
+    return reduced_inverse_dynamics(tree, q, v, [0.0] * tree.nv, independent, wrenches, time, passive, friction)
 
 
 def reduced_forward_dynamics(
@@ -110,20 +113,21 @@ def reduced_forward_dynamics(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """u̇ (ni) under joint forces τ (nv)."""
     t = 0.0 if time is None else time[0]
     explicit = Explicit.at(tree, q, independent, t)
     H = reduced_inertia(explicit.K, mass_matrix(tree, q, passive))
     still = explicit.whole([0.0] * len(explicit.independent), rates_of(tree, q, v, t).bias)
-    needed = asked_for(tree, q, v, still, wrenches, passive)
+    needed = asked_for(tree, q, v, still, wrenches, passive, friction=friction)
     return Semidefinite.of(H, more=0.0).once(explicit.reduced([x - y for x, y in zip(tau, needed, strict=True)]))
 
 
 _OF_FORCES: dict[str, Any] = {
     "optional": ("gravity", "time"),
-    "options": (INDEPENDENT, PASSIVE),
-    "wrenched": True,
+    "options": (INDEPENDENT, PASSIVE, SMOOTH_FRICTION),
+    "takes_wrenches": True,
     "joint_space": True,
 }
 
@@ -138,20 +142,21 @@ def reduced_linearize(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
     """The blocks of A by (coordinates, velocities), and ∂u̇/∂τ (ni × nv)."""
     t = 0.0 if time is None else time[0]
     moved, places = Explicit.at(tree, q, coordinates, t, holonomic=True).K, places_of(tree, coordinates)
     explicit = Explicit.at(tree, q, independent, t)
     n, m = len(places), len(explicit.independent)
-    u_dot = reduced_forward_dynamics(tree, q, v, tau, independent, wrenches, time, passive)
+    u_dot = reduced_forward_dynamics(tree, q, v, tau, independent, wrenches, time, passive, friction)
 
     a = explicit.whole(u_dot, rates_of(tree, q, v, t).bias)
-    by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
-        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
         by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
-    needed = asked_for(tree, q, v, a, wrenches, passive)
+    needed = asked_for(tree, q, v, a, wrenches, passive, friction=friction)
     forces = explicit.forces([x - y for x, y in zip(needed, tau, strict=True)])
 
     still, free = [0.0] * m, transposed(explicit.K) if m else []
@@ -236,7 +241,7 @@ ROWS = (
         "q v tau",
         Output(("ni",), "rad/s², m/s²"),
         "Accelerations of independent velocities under joint forces.",
-        regular=True,
+        requires_regular_coordinates=True,
         **_OF_FORCES,
     ),
     FunctionSpec.of(
@@ -251,9 +256,9 @@ ROWS = (
         ),
         "The linear system of small changes of a mechanism's independent coordinates and velocities, and joint forces.",
         optional=("gravity", "time"),
-        options=(INDEPENDENT, COORDINATES, PASSIVE),
-        wrenched=True,
+        options=(INDEPENDENT, COORDINATES, PASSIVE, SMOOTH_FRICTION),
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

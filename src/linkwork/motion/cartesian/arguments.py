@@ -68,7 +68,7 @@ class PathRequest:
             tolerance=tolerance,
             caller=caller,
         )
-        self.is_redundant = robot.nv - len(self.problem.still) > len(self.matched)
+        self.is_redundant = robot.nv - len(self.problem.locked_dofs) > len(self.matched)
         self.is_plain = robot.nq == robot.nv and self.problem.plain and bool(_is_plain(robot))
         self.has_loops = any(constraint.holonomic for constraint in robot.tree.constraints)
         range_ = self.upper - self.lower
@@ -91,7 +91,7 @@ class PathRequest:
     def solve(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Solve for poses (n, 4, 4) from neighbours (n, nq); return configurations and which are solutions."""
         p = self.problem if limits else self.unlimited
-        result = p.kernel(q, p.tolerances, p.weights, *p.ends, _NEAR_STEPS, np.array(0.0), X)
+        result = p.kernel(q, p.tolerances, p.weights, *p.finite_bounds, _NEAR_STEPS, np.array(0.0), X)
         return np.array(result.q), np.asarray(result.told[..., 0] == 1.0)
 
     def other_solutions(self, q: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ class PathRequest:
             np.repeat(q[None], count, axis=0),
             p.tolerances,
             p.weights,
-            *p.ends,
+            *p.finite_bounds,
             _FAR_STEPS,
             _STARTS,
             np.repeat(X[None], count, 0),
@@ -122,7 +122,7 @@ class PathRequest:
             low = np.clip(1.0 - (q - self.lower) / (_PUSH * self._range), 0.0, 1.0)
             high = np.clip(1.0 - (self.upper - q) / (_PUSH * self._range), 0.0, 1.0)
         away = np.nan_to_num(low - high) * min(2.0 * distance, 0.1)
-        inward = (self.problem.middle - q) * min(2.0 * distance, 0.1)
+        inward = (self.problem.midrange - q) * min(2.0 * distance, 0.1)
         strategies = strategies[:, None]
         result: np.ndarray = q + np.where(strategies == 0, away, np.where(strategies == 2, inward, 0.0))
         return result
@@ -156,8 +156,8 @@ class PathRequest:
         result: np.ndarray = (
             estimate + (np.swapaxes(J, -1, -2) @ np.linalg.solve(square, difference[..., None]))[..., 0]
         )
-        if self.problem.still:
-            result[:, list(self.problem.still)] = 0.0
+        if self.problem.locked_dofs:
+            result[:, list(self.problem.locked_dofs)] = 0.0
         return result
 
     def deviations(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -181,7 +181,7 @@ class PathRequest:
     def smallest_singular_value(self, q: np.ndarray) -> float:
         """Return the smallest singular value of the constrained rows [1, m]; 0 at a singularity."""
         J, _ = self.task_jacobian(q[None])
-        free = [k for k in range(self.robot.nv) if k not in self.problem.still]
+        free = [k for k in range(self.robot.nv) if k not in self.problem.locked_dofs]
         return float(np.linalg.svd(J[0][:, free], compute_uv=False)[-1])
 
     def joint_name(self, k: int) -> str:

@@ -183,7 +183,7 @@ def _within_limits(request: PathRequest, q: np.ndarray, turning: np.ndarray) -> 
     turn = 2.0 * np.pi
     with np.errstate(invalid="ignore"):
         least, most = np.ceil((p.lower - q) / turn), np.floor((p.upper - q) / turn)
-    turns = np.clip(np.round((p.middle - q) / turn), least, np.maximum(least, most))
+    turns = np.clip(np.round((p.midrange - q) / turn), least, np.maximum(least, most))
     result = np.where(turning, q + turn * turns, q)
     return result[((result >= p.lower) & (result <= p.upper)).all(axis=-1)]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile_along
+from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile_piecewise
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.curves import KINDS, Clock, CurveSpace, curve_motion
 
@@ -75,4 +75,4 @@ def _kernel(terms: int, clocks: int, order: int) -> Kernel:
         arrays = {"starts": [start], "coefficients": [[[*column]]]}
         return tuple(x for (x,) in curve_motion(one, kind, arrays, clock, None, t, order))
 
-    return _KERNELS.get((terms, clocks, order), lambda: compile_along(coordinate, "plain_curve", clocks, terms))
+    return _KERNELS.get((terms, clocks, order), lambda: compile_piecewise(coordinate, "plain_curve", clocks, terms))

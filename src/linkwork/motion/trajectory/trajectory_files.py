@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork._util.file_access import NotRegularError, opened_regular, replaced
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
-from linkwork.joints.base.checks import EXACT, distances, may_be_off
+from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, manifold_distances
 from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
@@ -139,9 +139,9 @@ def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSp
 def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -> None:
     """Raise ValueError if an array (..., nq) is not on the manifold of configurations."""
     for coordinates in space.joints:
-        if not coordinates.is_plain and may_be_off(coordinates.joint):
-            off = distances(coordinates.joint, q[..., coordinates.in_q])
-            if off.size and not off.max() <= EXACT:
+        if not coordinates.is_plain and has_manifold(coordinates.joint):
+            off = manifold_distances(coordinates.joint, q[..., coordinates.in_q])
+            if off.size and not off.max() <= SILENT_MANIFOLD_DISTANCE:
                 raise ValueError(f"section {k}: array {name!r}: joint {coordinates.name!r}: expected configurations")
 
 

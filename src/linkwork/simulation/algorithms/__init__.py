@@ -1,4 +1,4 @@
-"""Time stepping over any scalar, on the manifold of configurations, one method a file."""
+"""Time stepping methods over any scalar, on the manifold of configurations."""
 
 from linkwork.simulation.algorithms.event_location import (
     StepPieces,

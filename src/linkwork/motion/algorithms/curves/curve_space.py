@@ -12,11 +12,11 @@ from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.scalar.functions import where
-from linkwork.joints.base.error_context import asked
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.joints.base.joint_type import JointType
 from linkwork.joints.base.pose_inversion import least_squares
-from linkwork.joints.straight_motion import straightened
+from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3
 
@@ -56,12 +56,12 @@ class JointSlice:
         if self.joint.nv != 6 or self.is_plain:
             return False
         columns = [[*column.elements()] for column in self.joint.S(self.joint.zero()).columns]
-        return columns == units(6) and self.joint.has_fixed_subspaces
+        return columns == unit_vectors(6) and self.joint.has_fixed_subspaces
 
     @property
     def goes_straight(self) -> bool:
         """True if its origin moves straight when decoupled: planar and floating joints."""
-        return not self.is_plain and (self.has_twist or straightened(self.joint) is not self.joint)
+        return not self.is_plain and (self.has_twist or straight_motion_joint(self.joint) is not self.joint)
 
     def integrate(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
         """Return q ⊕ φ.
@@ -71,22 +71,22 @@ class JointSlice:
         if not (apart and self.goes_straight):
             return self._moved(q, phi)
         if not self.has_twist:
-            straight = straightened(self.joint)
+            straight = straight_motion_joint(self.joint)
             return straight.integrate(q, straight.velocity_from_rate(q, self.joint.q_dot(q, phi)))
         shift = self.joint.X(q).rotation @ Vec3.of(phi[3:6])
         turned = self._moved(q, [*phi[:3], 0.0, 0.0, 0.0])
         return self._moved(turned, [0.0, 0.0, 0.0, *self.joint.X(turned).rotation.inv_act(shift)])
 
     def _moved(self, q: Scalars, phi: Scalars) -> list[Any]:
-        result: list[Any] = asked(self.name, self.joint, "integrate", q, phi)
+        result: list[Any] = call_joint(self.name, self.joint, "integrate", q, phi)
         return result
 
     def difference(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
         """Return other ⊖ q."""
         if apart and self.goes_straight and not self.has_twist:
-            straight = straightened(self.joint)
+            straight = straight_motion_joint(self.joint)
             return self.joint.velocity_from_rate(q, straight.q_dot(q, straight.difference(q, other)))
-        result: list[Any] = asked(self.name, self.joint, "difference", q, other)
+        result: list[Any] = call_joint(self.name, self.joint, "difference", q, other)
         if not (apart and self.has_twist):
             return result
         X = self.joint.X(q)
@@ -149,7 +149,7 @@ class CurveSpace:
         if self.is_plain:
             return list(q_dot)
         return self._each(
-            lambda joint_slice: asked(
+            lambda joint_slice: call_joint(
                 joint_slice.name, joint_slice.joint, "velocity_from_rate", q[joint_slice.in_q], q_dot[joint_slice.in_q]
             )
         )
@@ -159,7 +159,7 @@ class CurveSpace:
         if self.is_plain:
             return list(v)
         return self._each(
-            lambda joint_slice: asked(
+            lambda joint_slice: call_joint(
                 joint_slice.name, joint_slice.joint, "q_dot", q[joint_slice.in_q], v[joint_slice.in_v]
             )
         )
@@ -199,12 +199,14 @@ class CurveSpace:
         result: list[Any] = []
         for joint_slice in self.joints:
             columns = []
-            for unit in units(joint_slice.joint.nv):
+            for unit in unit_vectors(joint_slice.joint.nv):
                 changing = seeded(phi[joint_slice.in_v], unit)
                 there = joint_slice.integrate(q[joint_slice.in_q], changing, self.apart)
                 rates = [parts(x, changing[0].level)[1] for x in there]
                 columns.append(
-                    asked(joint_slice.name, joint_slice.joint, "velocity_from_rate", other[joint_slice.in_q], rates)
+                    call_joint(
+                        joint_slice.name, joint_slice.joint, "velocity_from_rate", other[joint_slice.in_q], rates
+                    )
                 )
             result += least_squares(columns, remaining[joint_slice.in_v])
         return result
