@@ -147,7 +147,7 @@ def _contradiction(where: Location, suffix: str, root: str, named: Format, conte
 
 def _unknown_format(where: Location, suffix: str, start: bytes, root: str) -> ModelError:
     if not root and (not start.strip() or start.lstrip(_BLANK).startswith(b"<")):
-        parse(start, where.file)  # raises ModelError with the place where the document is not well formed
+        parse(start, where.file)  # raises ModelError with the position of the syntax error
     formats = "; ".join(map(str, FORMATS))
     hint = None
     if root.lower() in FOREIGN_ROOTS:

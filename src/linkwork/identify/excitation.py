@@ -260,9 +260,8 @@ def _refuse_manifolds(caller: str, robot: Robot) -> None:
     unsuitable = [joint.name for joint in robot.joints if not is_plain(joint.type)]
     if unsuitable:
         raise ValueError(
-            f"{caller}: {name_list(unsuitable)}: the velocity is not the rate of the configuration, which a series "
-            f"of sines needs: "
-            f"lock them (Robot.with_locked_joints), or load continuous joints as angles"
+            f"{caller}: {name_list(unsuitable)}: the velocity is not the rate of the configuration, as a Fourier "
+            f"series requires; lock these joints (Robot.with_locked_joints), or load continuous joints as angles"
         )
 
 

@@ -180,7 +180,7 @@ def _own_material(reader: Reader, element: Element) -> Material:
     """Return a `<material>` by its own contents."""
     color, texture = element.first("color"), element.first("texture")
     rgba = None if color is None else _rgba(reader, color)
-    file = None if texture is None else texture.attributes.get("filename")  # exporters write <texture/> for none
+    file = None if texture is None else texture.attributes.get("filename")  # some exporters write an empty <texture/>
     return Material(element.attributes.get("name", ""), rgba, file or None)
 
 

@@ -49,10 +49,7 @@ _SLOW_FACTOR = 2.0  # times the duration without limits of jerk: then a motion w
 _FINEST = 6400  # segments at most
 _JERK_PER_CURVE = 16  # segments between knots of the motion from which limits of jerk start
 _BARRIER = 5e-4  # of the duration: about the loss by the barrier at the limits
-_KERNEL_SEGMENTS, _PER_CUBIC = (
-    400,
-    20,
-)  # segments of the single kernel at most, and those of a cubic that it needs
+_KERNEL_SEGMENTS, _PER_CUBIC = 400, 20  # segments of the single kernel at most, and those that each cubic needs
 
 
 @public

@@ -25,7 +25,7 @@ _MAX_CSV = 1 << 30  # [bytes]
 
 
 def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int | None) -> None:
-    """Write a trajectory in the format given by the file's suffix."""
+    """Write a trajectory in the format of the file's suffix."""
     where = Path(path)
     if any(section.is_symbolic for section in trajectory.sections):
         raise TypeError("save: the trajectory contains symbols; save it with numeric values")

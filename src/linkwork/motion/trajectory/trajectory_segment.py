@@ -66,7 +66,7 @@ class Section:
         self._single: Any = None  # evaluator of one time, created on first use
         self._evaluators: dict[int, PiecewiseKernel] = {}  # of many times, by order
 
-    # -- a value
+    # -- value semantics
 
     def key(self) -> tuple[Any, ...]:
         """Return its contents for comparison and hashing."""
@@ -82,7 +82,7 @@ class Section:
         """Return True if its arrays contain symbols."""
         return any(x.dtype != np.float64 and is_traced(x) for x in self.arrays.values())
 
-    # -- what is on it
+    # -- evaluation
 
     def on_symbols(self, t: Any, order: int) -> list[list[Any]]:
         """Return q and ``order`` derivatives at a time, over any scalar."""
@@ -214,7 +214,7 @@ class Section:
             result[name] = x[which, segments][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
         return result
 
-    # -- its clock
+    # -- time scaling
 
     def parameter(self, t: np.ndarray) -> np.ndarray:
         """Return the curve's parameter at times."""
@@ -267,7 +267,7 @@ class Section:
         times[-1] = self.end if len(times) > 1 or self.end == self.start else times[-1]
         return np.repeat(times, 2) if self.end == self.start else np.asarray(times)
 
-    # -- others made of it
+    # -- derived sections
 
     def part(self, start: float, end: float) -> Section:
         """Return the section between two of its times."""
