@@ -1,7 +1,7 @@
-"""What a package's page shows: the README, without links that lead nowhere there, and where the project is.
+"""The package's page on an index: the README with absolute links, and the addresses of the project.
 
-Where that is, whoever publishes says: ``LINKWORK_URL=https://host/linkwork python -m build``.  Links into the
-repository then lead there, and the page has those of `urls`; without it they become text, and there are none.
+Whoever publishes names the address: ``LINKWORK_URL=https://host/linkwork python -m build``.  Links and pictures of
+the repository then point there.  Without an address links become text and pictures are left out.
 """
 
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 HOME = "LINKWORK_URL"
-RELATIVE = re.compile(r"\[([^\]]+)\]\((?!https?://)([^)]*)\)")
+RELATIVE = re.compile(r"(!?)\[([^\]]+)\]\((?!https?://)([^)]*)\)")
 
 
 def urls(home: str) -> dict[str, str]:
-    """The links beside a package's page."""
+    """Return the addresses that the page lists, by their labels."""
     if not home:
         return {}
     pages = {"Documentation": "docs/README.md", "Changelog": "CHANGELOG.md", "Security": "SECURITY.md"}
@@ -23,20 +23,22 @@ def urls(home: str) -> dict[str, str]:
 
 
 def page(readme: str, home: str) -> str:
-    """The README with links that lead somewhere from a package's page; those within the page become their text."""
+    """Return the README with absolute links; links within the page become text."""
 
-    def link(found: re.Match[str]) -> str:
-        text, target = found.groups()
-        return f"[{text}]({home}/{target})" if home and not target.startswith("#") else text
+    def link(match: re.Match[str]) -> str:
+        picture, text, target = match.groups()
+        if home and not target.startswith("#"):
+            return f"{picture}[{text}]({home}/{target})"
+        return "" if picture else text
 
     return RELATIVE.sub(link, readme)
 
 
 class PackagePage(MetadataHookInterface):
-    """Hatch's hook."""
+    """Metadata hook of hatchling that fills in the page and the addresses."""
 
     def update(self, metadata: dict) -> None:
-        """Fill in what pyproject.toml calls dynamic."""
+        """Fill in the fields that pyproject.toml declares dynamic."""
         home = os.environ.get(HOME, "").rstrip("/")
         if home and not home.startswith("https://"):
             raise ValueError(f"{HOME}: expected an address that begins with https://, got {home!r}")

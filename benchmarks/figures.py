@@ -14,7 +14,7 @@ import linkwork as lw
 from linkwork.compiler.program import Port, Program
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.kernels.function_trace import elements_of
-from linkwork.model.simplify import regrouped, seated, slid, tilted
+from linkwork.model.simplify import align_axes, align_joint_frames, regroup_inertias, shift_origins
 from linkwork.model.tree import Tree
 from linkwork.robot_table import ROBOT
 
@@ -40,9 +40,9 @@ COUPLED = {
     "TIAGo Pro": "tiago_pro_description/robots/tiago_pro.urdf",
 }
 WITHOUT: dict[str, Callable[[Tree], Tree]] = {
-    "regrouping": lambda tree: slid(tilted(tree)),
-    "sliding": lambda tree: regrouped(tilted(tree)),
-    "tilting": lambda tree: regrouped(slid(tree)),
+    "regrouping": lambda tree: shift_origins(align_axes(tree)),
+    "sliding": lambda tree: regroup_inertias(align_axes(tree)),
+    "tilting": lambda tree: regroup_inertias(shift_origins(tree)),
 }
 
 
@@ -68,8 +68,8 @@ def _tree(file: str, floating_base: bool = False, mimic: str = "free") -> Tree:
 def _passes() -> str:
     lines = [f"| | {' | '.join(WITHOUT)} |", f"|---{'|---' * len(WITHOUT)}|"]
     for name, (file, floating) in PASSED.items():
-        tree = seated(_tree(file, floating))
-        full = [count(regrouped(slid(tilted(tree))), function) for function in FUNCTIONS]
+        tree = align_joint_frames(_tree(file, floating))
+        full = [count(regroup_inertias(shift_origins(align_axes(tree))), function) for function in FUNCTIONS]
         cells = []
         for without in WITHOUT.values():
             other = [count(without(tree), function) for function in FUNCTIONS]
@@ -83,7 +83,10 @@ def _couplings() -> str:
     lines = ["| | followers | bound | free |", "|---|---|---|---|"]
     for name, file in COUPLED.items():
         free, bound = _tree(file), _tree(file, mimic="coupled")
-        counts = [count(regrouped(slid(tilted(seated(tree)))), "forward_dynamics") for tree in (bound, free)]
+        counts = [
+            count(regroup_inertias(shift_origins(align_axes(align_joint_frames(tree)))), "forward_dynamics")
+            for tree in (bound, free)
+        ]
         lines.append(f"| {name} | {free.nv - bound.nv} | {counts[0]} | {counts[1]} |")
     return "\n".join(lines)
 

@@ -29,7 +29,7 @@ from linkwork.cli.arguments import random_states
 from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.cli.output import table
 from linkwork.joints import Revolute, Spherical
-from linkwork.kernels.compiler_api import code_facts
+from linkwork.kernels.compiler_api import code_statistics
 
 from .paired_timing import compare
 from .targets import LARGE, LARGE_BYTES, Target
@@ -142,7 +142,7 @@ def measured(
         of_call = compare(Call(f"kernel({', '.join(one)})", {"kernel": kernel, **one}), None, effort).ours
         operations = sum(kernel.operations.values())
         is_outlined = any(i.operation.name == "rows" for i in kernel.program.instructions)
-        size = code_facts(kernel).code_bytes
+        size = code_statistics(kernel).code_bytes
     of_one = of_batch / batch
     return LargeResult(name, function, way, operations, cold, size, of_one, of_call, is_outlined, memory), answer
 
@@ -199,7 +199,7 @@ def _forced(way: str) -> Iterator[None]:
         return
     module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
     least = 0 if way == "outlined" else math.inf
-    with mock.patch.multiple(module, _LEAST=least, _LEAST_OF_SHORT=least, _LEFT=math.inf):
+    with mock.patch.multiple(module, _MIN_INSTRUCTIONS=least, _MIN_OF_SHORT=least, _MAX_REMAINING=math.inf):
         yield
 
 

@@ -99,7 +99,7 @@ def measure_robot(
     except CannotCompare as reason:
         result.notes.append(f"no comparison: {reason}")
     for function in functions_of(entry.name) if functions is None else functions:
-        asked = (entry.hand,) if ROBOT[function].asks_for_a_frame else ()
+        asked = (entry.hand,) if ROBOT[function].requires_frame else ()
         try:
             made = [compile_cold(robot, function, *asked) for _ in range(plan.compiles)]
         except SingularInertiaError as error:

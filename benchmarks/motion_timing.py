@@ -57,7 +57,7 @@ def _through_many(quick: bool) -> list[MotionRow]:
 
 
 def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
-    limits = {"velocity": FASTEST, "acceleration": HARDEST, "points": SEGMENTS, "passes": 1}
+    limits = {"velocity": FASTEST, "acceleration": HARDEST, "num_points": SEGMENTS, "num_passes": 1}
     robot = lw.load("arm7")
     of_robot = Trajectory.polynomial(_KNOTS, 0.3 * np.moveaxis(path.c[::-1], (0, 1, 2), (2, 0, 1)), robot=robot)
     q = of_robot(np.linspace(0.0, 1.0, 100)).q

@@ -88,7 +88,7 @@ def scene_rows(quick: bool) -> list[MotionRow]:
             problem.solve(
                 case.start, targets={"reach": case.pose}, max_iterations=1, num_guesses=SEEDS
             )  # makes the kernel
-        targets = {"reach": case.pose, "clear": clear.numbers_of(case.scene)}
+        targets = {"reach": case.pose, "clear": clear.target_for(case.scene)}
         begin = time.perf_counter()
         found = problem.solve(start=case.start, targets=targets, num_guesses=SEEDS)
         seconds.append(time.perf_counter() - begin)

@@ -253,7 +253,7 @@ class Pinocchio(PinocchioModel):
             raise CannotCompare(f"no counterpart of {function}")
         if function == "forward_dynamics" and self.robot.tree.has_couplings:
             raise CannotCompare("Pinocchio has no forward dynamics where joints follow others")
-        if ROBOT[function].of_inertias and any(w.code == "INERTIA_NEAREST" for w in self.robot.report.warnings):
+        if ROBOT[function].needs_inertias and any(w.code == "INERTIA_NEAREST" for w in self.robot.report.warnings):
             raise CannotCompare("Pinocchio has the inertias that the file gives, not the nearest that a body can have")
         found: np.ndarray | tuple[np.ndarray, ...] = getattr(self, function)(*states.values(), *asked)
         return found

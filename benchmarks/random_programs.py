@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.operation_counts import listings
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import (
     CONSTANT,
     COS_OF,
@@ -217,7 +217,7 @@ def text(program: Program) -> str:
 class Reference:
     """Operations on columns of numbers of one type, as one target computes them."""
 
-    def __init__(self, target: Target, real: Real) -> None:
+    def __init__(self, target: Target, real: FloatType) -> None:
         self.target, self.real = target, real
         self.compared = 0
 
@@ -245,7 +245,7 @@ class Reference:
             if instruction.operation.arity >= 0:
                 return self.apply(instruction.operation, args)
             bundle = instruction.value
-            if isinstance(bundle, Rows):
+            if isinstance(bundle, OutlinedCalls):
                 return bundle.run(args, applied, constant)
             return bundle_results(bundle, args, inside, dtype)
 
@@ -298,7 +298,7 @@ def _function(operation: Operation, target: Target) -> Kernel:
 
 
 @cache
-def _fused(real: Real) -> Any:
+def _fused(real: FloatType) -> Any:
     """The C library's ``fma`` on arrays."""
     library = ctypes.CDLL(ctypes.util.find_library("m") or None)
     number = ctypes.c_float if real.bits == 32 else ctypes.c_double

@@ -34,7 +34,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.compiler.codegen import batch_loop as loops
 from linkwork.compiler.codegen import entry_points as entries
-from linkwork.compiler.codegen.code_segments import MOST, WHOLE, plan
+from linkwork.compiler.codegen.code_segments import MAX_SEGMENT, MAX_WHOLE, plan
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import Target, levels
@@ -104,7 +104,9 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000, control: b
     )
     level = str(rng.choice([*levels()]))
     target = levels()[level]
-    whole, most = (WHOLE, MOST) if rng.random() < 0.4 else (int(n) for n in np.exp(rng.uniform(1.5, 5.5, size=2)))
+    whole, most = MAX_WHOLE, MAX_SEGMENT
+    if rng.random() >= 0.4:
+        whole, most = (int(n) for n in np.exp(rng.uniform(1.5, 5.5, size=2)))
     worth = float(rng.choice([0.0, 100.0, 2000.0]))
     total = sum(len(listing.instructions) for listing in listings(program))
     most = max(most, -(-total // 40))  # forty segments at the most: each takes some milliseconds to compile
@@ -117,10 +119,10 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000, control: b
     try:
         with (
             mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
-            mock.patch.object(control_plan, "MOST", most),
+            mock.patch.object(control_plan, "MAX_SEGMENT", most),
             mock.patch.object(control_pieces, "INLINE", inline),
             mock.patch.object(control_layout, "INLINE", inline),
-            mock.patch.object(loops, "_WORTH", worth),
+            mock.patch.object(loops, "_MIN_THREAD_WORK", worth),
             _no_cache() if cached == "off" else nullcontext(),
         ):
             if cached == "found":

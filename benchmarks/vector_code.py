@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.vector_math import LANES, vector_function
 
 __all__ = [
@@ -63,7 +63,7 @@ def real(bits: int) -> type[np.float64] | type[np.float32]:
 
 def module_text(code: str, bits: int, fma: bool) -> str:
     """All lane counts in one module: every function and every declaration once, and loops over arrays."""
-    text = Text()
+    text = IrModule()
     loops = []
     for lanes in LANES:
         function = vector_function(code, lanes, bits, fma)

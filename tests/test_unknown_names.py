@@ -44,17 +44,20 @@ def test_unknown_names_of_configurations_that_have_another_name() -> None:
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("assemble: q_init: no joint named 'hip'", lambda: LOOP.assemble({"hip": 1.0})),
         (
-            "assemble: weights: no joint or number of v named 'hip'",
+            "assemble: weights: no joint or coordinate of v named 'hip'",
             lambda: LOOP.assemble(LOOP.neutral(), weights={"hip": 1.0}),
         ),
         ("plan: goal: no joint named 'hip'", lambda: ARM.plan(REST, {"hip": 1.0})),
-        ("joint_wrenches: actuators: no joint or number of v named None", lambda: _wrenches(ARM, (None, None))),
-        ("PD: actuators: no joint or number of v named nan", lambda: lw.control.PD(ARM, 1.0, 1.0, actuators=[np.nan])),
+        ("joint_wrenches: actuators: no joint or coordinate of v named None", lambda: _wrenches(ARM, (None, None))),
+        (
+            "PD: actuators: no joint or coordinate of v named nan",
+            lambda: lw.control.PD(ARM, 1.0, 1.0, actuators=[np.nan]),
+        ),
     )
     for expected, call in calls:
         with pytest.raises(UnknownNameError, match=rf"^{expected}"):
             call()
-    with pytest.raises(UnknownNameError, match="vectors= gives directions in its axes"):
+    with pytest.raises(UnknownNameError, match="vectors= accepts directions in its axes"):
         ARM.direction_vector(REST, ["tip"])
 
 

@@ -11,7 +11,7 @@ from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 from linkwork.mechanisms.algorithms import ROWS as _MECHANISMS
 from linkwork.mechanisms.algorithms import for_constrained_robots
 from linkwork.model.function_spec import FunctionSpec, table
-from linkwork.model.parametrized_tree import Numbers
+from linkwork.model.parametrized_tree import ParameterValues
 from linkwork.model.tree import Tree
 
 __all__ = ["JOINT", "ROBOT", "robot_owner"]
@@ -19,10 +19,10 @@ __all__ = ["JOINT", "ROBOT", "robot_owner"]
 _ALL = for_constrained_robots((*_KINEMATICS, *_DYNAMICS, *_MECHANISMS))
 
 ROBOT: Mapping[str, FunctionSpec] = table(
-    replace(row, inertia_check=SINGULAR_INERTIA) if row.regular else row for row in _ALL
+    replace(row, inertia_check=SINGULAR_INERTIA) if row.requires_regular_coordinates else row for row in _ALL
 )
 
 
-def robot_owner(tree: Tree, numbers: Numbers = NONE) -> RobotOwner:
+def robot_owner(tree: Tree, numbers: ParameterValues = NONE) -> RobotOwner:
     """Return the owner of all functions of a robot, for requests and traces."""
     return RobotOwner(tree, ROBOT, numbers)

@@ -199,7 +199,7 @@ def test_matrices_agree_with_pinocchio(name):
     robot, entry = loaded(name), ROBOTS[name]
     assert functions_of(name) == EVERY
     for function in BESIDE:
-        asked = (entry.hand,) if ROBOT[function].asks_for_a_frame else ()
+        asked = (entry.hand,) if ROBOT[function].requires_frame else ()
         error, bound = agreement(robot, Pinocchio(robot), function, *asked, samples=5)
         assert error <= bound < 1e-6, function
 

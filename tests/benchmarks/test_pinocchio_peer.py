@@ -62,7 +62,7 @@ def test_what_else_it_has(urdf):
         assert floating or robot.tree.fixed_inertia.mass > 0.0
         peer = Pinocchio(robot)
         for function in sorted(set(COUNTERPARTS) - set(FUNCTIONS)):
-            asked = ("d",) if ROBOT[function].asks_for_a_frame else ()
+            asked = ("d",) if ROBOT[function].requires_frame else ()
             error, bound = agreement(robot, peer, function, *asked, samples=3)
             assert error <= bound < 1e-6, function
             states = random_states(robot, function, 0, 2)

@@ -100,14 +100,14 @@ def test_locked_joints():
     robot = arm().with_constraints(
         lw.constraints.Gear("wrist", "elbow", -2.0), lw.constraints.Distance("world", "tip", 1.3)
     )
-    with pytest.raises(ValueError, match=r"'gear\(wrist, elbow\)' is of joint 'elbow'"):
+    with pytest.raises(ValueError, match=r"'gear\(wrist, elbow\)' refers to joint 'elbow'"):
         robot.with_locked_joints(["elbow"])
     held = robot.with_locked_joints({"base": 0.3})
     np.testing.assert_allclose(
         held.constraint_error([-0.7, 0.4]), robot.constraint_error([0.3, -0.7, 0.4]), rtol=0, atol=1e-14
     )
     asked = arm().with_constraints(lw.constraints.Holonomic("cam", cam))
-    with pytest.raises(ValueError, match="'cam' is of joint 'elbow'"):
+    with pytest.raises(ValueError, match="'cam' refers to joint 'elbow'"):
         asked.with_locked_joints(["elbow"])
 
 

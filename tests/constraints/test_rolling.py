@@ -78,14 +78,14 @@ def test_contact_comes_and_goes_with_rolling():
 
 def test_bad_wheels_are_refused():
     for made, message in (
-        (lambda: Rolling("disc", radius=0.0), "Rolling: radius: expected a length above 0"),
+        (lambda: Rolling("disc", radius=0.0), "Rolling: radius: expected a length > 0"),
         (lambda: Rolling("disc", radius=float("nan")), "radius"),
         (lambda: Rolling("disc", radius="large"), "radius"),
         (lambda: Rolling("disc", radius=0.1, axis=(0, 0, 0)), "axis"),
         (lambda: RollingContact("disc", radius=-1.0), "RollingContact: radius"),
         (lambda: BallRolling("disc", radius=np.inf), "BallRolling: radius"),
         (lambda: disc().with_constraints(Rolling("disc", radius=0.1, on="disc", name="r")), "frame 'disc' and itself"),
-        (lambda: disc().with_constraints(Rolling("disc", radius=0.1)), "constraint 'disc rolls' already"),
+        (lambda: disc().with_constraints(Rolling("disc", radius=0.1)), "already has a constraint 'disc rolls'"),
     ):
         with pytest.raises(ValueError, match=message):
             made()

@@ -56,4 +56,7 @@ def test_followers_need_angles():
     for mimic in ("free", "coupled"):
         with pytest.raises(ModelError, match="MIMIC_TYPE") as caught:
             lw.Robot.from_urdf_string(given, continuous="sincos", mimic=mimic)
-        assert caught.value.hint == 'joints with an angle can: load with continuous="angle", or build with Revolute'
+        assert (
+            caught.value.hint
+            == 'joints whose coordinate is an angle can: load with continuous="angle", or build with Revolute'
+        )

@@ -108,7 +108,7 @@ def test_row_26_two_parents():
     assert found.code == "TWO_PARENTS"
     for name in ("'d'", "'l'", "'b'", "'m'", "'c'", "line 8", "line 9"):
         assert name in found.message
-    assert "cut this loop at one of these joints" in str(found.hint)
+    assert "remove one of these joints" in str(found.hint)
     assert found.where.line == 9
 
 

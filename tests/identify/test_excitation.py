@@ -104,10 +104,10 @@ def test_trajectories_that_cannot_be() -> None:
         ({"period": -1.0}, "period: expected a number above 0"),
         ({"period": "long"}, "period: expected a number above 0; got 'long'"),
         ({"velocity": "fast"}, "velocity: expected 7 finite numbers, or one for all; got 'fast'"),
-        ({"num_harmonics": 1}, "num_harmonics: expected a whole number from 2, got 1"),
-        ({"num_harmonics": 2.5}, "num_harmonics: expected a whole number from 2, got 2.5"),
-        ({"num_trials": 0}, "num_trials: expected a whole number from 1, got 0"),
-        ({"num_trials": 1.5}, "num_trials: expected a whole number from 1, got 1.5"),
+        ({"num_harmonics": 1}, "num_harmonics: expected an integer >= 2, got 1"),
+        ({"num_harmonics": 2.5}, "num_harmonics: expected an integer >= 2, got 2.5"),
+        ({"num_trials": 0}, "num_trials: expected an integer >= 1, got 0"),
+        ({"num_trials": 1.5}, "num_trials: expected an integer >= 1, got 1.5"),
     ):
         with pytest.raises(ValueError, match=problem):
             identify.exciting_trajectory(robot, **options)
@@ -117,7 +117,7 @@ def test_trajectories_that_cannot_be() -> None:
         identify.exciting_trajectory("arm7")
     motion = identify.exciting_trajectory(lw.load("double_pendulum"), num_trials=1)
     for samples in (1, 2.5, "two"):
-        with pytest.raises(ValueError, match="sampled: samples: expected a whole number from 2, got"):
+        with pytest.raises(ValueError, match="sampled: samples: expected an integer >= 2, got"):
             motion.sampled(samples)
 
 
@@ -172,7 +172,7 @@ def test_signals_that_cannot_be() -> None:
     with pytest.raises(ValueError, match=r"x: expected an array of measurements.*; got 'nothing'"):
         identify.low_pass(t, "nothing", cutoff=5.0)
     for order in (0, 2.5):
-        with pytest.raises(ValueError, match=f"low_pass: order: expected a whole number from 1, got {order}"):
+        with pytest.raises(ValueError, match=f"low_pass: order: expected an integer >= 1, got {order}"):
             identify.low_pass(t, q, cutoff=5.0, order=order)
 
 

@@ -216,7 +216,7 @@ def test_bad_input() -> None:
         with pytest.raises(ValueError, match="weights: expected 6 numbers above 0"):
             identify.placements(robot, q, X, "tool", parameters=["base"], weights=weights)
     for at_most in (0, 1.5):
-        with pytest.raises(ValueError, match="placements: max_iterations: expected a whole number from 1, got"):
+        with pytest.raises(ValueError, match="placements: max_iterations: expected an integer >= 1, got"):
             identify.placements(robot, q, X, "tool", parameters=["base"], max_iterations=at_most)
     with pytest.raises(TypeError, match="expected a list of names, got 'base'"):
         identify.placements(robot, q, X, "tool", parameters="base")

@@ -23,7 +23,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, run
 from linkwork.kernels.owners import quantity_of, shape_of
 from linkwork.model.body import WORLD, Limits
-from linkwork.model.composite_body import told
+from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
 from linkwork.model.tree import Tree
 from linkwork.robot_table import robot_owner
@@ -232,7 +232,7 @@ def _on_a_floating_base(tree: Tree) -> Tree:
     )  # fmt: skip
     ground = tree.fixed_inertia
     bodies = (replace(base, inertia=inertia + ground), *(replace(b, parent=b.parent + 1) for b in tree.bodies))
-    frames = [replace(frame, body=frame.body + 1) for frame in told(tree.bodies, tree.frames)]
+    frames = [replace(frame, body=frame.body + 1) for frame in frames_with_inertias(tree.bodies, tree.frames)]
     own = replace(frames[0], name="base", body=0, placement=Pose.identity(), inertia=inertia)
     stacking = (0, *(i + 1 for i in tree.stacking)) if tree.stacking else ()
     return replace(tree, bodies=bodies, frames=(own, *frames), stacking=stacking)

@@ -12,7 +12,7 @@ import numpy as np
 from helpers.joints import scaled
 from linkwork.joints import Fixed, Prismatic, Spherical
 from linkwork.model.body import WORLD, Body, Following, Limits
-from linkwork.model.composite_body import told, without_inertias
+from linkwork.model.composite_body import frames_with_inertias, without_inertias
 from linkwork.model.random_tree import random_pose
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
@@ -159,7 +159,9 @@ def on_sliders_and_a_ball(tree: Tree) -> Tree:
         damping=(0.0,) * 3, friction=(0.0,) * 3, drive=type(base.drive)(),
     )  # fmt: skip
     others = [replace(body, parent=body.parent + 3) for body in tree.bodies[1:]]
-    frames = [replace(f, body=f.body + 3) if f.body != WORLD else f for f in told(tree.bodies, tree.frames)]
+    frames = [
+        replace(f, body=f.body + 3) if f.body != WORLD else f for f in frames_with_inertias(tree.bodies, tree.frames)
+    ]
     stacking = (0, 1, 2, *(i + 3 for i in tree.stacking)) if tree.stacking else ()
     return replace(tree, bodies=(*sliders, ball, *others), frames=tuple(frames), stacking=stacking)
 

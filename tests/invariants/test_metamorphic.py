@@ -19,7 +19,7 @@ from invariants.changes import (
 )
 from linkwork.model.body import Frame
 from linkwork.model.random_tree import random_pose
-from linkwork.model.tree_edits import rerooted
+from linkwork.model.tree_edits import reroot
 from linkwork.spatial import Quaternion, Rotation, Vec3
 
 
@@ -109,7 +109,7 @@ def test_34_fixed_joints_split_and_fuse():
 
 def carried_by(case, link):
     """The floating tree whose base joint carries another link, in the same states: its q and v."""
-    other = rerooted(case.tree, link)
+    other = reroot(case.tree, link)
     base = case.tree.bodies[0]
     X = np.linalg.inv(matrix(base.placement)) @ case.f(("pose", link), case.q)
     R = Rotation(*(Vec3(*np.moveaxis(X[..., k, :3], -1, 0)) for k in range(3)))

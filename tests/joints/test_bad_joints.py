@@ -39,17 +39,17 @@ every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 NAN = math.nan
 
 BAD: list[tuple[Callable[[], JointType], str]] = [
-    (lambda: UnboundedRevolute((0, 0, 0)), "unbounded revolute: axis: expected three finite numbers that are not all"),
+    (lambda: UnboundedRevolute((0, 0, 0)), "unbounded revolute: axis: expected three finite numbers, not all"),
     (
         lambda: Cylindrical((0, NAN, 1)),
-        "cylindrical: axis: expected three finite numbers that are not all zero, got (0",
+        "cylindrical: axis: expected three finite numbers, not all zero, got (0",
     ),
     (lambda: Helical((0, 0, 1), NAN), "helical: pitch: expected a finite number, got nan"),
     (lambda: Helical((0, 0, 1), None), "helical: pitch: expected a number, got None"),
-    (lambda: Helical((0, 0, 0), 1.0), "helical: axis: expected three finite numbers that are not all zero"),
+    (lambda: Helical((0, 0, 0), 1.0), "helical: axis: expected three finite numbers, not all zero"),
     (lambda: Revolute("z"), "revolute: axis: expected three numbers, got 'z'"),
     (lambda: Universal((1, 0, 0), (1, 0, 0)), "universal: first and second: expected two axes at a right angle, got "),
-    (lambda: Universal((1, 0, 0), (1, 1, 0)), "at 45°; take the part of one across the other"),
+    (lambda: Universal((1, 0, 0), (1, 1, 0)), "at 45°; use the component of one perpendicular to the other"),
     (lambda: Universal((1, 0, 0), (-1, 0, 0), right_angle=False), "expected two axes that are not parallel, got"),
     (lambda: Universal((1, 0, 0), (0, 0, 0)), "universal: second: expected three finite numbers"),
     (lambda: Planar((1, 0, 0), (1, 1e-3, 0)), "planar: x_axis and y_axis: expected two axes at a right angle, got"),
@@ -58,10 +58,10 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
     (lambda: SphericalEuler("xxz"), "spherical (Euler): order: expected one of xyx, xyz, xzx, xzy, yxy, "),
     (lambda: SphericalEuler("XYZ"), "got 'XYZ'"),
     (lambda: FloatingEuler(("x", "y", "z")), "floating (Euler): order: expected one of"),
-    (lambda: Ellipsoid(1.0, 0.0, 1.0), "ellipsoid: b: expected a number above zero, got 0.0"),
+    (lambda: Ellipsoid(1.0, 0.0, 1.0), "ellipsoid: b: expected a positive number, got 0.0"),
     (lambda: Ellipsoid(1.0, 1.0, math.inf), "ellipsoid: c: expected a finite number, got inf"),
     (lambda: Ellipsoid("big", 1.0, 1.0), "ellipsoid: a: expected a number, got 'big'"),
-    (lambda: Composite((Revolute((0, 0, 1)), "hinge")), "composite: joints: expected joints, got 'hinge'"),
+    (lambda: Composite((Revolute((0, 0, 1)), "hinge")), "composite: joints: expected joint types, got 'hinge'"),
     (lambda: Composite((Floating(), Revolute((0, 0, 1)))), "at most 6 degrees of freedom, got 7: floating, revolute"),
     (lambda: Composite((Spherical(),), (Pose.identity(),) * 2), "placements: expected 1, one before each joint, got 2"),
     (lambda: Composite((Spherical(),), (np.eye(4),)), "composite: placements: expected poses, got array"),
@@ -153,7 +153,7 @@ def test_any_manifold_is_checked(joint: JointType) -> None:
     with pytest.warns(ConfigurationWarning, match=r"joint 'hip' \(.*\): expected .*0005: normalised"):
         assert np.max(np.abs(joint.checked(near, "hip") - q)) <= 4e-16
     for bad in (far, centre):
-        with pytest.raises(ValueError, match=r"joint 'hip' \(.*\): expected .*, got .*; `normalize` gives the nearest"):
+        with pytest.raises(ValueError, match=r"joint 'hip' \(.*\): expected .*, got .*; `normalize` returns"):
             joint.checked(bad, "hip")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

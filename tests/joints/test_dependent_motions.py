@@ -115,7 +115,7 @@ def test_motions_that_nearly_depend_come_last() -> None:
     span = Span.of([a.tolist(), (a + 1e-10 * b).tolist(), b.tolist()])
     exact = np.outer(a, a) + np.outer(b, b)
     assert np.max(np.abs(np.array(span.projected(W)) - exact @ W)) <= 4e-15
-    assert [bool(x) for x in span.kept] == [True, True, False]
+    assert [bool(x) for x in span.is_independent] == [True, True, False]
     zero = Span.of([[0.0] * 6, a.tolist()])
     assert np.max(np.abs(np.array(zero.projected(W)) - a * (a @ W))) <= 4e-15
 
@@ -157,12 +157,15 @@ class Seven(JointType):
 
 
 REFUSED = [
-    (Still(), r"joint 'knee' \(still\): motions: expected 1 columns .*, got 1 of which 0 are independent"),
+    (
+        Still(),
+        r"joint 'knee' \(still\): motions: expected 1 linearly independent col.*, got 1, of which 0 are independent",
+    ),
     (Seven(), r"joint 'knee' \(seven\): nv: expected at most 6 degrees of freedom, got 7"),
-    (Composite((Revolute(Z),) * 6), r"expected 6 columns of S that are independent, got 6 of which 1 is independent"),
+    (Composite((Revolute(Z),) * 6), r"expected 6 linearly independent columns of S, got 6, of which 1 is independent"),
     (
         Reversed(Composite((Planar(), Revolute(Z)))),
-        r"'knee' \(reversed\): motions: .* 4 of which 3 are independent",
+        r"'knee' \(reversed\): motions: .* 4, of which 3 are independent",
     ),
 ]
 

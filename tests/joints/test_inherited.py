@@ -13,7 +13,7 @@ import linkwork as lw
 from helpers.joints import EVERY
 from linkwork.expr import sin
 from linkwork.joints import ALL, Floating, JointType, Revolute, SphericalEuler
-from linkwork.joints.base.joint_type import FOLLOWS
+from linkwork.joints.base.inherited_methods import DEPENDS_ON
 from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Motion, Pose, Rotation, Subspace, Vec3
 
@@ -79,7 +79,7 @@ def test_a_hinge_with_another_transform_is_another_joint() -> None:
 
 def test_every_type_falls_back_where_its_transform_is_another() -> None:
     """The statements about X are the contract's; the manifold is inherited."""
-    about_X = [said for said, about in FOLLOWS.items() if "X" in about]
+    about_X = [said for said, about in DEPENDS_ON.items() if "X" in about]
     for kind in ALL:
         other = type(f"Other{kind.__name__}", (kind,), {"X": lambda self, q: Pose.identity()})
         for said in about_X:
@@ -97,7 +97,7 @@ def test_every_type_falls_back_where_its_transform_is_another() -> None:
             same = getattr(other, said) == getattr(kind, said)
             assert same, (kind, said)
         plain = type(f"Plain{kind.__name__}", (kind,), {})
-        assert all(getattr(plain, said) is getattr(kind, said) for said in FOLLOWS)
+        assert all(getattr(plain, said) is getattr(kind, said) for said in DEPENDS_ON)
 
 
 def test_what_is_written_again_is_kept() -> None:

@@ -11,7 +11,7 @@ from helpers.joints import EVERY, OWN, Helical, bare
 from helpers.scalars import dual_jacobian, on_batches, on_floats, on_symbols, symbolic_jacobian
 from linkwork.joints import ALL, JointType, Revolute
 from linkwork.joints import Helical as Screw
-from linkwork.joints.base.pose_inversion import least_squares, nearest
+from linkwork.joints.base.pose_inversion import least_squares, nearest_configuration
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.quaternion import translation_of_twist
 
@@ -90,7 +90,7 @@ def test_the_closed_form_is_what_the_contract_finds(kind: type[JointType]) -> No
     """The same transform, the same velocities, and the same gap next to a pose of the joint."""
     joint = kind.example(np.random.default_rng(3))
     X, q = pose(poses(joint, 2)[1]), joint.configuration_from_pose(pose(poses(joint, 2)[1]))
-    found = nearest(joint, X)
+    found = nearest_configuration(joint, X)
     assert np.allclose(joint.X(found).elements(), X.elements(), atol=1e-12)
     V = Motion.of(np.random.default_rng(4).normal(size=6).tolist())
     S = [column.elements() for column in joint.S(q).columns]

@@ -196,7 +196,7 @@ def test_what_has_no_default_says_so(method: str, missing: str, arguments: tuple
     with pytest.raises(TypeError) as caught:
         getattr(Unfinished(), method)(*arguments)
     assert str(caught.value) == (
-        f"Unfinished.{missing}: a joint with nq = 4 and nv = 3 has no default here, because its configuration's rate "
+        f"Unfinished.{missing}: a joint with nq = 4 and nv = 3 has no default, because its configuration's rate "
         f"is not its velocity; write Unfinished.{missing}"
     )
 
@@ -225,7 +225,7 @@ def test_a_joint_needs_sizes_and_units() -> None:
             lw.Joint.of(Turn(), name="j")
         assert (
             str(caught.value)
-            == f"Joint.of: joint 'j' (turn): {what}: expected the type to say it, such as `{shown}`, got nothing"
+            == f"Joint.of: joint 'j' (turn): {what}: expected the class attribute, such as `{shown}`, got none"
         )
         setattr(Turn, what, value)
     assert lw.Joint.of(Turn()).transform([0.0]).shape == (4, 4)
@@ -241,8 +241,8 @@ def test_a_transform_is_a_pose() -> None:
             return self.given  # type: ignore[no-any-return]
 
     for given, got in (
-        (np.eye(4), "linkwork.spatial.Pose from it, got ndarray"),
-        (None, "linkwork.spatial.Pose from it, got NoneType"),
+        (np.eye(4), "a method that returns a linkwork.spatial.Pose, got ndarray"),
+        (None, "a method that returns a linkwork.spatial.Pose, got NoneType"),
         (Pose(Rotation.identity(), (0, 0, 0)), "got Pose(Rotation, tuple)"),  # type: ignore[arg-type]
         (Pose(np.eye(3), Vec3.zero()), "got Pose(ndarray, Vec3)"),  # type: ignore[arg-type]
     ):

@@ -25,7 +25,7 @@ DYNAMICS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force",
 
 
 def asked(row, robot):
-    return (row.name, *names_for(robot.tree, row)) if row.asks_for_a_frame else row.name
+    return (row.name, *names_for(robot.tree, row)) if row.requires_frame else row.name
 
 
 def added(*works):

@@ -27,7 +27,7 @@ def options(row):
 
 
 def asked(row, robot):
-    return (row.name, *names_for(robot.tree, row)) if row.asks_for_a_frame else row.name
+    return (row.name, *names_for(robot.tree, row)) if row.requires_frame else row.name
 
 
 @every_row
@@ -36,7 +36,7 @@ def test_each_row_is_an_algorithm_by_its_name(row):
     names = [*inspect.signature(row.compute).parameters]
     optional = [name for name in row.optional if name != "gravity"]  # which is the tree's
     assert names[: 1 + len(row.inputs)] == ["tree", *row.inputs]
-    assert sorted(names) == sorted(["tree", *row.inputs, *optional, *options(row), *row.acting_on[:1]])
+    assert sorted(names) == sorted(["tree", *row.inputs, *optional, *options(row), *row.wrench_arguments[:1]])
 
 
 @every_row
@@ -46,7 +46,7 @@ def test_the_method_takes_the_inputs_in_their_order(row):
     more = [name for name in options(row) if name not in required]
     assert [p.name for p in taken][: 1 + len(row.inputs) + len(required)] == ["self", *row.inputs, *required]
     assert sorted(p.name for p in taken) == sorted(
-        ["self", *row.inputs, *required, *row.optional, *more, *row.acting_on, "out"]
+        ["self", *row.inputs, *required, *row.optional, *more, *row.wrench_arguments, "out"]
     )
     positional = 1 + len(row.inputs) + len(required)  # the frame comes after the arrays
     for k, parameter in enumerate(taken):

@@ -406,18 +406,18 @@ def test_what_cannot_be_a_parameter() -> None:
         for word in words:
             assert word in str(error.value), error.value
 
-    refused(["inertia:hand", "inertia:hand"], "'inertia:hand' is given twice")
-    refused(["inertia", "inertia:hand"], "'inertia:hand' is in 'inertia' already")
-    refused(["damping:*", "damping"], "'damping' is in 'damping:*' already")
-    refused(["frame:hand", "placement:hand_mount"], "in 'frame:hand' already")
-    refused("point", "'point' names no point", "point:")
+    refused(["inertia:hand", "inertia:hand"], "'inertia:hand' is listed twice")
+    refused(["inertia", "inertia:hand"], "'inertia:hand' is already part of 'inertia'")
+    refused(["damping:*", "damping"], "'damping' is already part of 'damping:*'")
+    refused(["frame:hand", "placement:hand_mount"], "already part of 'frame:hand'")
+    refused("point", "'point' does not name a point", "point:")
     refused("gravity:earth", "write 'gravity'")
     refused(["damping"], "inverse_dynamics does not depend on damping", '"passive": True')
     refused(["frame:tool"], "inverse_dynamics does not depend on frame:tool")
-    refused([3], "expected texts", kind=TypeError)
-    refused(3, "expected texts", kind=TypeError)
+    refused([3], "expected strings", kind=TypeError)
+    refused(3, "expected strings", kind=TypeError)
     bare = lw.load("arm7", inertia="ignore")
-    with pytest.raises(ValueError, match="without its inertias"):
+    with pytest.raises(ValueError, match="without inertias"):
         bare.compile(("pose", "tool"), parameters=["inertia:hand"])
     kernel = ARM.compile("mass_matrix", parameters="inertia:hand")
     with pytest.raises(ValueError, match="operand 1"):
@@ -451,7 +451,7 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
     def torque(q: Any, mass: Any) -> Any:
         load = parameters_of(load_of(1.0, [0.0, 0.0, 0.1], [1e-3, 1e-3, 1e-3]))
         robot = ARM.with_parameters({"inertia:tool": [mass * x for x in load]})
-        with pytest.raises(TypeError, match="has symbols for some of its numbers"):
+        with pytest.raises(TypeError, match="has symbols among its parameters"):
             robot.compile("mass_matrix")
         for edit in (lambda: robot.with_locked_joints(["elbow"]), lambda: robot.with_frame("f", "hand")):
             with pytest.raises(TypeError, match="has symbols for inertia:tool: edit it first"):

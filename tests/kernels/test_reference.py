@@ -53,9 +53,13 @@ def shaped(name: str, shape: Shape) -> str:
 def line(row: FunctionSpec) -> str:
     takes = [shaped(name, QUANTITIES[name].shape) for name in row.inputs]
     takes += [f"[{shaped(name, QUANTITIES[name].shape)}]" for name in row.optional]
-    takes += [f"[{name}]" for name in row.acting_on]
+    takes += [f"[{name}]" for name in row.wrench_arguments]
     takes += [option.name if option.required else f"[{option.name}]" for option in row.options]
-    more = [replace(row.by_wrench, name=f"{row.by_wrench.name}wrench_<frame>")] if row.by_wrench else []
+    more = (
+        [replace(row.per_wrench_output, name=f"{row.per_wrench_output.name}wrench_<frame>")]
+        if row.per_wrench_output
+        else []
+    )
     outputs = [*row.outputs, *more]
     gives = ", ".join(shaped(output.name, output.shape) for output in outputs)
     units = "; ".join(dict.fromkeys(output.units for output in row.outputs if output.units))

@@ -211,12 +211,12 @@ def test_messages_do_without_a_file(description: Description, code: str):
 def test_what_is_no_name_is_told():
     mimic = dataclasses.replace(turning("j", "a", "b"), mimic=Following(["k"]))
     for description, what in (
-        (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected text, got 'None'"),
-        (Description("r", (LinkDescription(3, I_LINK),), ()), "a link's name: expected text, got '3' of type int"),
-        (described(turning(b"j", "a", "b")), "a joint: its name: expected text"),
-        (described(turning("j", ["a"], "b")), "joint 'j': its parent link's name: expected text"),
-        (described(turning("j", "a", None)), "joint 'j': its child link's name: expected text"),
-        (described(mimic), "joint 'j': the name of the joint it mimics: expected text"),
+        (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected a string, got 'None'"),
+        (Description("r", (LinkDescription(3, I_LINK),), ()), "a link's name: expected a string, got '3' of type int"),
+        (described(turning(b"j", "a", "b")), "a joint: its name: expected a string"),
+        (described(turning("j", ["a"], "b")), "joint 'j': its parent link's name: expected a string"),
+        (described(turning("j", "a", None)), "joint 'j': its child link's name: expected a string"),
+        (described(mimic), "joint 'j': the name of the joint it mimics: expected a string"),
     ):
         with pytest.raises(ModelError) as caught:
             build_tree(description)
@@ -291,8 +291,8 @@ def test_a_hash_is_of_a_value_and_of_a_process():
     """It is kept, so neither trees with other parts nor other processes, whose texts hash otherwise, may have it."""
     tree = read(welded())
     before = hash(tree)
-    moon = tree.under(Vec3(0.0, 0.0, -1.62))
-    assert moon != tree and hash(moon) != before and hash(tree.under(tree.gravity)) == before
+    moon = tree.with_gravity(Vec3(0.0, 0.0, -1.62))
+    assert moon != tree and hash(moon) != before and hash(tree.with_gravity(tree.gravity)) == before
     assert "_hash" not in tree.__getstate__()
     again = pickle.loads(pickle.dumps(tree))
     assert again == tree and hash(again) == before

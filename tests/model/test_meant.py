@@ -13,16 +13,20 @@ ARM, DOG = lw.load("arm7"), lw.load("quadruped", floating_base=True)
 @pytest.mark.parametrize(
     ("robot", "name", "remedy"),
     [
-        (ARM, "local", 'a frame\'s own axes go by its name, as in expressed_in="hand": see docs/conventions.md'),
-        (ARM, "LOCAL", "a frame's own axes go by its name"),
-        (ARM, "body", "a frame's own axes go by its name"),
+        (
+            ARM,
+            "local",
+            'a frame\'s own axes are selected by its name, as in expressed_in="hand": see docs/conventions.md',
+        ),
+        (ARM, "LOCAL", "a frame's own axes are selected by its name"),
+        (ARM, "body", "a frame's own axes are selected by its name"),
         (ARM, "LOCAL_WORLD_ALIGNED", 'are the default, expressed_in="world" without at=: see docs'),
         (ARM, "World", 'the world\'s frame is called "world"'),
         (ARM, "universe", 'the world\'s frame is called "world"'),
         (ARM, "base_link", "the root link is called 'base'"),
         (DOG, "base", "the root link is called 'trunk'"),
         (ARM, "hnad", "did you mean 'hand'?"),
-        (ARM, None, "expected a frame's name, a text"),
+        (ARM, None, "expected a frame's name, a string"),
     ],
 )
 def test_what_is_meant(robot, name, remedy):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.errors import Findings, Location
-from linkwork.model.value_check import FARTHEST, check_inertial, nearest_possible
+from linkwork.model.value_check import MAX_INERTIA_CHANGE, check_inertial, nearest_physical
 from linkwork.spatial import Inertia, Rotation, Symmetric3, Vec3
 
 NUMBERS = st.floats(-1e3, 1e3).map(lambda x: round(x, 6))
@@ -26,7 +26,7 @@ def second_moments(J: Symmetric3) -> np.ndarray:
 @given(SIX)
 def test_the_nearest_is_possible_and_nothing_possible_is_nearer(given_: Symmetric3):
     """Of the projection P of Σ on a convex cone: P is in it, Σ − P is in the polar cone, and across P."""
-    found, distance = nearest_possible(given_)
+    found, distance = nearest_physical(given_)
     size = np.linalg.norm(second_moments(given_))
     before, after = second_moments(given_), second_moments(found)
     assert np.linalg.eigvalsh(after)[0] >= -1e-13 * size
@@ -34,31 +34,31 @@ def test_the_nearest_is_possible_and_nothing_possible_is_nearer(given_: Symmetri
     assert abs(np.sum((before - after) * after)) <= 1e-12 * size**2
     assert np.linalg.norm(after - before) == pytest.approx(distance * size, abs=1e-12 * size)
     assert 0.0 <= distance <= 1.0 + 1e-15
-    again, _ = nearest_possible(found)
+    again, _ = nearest_physical(found)
     assert np.linalg.norm(matrix(again) - matrix(found)) <= 1e-13 * size
 
 
 def test_by_hand():
     possible = Symmetric3.diagonal(1.0, 2.0, 3.0)
-    assert nearest_possible(possible) == (possible, 0.0)  # a flat body, which is just possible
-    assert nearest_possible(Symmetric3.zero()) == (Symmetric3.zero(), 0.0)
+    assert nearest_physical(possible) == (possible, 0.0)  # a flat body, which is just possible
+    assert nearest_physical(Symmetric3.zero()) == (Symmetric3.zero(), 0.0)
     # moments 1, 1, 4: second moments 2, 2, -1 become 2, 2, 0
-    assert nearest_possible(Symmetric3.diagonal(1.0, 1.0, 4.0)) == (Symmetric3.diagonal(2.0, 2.0, 4.0), 1.0 / 3.0)
-    all_wrong = nearest_possible(Symmetric3.diagonal(-1.0, -1.0, -1.0))
+    assert nearest_physical(Symmetric3.diagonal(1.0, 1.0, 4.0)) == (Symmetric3.diagonal(2.0, 2.0, 4.0), 1.0 / 3.0)
+    all_wrong = nearest_physical(Symmetric3.diagonal(-1.0, -1.0, -1.0))
     assert all_wrong == (Symmetric3.zero(), 1.0)
 
 
 def test_it_does_not_depend_on_the_axes():
     R = Rotation.from_rpy(0.3, -1.2, 2.0)
     given_ = Symmetric3(-0.2, 0.1, 0.0, 1.0, 0.3, 0.7)
-    (found, distance), (turned, same) = nearest_possible(given_), nearest_possible(R @ given_)
+    (found, distance), (turned, same) = nearest_physical(given_), nearest_physical(R @ given_)
     np.testing.assert_allclose(matrix(turned), matrix(R @ found), rtol=0, atol=1e-15)
     assert same == pytest.approx(distance, rel=1e-14)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e40])
 def test_at_any_magnitude(scale: float):
-    found, distance = nearest_possible(Symmetric3.diagonal(scale, scale, 4.0 * scale))
+    found, distance = nearest_physical(Symmetric3.diagonal(scale, scale, 4.0 * scale))
     assert distance == pytest.approx(1.0 / 3.0)
     assert [found.xx, found.yy, found.zz] == pytest.approx([2.0 * scale, 2.0 * scale, 4.0 * scale])
 
@@ -74,7 +74,7 @@ def checked(about: Symmetric3, *, nearest: bool | None = True, strict: bool = Fa
 def test_repairs_are_listed():
     for about, expected in (
         (Symmetric3.diagonal(1.0, 1.0, 4.0), Symmetric3.diagonal(2.0, 2.0, 4.0)),
-        (Symmetric3.diagonal(-0.2, 1.0, 1.0), nearest_possible(Symmetric3.diagonal(-0.2, 1.0, 1.0))[0]),
+        (Symmetric3.diagonal(-0.2, 1.0, 1.0), nearest_physical(Symmetric3.diagonal(-0.2, 1.0, 1.0))[0]),
     ):
         inertia, findings = checked(about)
         (issue,) = findings.warnings
@@ -82,7 +82,7 @@ def test_repairs_are_listed():
         assert inertia == Inertia.at_center(1.0, Vec3(0.1, 0.0, 0.0), expected)
         for number in (*about.elements(), *expected.elements()):
             assert f"{number:.6g}" in issue.message
-        assert f"{100 * nearest_possible(about)[1]:.3g} % away" in issue.message
+        assert f"{100 * nearest_physical(about)[1]:.3g} % away" in issue.message
         assert checked(about, strict=True)[1].errors[0].code == "INERTIA_NEAREST"
 
 
@@ -101,7 +101,7 @@ def test_what_is_too_far_is_refused():
     _, findings = checked(far, nearest=False)
     assert findings.errors[0].code == "INERTIA_NOT_PSD" and 'inertia="ignore"' in str(findings.errors[0].hint)
     near = Symmetric3.diagonal(-0.2, 1.0, 1.0)
-    assert nearest_possible(near)[1] <= FARTHEST
+    assert nearest_physical(near)[1] <= MAX_INERTIA_CHANGE
     _, findings = checked(near, nearest=False)
     assert findings.errors[0].code == "INERTIA_NOT_PSD" and 'inertia="nearest"' in str(findings.errors[0].hint)
     _, findings = checked(near, nearest=None)  # where there is no such choice

@@ -13,7 +13,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
-from linkwork.model.simplify import _count_inertia, lightened, regrouped, slid
+from linkwork.model.simplify import _count_inertia, regroup_inertias, shift_origins, simplify_tree
 from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from oracles.comparison import assert_close
@@ -35,20 +35,20 @@ def zeros(tree):
 
 @every_tree
 def test_joint_space_dynamics_stay(tree):
-    assert_same_dynamics(tree, regrouped(tree), *state(tree))
+    assert_same_dynamics(tree, regroup_inertias(tree), *state(tree))
     tilted = replace(tree, gravity=Vec3(3.0, -2.0, 5.0))
-    assert_same_dynamics(tilted, regrouped(tilted), *state(tree, seed=1))
+    assert_same_dynamics(tilted, regroup_inertias(tilted), *state(tree, seed=1))
 
 
 @every_robot
 def test_joint_space_dynamics_of_robots_stay(example):
     tree = example.robot().tree
-    assert_same_dynamics(tree, regrouped(tree), *state(tree, size=3))
+    assert_same_dynamics(tree, regroup_inertias(tree), *state(tree, size=3))
 
 
 @every_tree
 def test_only_inertias_change(tree):
-    found = regrouped(tree)
+    found = regroup_inertias(tree)
     kept = [replace(body, inertia=old.inertia) for body, old in zip(found.bodies, tree.bodies, strict=True)]
     assert replace(found, bodies=tuple(kept), frames=tree.frames) == tree
     assert found == tree or found.frames == without_inertias(tree.frames)
@@ -56,8 +56,8 @@ def test_only_inertias_change(tree):
 
 @every_tree
 def test_regrouping_again_changes_nothing_but_rounding(tree):
-    once = regrouped(tree)
-    twice = regrouped(once)
+    once = regroup_inertias(tree)
+    twice = regroup_inertias(once)
     for one, other in zip(once.bodies, twice.bodies, strict=True):
         assert_close(numbers(other.inertia), numbers(one.inertia), 1e-14)
 
@@ -65,7 +65,7 @@ def test_regrouping_again_changes_nothing_but_rounding(tree):
 @every_robot
 def test_robots_have_fewer_numbers_and_take_fewer_operations(example):
     tree = example.robot().tree
-    found = regrouped(tree)
+    found = regroup_inertias(tree)
     assert zeros(found) > zeros(tree)
     for i, body in enumerate(found.bodies):
         aligned = isinstance(body.joint, Revolute) and sorted(map(abs, body.joint.axis)) == [0.0, 0.0, 1.0]
@@ -112,7 +112,7 @@ def test_about_a_coordinate_axis_a_body_becomes_flat_exactly():
 
 def test_a_user_s_joint_feels_everything():
     tree = random_tree(np.random.default_rng(2), 3, types=[Cam], shape="chain")
-    assert regrouped(tree) == tree
+    assert regroup_inertias(tree) == tree
 
 
 def test_what_forward_dynamics_refuses_it_still_refuses():
@@ -140,7 +140,7 @@ def test_kernels_regroup_joint_space_functions_only():
     felt = [name for name, row in ROBOT.items() if row.joint_space]
     assert {"inverse_dynamics", "forward_dynamics", "mass_matrix"} <= {*felt} and not of_bodies & {*felt}
     for tree in (TREES["mixed_0"], TREES["coupled_chain"]):
-        light = lightened(tree)
+        light = simplify_tree(tree)
         assert light != tree
         for name in felt:
             arrays, names = arguments_of(tree, name)
@@ -150,6 +150,8 @@ def test_kernels_regroup_joint_space_functions_only():
     tree = SHIPPED[1].robot().tree
     traced = trace_requests(robot_owner(tree), "f", {"f": read_request(robot_owner(tree), "inverse_dynamics")})
     again = trace_requests(
-        robot_owner(regrouped(slid(tree))), "f", {"f": read_request(robot_owner(tree), "inverse_dynamics")}
+        robot_owner(regroup_inertias(shift_origins(tree))),
+        "f",
+        {"f": read_request(robot_owner(tree), "inverse_dynamics")},
     )
     assert traced.operations == again.operations

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from linkwork.model.simplify import seated
-from linkwork.model.tree_edits import rerooted
+from linkwork.model.simplify import align_joint_frames
+from linkwork.model.tree_edits import reroot
 from linkwork.spatial import Pose
 from oracles.comparison import assert_close
 from oracles.example_robots import SHIPPED
@@ -15,7 +15,7 @@ from oracles.trees import every_tree, state
 
 
 def assert_same_robot(tree):
-    found = seated(tree)
+    found = align_joint_frames(tree)
     assert all(body.rotor == Pose.identity() for body in found.bodies)
     q, v, a = state(tree)
     assert_same_dynamics(tree, found, q, v, a)
@@ -31,12 +31,12 @@ def test_random_trees_stay_the_same(tree):
 @pytest.mark.parametrize("example", SHIPPED[:4], ids=str)
 def test_robots_with_another_root_stay_the_same(example):
     tree = example.robot().tree
-    assert seated(tree) is tree  # a URDF has no rotors
-    assert_same_robot(rerooted(tree, example.frames[0]))
+    assert align_joint_frames(tree) is tree  # a URDF has no rotors
+    assert_same_robot(reroot(tree, example.frames[0]))
 
 
 def test_a_tree_whose_bodies_are_seated_stays_as_it_is():
     tree = SHIPPED[1].robot().tree
-    found = seated(rerooted(rerooted(tree, tree.bodies[3].name), tree.frames[0].name))
-    assert seated(found) is found
+    found = align_joint_frames(reroot(reroot(tree, tree.bodies[3].name), tree.frames[0].name))
+    assert align_joint_frames(found) is found
     assert replace(found) == found

@@ -8,7 +8,7 @@ import pytest
 from helpers.joints import Cam, Helical
 from linkwork.joints import ALL, Prismatic, Revolute
 from linkwork.model.random_tree import random_tree
-from linkwork.model.simplify import regrouped, slid
+from linkwork.model.simplify import regroup_inertias, shift_origins
 from linkwork.spatial import Pose, Rotation, Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED, shipped
@@ -44,10 +44,10 @@ def coordinates(tree):
 
 
 def assert_same_robot(tree, seed=0, size=4):
-    found = slid(tree)
+    found = shift_origins(tree)
     q, v, a = state(tree, seed, size)
     assert_same_dynamics(tree, found, q, v, a)
-    assert_same_dynamics(tree, regrouped(found), q, v, a)
+    assert_same_dynamics(tree, regroup_inertias(found), q, v, a)
     for frame in tree.frames[:20]:
         assert_close(Direct(found).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2)
 
@@ -68,25 +68,25 @@ def test_aligned_trees_stay_the_same(seed):
 @every_robot
 def test_robots_stay_the_same(example):
     assert_same_robot(example.robot().tree, size=2)
-    assert coordinates(slid(example.robot().tree)) <= coordinates(example.robot().tree)
+    assert coordinates(shift_origins(example.robot().tree)) <= coordinates(example.robot().tree)
 
 
 def test_offsets_lose_coordinates():
     trees = [aligned_tree(seed, 12) for seed in range(20)]
-    assert sum(coordinates(slid(tree)) for tree in trees) < 0.8 * sum(map(coordinates, trees))
+    assert sum(coordinates(shift_origins(tree)) for tree in trees) < 0.8 * sum(map(coordinates, trees))
     for name, most in {"arm6": 4, "quadruped": 12}.items():
-        assert coordinates(slid(shipped(name).tree)) <= most < coordinates(shipped(name).tree)
+        assert coordinates(shift_origins(shipped(name).tree)) <= most < coordinates(shipped(name).tree)
 
 
 def test_only_places_change():
     tree = aligned_tree(5, 10)
-    found = slid(tree)
+    found = shift_origins(tree)
     assert found != tree
     for old, new in zip(tree.bodies, found.bodies, strict=True):
         assert replace(new, placement=old.placement, inertia=old.inertia) == old
         assert new.placement.rotation == old.placement.rotation
         assert new.inertia.mass == old.inertia.mass
-    assert slid(found) == found
+    assert shift_origins(found) == found
 
 
 def test_what_may_not_move_does_not():
@@ -94,7 +94,7 @@ def test_what_may_not_move_does_not():
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_translations()]
     for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)
-        assert slid(tree) == tree
+        assert shift_origins(tree) == tree
 
 
 def test_slides_commute_with_the_joint():
@@ -112,4 +112,4 @@ def test_slides_commute_with_the_joint():
 def test_a_star_of_many_children():
     """Few places are tried, however many children there are."""
     tree = aligned_tree(1, 400, types=[Revolute], shape="star")
-    assert coordinates(slid(tree)) <= coordinates(tree)
+    assert coordinates(shift_origins(tree)) <= coordinates(tree)

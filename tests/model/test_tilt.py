@@ -8,7 +8,7 @@ import pytest
 from helpers.joints import Cam, Helical
 from linkwork.joints import ALL, Prismatic, Revolute
 from linkwork.model.random_tree import random_tree
-from linkwork.model.simplify import regrouped, slid, tilted
+from linkwork.model.simplify import align_axes, regroup_inertias, shift_origins
 from linkwork.spatial import Pose, Rotation, Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED
@@ -35,10 +35,10 @@ def skew_tree(seed, bodies=6, types=(Revolute, Prismatic), shape="chain"):
 
 
 def assert_same_robot(tree, seed=0, size=4):
-    found = tilted(tree)
+    found = align_axes(tree)
     q, v, a = state(tree, seed, size)
     assert_same_dynamics(tree, found, q, v, a)
-    assert_same_dynamics(tree, regrouped(slid(found)), q, v, a)
+    assert_same_dynamics(tree, regroup_inertias(shift_origins(found)), q, v, a)
     for frame in tree.frames[:20]:
         assert_close(Direct(found).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2)
 
@@ -67,14 +67,14 @@ def general(tree):
 def test_every_joint_of_a_chain_is_tilted_about_one_axis():
     trees = [skew_tree(seed, 10) for seed in range(20)]
     assert sum(map(general, trees)) > 80
-    assert all(general(tilted(tree)) == 0 for tree in trees)
+    assert all(general(align_axes(tree)) == 0 for tree in trees)
 
 
 def test_what_is_simple_stays():
     for tree in (SHIPPED[2].robot().tree, SHIPPED[5].robot().tree):
-        assert tilted(tree) == tree
-    once = tilted(skew_tree(3))
-    assert tilted(once) == once
+        assert align_axes(tree) == tree
+    once = align_axes(skew_tree(3))
+    assert align_axes(once) == once
 
 
 def test_what_may_not_turn_does_not():
@@ -82,7 +82,7 @@ def test_what_may_not_turn_does_not():
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_rotations()]
     for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)
-        assert tilted(tree) == tree
+        assert align_axes(tree) == tree
 
 
 def test_turns_commute_with_the_joint():

@@ -10,7 +10,7 @@ from linkwork.joints import Revolute
 from linkwork.model.body import WORLD, Body, Frame, Limits
 from linkwork.model.composite_body import with_summed_inertias, without_inertias
 from linkwork.model.random_tree import random_tree
-from linkwork.model.simplify import lightened
+from linkwork.model.simplify import simplify_tree
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from oracles.example_robots import EXAMPLES, shipped
@@ -22,7 +22,7 @@ def test_half_of_a_mass_cannot_be_changed():
     """With one of the two alone, the robot's mass and its mass matrix would tell of different robots."""
     for tree in (shipped("arm7").tree, shipped("quadruped").tree, random_tree(np.random.default_rng(0), 4)):
         for i in (0, len(tree.bodies) - 1):
-            message = f"body '{tree.bodies[i].name}': its inertia is not the sum of those of the links on it"
+            message = f"body '{tree.bodies[i].name}': its inertia is not the sum of the inertias of its links"
             body = replace(tree.bodies[i], inertia=tree.bodies[i].inertia + HEAVY)
             with pytest.raises(ValueError, match=message):
                 replace(tree, bodies=(*tree.bodies[:i], body, *tree.bodies[i + 1 :]))
@@ -59,7 +59,7 @@ def test_sums_agree_on_real_robots_and_on_what_is_made_of_them(example):
     """Transformed trees round otherwise; regrouped ones have no links' inertias to disagree with."""
     tree = example.robot().tree
     assert with_summed_inertias(tree.bodies, tree.frames) == tree.bodies
-    found = lightened(tree)
+    found = simplify_tree(tree)
     assert found.frames == without_inertias(found.frames)
     assert example.robot().with_root(example.frames[0]).mass == pytest.approx(example.robot().mass, rel=1e-12)
 

@@ -132,7 +132,7 @@ def test_what_is_not_finite_is_named(slider):
     problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
     problem = problem.add(lambda w: sqrt(w.q("elbow") - 3.0), "least_squares", name="odd", steps=2)
     found = problem.solve(np.zeros(2))
-    assert found.status == "not_finite" and found.message == "'odd' is nan in step 2, row 'odd'"
+    assert found.status == "not_finite" and found.message == "'odd' is nan in step 2, component 'odd'"
     # where it does not count, it may be what it likes
     problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
     problem = problem.add(lambda w: sqrt(w.q("elbow") - 0.5), "least_squares", name="odd", steps=[3])
@@ -151,7 +151,7 @@ def test_derivatives_that_are_not_finite_are_named(slider):
             found = problem.solve(np.zeros((n, 2) if n else 2), solver=solver)
             said = found.explain(n - 1 if n else ())
             assert np.all(found.status == "not_finite"), (solver, found.status)
-            assert said.startswith(f"not_finite: the derivative of 'speed' in step {step}, row 'speed'. "), (
+            assert said.startswith(f"not_finite: the derivative of 'speed' in step {step}, component 'speed'. "), (
                 solver,
                 said,
             )

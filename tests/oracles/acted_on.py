@@ -29,11 +29,15 @@ class ActedOn:
     def _evaluated(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         subject = robot_owner(self.tree)
         row = subject.rows[name]
-        acting, axes = [options.pop(key, None) for key in row.acting_on] or (None, None)
+        acting, axes = [options.pop(key, None) for key in row.wrench_arguments] or (None, None)
         acting = {} if acting is None else acting
         each = axes if isinstance(axes, dict) else dict.fromkeys(acting, axes or "world")
         given = {key: options.pop(key) for key in row.optional if options.get(key) is not None}
-        asked = options | {row.acting: {frame: each.get(frame, "world") for frame in acting}} if acting else options
+        asked = (
+            options | {row.wrench_argument: {frame: each.get(frame, "world") for frame in acting}}
+            if acting
+            else options
+        )
         n = len(row.inputs)
         request = read_request(subject, (name, *arguments[n:], asked), tuple(given))
         arrays = [*arguments[:n], *given.values(), *(acting[frame] for frame, _ in request.wrenches)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork.model.body import Following
-from linkwork.model.coupled_joints import _is_plain, coupled
+from linkwork.model.coupled_joints import _is_plain, with_couplings
 from linkwork.model.tree import Tree
 
 from .textbook import Textbook
@@ -28,7 +28,7 @@ def randomly_coupled(tree: Tree, count: int, seed: int = 0) -> Tree:
             ratio = float(rng.choice((-1.0, 1.0)) * rng.uniform(0.2, 2.0))
             couplings[body.joint_name] = Following(master.joint_name, ratio, float(rng.normal()))
     assert len(couplings) == count
-    return coupled(tree, couplings)
+    return with_couplings(tree, couplings)
 
 
 class Constrained:

@@ -12,7 +12,7 @@ from linkwork import Robot, joints
 from linkwork.model.body import WORLD
 from linkwork.model.random_tree import random_inertia, random_tree
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits import rerooted
+from linkwork.model.tree_edits import reroot
 
 from .coupling import randomly_coupled
 
@@ -46,8 +46,8 @@ def _trees() -> dict[str, Tree]:
     some = random_tree(np.random.default_rng(402), 6, types=_WITH_FOLLOWERS[:2], shape="chain")
     trees["coupled_chain"] = randomly_coupled(some, 3)
     some = random_tree(np.random.default_rng(403), 8, types=_WITH_FOLLOWERS)
-    trees["rerooted"] = rerooted(_on_heavy_ground(some), "tool7")
-    trees["rerooted_coupled"] = rerooted(_on_heavy_ground(trees["coupled_chain"]), "tool4")
+    trees["rerooted"] = reroot(_on_heavy_ground(some), "tool7")
+    trees["rerooted_coupled"] = reroot(_on_heavy_ground(trees["coupled_chain"]), "tool4")
     return trees
 
 

@@ -38,17 +38,17 @@ def test_force():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Actuator("", {"j": 1.0}), "name: expected a text"),
-        (lambda: Actuator("a"), "expected joints or a frame"),
-        (lambda: Actuator("a", {"j": 1.0}, frame="hand"), "expected joints or a frame"),
+        (lambda: Actuator("", {"j": 1.0}), "name: expected a non-empty string"),
+        (lambda: Actuator("a"), "expected either joints or a frame"),
+        (lambda: Actuator("a", {"j": 1.0}, frame="hand"), "expected either joints or a frame"),
         (lambda: Actuator("a", frame="hand"), "wrench: expected finite 6 numbers"),
-        (lambda: Actuator("a", frame="hand", wrench=(0.0,) * 6), "that is not zero"),
-        (lambda: Actuator("a", {"j": 1.0}, relative_to="hand"), "wrench and relative_to are for actuators on a frame"),
+        (lambda: Actuator("a", frame="hand", wrench=(0.0,) * 6), "expected a non-zero"),
+        (lambda: Actuator("a", {"j": 1.0}, relative_to="hand"), "wrench and relative_to apply to actuators on a frame"),
         (lambda: Actuator("a", {"j": 1.0}, gain=(1.0, 2.0)), "gain: expected finite 3 numbers"),
         (lambda: Actuator("a", {"j": 1.0}, gain=(1.0, math.inf, 0.0)), "gain: expected finite 3 numbers"),
-        (lambda: Actuator("a", {"j": 1.0}, control_range=(1.0, -1.0)), "the lower one first"),
+        (lambda: Actuator("a", {"j": 1.0}, control_range=(1.0, -1.0)), "with lower <= upper"),
         (lambda: Actuator("a", {"j": 1.0}, force_range=(math.nan, 1.0)), "force_range: expected 2 numbers"),
-        (lambda: Actuator("a", [("j", 1.0), ("j", 2.0)]), "joint 'j' comes twice"),
+        (lambda: Actuator("a", [("j", 1.0), ("j", 2.0)]), "joint 'j' is listed twice"),
         (lambda: Actuator("a", ["j"]), "expected pairs of a joint's name and its gear"),
         (lambda: Actuator("a", {"j": "one"}), "gear of joint 'j'"),
         (lambda: Actuator.position("a", "j", stiffness=-1.0), "stiffness: expected"),
@@ -75,7 +75,7 @@ def test_actuators_by_name():
 @pytest.mark.parametrize(
     ("actuator", "error", "message"),
     [
-        (MOTOR, ValueError, "has an actuator 'elbow_motor' already"),
+        (MOTOR, ValueError, "already has an actuator 'elbow_motor'"),
         (Actuator.motor("a", "elbo"), UnknownNameError, "no joint named 'elbo'; did you mean 'elbow'"),
         (Actuator.motor("a", "elbow", gear=(1.0, 2.0)), ValueError, "expected 1 gears"),
         (Actuator("a", frame="hnd", wrench=(0, 0, 0, 0, 0, 1)), UnknownNameError, "no frame named 'hnd'"),
@@ -122,8 +122,8 @@ def test_configurations_on_their_manifold():
         ({"q": {}, "v": np.zeros(8)}, ValueError, "v: expected 7 numbers"),
         ({"q": {}, "controls": [1.0]}, ValueError, "controls: expected 2 numbers, one for each actuator"),
         ({"q": {}, "controls": {"elbow": 1.0}}, UnknownNameError, "no actuator named 'elbow'"),
-        ({"q": {}, "name": " "}, ValueError, "name: expected a text"),
-        ({"q": {}, "name": "home"}, ValueError, "has a configuration 'home' already"),
+        ({"q": {}, "name": " "}, ValueError, "name: expected a non-empty string"),
+        ({"q": {}, "name": "home"}, ValueError, "already has a configuration 'home'"),
     ],
 )
 def test_configurations_that_do_not_fit(given, error, message):
@@ -215,7 +215,7 @@ def test_followers_are_where_their_masters_say():
     bound = robot.with_couplings({right: (left, 1.0)})
     assert bound.named_configurations["open"].joints == (left,)
     assert bound.named_configurations["open"].q[bound.joint(right).q_slice] == 0.03
-    with pytest.raises(ValueError, match="follows joint 'left_finger_slide': state that one"):
+    with pytest.raises(ValueError, match="follows joint 'left_finger_slide': state the value"):
         bound.with_named_configuration("other", {right: 0.01})
 
 
@@ -226,7 +226,7 @@ def test_frames_keep_their_actuators_when_the_root_changes():
     assert gripper.with_root("hand").actuators["pull"].relative_to == "base"
     box = gripper.with_attached("box", "hand", lw.shapes.Box((0.1, 0.1, 0.1)))
     pushed = box.with_actuators(Actuator("push", frame="box", wrench=(0, 0, 0, 1.0, 0, 0)))
-    with pytest.raises(ValueError, match="'push' is on 'box'"):
+    with pytest.raises(ValueError, match="'push' is attached to 'box'"):
         pushed.without_attached("box")
 
 

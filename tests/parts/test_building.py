@@ -300,7 +300,7 @@ def test_names_of_frames() -> None:
     assert "frame 'a' has the name of a link" in issues(lw.Link("a", frames={"a": (0, 0, 1)}))["DUPLICATE_NAME"]
     twice = lw.Link("a", frames={"f": (0, 0, 1)}).with_frame("f", (0, 0, 2))
     assert "frame 'f' has the name of a frame" in issues(twice)["DUPLICATE_NAME"]
-    assert "no frame may be named 'world'" in issues(lw.Link("a", frames={"world": (0, 0, 1)}))["BAD_NAME"]
+    assert "'world' is reserved for the world's frame" in issues(lw.Link("a", frames={"world": (0, 0, 1)}))["BAD_NAME"]
     with pytest.raises(ModelError, match="frame 'f': its placement's offset") as caught:
         lw.Robot.build("r", lw.Link("a", frames={"f": (0, 0, 1e30)}))
     assert len(caught.value.issues) == 1  # what is wrong is said once
@@ -343,5 +343,5 @@ def test_what_is_no_part() -> None:
             lw.Robot.build("r", part)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="gravity: expected three"):
         lw.Robot.build("r", lw.Link("a"), gravity=(0, 0))
-    with pytest.raises(TypeError, match="build: name: expected the robot's name, a text, got 3"):
+    with pytest.raises(TypeError, match="build: name: expected the robot's name, a string, got 3"):
         lw.Robot.build(3, lw.Link("a"))  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ def test_a_configuration_of_the_wrong_length() -> None:
         HINGE.torque([0.1], np.zeros(3))
     with pytest.raises(ValueError, match=r"link_pose: parent_pose: expected an array of shape \(\.\.\., 4, 4\)"):
         HINGE.link_pose([0.1], np.zeros(3))
-    with pytest.raises(ValueError, match="do not broadcast together"):
+    with pytest.raises(ValueError, match="do not broadcast"):
         HINGE.twist(np.zeros((2, 1)), np.zeros((3, 1)))
     for wrong in ("up", None, [1j], ["1"]):
         with pytest.raises(ValueError, match="joint 'elbow': transform: q"):
@@ -62,7 +62,7 @@ def test_a_quaternion_far_from_unit_is_refused() -> None:
     with pytest.raises(ValueError, match=r"joint 'base' .* of length 0"):
         FREE.motion_subspace(np.zeros(7))
     with pytest.raises(
-        ValueError, match=r"joint 'base': motion_subspace: q\[0\] is inf; 7 numbers that are not finite"
+        ValueError, match=r"joint 'base': motion_subspace: q\[0\] is inf; 7 elements that are not finite"
     ):
         FREE.motion_subspace(np.full(7, np.inf))
     with pytest.raises(ValueError, match="has no nearest configuration"):

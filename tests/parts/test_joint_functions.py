@@ -37,7 +37,7 @@ def test_a_method_for_every_row() -> None:
         text = inspect.getdoc(method)
         assert text and "->" in text, name
         assert all(key in QUANTITIES for key in row.inputs)
-        assert ("child" in parameters or "on" in parameters) == row.placed
+        assert ("child" in parameters or "on" in parameters) == row.needs_placement
 
 
 def test_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def test_what_is_only_noted_is_not_told():
     found = loaded(noted)
     assert {issue.code for issue in found.report.warnings} == {"IGNORED"} and found.report.repairs == ()
     assert loaded(noted, strict=True) == found
-    assert str(loaded(arm()).report) == "nothing was odd"
+    assert str(loaded(arm()).report) == "no findings"
 
 
 def test_a_filter_keeps_it_quiet():
@@ -151,7 +151,7 @@ def test_the_nearest_inertia():
     with pytest.raises(ModelError, match="INERTIA_NOT_PSD"):
         loaded(arm(NEGATIVE))
     for bad in (NEGATIVE, IMPOSSIBLE):
-        with pytest.warns(ModelWarning, match="is replaced by the nearest that a body has"):
+        with pytest.warns(ModelWarning, match="is replaced by the nearest possible inertia"):
             found = loaded(arm(bad), inertia="nearest")
         assert found.report.repairs[0].code == "INERTIA_NEAREST"
         assert "link[b]" in str(found.report.repairs[0].where.element)
@@ -186,7 +186,7 @@ def test_kinematics_without_inertias():
             lambda one=one: one.with_inertia("b", mass=1.0),
             lambda one=one: one.with_payload("payload", "b", 1.0),
         ):
-            with pytest.raises(ValueError, match=r'robot \'r\' is without its inertias \(inertia="ignore"\)'):
+            with pytest.raises(ValueError, match=r'robot \'r\' was loaded without inertias \(inertia="ignore"\)'):
                 call()
     assert found != loaded(arm("").replace(INERTIAL, ""))  # a robot of no mass is another
     assert loaded(arm(INERTIAL.replace('"2"', '"heavy"')), inertia="ignore") == found

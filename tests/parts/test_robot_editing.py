@@ -164,7 +164,7 @@ def test_payloads_that_cannot_be(arm):
     for name in ("payload", "hand", "world"):
         with pytest.raises(ValueError, match=f"the robot has a link '{name}' already"):
             once.with_payload(name, "hand", 1.0)
-    with pytest.raises(ValueError, match="name: expected a text, got ''"):
+    with pytest.raises(ValueError, match="name: expected a string, got ''"):
         arm.with_payload("", "hand", 1.0)
     with pytest.raises(ValueError, match=r"with_payload: 'payload': mass must not be negative"):
         arm.with_payload("payload", "hand", -1.0)

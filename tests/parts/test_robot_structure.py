@@ -200,8 +200,8 @@ def test_names_of_several_numbers():
     coupled = lw.load("arm7_gripper", mimic="coupled")
     assert "right_finger_slide" not in coupled.q_names
     for names, error, message in (
-        (["front_left_kne"], UnknownNameError, "no joint or number of q named .*did you mean 'front_left_knee'"),
-        (["floating_base", "floating_base.qw"], ValueError, "a number of 'floating_base.qw' comes twice"),
+        (["front_left_kne"], UnknownNameError, "no joint or coordinate of q named .*did you mean 'front_left_knee'"),
+        (["floating_base", "floating_base.qw"], ValueError, "a coordinate of 'floating_base.qw' is listed twice"),
         ("front_left_knee", TypeError, "expected a list of names"),
         ([3], UnknownNameError, "named 3"),
     ):

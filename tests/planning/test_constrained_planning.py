@@ -192,7 +192,7 @@ def test_what_is_no_way_to_keep_is_told():
         (lw.ik.Soft(line, 1.0), {}, "soft"),
         (lw.ik.PositionTask("tip"), {}, "target="),
         (line, {"bound": 1e-6}, "constraint_tolerance: 'line' is held to 1e-06"),
-        (line, {"bound": np.nan}, "constraint_tolerance: expected a number above zero"),
+        (line, {"bound": np.nan}, "constraint_tolerance: expected a positive number"),
     ):
         with pytest.raises(ValueError, match=said):
             _space(robot, NOWHERE, keep, **options)

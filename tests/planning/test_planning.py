@@ -246,7 +246,7 @@ def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
         moved = [robot.pose(x, link) @ [*place, 1.0] for x in (q, q + delta)]
         assert (np.linalg.norm(moved[0] - moved[1], axis=1) <= np.abs(delta) @ reach + 1e-12).all()
     ball = lw.Robot(random_tree(rng, 2, types=[lw.joints.Spherical]))
-    with pytest.raises(TypeError, match="nothing bounds how far it takes points"):
+    with pytest.raises(TypeError, match="its points' displacement is unbounded"):
         joint_reaches(ball.tree, ball.lower, ball.upper)
 
 
@@ -270,7 +270,7 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
             SCENE,
             spent,
             "time_limit",
-            ["configurations explored from the start", "iterations", "Raise time_limit"],
+            ["configurations explored from the start", "iterations", "Increase time_limit"],
         ),
     ):
         found = arm.plan(start, goal, scene, **how)

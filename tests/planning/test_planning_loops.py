@@ -10,7 +10,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import and_, fabs, lt, or_, where
-from linkwork.kinematics.algorithms.low_discrepancy import rates, spread
+from linkwork.kinematics.algorithms.low_discrepancy import kronecker_point, kronecker_rates
 from linkwork.planning.algorithms.multi_start_search import SearchWanted, searched
 from linkwork.planning.algorithms.path_shortcuts import Ways, cut_short, touching
 from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grown
@@ -104,9 +104,9 @@ def _length(path: np.ndarray) -> float:
 
 def test_points_are_spread_evenly() -> None:
     for d in (1, 2, 10):
-        g = 1.0 / rates(d)[0]
+        g = 1.0 / kronecker_rates(d)[0]
         assert abs(g ** (d + 1) - g - 1.0) < 1e-12
-        points = np.array([spread(float(n), [0.3] * d) for n in range(1, 1001)])
+        points = np.array([kronecker_point(float(n), [0.3] * d) for n in range(1, 1001)])
         assert ((points >= 0.0) & (points < 1.0)).all()
         for column in points.T:
             counts = np.histogram(column, 10, (0.0, 1.0))[0]

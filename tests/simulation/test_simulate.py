@@ -213,7 +213,7 @@ def test_roll_outs_are_differentiated(arm):
         fewer = slopes(segments=3, **more)
         assert np.abs(fewer(q, v, push) - found).max() < 1e-13
         assert plan_program(fewer.program)[1].size < plan_program(gradient.program)[1].size
-    with pytest.raises(ValueError, match="segments: expected None or a whole number from 1"):
+    with pytest.raises(ValueError, match="segments: expected None or an integer >= 1"):
         arm.simulate(q, duration=0.01, segments=0)
 
 

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import non_negative
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
-from linkwork.model.value_check import why_impossible
+from linkwork.model.value_check import inertia_problems
 from linkwork.spatial import inertia_vector as formulas
 from linkwork.spatial.inertia_vector import LOG_CHOLESKY, PARAMETERS
 
@@ -74,7 +74,7 @@ def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float =
         raise ValueError(f"explain: parameters: expected those of one body, (10,), got an array of shape {pi.shape}")
     if is_physical(pi, definite=definite, tolerance=tolerance):
         return ()
-    return why_impossible(formulas.inertia_of(pi.tolist()))
+    return inertia_problems(formulas.inertia_of(pi.tolist()))
 
 
 @public
@@ -119,7 +119,7 @@ def log_cholesky(parameters: Any) -> Any:
     if not is_traced(theta) and not np.isfinite(theta).all():
         pi = _array("log_cholesky", parameters, (10,))
         place = tuple(np.argwhere(~np.isfinite(theta).all(axis=-1))[0].tolist())
-        why = why_impossible(formulas.inertia_of(pi[place].tolist()))
+        why = inertia_problems(formulas.inertia_of(pi[place].tolist()))
         where = f" of sample {', '.join(map(str, place))}" if place else ""
         raise ValueError(
             f"log_cholesky: parameters{where}: expected a positive definite pseudo-inertia; {'; '.join(why)}"

@@ -14,7 +14,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_pivots, m
 from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.function_request import Request
-from linkwork.kernels.owners import RobotOwner, Subject
+from linkwork.kernels.owners import KernelOwner, RobotOwner
 from linkwork.model.function_spec import InertiaCheck
 from linkwork.model.tree import Tree
 
@@ -24,14 +24,14 @@ SINGULAR = 1e-13  # relative size of a pivot that is rounding; pivots of real ro
 NEARLY = 1e-6  # relative size below which a pivot is checked again, in float64
 
 
-def refuse_singular_inertia(subject: Subject, request: Request) -> None:
+def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
     """Raise SingularInertiaError, which names the joints, if a function needs M⁻¹ and M is singular everywhere.
 
     One or two random configurations decide.
     """
     if (
         isinstance(subject, RobotOwner)
-        and request.row.regular
+        and request.spec.requires_regular_coordinates
         and subject.tree.nv
         and not _depends_on_parameters(subject, request)
     ):
@@ -43,15 +43,17 @@ def refuse_singular_inertia(subject: Subject, request: Request) -> None:
 
 def _depends_on_parameters(subject: RobotOwner, request: Request) -> bool:
     """Return True if parameters replace values of the tree that M depends on."""
-    return any(asked.kind in _KINDS_IN_M for asked in (*subject.numbers, *request.parameters))
+    return any(asked.kind in _KINDS_IN_M for asked in (*subject.parameter_values, *request.parameters))
 
 
 _KINDS_IN_M = ("inertia", "armature", "placement", "frame")
 
 
-def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
+def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
     """Return guards, positive where a pivot of M is small, for the velocities whose inertia may vanish."""
-    if not (isinstance(subject, RobotOwner) and request.row.regular and "q" in request.row.inputs):
+    if not (
+        isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.spec.inputs
+    ):
         return []
     armature, fixed = _inertia_key(subject, request)
     some = _random_configuration(subject.tree, 0)
@@ -62,9 +64,9 @@ def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[
     return [NEARLY * sizes[k] - pivots[k] for k in weak]
 
 
-def warn_of_singular_inertia(subject: Subject, request: Request, label: str, arguments: Sequence[Any]) -> None:
+def warn_of_singular_inertia(subject: KernelOwner, request: Request, label: str, arguments: Sequence[Any]) -> None:
     """Warn of joints that move no inertia, alone or together with others, in some of these configurations."""
-    if not (isinstance(subject, RobotOwner) and request.row.regular and "q" in request.inputs):
+    if not (isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.inputs):
         return
     armature, fixed = _inertia_key(subject, request)
     weak = _weak_velocities(subject, armature, fixed, _random_configuration(subject.tree, 0))
@@ -143,7 +145,7 @@ def _random_configuration(tree: Tree, seed: int) -> list[float]:
     q = [0.0] * tree.nq
     for i, body in tree.stacked():
         free = [math.inf] * body.joint.nq
-        q[tree.q_slices[i]] = body.asked("random", rng, [-x for x in free], free, ()).tolist()
+        q[tree.q_slices[i]] = body.call_joint("random", rng, [-x for x in free], free, ()).tolist()
     return q
 
 

@@ -64,7 +64,7 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             task = TASKS[task]()
         if not isinstance(task, ControlTask):
             raise TypeError(f"VectorEnvironment: task: expected a name or a ControlTask, got {task!r}")
-        num_envs = integer("VectorEnvironment", "num_envs", num_envs, least=1, what="a whole number")
+        num_envs = integer("VectorEnvironment", "num_envs", num_envs, least=1)
         if render_mode is not None and render_mode not in MODES:
             raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
         self.task, self.num_envs, self.render_mode = task, num_envs, render_mode

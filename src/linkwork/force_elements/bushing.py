@@ -12,7 +12,7 @@ from linkwork.constraints.arguments import name_or
 from linkwork.constraints.constraint import References
 from linkwork.force_elements.force_element import ForceElement, Marks, Resistance
 from linkwork.joints import Floating
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.spatial import Force, Motion, Pose, Vec3
 from linkwork.spatial.arguments import LARGEST, given_numbers
 
@@ -93,7 +93,7 @@ class Bushing(ForceElement):
         if any(self._stiffness[:3]):
             q, phi = self._rotation(X)
             pull = [-k * x for k, x in zip(self._stiffness, phi, strict=False)]
-            for axis, unit in enumerate(units(6)[:3]):
+            for axis, unit in enumerate(unit_vectors(6)[:3]):
                 rates = _JOINT.difference_rate(_JOINT.zero(), q, unit)  # φ̇ as M turns about one of its axes
                 moment[axis] = sum((a * b for a, b in zip(rates, pull, strict=False)), 0.0)
         f = Vec3.of([-k * x if k else 0.0 for k, x in zip(self._stiffness[3:], X.translation, strict=True)])

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import given_number, name_or
+from linkwork.constraints.arguments import name_or, read_number
 from linkwork.constraints.constraint import References
 from linkwork.expr.scalar.functions import eq, fmax, sqrt, where
 from linkwork.force_elements.force_element import ForceElement, Marks, Resistance
@@ -42,7 +42,7 @@ class SpringDamper(ForceElement):
 
     def __post_init__(self) -> None:
         for what in ("stiffness", "damping", "rest_length"):
-            number = given_number("SpringDamper", what, getattr(self, what))
+            number = read_number("SpringDamper", what, getattr(self, what))
             if number < 0.0:
                 raise ValueError(f"SpringDamper: {what}: expected a number >= 0, got {number!r}")
             object.__setattr__(self, what, number)

@@ -6,8 +6,8 @@ A value that cannot be read is an error to be raised in the end; until then a ha
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from types import NoneType, UnionType
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
@@ -175,14 +175,25 @@ class PlainReader:
             return _AXES
         return vector
 
-    def arguments(self, value: Value, kind: type, more: Collection[str] = ()) -> dict[str, Any]:
-        """What a class is made from, by the names of its arguments: KEY_MISSING, UNKNOWN_KEY."""
+    def arguments(
+        self,
+        value: Value,
+        kind: Callable[..., Any],
+        more: Collection[str] = (),
+        readers: Mapping[str, Callable[[Value], Any]] = MappingProxyType({}),
+    ) -> dict[str, Any]:
+        """Return the arguments of a constructor by name.  KEY_MISSING, UNKNOWN_KEY.
+
+        ``more`` are further keys that an object may have; ``readers`` read some arguments in place of `converted`.
+        """
         taken = [argument for argument in arguments(kind) if not is_function(argument.hint)]
         self.known(value, [*more, *(argument.name for argument in taken)])
         result = {}
         for argument in taken:
             if argument.name in value.content:
-                result[argument.name] = self.converted(value.content[argument.name], argument.hint)
+                item = value.content[argument.name]
+                special = readers.get(argument.name)
+                result[argument.name] = self.converted(item, argument.hint) if special is None else special(item)
             elif argument.required and argument.name not in more:
                 self.error(value, "KEY_MISSING", f"the key {quoted(argument.name)} is missing")
         return result
@@ -238,7 +249,7 @@ class PlainReader:
 
     def _exactly(self, value: Value, kind: type) -> Any:
         if not isinstance(value.content, kind):
-            words = {str: "a text", bool: "true or false"}
+            words = {str: "a string", bool: "true or false"}
             self.error(value, "DATA_TYPE", f"{value.step}: expected {words[kind]}, got {value.kind}")
             return kind()
         return value.content

@@ -28,10 +28,10 @@ __all__ = [
     "TYPES",
     "Argument",
     "arguments",
+    "constructor_arguments",
     "in_words",
     "is_function",
     "is_plain",
-    "made_from",
     "plain",
 ]
 
@@ -59,8 +59,8 @@ class Argument:
 
 
 @cache
-def arguments(kind: type) -> tuple[Argument, ...]:
-    """What a type of joint or a kind of constraint is made from."""
+def arguments(kind: Callable[..., Any]) -> tuple[Argument, ...]:
+    """Return the arguments of a constructor: a class, or a function that creates values."""
     hints = _hints(kind.__dict__.get("__init__")) | _hints(kind)  # arguments that are no fields, and fields
     result = []
     for name, parameter in inspect.signature(kind).parameters.items():
@@ -114,7 +114,7 @@ def plain(value: Any, what: str) -> Any:
     raise TypeError(f"{what}: {value!r} can stand in no file")
 
 
-def made_from(value: Any, kind: type, what: str) -> dict[str, Any]:
+def constructor_arguments(value: Any, kind: type, what: str) -> dict[str, Any]:
     """The arguments that a value is made from, as plain data, but for those that are their defaults."""
     result = {}
     for argument in arguments(kind):
@@ -132,7 +132,7 @@ def _joint(joint: JointType, what: str) -> dict[str, Any]:
         raise TypeError(
             f"{what}: joint type {type(joint).__name__} is none of linkwork.joints, and can stand in no file"
         )
-    return {"type": in_words(type(joint)), **made_from(joint, type(joint), what)}
+    return {"type": in_words(type(joint)), **constructor_arguments(joint, type(joint), what)}
 
 
 def _pose(pose: Pose) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class _Reader:
         if word is not None and word[0].lstrip("+-").lower() in ("nan", "inf", "infinity"):
             fail("NOT_FINITE", f"expected a finite number, got {word[0]!r}", Location(self.builder.file, line, column))
         if first == "'":
-            self.refuse("expected a value", 'texts stand in double quotes: "..."')
+            self.refuse("expected a value", 'put strings in double quotes: "..."')
         return self.refuse("expected a value", "JSON has no comments" if first in ("#", "/") else None)
 
     def key(self) -> tuple[str, tuple[int, int]]:
@@ -220,7 +220,7 @@ def _built(yaml: Any, text: str, builder: Builder) -> Value:
             scalar = isinstance(event, yaml.ScalarEvent)
             if open_ and isinstance(open_[-1].content, dict) and keys[-1] is None:
                 if not scalar:
-                    fail("DATA_SYNTAX", "expected a text as a key, got a list or an object", where)
+                    fail("DATA_SYNTAX", "expected a string as a key, got a list or an object", where)
                 keys[-1] = event.value, line, column
                 continue
             content = _scalar(builder, event, line, column) if scalar else _empty(yaml, event)

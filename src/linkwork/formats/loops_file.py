@@ -12,19 +12,35 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from linkwork._util.messages import nearest, quoted
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.force_elements import ForceElement
+from linkwork.formats.actuation_entries import (
+    actuator_entry,
+    named_configuration_entry,
+    read_actuator,
+    read_named_configuration,
+)
 from linkwork.formats.constructor_reader import BOUNDS, RESISTING, PlainReader
-from linkwork.formats.constructor_schema import ELEMENTS, KINDS, TYPES, arguments, in_words, is_plain, made_from, plain
+from linkwork.formats.constructor_schema import (
+    ELEMENTS,
+    KINDS,
+    TYPES,
+    arguments,
+    constructor_arguments,
+    in_words,
+    is_plain,
+    plain,
+)
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.json_and_yaml import Value, parse_json, parse_yaml
 from linkwork.formats.xml_document import Budget
 from linkwork.model.body import WORLD, Frame
-from linkwork.model.composite_body import composed
+from linkwork.model.composite_body import compose
 from linkwork.model.description import (
     Attachments,
     ConstraintDescription,
@@ -69,7 +85,7 @@ def parse_loops(
 ) -> Attachments:
     """What the text of such a file says, in ``form`` "json" or "yaml".  Raises ModelError."""
     if not isinstance(text, (str, bytes)):
-        raise TypeError(f"loops: expected a text, got {text!r}")
+        raise TypeError(f"loops: expected a string, got {text!r}")
     findings = Findings()
     root = (parse_yaml if form == "yaml" else parse_json)(text, source, findings, budget)
     result = _Document(PlainReader(source, findings)).read(root)
@@ -106,6 +122,8 @@ class _Document:
                 *self._each(root, "constraints", self._constraint),
             ),
             force_elements=self._each(root, "force_elements", self._element),
+            actuators=self._each(root, "actuators", partial(read_actuator, reader)),
+            named_configurations=self._each(root, "named_configurations", partial(read_named_configuration, reader)),
         )
 
     def _version(self, root: Value) -> None:
@@ -211,16 +229,19 @@ class _Document:
             return None
 
 
-_KEYS: Collection[str] = ("version", "frames", "points", "directions", "loops", "constraints", "force_elements")
+_KEYS: Collection[str] = (
+    *("version", "frames", "points", "directions", "loops", "constraints", "force_elements"),
+    *("actuators", "named_configurations"),
+)
 _LOOP_KEYS = ("name", "frame", "other", "limits", *RESISTING)
 
 
 def loops_text(tree: Tree) -> str:
-    """The JSON text that says a tree's constraints and force elements, and its frames, points and directions that are
-    no links'.
+    """Return the JSON text of the loops file of a tree.
 
-    Read again on the tree without them it gives the same.  Raises TypeError, naming it, for a constraint or force
-    element that no file can say.
+    It has the tree's constraints, force elements, actuators and named configurations, and the frames, points and
+    directions that a user added.  A tree without them that reads the text is equal to this one.  Raises TypeError for a
+    constraint or force element that a file cannot represent, with its name.
     """
     document: dict[str, Any] = {
         "version": VERSION,
@@ -233,6 +254,8 @@ def loops_text(tree: Tree) -> str:
     document["loops"] = [_loop(c) for c in own[:first] if isinstance(c, LoopJoint)]
     document["constraints"] = [_constraint(c) for c in own[first:]]  # loops among them: rows keep their order
     document["force_elements"] = [_element(element) for element in tree.force_elements]
+    document["actuators"] = [actuator_entry(actuator) for actuator in tree.actuators]
+    document["named_configurations"] = [named_configuration_entry(state) for state in tree.named_configurations]
     lines = "\n".join(_lines({key: value for key, value in document.items() if value}))
     return lines + "\n"
 
@@ -259,7 +282,7 @@ def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
     carrier = tree.frame(frame.welded_to)
     X = frame.placement if carrier.placement.is_identity else (carrier.placement.inv() @ frame.placement)
     on = carrier.name
-    if composed(carrier.placement, X) != frame.placement:
+    if compose(carrier.placement, X) != frame.placement:
         on, X = "world" if frame.body == WORLD else tree.bodies[frame.body].name, frame.placement
     result: dict[str, Any] = {"name": frame.name, "on": on}
     return result if X.is_identity else result | {"placement": plain(X, frame.name)}
@@ -288,7 +311,7 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
     result = {"kind": in_words(kind), "name": constraint.name}
     if not any(argument.name == "name" for argument in arguments(kind)):
         result.pop("name")
-    return result | made_from(constraint, kind, what)
+    return result | constructor_arguments(constraint, kind, what)
 
 
 def _element(element: ForceElement) -> dict[str, Any]:
@@ -298,7 +321,7 @@ def _element(element: ForceElement) -> dict[str, Any]:
         raise TypeError(
             f"{what}: its kind {kind.__name__} is none of linkwork.force_elements, and can stand in no file"
         )
-    return {"kind": in_words(kind)} | made_from(element, kind, what)
+    return {"kind": in_words(kind)} | constructor_arguments(element, kind, what)
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

@@ -185,7 +185,7 @@ def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[f
     counts_angles = body.joint.nv == 1
     values = reader.numbers(element, "value", 1 if counts_angles else body.joint.nq)
     if counts_angles:  # the sine and cosine of a continuous joint are written as its angle
-        return tuple(map(float, body.asked("integrate", body.asked("zero"), values)))
+        return tuple(map(float, body.call_joint("integrate", body.call_joint("zero"), values)))
     try:
         return tuple(body.joint.checked(values, joint).tolist())
     except ValueError as error:

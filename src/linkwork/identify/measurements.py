@@ -143,7 +143,7 @@ def number(expected: str, value: Any) -> float:
 
 def whole(caller: str, name: str, value: Any, least: int) -> int:
     """A whole number that is not below the least.  Raises ValueError for what is none."""
-    return integer(caller, name, value, least=least, what="a whole number")
+    return integer(caller, name, value, least=least, what="an integer")
 
 
 def read_array(caller: str, robot: Robot, name: str, value: Any) -> np.ndarray:

@@ -38,7 +38,7 @@ from linkwork.identify.measurements import HeldOut, joint_weights, number, read,
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array, Axes, Wrenches
 from linkwork.model.body import Frame
-from linkwork.model.composite_body import told as with_inertias
+from linkwork.model.composite_body import frames_with_inertias as with_inertias
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.friction_laws import Friction

@@ -1,4 +1,4 @@
-"""Joint types.  `ALL` lists them: tests, documentation and benchmarks run over it."""
+"""Joint types.  `ALL` lists them; tests, documentation and benchmarks run over it."""
 
 from linkwork.joints.base.joint_type import JointType as JointType
 from linkwork.joints.composite import Composite as Composite

@@ -1,4 +1,4 @@
-"""Unit axes: what the joints about or along an axis have in common."""
+"""Unit axes, rotations about them and inertias across them, shared by joints with an axis."""
 
 from __future__ import annotations
 
@@ -8,45 +8,56 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
-from linkwork.joints.base.checks import refused
+from linkwork.joints.base.checks import parameter_error
 from linkwork.spatial import Motion, Pose, Rotation, Symmetric3, Vec3
 
-__all__ = ["across", "angle_about", "circle_about", "off_axis", "orthogonal", "random_axis", "swing", "unit_axis"]
+__all__ = [
+    "angle_about",
+    "axis_residual",
+    "check_orthogonal",
+    "flat_inertia",
+    "random_axis",
+    "scaled_sin_cos_about",
+    "swing",
+    "unit_axis",
+]
 
 
 def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
-    """The axis as a unit vector.  Raises ValueError where it is zero, not finite or not three numbers.
+    """Return an axis as a unit vector.  Raises ValueError for a zero, non-finite or wrongly sized axis.
 
-    ``of`` is the type of the joint and ``name`` the parameter's, for the message.
+    ``of`` is the name of the joint type and ``name`` that of the parameter, for the message.
     """
     try:
         if isinstance(axis, (str, bytes, np.ma.MaskedArray)) or any(isinstance(a, (str, bytes, bool)) for a in axis):
             raise TypeError
         x, y, z = (float(a) for a in axis)
     except (TypeError, ValueError):
-        raise refused(of, name, "three numbers", repr(axis)) from None
+        raise parameter_error(of, name, "three numbers", repr(axis)) from None
     length, largest = math.hypot(x, y, z), max(abs(x), abs(y), abs(z))
     if not all(map(math.isfinite, (x, y, z))) or largest == 0.0:
-        raise refused(of, name, "three finite numbers that are not all zero", str((x, y, z)))
-    if abs(length - 1.0) < 4e-16:  # already as near to 1 as floats come
+        raise parameter_error(of, name, "three finite numbers, not all zero", str((x, y, z)))
+    if abs(length - 1.0) < 4e-16:  # already of unit length up to rounding
         return Vec3(x, y, z)
-    if not 1e-150 < length < 1e150:  # its square is beyond the floats, or it is itself
+    if not 1e-150 < length < 1e150:  # its square overflows or underflows
         return unit_axis((x / largest, y / largest, z / largest), of, name)
     return Vec3(x / length, y / length, z / length)
 
 
-def orthogonal(first: Vec3, second: Vec3, of: str, names: str) -> None:
-    """Raises ValueError where two unit axes are not at a right angle, within 1e-9."""
+def check_orthogonal(first: Vec3, second: Vec3, of: str, names: str) -> None:
+    """Raise ValueError unless two unit axes are perpendicular within 1e-9."""
     cosine = first.dot(second)
     if abs(cosine) > 1e-9:
         got = f"{(*first,)} and {(*second,)}, at {math.degrees(math.acos(max(-1.0, min(1.0, cosine)))):.6g}°"
-        raise refused(of, names, "two axes at a right angle", got, "take the part of one across the other")
+        remedy = "use the component of one perpendicular to the other"
+        raise parameter_error(of, names, "two axes at a right angle", got, remedy)
 
 
-def across(J: Symmetric3, a: Vec3) -> Symmetric3:
-    """J − γ (1 − a aᵀ) with γ = ½ tr(J) − aᵀJa: the rotational inertia of a flat body, across a.
+def flat_inertia(J: Symmetric3, a: Vec3) -> Symmetric3:
+    """Return the rotational inertia of a flat body perpendicular to a.
 
-    About a coordinate axis, z say, that is J_xx + J_yy = J_zz, which holds without rounding.
+    J − γ (1 − a aᵀ), γ = ½ tr(J) − aᵀJa.  For a coordinate axis, say z, the result satisfies J_xx + J_yy = J_zz without
+    rounding.
     """
     diagonal = [J.xx, J.yy, J.zz]
     for k in range(3):
@@ -62,23 +73,24 @@ def across(J: Symmetric3, a: Vec3) -> Symmetric3:
 
 
 def swing(axis: Vec3, other: Vec3) -> Vec3:
-    """The shortest rotation vector that turns a unit axis, known in advance, to another one; π long where they are
-    opposite, about one of the axes across.
+    """Return the shortest rotation vector that rotates a constant unit axis to another one.
+
+    Its length is π if they are opposite; the rotation is then about an axis perpendicular to them.
     """
-    across, along = axis.cross(other), axis.dot(other)
-    s2 = across.dot(across)
+    normal, along = axis.cross(other), axis.dot(other)
+    s2 = normal.dot(normal)
     near, opposite = and_(lt(s2, 1e-8), lt(0.0, along)), and_(lt(s2, 1e-24), lt(along, 0.0))
     sine = sqrt(where(lt(s2, 1e-24), 1.0, s2))
     scale = where(near, 1.0 + s2 * (1.0 / 6.0 + s2 * (3.0 / 40.0)), atan2(sine, along) / sine)
     least = min(range(3), key=lambda k: abs([*axis][k]))
     half_turn = unit_axis(axis.cross(Vec3.of([float(k == least) for k in range(3)]))) * math.pi
-    return Vec3.of([where(opposite, h, x * scale) for h, x in zip(half_turn, across, strict=True)])
+    return Vec3.of([where(opposite, h, x * scale) for h, x in zip(half_turn, normal, strict=True)])
 
 
-def circle_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
-    """Sine and cosine, times a positive number, of the turn about a unit axis that comes nearest to a rotation.
+def scaled_sin_cos_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
+    """Return (sine, cosine), up to a positive factor, of the rotation about a unit axis nearest to R.
 
-    The turn by no angle where all are as near: half a turn about an axis across.
+    Returns (0, 1) where all angles are equally near: half a revolution about a perpendicular axis.
     """
     twice_sin = axis.dot(Vec3(R.z.y - R.y.z, R.x.z - R.z.x, R.y.x - R.x.y))
     twice_cos = R.x.x + R.y.y + R.z.z - axis.dot(R @ axis)
@@ -87,20 +99,20 @@ def circle_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
 
 
 def angle_about(axis: Vec3, R: Rotation) -> Any:
-    """The angle [rad], in [−π, π], of the turn about a unit axis that comes nearest to a rotation."""
-    s, c = circle_about(axis, R)
+    """Return the angle [rad], in [−π, π], of the rotation about a unit axis that is nearest to R."""
+    s, c = scaled_sin_cos_about(axis, R)
     return atan2(s, c)
 
 
-def off_axis(axis: Vec3, X: Pose, along: Any) -> Motion:
-    """What is left to X from the nearest turn about a unit axis that has gone so far along it, in X's axes.
+def axis_residual(axis: Vec3, X: Pose, along: Any) -> Motion:
+    """Return the difference from a rotation about a unit axis, at ``along`` on it, to X, in X's axes.
 
-    The shortest turn that takes the axis to where X has it, and the way to X's origin.
+    (Shortest rotation vector from the axis to its direction in X; vector to X's origin).
     """
     R = X.rotation
     return Motion(-swing(axis, R.inv_act(axis)), R.inv_act(X.translation - axis * along))
 
 
 def random_axis(rng: np.random.Generator) -> Vec3:
-    """A direction drawn evenly from the sphere."""
+    """Return a direction drawn uniformly from the unit sphere."""
     return unit_axis(rng.normal(size=3))

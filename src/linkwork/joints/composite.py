@@ -1,4 +1,4 @@
-"""The composite joint: a chain of joints as one."""
+"""Composite joint: a chain of joints as one joint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import fmin
 from linkwork.joints.axis import random_axis
-from linkwork.joints.base.checks import finite, refused
+from linkwork.joints.base.checks import finite_parameter, parameter_error
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.joints.quaternion_joints import Spherical
 from linkwork.joints.revolute import Revolute
@@ -25,11 +25,11 @@ __all__ = ["Composite"]
 @public_constructor
 @dataclass(frozen=True)
 class Composite(JointType):
-    """q and v: those of the joints, one after the other, in their units.
+    """A chain of joints as one joint; q and v are those of the joints in order, in their units.
 
-    X = P₁ X₁(q₁) P₂ X₂(q₂) ...; P_k, the pose of the k-th joint's F in the M before it, is ``placements[k]``, the
-    identity where none are given.  At zero X is the placements' product.  A configuration in which motions of the
-    chain become dependent (two of its axes meet) is singular for forward dynamics, which `regularity` tells.
+    X = P₁ X₁(q₁) P₂ X₂(q₂) ...; P_k, the pose of the k-th joint's F in the preceding M, is ``placements[k]``, by
+    default the identity.  At zero, X is the product of the placements.  A configuration in which motions of the chain
+    become dependent (two of its axes coincide) is singular for forward dynamics; `regularity` is 0 there.
     """
 
     joints: tuple[JointType, ...]
@@ -39,26 +39,28 @@ class Composite(JointType):
         joints = tuple(self.joints)
         for joint in joints:
             if not isinstance(joint, JointType):
-                raise refused("composite", "joints", "joints", repr(joint))
+                raise parameter_error("composite", "joints", "joint types", repr(joint))
         placements = tuple(self.placements) or (Pose.identity(),) * len(joints)
         for placement in placements:
             if not isinstance(placement, Pose):
-                raise refused("composite", "placements", "poses", repr(placement))
+                raise parameter_error("composite", "placements", "poses", repr(placement))
             if all(isinstance(x, (float, int)) for x in placement.elements()):  # they may be symbols
                 given_pose(placement, "composite: placements")
                 for x in placement.translation:
-                    finite(x, "composite", "placements")
+                    finite_parameter(x, "composite", "placements")
         if len(placements) != len(joints):
-            raise refused("composite", "placements", f"{len(joints)}, one before each joint", str(len(placements)))
+            raise parameter_error(
+                "composite", "placements", f"{len(joints)}, one before each joint", str(len(placements))
+            )
         nv = sum(joint.nv for joint in joints)
         if nv > 6:
             names = ", ".join(joint.type_name() for joint in joints)
-            raise refused("composite", "joints", "at most 6 degrees of freedom", f"{nv}: {names}")
+            raise parameter_error("composite", "joints", "at most 6 degrees of freedom", f"{nv}: {names}")
         object.__setattr__(self, "joints", joints)
         object.__setattr__(self, "placements", placements)
         nq = sum(joint.nq for joint in joints)
         starts = [sum(joint.nq for joint in joints[:k]) for k in range(len(joints))]
-        self._say(
+        self._set_attributes(
             nq=nq,
             nv=nv,
             q_units=tuple(unit for joint in joints for unit in joint.q_units),
@@ -66,9 +68,9 @@ class Composite(JointType):
             q_names=tuple(_names("q", joints, lambda j: (j.nq, j.q_names))) if nq > 1 else (),
             v_names=tuple(_names("v", joints, lambda j: (j.nv, j.v_names))) if nv > 1 else (),
             unit_length=tuple(
-                tuple(start + k for k in places)
+                tuple(start + k for k in indices)
                 for start, joint in zip(starts, joints, strict=True)
-                for places in joint.unit_length
+                for indices in joint.unit_length
             ),
         )
 
@@ -76,7 +78,7 @@ class Composite(JointType):
     def example(cls, rng: np.random.Generator) -> Composite:
         joints: list[JointType] = [kind.example(rng) for kind in (Revolute, Prismatic, Spherical)]
         order = [joints[k] for k in rng.permutation(3)][: rng.integers(2, 4)]
-        poses = [Pose(*_anywhere(rng)) for _ in order]
+        poses = [Pose(*_random_pose(rng)) for _ in order]
         return cls(tuple(order), tuple(poses))
 
     @property
@@ -90,7 +92,7 @@ class Composite(JointType):
         return X
 
     def S(self, q: Scalars) -> Subspace:
-        """Each joint's, carried to the frame after the last."""
+        """Return the joints' columns, transformed to the frame after the last joint."""
         columns: tuple[Motion, ...] = ()
         for joint, placement, q_k in zip(self.joints, self.placements, self._split_q(q), strict=True):
             X = placement @ joint.X(q_k)
@@ -98,7 +100,10 @@ class Composite(JointType):
         return Subspace(columns)
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """A = X⁻¹ A_before + V × V_J + bias_J, with V_J = S_J v_J and V = X⁻¹ V_before + V_J, joint by joint."""
+        """Return the bias, propagated joint by joint.
+
+        A = X⁻¹ A_before + V × V_J + bias_J, with V_J = S_J v_J and V = X⁻¹ V_before + V_J.
+        """
         V = A = Motion.zero()
         parts = zip(self.joints, self.placements, self._split_q(q), self._split_v(v), strict=True)
         for joint, placement, q_k, v_k in parts:
@@ -127,14 +132,14 @@ class Composite(JointType):
         return self._each(lambda j, q: j.normalize(q), self._split_q(q))
 
     def distance(self, q: Scalars) -> Any:
-        """The sum of the joints'."""
+        """Return the sum of the joints' distances."""
         return sum((joint.distance(q_k) for joint, q_k in zip(self.joints, self._split_q(q), strict=True)), 0.0)
 
     def canonical(self, q: Scalars) -> list[Any]:
         return self._each(lambda j, q: j.canonical(q), self._split_q(q))
 
     def regularity(self, q: Scalars) -> Any:
-        """The least of the joints', and of how independent their motions are."""
+        """Return the minimum of the joints' regularities and of the linear independence of all columns."""
         least = super().regularity(q)
         for joint, q_k in zip(self.joints, self._split_q(q), strict=True):
             least = fmin(least, joint.regularity(q_k))
@@ -143,8 +148,8 @@ class Composite(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """As each joint draws them."""
-        super().random(rng, lower, upper, ())  # they must be as many
+        """Draw the configuration of each joint by its own method."""
+        super().random(rng, lower, upper, ())  # checks the sizes of the bounds
         bounds = zip(self.joints, self._split_q(lower), self._split_q(upper), strict=True)
         drawn = [joint.random(rng, low, high, size) for joint, low, high in bounds]
         return np.concatenate([*drawn, np.zeros((*size, 0))], axis=-1)
@@ -170,12 +175,12 @@ def _split(x: Scalars, sizes: list[int]) -> list[Scalars]:
 def _names(
     letter: str, joints: tuple[JointType, ...], of: Callable[[JointType], tuple[int, tuple[str, ...]]]
 ) -> Iterator[str]:
-    """q1, q2_x, q2_y, ...: the joint by its number in the chain, and its own name where it has several."""
+    """Yield q1, q2_x, q2_y, ...: the joint's index in the chain, and its coordinate's name if several."""
     for k, joint in enumerate(joints, start=1):
         count, names = of(joint)
         yield from (f"{letter}{k}_{name}" for name in names) if names else (f"{letter}{k}",) * count
 
 
-def _anywhere(rng: np.random.Generator) -> tuple[Rotation, Vec3]:
+def _random_pose(rng: np.random.Generator) -> tuple[Rotation, Vec3]:
     x, y, z = rng.uniform(-0.3, 0.3, 3).tolist()
     return Rotation.about(random_axis(rng), float(rng.uniform(-3.0, 3.0))), Vec3(x, y, z)

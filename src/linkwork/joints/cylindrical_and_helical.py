@@ -1,7 +1,4 @@
-"""The cylindrical joint: rotation about an axis and translation along it.
-
-The helical joint: rotation about an axis that advances along it, as a screw in its nut.
-"""
+"""Cylindrical and helical joints: rotation about an axis and translation along it."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import floor
-from linkwork.joints.axis import across, angle_about, off_axis, random_axis, unit_axis
-from linkwork.joints.base.checks import finite
+from linkwork.joints.axis import angle_about, axis_residual, flat_inertia, random_axis, unit_axis
+from linkwork.joints.base.checks import finite_parameter
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
@@ -25,9 +22,10 @@ __all__ = ["Cylindrical", "Helical"]
 @public_constructor
 @dataclass(frozen=True)
 class Cylindrical(JointType):
-    """q (2,): angle [rad] and displacement [m], zero when F and M coincide.  v (2,): their rates.  q̇ = v.
+    """Cylindrical joint: rotation about an axis and translation along it.
 
-    The same as a revolute and a prismatic joint on one axis.  [RBDA, table 4.1]
+    q (2,): angle [rad] and displacement [m], zero when F and M coincide.  v (2,): their rates.  q̇ = v.  Equivalent to
+    a revolute and a prismatic joint on one axis.  [RBDA, table 4.1]
     """
 
     axis: Vec3  # unit; the same coordinates in F and M
@@ -63,7 +61,7 @@ class Cylindrical(JointType):
         return [self.axis.dot(V.angular), self.axis.dot(V.linear)]
 
     def pose_residual(self, X: Pose) -> Motion:
-        return off_axis(self.axis, X, self.axis.dot(X.translation))
+        return axis_residual(self.axis, X, self.axis.dot(X.translation))
 
     def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
@@ -72,8 +70,8 @@ class Cylindrical(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without ∫(a·r)² dm, a the axis: how far along it the masses spread."""
-        return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.axis))
+        """Return the inertia with ∫(a·r)² dm = 0, a the axis: the spread of mass along it has no effect."""
+        return Inertia(inertia.mass, inertia.moment, flat_inertia(inertia.about, self.axis))
 
     def reversed(self) -> Cylindrical:
         return Cylindrical(-self.axis)
@@ -82,9 +80,10 @@ class Cylindrical(JointType):
 @public_constructor
 @dataclass(frozen=True)
 class Helical(JointType):
-    """q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.
+    """Helical joint: rotation about an axis with a proportional advance, as a screw in its nut.
 
-    It advances by pitch · q along its axis, so S = (a; pitch · a).  [RBDA, table 4.1]
+    q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.  The advance is pitch · q, so S =
+    (a; pitch · a).  [RBDA, table 4.1]
     """
 
     axis: Vec3  # unit; the same coordinates in F and M
@@ -99,7 +98,7 @@ class Helical(JointType):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis, "helical"))
-        object.__setattr__(self, "pitch", finite(self.pitch, "helical", "pitch"))
+        object.__setattr__(self, "pitch", finite_parameter(self.pitch, "helical", "pitch"))
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Helical:
@@ -115,7 +114,10 @@ class Helical(JointType):
         return Motion.zero()
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """The angle of the nearest turn about the axis, and as many whole turns as come nearest to the advance."""
+        """Return the angle nearest to X, with the revolutions that are nearest to its advance.
+
+        The fraction of a revolution is that of the nearest rotation about the axis.
+        """
         angle = angle_about(self.axis, X.rotation)
         if self.pitch == 0.0:
             return [angle]
@@ -123,12 +125,12 @@ class Helical(JointType):
         return [angle + turns * (2.0 * math.pi)]
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
-        """(a·ω + h a·v) / (1 + h²)."""
+        """Return (a·ω + h a·v) / (1 + h²), h the pitch."""
         along = self.axis.dot(V.angular) + self.axis.dot(V.linear) * self.pitch
         return [along * (1.0 / (1.0 + self.pitch * self.pitch))]
 
     def pose_residual(self, X: Pose) -> Motion:
-        return off_axis(self.axis, X, self.configuration_from_pose(X)[0] * self.pitch)
+        return axis_residual(self.axis, X, self.configuration_from_pose(X)[0] * self.pitch)
 
     def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
@@ -137,8 +139,8 @@ class Helical(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without ∫(a·r)² dm, a the axis: how far along it the masses spread."""
-        return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.axis))
+        """Return the inertia with ∫(a·r)² dm = 0, a the axis: the spread of mass along it has no effect."""
+        return Inertia(inertia.mass, inertia.moment, flat_inertia(inertia.about, self.axis))
 
     def reversed(self) -> Helical:
         return Helical(-self.axis, self.pitch)

@@ -1,4 +1,4 @@
-"""The ellipsoid joint: M turns in every direction, and its origin slides over an ellipsoid as it does."""
+"""Ellipsoid joint: M rotates in all directions while its origin moves on an ellipsoid."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.joints.base.checks import positive
+from linkwork.joints.base.checks import positive_parameter
 from linkwork.joints.base.joint_type import Scalars
-from linkwork.joints.quaternion_joints import QuaternionJoint, quaternion_names, quaternion_numbers
+from linkwork.joints.quaternion_joints import QuaternionJoint, quaternion_coordinates, quaternion_names
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Subspace, Vec3
 
 __all__ = ["Ellipsoid"]
@@ -19,16 +19,16 @@ __all__ = ["Ellipsoid"]
 @public_constructor
 @dataclass(frozen=True)
 class Ellipsoid(QuaternionJoint):
-    """q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.
+    """Ellipsoid joint: M rotates in all directions, and its z axis determines its origin on an ellipsoid.
 
-    v (3,): angular velocity of M relative to F in M's coordinates [rad/s].  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).
+    q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``. v (3,): angular velocity of M
+    relative to F in M's coordinates [rad/s].  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).
 
     With n = R e_z, M's z axis in F, M's origin is p = D n, D = diag(a, b, c): it lies on the ellipsoid of these
-    semi-axes along the axes of F, and ṗ = D ṅ.  So S e_k = (e_k; G (e_k × e_z)) with G = Rᵀ D R.  For a sphere n is
-    the surface's normal; for other ellipsoids the normal D⁻² p is along D⁻¹ n, and M's z axis leans from it.  At zero
-    rotation p = (0, 0, c), so no configuration's transform is the identity.  No configuration is singular.
-    [Seth, Sherman, Eastman and Delp, Minimal formulation of joint motion for biomechanisms,
-    Nonlinear Dynamics 62, 2010]
+    semi-axes along the axes of F, and ṗ = D ṅ.  So S e_k = (e_k; G (e_k × e_z)) with G = Rᵀ D R.  For a sphere n is the
+    surface's normal; for other ellipsoids the normal D⁻² p is along D⁻¹ n, and M's z axis deviates from it.  At zero
+    rotation p = (0, 0, c), so no configuration's transform is the identity.  No configuration is singular. [Seth,
+    Sherman, Eastman and Delp, Minimal formulation of joint motion for biomechanisms, Nonlinear Dynamics 62, 2010]
     """
 
     a: float  # semi-axes along the axes of F [m]
@@ -38,8 +38,8 @@ class Ellipsoid(QuaternionJoint):
 
     def __post_init__(self) -> None:
         for name in ("a", "b", "c"):
-            object.__setattr__(self, name, positive(getattr(self, name), "ellipsoid", name))
-        self._say(q_names=quaternion_names(self.scalar_last))
+            object.__setattr__(self, name, positive_parameter(getattr(self, name), "ellipsoid", name))
+        self._set_attributes(q_names=quaternion_names(self.scalar_last))
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Ellipsoid:
@@ -62,23 +62,23 @@ class Ellipsoid(QuaternionJoint):
         )
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Ġ = G [ω×] − [ω×] G, so with u = ω × e_z: (0; G (ω × u) − ω × G u)."""
+        """Return (0; G (ω × u) − ω × G u), u = ω × e_z, from Ġ = G [ω×] − [ω×] G."""
         R = self._epsilon(q).rotation()
         w = Vec3.of(v)
         u = Vec3(w.y, -w.x, 0.0)
         return Motion(Vec3.zero(), self._stretched(R, w.cross(u)) - w.cross(self._stretched(R, u)))
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """That of the same rotation."""
-        return quaternion_numbers(Quaternion.of(X.rotation), self.scalar_last)
+        """Return the configuration with the rotation of X."""
+        return quaternion_coordinates(Quaternion.of(X.rotation), self.scalar_last)
 
     def pose_residual(self, X: Pose) -> Motion:
-        """The way from where the origin would be for X's rotation."""
+        """Return (0; position of X's origin relative to the ellipsoid point of X's rotation), in X's axes."""
         R = X.rotation
-        on = Vec3(R.x.z * self.a, R.y.z * self.b, R.z.z * self.c)
-        return Motion(Vec3.zero(), R.inv_act(X.translation - on))
+        origin = Vec3(R.x.z * self.a, R.y.z * self.b, R.z.z * self.c)
+        return Motion(Vec3.zero(), R.inv_act(X.translation - origin))
 
     def _stretched(self, R: Rotation, u: Vec3) -> Vec3:
-        """G u = Rᵀ D R u."""
-        there = R @ u
-        return R.inv_act(Vec3(there.x * self.a, there.y * self.b, there.z * self.c))
+        """Return G u = Rᵀ D R u."""
+        u_F = R @ u
+        return R.inv_act(Vec3(u_F.x * self.a, u_F.y * self.b, u_F.z * self.c))

@@ -1,7 +1,4 @@
-"""The spherical joint with Euler angles of any of the twelve orders: three hinges, one after the other.
-
-The floating joint with Euler angles of any of the twelve orders.
-"""
+"""Spherical and floating joints with Euler angles of any of the twelve axis orders."""
 
 from __future__ import annotations
 
@@ -12,9 +9,9 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import atan2, cos, fabs, sin, where
-from linkwork.joints.base.checks import refused
+from linkwork.joints.base.checks import parameter_error
 from linkwork.joints.base.joint_type import JointType, Scalars
-from linkwork.joints.quaternion_joints import ANY_FORCE
+from linkwork.joints.quaternion_joints import ALL_FORCES
 from linkwork.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
 __all__ = ["ORDERS", "FloatingEuler", "SphericalEuler"]
@@ -28,14 +25,16 @@ _PI = float(np.pi)
 @public_constructor
 @dataclass(frozen=True)
 class SphericalEuler(JointType):
-    """q (3,): Euler angles (α, β, γ) [rad] about axes that turn along (intrinsic), R_FM = R_i(α) R_j(β) R_k(γ).
+    """Spherical joint with Euler angles: three intersecting hinges in series.
 
-    v (3,): their rates [rad/s].  q̇ = v, so τ are the torques of three hinges at one point, and S depends on q:
-    S = (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k).  For an order of three axes cos β = 0 is singular, gimbal lock; for one that
-    repeats its first axis sin β = 0 is, its zero configuration among them.  There S has rank 2: kinematics, inverse
-    dynamics and the mass matrix stay finite and exact, the mass matrix is singular, and forward dynamics has no
-    solution.  `regularity` says how near that is.  Rates for velocities rather than ω, because they are what motors
-    of a gimbal and recorded angles give, and because q̇ is then finite everywhere.  [RBDA, section 4.4]
+    q (3,): intrinsic Euler angles (α, β, γ) [rad], R_FM = R_i(α) R_j(β) R_k(γ) for the axis ``order`` ijk.
+
+    v (3,): their rates [rad/s].  q̇ = v, so τ are the torques of three hinges at one point, and S depends on q: S =
+    (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k).  For an order of three different axes, cos β = 0 is singular (gimbal lock).  For an
+    order that repeats its first axis, sin β = 0 is, which includes the zero configuration.  There S has rank 2:
+    kinematics, inverse dynamics and the mass matrix stay finite and exact, the mass matrix is singular, and forward
+    dynamics has no solution.  `regularity` is 0 there.  The velocities are rates rather than ω because these correspond
+    to gimbal motors and recorded angles, and because q̇ is then finite everywhere.  [RBDA, section 4.4]
     """
 
     order: str = "xyz"
@@ -65,39 +64,42 @@ class SphericalEuler(JointType):
         return Motion(EulerAngles(self.order).bias(q, v), Vec3.zero())
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
-        return ANY_FORCE
+        return ALL_FORCES
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """The principal angles; at gimbal lock those with γ = 0."""
+        """Return the principal angles; at gimbal lock those with γ = 0."""
         return EulerAngles(self.order).of_rotation(X.rotation)
 
     def pose_residual(self, X: Pose) -> Motion:
         return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
 
     def canonical(self, q: Scalars) -> list[Any]:
-        """β in [−π/2, π/2], or [0, π] for an order that repeats its first axis; the others in [−π, π]."""
+        """Return the principal angles of the same rotation.
+
+        β is in [−π/2, π/2], or in [0, π] for an order that repeats its first axis; the others are in [−π, π].
+        """
         return EulerAngles(self.order).canonical(q)
 
     def regularity(self, q: Scalars) -> Any:
-        """|cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
+        """Return |cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
         return EulerAngles(self.order).regularity(q)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without the mass at the centre, which does not move."""
+        """Return the inertia without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
 
 @dataclass(frozen=True, slots=True)
 class EulerAngles:
-    """Intrinsic Euler angles of an order: R = R_i(α) R_j(β) R_k(γ)."""
+    """Intrinsic Euler angles of an axis order: R = R_i(α) R_j(β) R_k(γ)."""
 
     order: str
 
     @staticmethod
     def of(order: object, joint: str) -> EulerAngles:
-        """Raises ValueError where it is none of the twelve."""
+        """Return the angles of an order.  Raises ValueError unless it is one of the twelve."""
         if not isinstance(order, str) or order not in ORDERS:
-            raise refused(joint, "order", f"one of {', '.join(ORDERS)}", repr(order))
+            raise parameter_error(joint, "order", f"one of {', '.join(ORDERS)}", repr(order))
         return EulerAngles(order)
 
     def rotation(self, q: Scalars) -> Rotation:
@@ -105,10 +107,10 @@ class EulerAngles:
         return first @ second @ third
 
     def of_rotation(self, R: Rotation) -> list[Any]:
-        """The angles of a rotation, β in the principal range.
+        """Return the angles of a rotation, with β in the principal range.
 
-        α comes from R's column (row, for an order that repeats its first axis) of β alone; what is left of R once it is
-        turned back has β and γ by themselves, exactly so whatever α is where that does not count.
+        α follows from R's column of the last axis, which depends on α and β only.  R rotated back by α then determines
+        β and γ; at gimbal lock this is exact for any α.
         """
         rows = R.rows()
         i, j = "xyz".index(self.order[0]), "xyz".index(self.order[1])
@@ -125,20 +127,24 @@ class EulerAngles:
         return [alpha, atan2(e * rows[i][k], third[k]), atan2(e * second[i], second[j])]
 
     def axes(self, q: Scalars) -> tuple[Vec3, Vec3, Vec3]:
-        """What the three rates turn about, in the turned frame."""
+        """Return the axes of the three rates, in M."""
         i, j, k = (_AXES[a] for a in self.order)
         second, third = Rotation.about(j, q[1]), Rotation.about(k, q[2])
         return third.inv_act(second.inv_act(i)), third.inv_act(j), k
 
     def bias(self, q: Scalars, v: Scalars) -> Vec3:
-        """ω̇ while the rates stay the same: each axis turns in the frame with those after it."""
+        """Return ω̇ at constant rates: each axis rotates in M with the rates after it."""
         first, second, third = self.axes(q)
         w2, w3 = second * v[1], third * v[2]
         rate: Vec3 = first.cross(w2 + w3) * v[0] + w2.cross(w3)
         return rate
 
     def canonical(self, q: Scalars) -> list[Any]:
-        """The other angles of the same rotation are (α + π, π − β, γ + π), or (α + π, −β, γ + π)."""
+        """Return the principal angles of the same rotation.
+
+        The other angles of a rotation are (α + π, π − β, γ + π), or (α + π, −β, γ + π) for an order that repeats its
+        first axis.
+        """
         alpha, beta, gamma = q
         far = (sin(beta) if self._repeats else cos(beta)) < 0.0
         other = -beta if self._repeats else _PI - beta
@@ -156,11 +162,13 @@ class EulerAngles:
 @public_constructor
 @dataclass(frozen=True)
 class FloatingEuler(JointType):
-    """q (6,): Euler angles (α, β, γ) [rad], R_FM = R_i(α) R_j(β) R_k(γ) (intrinsic), then M's origin p in F [m].
+    """Floating joint with Euler angles: three sliders and three hinges in series.
 
-    v (6,): their rates [rad/s, m/s], ṗ along the axes of F.  q̇ = v, and S = (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k; Rᵀ):
-    the same as three sliders and three hinges.  At gimbal lock, cos β = 0, or sin β = 0 for an order that repeats its
-    first axis, S is singular: see `SphericalEuler`, also for the reason of v.
+    q (6,): intrinsic Euler angles (α, β, γ) [rad], R_FM = R_i(α) R_j(β) R_k(γ), then M's origin p in F [m].
+
+    v (6,): their rates [rad/s, m/s], ṗ along the axes of F.  q̇ = v, and S = (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k; Rᵀ). At
+    gimbal lock, cos β = 0, or sin β = 0 for an order that repeats its first axis, S is singular: see `SphericalEuler`,
+    which also gives the reason for this choice of v.
     """
 
     order: str = "xyz"
@@ -192,21 +200,24 @@ class FloatingEuler(JointType):
         return Subspace((*turns, *(Motion(Vec3.zero(), row) for row in (R.x, R.y, R.z))))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """(ω̇; −ω × Rᵀṗ)."""
+        """Return (ω̇; −ω × Rᵀṗ)."""
         twist = self.S(q) @ v
         return Motion(EulerAngles(self.order).bias(q[0:3], v[0:3]), twist.linear.cross(twist.angular))
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """The principal angles; at gimbal lock those with γ = 0."""
+        """Return the principal angles and the position; at gimbal lock γ = 0."""
         return [*EulerAngles(self.order).of_rotation(X.rotation), *X.translation]
 
     def pose_residual(self, X: Pose) -> Motion:
         return Motion.zero()
 
     def canonical(self, q: Scalars) -> list[Any]:
-        """β in [−π/2, π/2], or [0, π] for an order that repeats its first axis; the others in [−π, π]."""
+        """Return the principal angles of the same rotation, and the position.
+
+        β is in [−π/2, π/2], or in [0, π] for an order that repeats its first axis; the others are in [−π, π].
+        """
         return [*EulerAngles(self.order).canonical(q[0:3]), *q[3:6]]
 
     def regularity(self, q: Scalars) -> Any:
-        """|cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
+        """Return |cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
         return EulerAngles(self.order).regularity(q[0:3])

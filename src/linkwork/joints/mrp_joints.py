@@ -1,7 +1,4 @@
-"""The spherical joint with modified Rodrigues parameters.
-
-The floating joint with modified Rodrigues parameters.
-"""
+"""Spherical and floating joints with modified Rodrigues parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.joints.base.joint_type import JointType, Scalars
-from linkwork.joints.quaternion_joints import ANY_FORCE, ANY_MOTION, ANY_TURN
+from linkwork.joints.quaternion_joints import ALL_FORCES, ALL_MOTIONS, ALL_ROTATIONS
 from linkwork.spatial import (
     MRP,
     Force,
@@ -30,13 +27,13 @@ __all__ = ["FloatingMRP", "SphericalMRP"]
 
 @dataclass(frozen=True)
 class SphericalMRP(JointType):
-    """q (3,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM.
+    """Spherical joint with modified Rodrigues parameters.
 
+    q (3,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM.
     v (3,): angular velocity of M relative to F in M's coordinates [rad/s], so S = (1; 0).  q̇ ≠ v:
-    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)).  No σ is singular, however large: only a
-    whole turn is, where σ would be infinite.  ``canonical`` and ``integrate`` give σ or its shadow −σ/σ², the same
-    rotation, whichever has |σ| ≤ 1, so a motion that is integrated with ``integrate`` never comes near.
-    [Schaub and Junkins, section 3.6]
+    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)).  No finite σ is singular; only a full revolution is, where σ is infinite.
+    ``canonical`` and ``integrate`` return σ or its shadow −σ/σ², the same rotation, whichever has |σ| ≤ 1; a motion
+    integrated with ``integrate`` therefore never comes near the singularity.  [Schaub and Junkins, section 3.6]
     """
 
     nq, nv = 3, 3
@@ -55,13 +52,13 @@ class SphericalMRP(JointType):
         return Pose(MRP(Vec3.of(q)).rotation(), Vec3.zero())
 
     def S(self, q: Scalars) -> Subspace:
-        return ANY_TURN
+        return ALL_ROTATIONS
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
-        return ANY_FORCE
+        return ALL_FORCES
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
         return [*MRP.of(Quaternion.of(X.rotation)).sigma]
@@ -91,17 +88,17 @@ class SphericalMRP(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Rotations drawn evenly from SO(3), whatever the bounds, with |σ| ≤ 1."""
-        super().random(rng, lower, upper, ())  # they must be as many
+        """Draw rotations uniformly from SO(3), whatever the bounds, with |σ| ≤ 1."""
+        super().random(rng, lower, upper, ())  # checks the sizes of the bounds
         return random_parameters(rng, size)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without the mass at the centre, which does not move."""
+        """Return the inertia without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
 
 def random_parameters(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
-    """Parameters (*size, 3) of rotations drawn evenly from SO(3), with |σ| ≤ 1."""
+    """Draw parameters (*size, 3) of rotations uniformly from SO(3), with |σ| ≤ 1."""
     epsilon = rng.normal(size=(*size, 4))
     epsilon /= np.linalg.norm(epsilon, axis=-1, keepdims=True)
     return epsilon[..., 1:] / (1.0 + np.abs(epsilon[..., :1]))
@@ -109,12 +106,13 @@ def random_parameters(rng: np.random.Generator, size: tuple[int, ...]) -> np.nda
 
 @dataclass(frozen=True)
 class FloatingMRP(JointType):
-    """q (6,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM, then M's origin in F [m].
+    """Floating joint with modified Rodrigues parameters.
 
+    q (6,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM, then M's origin in F [m].
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:
-    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)),  ṗ = R v.  No σ is singular: only a whole turn
-    is, where it would be infinite; ``canonical`` and ``integrate`` give the one of σ and its shadow −σ/σ² with |σ| ≤ 1.
-    ``integrate`` is the exponential of SE(3).  [Schaub and Junkins, section 3.6]
+    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)),  ṗ = R v.  No finite σ is singular; only a full revolution is, where σ is
+    infinite.  ``canonical`` and ``integrate`` return σ or its shadow −σ/σ², whichever has |σ| ≤ 1.  ``integrate`` is
+    the exponential of SE(3).  [Schaub and Junkins, section 3.6]
     """
 
     nq, nv = 6, 6
@@ -135,7 +133,7 @@ class FloatingMRP(JointType):
         return Pose(_sigma(q).rotation(), Vec3.of(q[3:6]))
 
     def S(self, q: Scalars) -> Subspace:
-        return ANY_MOTION
+        return ALL_MOTIONS
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
@@ -175,7 +173,7 @@ class FloatingMRP(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Rotations drawn evenly from SO(3), with |σ| ≤ 1; positions as for any joint."""
+        """Draw rotations uniformly from SO(3), with |σ| ≤ 1, and positions as `JointType.random` does."""
         q = super().random(rng, lower, upper, size)
         q[..., 0:3] = random_parameters(rng, size)
         return q

@@ -1,4 +1,4 @@
-"""The planar joint: motion in a plane."""
+"""Planar joint: motion in a plane."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import cos, sin
 from linkwork.joints.axis import (
-    across,
     angle_about,
-    off_axis,
-    orthogonal,
+    axis_residual,
+    check_orthogonal,
+    flat_inertia,
     random_axis,
     unit_axis,
 )
@@ -28,11 +28,13 @@ __all__ = ["Planar"]
 @public_constructor
 @dataclass(frozen=True)
 class Planar(JointType):
-    """q (3,): M's origin along the axes x and y of F [m], then M's angle about their normal n = x × y [rad].
+    """Planar joint: translation in a plane and rotation about its normal.
+
+    q (3,): M's origin along the axes x and y of F [m], then M's angle about their normal n = x × y [rad].
 
     v (3,): the velocity of M's origin along the axes x and y of *M* [m/s], then the angular velocity [rad/s], so S is
-    constant and q̇ ≠ v: (q̇₁, q̇₂) = R(q₃) (v₁, v₂), q̇₃ = v₃.  ``integrate`` is the exponential of SE(2).
-    [RBDA, table 4.1, with the translation before the rotation]
+    constant and q̇ ≠ v: (q̇₁, q̇₂) = R(q₃) (v₁, v₂), q̇₃ = v₃.  ``integrate`` is the exponential of SE(2). [RBDA, table
+    4.1, with the translation before the rotation]
     """
 
     x_axis: Vec3 = Vec3(1.0, 0.0, 0.0)  # unit; the same coordinates in F and M
@@ -48,7 +50,7 @@ class Planar(JointType):
 
     def __post_init__(self) -> None:
         x, y = unit_axis(self.x_axis, "planar", "x_axis"), unit_axis(self.y_axis, "planar", "y_axis")
-        orthogonal(x, y, "planar", "x_axis and y_axis")
+        check_orthogonal(x, y, "planar", "x_axis and y_axis")
         if abs(x.dot(y)) > 1e-16:
             y = unit_axis(y - x * x.dot(y))
         object.__setattr__(self, "x_axis", x)
@@ -61,9 +63,10 @@ class Planar(JointType):
 
     @classmethod
     def across(cls, normal: Vec3) -> Planar:
-        """The plane of a normal n.  Its x is the first of the axes x, y, z that is not near n, made perpendicular to n.
+        """Return the planar joint with a normal n.
 
-        So the plane across z has the axes x and y, that across x has y and z, and that across y has x and −z.
+        Its x axis is the first of the coordinate axes x and y that is not near n, made perpendicular to n.  The plane
+        with normal z has the axes x and y, that with normal x has y and z, and that with normal y has x and −z.
         """
         n = unit_axis(normal, "planar", "normal")
         near = next(e for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)) if abs(n.dot(e)) < 0.9)
@@ -72,7 +75,7 @@ class Planar(JointType):
 
     @property
     def normal(self) -> Vec3:
-        """The unit vector n = x × y."""
+        """Unit normal n = x × y."""
         return unit_axis(self.x_axis.cross(self.y_axis))
 
     def X(self, q: Scalars) -> Pose:
@@ -93,9 +96,9 @@ class Planar(JointType):
         return [self.x_axis.dot(V.linear), self.y_axis.dot(V.linear), self.normal.dot(V.angular)]
 
     def pose_residual(self, X: Pose) -> Motion:
-        """The shortest turn that takes the normal to where X has it, and the way off the plane."""
+        """Return (shortest rotation vector from the normal to its direction in X; displacement off the plane)."""
         n = self.normal
-        height, turn = n.dot(X.translation), off_axis(n, X, 0.0).angular
+        height, turn = n.dot(X.translation), axis_residual(n, X, 0.0).angular
         return Motion(turn, X.rotation.inv_act(n * height))
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
@@ -112,7 +115,10 @@ class Planar(JointType):
         return [q[0] + dx, q[1] + dy, q[2] + turn]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        """Turns are counted, as a hinge's; a twist held for whole turns leads nowhere, so near them v grows beyond."""
+        """Return the tangent vector from q to ``other``; angles count revolutions, as those of `Revolute`.
+
+        A constant twist for full revolutions leads nowhere, so v grows without bound near them.
+        """
         turn = other[2] - q[2]
         x, y, _ = self.velocity_from_rate(q, [other[0] - q[0], other[1] - q[1], 0.0])
         v = twist_of_translation(Vec3(0.0, 0.0, turn), Vec3(x, y, 0.0))
@@ -122,5 +128,5 @@ class Planar(JointType):
         return (self.normal,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without ∫(n·r)² dm, n the normal: how far from the plane the masses spread."""
-        return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.normal))
+        """Return the inertia with ∫(n·r)² dm = 0, n the normal: spread off the plane has no effect."""
+        return Inertia(inertia.mass, inertia.moment, flat_inertia(inertia.about, self.normal))

@@ -1,9 +1,4 @@
-"""What joints that turn in every direction have in common, where a unit quaternion says how far.
-
-The floating joint: every motion, with a quaternion for the rotation.
-
-The spherical joint: rotation in every direction, with a quaternion.
-"""
+"""Spherical and floating joints with a unit quaternion."""
 
 from __future__ import annotations
 
@@ -19,22 +14,23 @@ from linkwork.spatial import Force, Inertia, Motion, Pose, Quaternion, Subspace,
 from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 
 __all__ = [
-    "ANY_FORCE",
-    "ANY_MOTION",
-    "ANY_TURN",
+    "ALL_FORCES",
+    "ALL_MOTIONS",
+    "ALL_ROTATIONS",
     "Floating",
     "QuaternionJoint",
     "Spherical",
+    "quaternion_coordinates",
     "quaternion_names",
-    "quaternion_numbers",
 ]
 
 
 class QuaternionJoint(JointType):
-    """q (4,): unit quaternion of R_FM.  v (3,): angular velocity of M relative to F in M's coordinates [rad/s].
+    """Base of joints whose configuration is the unit quaternion of a rotation.
 
-    The quaternion is (w, x, y, z), or (x, y, z, w) with ``scalar_last``.  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).  ``integrate`` is
-    the exponential of SO(3).  No configuration is singular; ε and −ε are the same rotation.
+    q (4,): unit quaternion of R_FM, (w, x, y, z), or (x, y, z, w) with ``scalar_last``.
+    v (3,): angular velocity of M relative to F in M's coordinates [rad/s].  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).  ``integrate``
+    is the exponential of SO(3).  No configuration is singular; ε and −ε are the same rotation.
     """
 
     scalar_last: bool
@@ -46,29 +42,29 @@ class QuaternionJoint(JointType):
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         rate = self._epsilon(q) @ Quaternion(0.0, *v)
-        return [0.5 * x for x in quaternion_numbers(rate, self.scalar_last)]
+        return [0.5 * x for x in quaternion_coordinates(rate, self.scalar_last)]
 
     def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         return [*((self._epsilon(q).conjugate() @ self._epsilon(q_dot)).vector * 2.0)]
 
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         turned = self._epsilon(q) @ Quaternion.exp(Vec3.of(phi))
-        return quaternion_numbers(turned.normalized(), self.scalar_last)
+        return quaternion_coordinates(turned.normalized(), self.scalar_last)
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         return [*(self._epsilon(q).conjugate() @ self._epsilon(other)).log()]
 
     def zero(self) -> list[float]:
-        return quaternion_numbers(Quaternion(1.0, 0.0, 0.0, 0.0), self.scalar_last)
+        return quaternion_coordinates(Quaternion(1.0, 0.0, 0.0, 0.0), self.scalar_last)
 
     def normalize(self, q: Scalars) -> list[Any]:
-        return quaternion_numbers(self._epsilon(q).normalized(), self.scalar_last)
+        return quaternion_coordinates(self._epsilon(q).normalized(), self.scalar_last)
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Rotations drawn evenly from SO(3), whatever the bounds."""
-        super().random(rng, lower, upper, ())  # they must be as many
+        """Draw rotations uniformly from SO(3), whatever the bounds."""
+        super().random(rng, lower, upper, ())  # checks the sizes of the bounds
         epsilon = rng.normal(size=(*size, 4))
         unit: np.ndarray = epsilon / np.linalg.norm(epsilon, axis=-1, keepdims=True)
         return unit
@@ -78,12 +74,12 @@ class QuaternionJoint(JointType):
 
 
 def quaternion_of(q: Scalars, scalar_last: bool) -> Quaternion:
-    """The quaternion of four numbers."""
+    """Return the quaternion with these four coordinates."""
     return Quaternion(q[3], q[0], q[1], q[2]) if scalar_last else Quaternion(*q)
 
 
-def quaternion_numbers(epsilon: Quaternion, scalar_last: bool) -> list[Any]:
-    """A quaternion's four numbers."""
+def quaternion_coordinates(epsilon: Quaternion, scalar_last: bool) -> list[Any]:
+    """Return the four coordinates of a quaternion."""
     w, x, y, z = epsilon.elements()
     return [x, y, z, w] if scalar_last else [w, x, y, z]
 
@@ -95,10 +91,11 @@ def quaternion_names(scalar_last: bool) -> tuple[str, ...]:
 @public_constructor
 @dataclass(frozen=True)
 class Floating(JointType):
-    """q (7,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``; then M's origin in F [m].
+    """Floating joint: all six motions, with a unit quaternion for the rotation.
 
+    q (7,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``; then M's origin in F [m].
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:
-    ε̇ = ½ ε ⊗ (0, ω),  ṗ = R v.  ``integrate`` is the exponential of SE(3): a twist held for unit time.
+    ε̇ = ½ ε ⊗ (0, ω),  ṗ = R v.  ``integrate`` is the exponential of SE(3): a constant twist for unit time.
     """
 
     scalar_last: bool = False
@@ -110,7 +107,7 @@ class Floating(JointType):
     unit_length = ((0, 1, 2, 3),)
 
     def __post_init__(self) -> None:
-        self._say(q_names=(*quaternion_names(self.scalar_last), "x", "y", "z"))
+        self._set_attributes(q_names=(*quaternion_names(self.scalar_last), "x", "y", "z"))
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Floating:
@@ -120,13 +117,13 @@ class Floating(JointType):
         return Pose(self._epsilon(q).rotation(), Vec3.of(q[4:7]))
 
     def S(self, q: Scalars) -> Subspace:
-        return ANY_MOTION
+        return ALL_MOTIONS
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        return [*self._numbers(Quaternion.of(X.rotation)), *X.translation]
+        return [*self._coordinates(Quaternion.of(X.rotation)), *X.translation]
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [*V.elements()]
@@ -137,7 +134,7 @@ class Floating(JointType):
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         epsilon = self._epsilon(q)
         rate = epsilon @ Quaternion(0.0, *v[0:3])
-        return [*(0.5 * x for x in self._numbers(rate)), *(epsilon.rotation() @ Vec3.of(v[3:6]))]
+        return [*(0.5 * x for x in self._coordinates(rate)), *(epsilon.rotation() @ Vec3.of(v[3:6]))]
 
     def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         epsilon = self._epsilon(q)
@@ -149,7 +146,7 @@ class Floating(JointType):
         turn, v = Vec3.of(phi[0:3]), Vec3.of(phi[3:6])
         turned = epsilon @ Quaternion.exp(turn)
         moved = p + epsilon.rotation() @ translation_of_twist(turn, v)
-        return [*self._numbers(turned.normalized()), *moved]
+        return [*self._coordinates(turned.normalized()), *moved]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         epsilon, p = self._epsilon(q), Vec3.of(q[4:7])
@@ -158,15 +155,15 @@ class Floating(JointType):
         return [*turn, *twist_of_translation(turn, between)]
 
     def zero(self) -> list[float]:
-        return [*self._numbers(Quaternion(1.0, 0.0, 0.0, 0.0)), 0.0, 0.0, 0.0]
+        return [*self._coordinates(Quaternion(1.0, 0.0, 0.0, 0.0)), 0.0, 0.0, 0.0]
 
     def normalize(self, q: Scalars) -> list[Any]:
-        return [*self._numbers(self._epsilon(q).normalized()), *q[4:7]]
+        return [*self._coordinates(self._epsilon(q).normalized()), *q[4:7]]
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Rotations drawn evenly from SO(3), positions as for any joint."""
+        """Draw rotations uniformly from SO(3), and positions as `JointType.random` does."""
         q = super().random(rng, lower, upper, size)
         epsilon = rng.normal(size=(*size, 4))
         q[..., 0:4] = epsilon / np.linalg.norm(epsilon, axis=-1, keepdims=True)
@@ -175,18 +172,19 @@ class Floating(JointType):
     def _epsilon(self, q: Scalars) -> Quaternion:
         return quaternion_of(q[0:4], self.scalar_last)
 
-    def _numbers(self, epsilon: Quaternion) -> list[Any]:
-        return quaternion_numbers(epsilon, self.scalar_last)
+    def _coordinates(self, epsilon: Quaternion) -> list[Any]:
+        return quaternion_coordinates(epsilon, self.scalar_last)
 
 
-ANY_MOTION = Subspace(tuple(Motion.of([1.0 if i == k else 0.0 for i in range(6)]) for k in range(6)))
+ALL_MOTIONS = Subspace(tuple(Motion.of([1.0 if i == k else 0.0 for i in range(6)]) for k in range(6)))
 
 
 @public_constructor
 @dataclass(frozen=True)
 class Spherical(QuaternionJoint):
-    """q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.
+    """Spherical joint: all rotations about a point, with a unit quaternion.
 
+    q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.
     v (3,): angular velocity of M relative to F in M's coordinates [rad/s], so S = (1; 0).  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).
     No configuration is singular.  [RBDA, table 4.1]
     """
@@ -194,7 +192,7 @@ class Spherical(QuaternionJoint):
     scalar_last: bool = False
 
     def __post_init__(self) -> None:
-        self._say(q_names=quaternion_names(self.scalar_last))
+        self._set_attributes(q_names=quaternion_names(self.scalar_last))
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Spherical:
@@ -204,16 +202,16 @@ class Spherical(QuaternionJoint):
         return Pose(self._epsilon(q).rotation(), Vec3.zero())
 
     def S(self, q: Scalars) -> Subspace:
-        return ANY_TURN
+        return ALL_ROTATIONS
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
-        return ANY_FORCE
+        return ALL_FORCES
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        return quaternion_numbers(Quaternion.of(X.rotation), self.scalar_last)
+        return quaternion_coordinates(Quaternion.of(X.rotation), self.scalar_last)
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [*V.angular]
@@ -222,10 +220,10 @@ class Spherical(QuaternionJoint):
         return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without the mass at the centre, which does not move."""
+        """Return the inertia without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
 
 _AXES = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
-ANY_TURN = Subspace(tuple(Motion(axis, Vec3.zero()) for axis in _AXES))
-ANY_FORCE = tuple(Force(Vec3.zero(), axis) for axis in _AXES)
+ALL_ROTATIONS = Subspace(tuple(Motion(axis, Vec3.zero()) for axis in _AXES))
+ALL_FORCES = tuple(Force(Vec3.zero(), axis) for axis in _AXES)

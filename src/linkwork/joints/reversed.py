@@ -1,4 +1,4 @@
-"""A joint the other way round."""
+"""Reversed joint: a joint with its two frames exchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.joints.base.checks import refused
+from linkwork.joints.base.checks import parameter_error
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.joints.planar import Planar
 from linkwork.joints.quaternion_joints import Floating
@@ -22,10 +22,11 @@ __all__ = ["Reversed"]
 @public_constructor
 @dataclass(frozen=True)
 class Reversed(JointType):
-    """A joint whose F and M have changed places; q, v and τ are those of the joint, with their signs.
+    """Joint with the frames F and M exchanged.
 
-    X(q) = X_J(q)⁻¹.  The twist of the other frame is the opposite one, seen from where it moves to:
-    S = −X_J S_J and bias = −X_J bias_J.  Singular where the joint is.
+    q, v and τ are those of the original joint, with their signs.  X(q) = X_J(q)⁻¹.  The twist is the opposite one,
+    expressed in the frame that now moves: S = −X_J S_J and bias = −X_J bias_J.  It is singular where the original joint
+    is.
     """
 
     joint: JointType
@@ -33,9 +34,9 @@ class Reversed(JointType):
     def __post_init__(self) -> None:
         joint = self.joint
         if not isinstance(joint, JointType):
-            raise refused("reversed", "joint", "a joint", repr(joint))
-        said = ("nq", "nv", "q_units", "v_units", "q_names", "v_names", "unit_length")
-        self._say(**{name: getattr(joint, name) for name in said})
+            raise parameter_error("reversed", "joint", "a joint", repr(joint))
+        names = ("nq", "nv", "q_units", "v_units", "q_names", "v_names", "unit_length")
+        self._set_attributes(**{name: getattr(joint, name) for name in names})
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Reversed:
@@ -53,7 +54,7 @@ class Reversed(JointType):
         return Subspace(tuple(-(X @ column) for column in self.joint.S(q).columns))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """−X_J bias_J: what moving with the twist V adds, V × V, is zero."""
+        """Return −X_J bias_J; the term of the moving coordinates, V × V, is zero."""
         A: Motion = self.joint.X(q) @ self.joint.bias(q, v)
         return -A
 
@@ -61,7 +62,7 @@ class Reversed(JointType):
         return self.joint.configuration_from_pose(X.inv().formed())
 
     def pose_residual(self, X: Pose) -> Motion:
-        """The joint's, of the inverse pose and with the opposite sign, seen from where it moves to."""
+        """Return the original joint's residual of the inverse pose, negated and in the frame that now moves."""
         other = X.inv().formed()
         left: Motion = self.joint.X(self.joint.configuration_from_pose(other)) @ self.joint.pose_residual(other)
         return -left
@@ -105,7 +106,10 @@ class Reversed(JointType):
         return self.joint.commuting_rotations()
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """As the joint: what neither resists it nor changes as it moves is the same from both ends."""
+        """Return the reduced inertia of the original joint.
+
+        The remainder neither resists the joint nor changes with q, so it is the same from both sides.
+        """
         return self.joint.reduced_inertia(inertia)
 
     def reversed(self) -> JointType:

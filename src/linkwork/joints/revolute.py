@@ -1,7 +1,4 @@
-"""The revolute joint: rotation about one axis.
-
-The revolute joint without bounds: an angle as its sine and cosine.
-"""
+"""Revolute joints: rotation about one axis, with the angle or with its sine and cosine as q."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import atan2, cos, sin, sqrt
-from linkwork.joints.axis import across, angle_about, circle_about, off_axis, random_axis, unit_axis
+from linkwork.joints.axis import angle_about, axis_residual, flat_inertia, random_axis, scaled_sin_cos_about, unit_axis
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
@@ -23,7 +20,10 @@ __all__ = ["Revolute", "UnboundedRevolute"]
 @public_constructor
 @dataclass(frozen=True)
 class Revolute(JointType):
-    """q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.  [RBDA, table 4.1]"""
+    """Revolute joint: rotation about one axis.
+
+    q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.  [RBDA, table 4.1]
+    """
 
     axis: Vec3  # unit; the same coordinates in F and M
 
@@ -51,14 +51,14 @@ class Revolute(JointType):
         return Motion.zero()
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """The angle of the nearest turn, in [−π, π]."""
+        """Return the angle of the nearest rotation about the axis, in [−π, π]."""
         return [angle_about(self.axis, X.rotation)]
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [self.axis.dot(V.angular)]
 
     def pose_residual(self, X: Pose) -> Motion:
-        return off_axis(self.axis, X, 0.0)
+        return axis_residual(self.axis, X, 0.0)
 
     def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.axis,)
@@ -67,12 +67,13 @@ class Revolute(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without the masses on the axis a, which do not move: ∫dm = 0, a·∫r dm = 0 and ∫(a·r)² dm = 0 are left.
+        """Return the inertia without the masses on the axis a, which do not move.
 
-        They are m, a·h and aᵀΣa, where J = tr(Σ) 1 − Σ.  The resistance aᵀJa = ∫|a × r|² dm stays as it is.
+        The remaining inertia has ∫dm = 0, a·∫r dm = 0 and ∫(a·r)² dm = 0; these moments are m, a·h and aᵀΣa, with J =
+        tr(Σ) 1 − Σ.  The moment of inertia about the axis, aᵀJa = ∫|a × r|² dm, is unchanged.
         """
         a, h = self.axis, inertia.moment
-        return Inertia(0.0, h - a * a.dot(h), across(inertia.about, a))
+        return Inertia(0.0, h - a * a.dot(h), flat_inertia(inertia.about, a))
 
     def reversed(self) -> Revolute:
         return Revolute(-self.axis)
@@ -81,9 +82,10 @@ class Revolute(JointType):
 @public_constructor
 @dataclass(frozen=True)
 class UnboundedRevolute(JointType):
-    """q (2,): sine and cosine of the angle, in this order; angle 0 when F and M coincide.  v (1,): rate [rad/s].
+    """Revolute joint without bounds, with the sine and cosine of the angle as q.
 
-    q̇ ≠ v: ṡ = c v, ċ = −s v.  Otherwise as `Revolute`, but whole turns are not counted.  [RBDA, table 4.1]
+    q (2,): sine and cosine of the angle, in this order; angle 0 when F and M coincide.  v (1,): rate [rad/s].  q̇ ≠ v:
+    ṡ = c v, ċ = −s v.  Unlike those of `Revolute`, configurations do not count revolutions.  [RBDA, table 4.1]
     """
 
     axis: Vec3  # unit; the same coordinates in F and M
@@ -115,13 +117,13 @@ class UnboundedRevolute(JointType):
         return Motion.zero()
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        return self.normalize(circle_about(self.axis, X.rotation))
+        return self.normalize(scaled_sin_cos_about(self.axis, X.rotation))
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [self.axis.dot(V.angular)]
 
     def pose_residual(self, X: Pose) -> Motion:
-        return off_axis(self.axis, X, 0.0)
+        return axis_residual(self.axis, X, 0.0)
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         s, c = q
@@ -136,7 +138,7 @@ class UnboundedRevolute(JointType):
         return self.normalize([s * dc + c * ds, c * dc - s * ds])
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        """The short way round."""
+        """Return the shortest rotation [rad] from q to ``other``."""
         (s, c), (s1, c1) = q, other
         return [atan2(s1 * c - c1 * s, c1 * c + s1 * s)]
 
@@ -151,8 +153,8 @@ class UnboundedRevolute(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Angles drawn evenly from the circle, whatever the bounds."""
-        super().random(rng, lower, upper, ())  # they must be as many
+        """Draw angles uniformly from the circle, whatever the bounds."""
+        super().random(rng, lower, upper, ())  # checks the sizes of the bounds
         angle = rng.uniform(-np.pi, np.pi, size)
         return np.stack([np.sin(angle), np.cos(angle)], axis=-1)
 
@@ -163,7 +165,7 @@ class UnboundedRevolute(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """As a revolute joint."""
+        """Return the reduced inertia of a revolute joint about the same axis."""
         return Revolute(self.axis).reduced_inertia(inertia)
 
     def reversed(self) -> UnboundedRevolute:

@@ -1,12 +1,13 @@
-"""Joints along whose constant velocities the origin goes straight: what edges of planners are made of.
+"""Joints whose origin moves on a straight line at constant velocity, for the edges of planners.
 
-At a constant twist a planar or floating joint moves along an arc or a screw, which may leave the box of its limits
-between two configurations inside of it.  The joints here have the same configurations and transforms, and the rates of
-the position in the axes of F in the place of the twist's linear part, so that at a constant velocity
+At a constant twist, a planar or floating joint moves along an arc or a screw, which may leave the box of its position
+limits between two configurations inside the box.  The joints here have the same configurations and transforms.  Their
+velocity contains the rate of the position in the axes of F instead of the linear part of the twist, so that at constant
+velocity
 
     p(t) = p₀ + t (p₁ − p₀),     R(t) = R₀ exp(t φ_ω):
 
-positions stay within any convex set that holds both ends, and rotations go the short way.
+positions stay within any convex set that contains both ends, and rotations are the shortest ones.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from linkwork.joints.quaternion_joints import Floating
 from linkwork.joints.reversed import Reversed
 from linkwork.spatial import Force, Motion, Pose, Subspace, Vec3
 
-__all__ = ["StraightFloating", "StraightJoint", "StraightPlanar", "straightened"]
+__all__ = ["StraightFloating", "StraightJoint", "StraightPlanar", "straight_motion_joint"]
 
 
 class StraightJoint(JointType):
-    """A joint whose velocity is an angular velocity in the axes of M, and the rate of M's origin in the axes of F."""
+    """Joint whose velocity is (ω in the axes of M, rate of M's origin in the axes of F)."""
 
     def rates(self, v: Scalars) -> tuple[Vec3, Vec3]:
         """Return (ω in the axes of M [rad/s], ṗ in the axes of F [m/s])."""
@@ -38,7 +39,10 @@ class StraightJoint(JointType):
 
 @dataclass(frozen=True)
 class StraightPlanar(StraightJoint):
-    """q (3,) as of `Planar`; v = q̇ (3,): the rates of M's origin along the axes x and y of F, then of the angle."""
+    """Planar joint with straight motion.
+
+    q (3,) is that of `Planar`; v = q̇ (3,): the rates of M's origin along the axes x and y of F, then of the angle.
+    """
 
     x_axis: Vec3 = Vec3(1.0, 0.0, 0.0)
     y_axis: Vec3 = Vec3(0.0, 1.0, 0.0)
@@ -72,7 +76,10 @@ class StraightPlanar(StraightJoint):
 
 @dataclass(frozen=True)
 class StraightFloating(StraightJoint):
-    """q of a floating joint, whose last three numbers are M's origin; v (6,): ω in the axes of M, ṗ in those of F."""
+    """Floating joint with straight motion.
+
+    q is that of ``joint``, whose last three coordinates are M's origin; v (6,): ω in the axes of M, ṗ in those of F.
+    """
 
     joint: Floating | FloatingMRP
 
@@ -81,7 +88,9 @@ class StraightFloating(StraightJoint):
     v_names = ("wx", "wy", "wz", "x_rate", "y_rate", "z_rate")
 
     def __post_init__(self) -> None:
-        self._say(**{name: getattr(self.joint, name) for name in ("nq", "q_units", "q_names", "unit_length")})
+        self._set_attributes(
+            **{name: getattr(self.joint, name) for name in ("nq", "q_units", "q_names", "unit_length")}
+        )
 
     def X(self, q: Scalars) -> Pose:
         return self.joint.X(q)
@@ -100,14 +109,14 @@ class StraightFloating(StraightJoint):
         return self.joint.configuration_from_pose(X)
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
-        return [*self.joint.q_dot(q, _turning(v))[:-3], *v[3:6]]
+        return [*self.joint.q_dot(q, _angular_only(v))[:-3], *v[3:6]]
 
     def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         return [*self.joint.velocity_from_rate(q, [*q_dot[:-3], 0.0, 0.0, 0.0])[:3], *q_dot[-3:]]
 
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         moved = (x + d for x, d in zip(q[-3:], phi[3:6], strict=True))
-        return [*self.joint.integrate(q, _turning(phi))[:-3], *moved]
+        return [*self.joint.integrate(q, _angular_only(phi))[:-3], *moved]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         way = (b - a for a, b in zip(q[-3:], other[-3:], strict=True))
@@ -131,11 +140,11 @@ class StraightFloating(StraightJoint):
         return self.joint.random(rng, lower, upper, size)
 
 
-def straightened(joint: JointType) -> JointType:
-    """Return the joint whose origin goes straight at a constant velocity; itself where that makes no difference.
+def straight_motion_joint(joint: JointType) -> JointType:
+    """Return the joint with straight motion at constant velocity, or the joint itself if it is the same.
 
-    Configurations and transforms are those of the joint.  Parts of composite and reversed joints are straightened;
-    types that users write are left as they are.
+    Configurations and transforms are those of the joint.  Composite and reversed joints are converted component by
+    component; types written by users are returned unchanged.
     """
     kind = type(joint)
     if kind is Planar:
@@ -145,7 +154,7 @@ def straightened(joint: JointType) -> JointType:
         assert isinstance(joint, (Floating, FloatingMRP))
         return StraightFloating(joint)
     if kind is Composite or kind is Reversed:
-        parts = tuple(map(straightened, joint.parts))
+        parts = tuple(map(straight_motion_joint, joint.parts))
         if all(a is b for a, b in zip(parts, joint.parts, strict=True)):
             return joint
         if isinstance(joint, Composite):
@@ -154,6 +163,6 @@ def straightened(joint: JointType) -> JointType:
     return joint
 
 
-def _turning(v: Scalars) -> list[Any]:
-    """Return the velocity (6,) without its linear part."""
+def _angular_only(v: Scalars) -> list[Any]:
+    """Return the velocity (6,) with a zero linear part."""
     return [*v[:3], 0.0, 0.0, 0.0]

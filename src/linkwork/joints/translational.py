@@ -1,9 +1,4 @@
-"""The translational joint: translation in every direction.
-
-The fixed joint: two bodies welded together.
-
-The prismatic joint: translation along one axis.
-"""
+"""Translational, prismatic and fixed joints."""
 
 from __future__ import annotations
 
@@ -32,7 +27,10 @@ __all__ = ["Fixed", "Prismatic", "Translational"]
 
 @dataclass(frozen=True)
 class Translational(JointType):
-    """q (3,): M's origin in F [m].  v (3,): its rate [m/s].  q̇ = v.  The axes of F and M stay parallel."""
+    """Translational joint: all translations; the axes of F and M stay parallel.
+
+    q (3,): M's origin in F [m].  v (3,): its rate [m/s].  q̇ = v.
+    """
 
     nq, nv = 3, 3
     q_units, v_units = ("m", "m", "m"), ("m/s", "m/s", "m/s")
@@ -64,7 +62,7 @@ class Translational(JointType):
         return _AXES
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without the rotational inertia: the joint turns nothing."""
+        """Return the inertia without its rotational inertia: the joint does not rotate."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
 
 
@@ -73,7 +71,10 @@ _AXES = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
 
 @dataclass(frozen=True)
 class Fixed(JointType):
-    """q (0,), v (0,): no motion.  X = 1."""
+    """Fixed joint: two bodies welded together.
+
+    q (0,), v (0,): no motion.  X = 1.
+    """
 
     nq, nv = 0, 0
     q_units = v_units = ()
@@ -98,7 +99,7 @@ class Fixed(JointType):
         return []
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Nothing: there is no motion to feel it."""
+        """Return zero: there is no motion."""
         return Inertia.zero()
 
     def reversed(self) -> Fixed:
@@ -108,7 +109,10 @@ class Fixed(JointType):
 @public_constructor
 @dataclass(frozen=True)
 class Prismatic(JointType):
-    """q (1,): displacement [m], zero when F and M coincide.  v (1,): rate [m/s].  q̇ = v.  [RBDA, table 4.1]"""
+    """Prismatic joint: translation along one axis.
+
+    q (1,): displacement [m], zero when F and M coincide.  v (1,): rate [m/s].  q̇ = v.  [RBDA, table 4.1]
+    """
 
     axis: Vec3  # unit; the same coordinates in F and M
 
@@ -148,7 +152,7 @@ class Prismatic(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without the rotational inertia: the joint turns nothing."""
+        """Return the inertia without its rotational inertia: the joint does not rotate."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
 
     def reversed(self) -> Prismatic:

@@ -1,4 +1,4 @@
-"""The universal joint: rotation about an axis of the body before it, then about one of the body after it."""
+"""Universal joint: rotation about an axis of the body before it, then of the body after it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import and_, atan2, eq, sqrt, where
-from linkwork.joints.axis import angle_about, orthogonal, random_axis, unit_axis
-from linkwork.joints.base.checks import refused
+from linkwork.joints.axis import angle_about, check_orthogonal, random_axis, unit_axis
+from linkwork.joints.base.checks import parameter_error
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
@@ -21,15 +21,16 @@ __all__ = ["Universal"]
 @public_constructor
 @dataclass(frozen=True)
 class Universal(JointType):
-    """q (2,): angles [rad] about the first axis, then the second, zero when F and M coincide.  v (2,): rates.  q̇ = v.
+    """Universal (Hooke) joint: rotations about an axis fixed in F, then about one fixed in M.
 
-    X = R(a₁, q₁) R(a₂, q₂), so S = (R₂ᵀ a₁, a₂).  The axes are at a right angle, as a Hooke joint's, unless
-    ``right_angle`` is given as False.  [RBDA, section 4.4]
+    q (2,): angles [rad] about the first axis, then the second, zero when F and M coincide.  v (2,): rates.  q̇ = v. X =
+    R(a₁, q₁) R(a₂, q₂), so S = (R₂ᵀ a₁, a₂).  The axes must be perpendicular unless ``right_angle`` is False. [RBDA,
+    section 4.4]
     """
 
     first: Vec3 = Vec3(1.0, 0.0, 0.0)  # unit; fixed in F
     second: Vec3 = Vec3(0.0, 1.0, 0.0)  # unit; fixed in M
-    right_angle: bool = True  # whether another angle between them is refused
+    right_angle: bool = True  # if True, another angle between the axes is an error
 
     nq, nv = 2, 2
     q_units, v_units = ("rad", "rad"), ("rad/s", "rad/s")
@@ -44,10 +45,10 @@ class Universal(JointType):
     def __post_init__(self) -> None:
         first, second = unit_axis(self.first, "universal", "first"), unit_axis(self.second, "universal", "second")
         if self.right_angle:
-            orthogonal(first, second, "universal", "first and second")
+            check_orthogonal(first, second, "universal", "first and second")
         elif abs(first.dot(second)) > 1.0 - 1e-9:
             got = f"{(*first,)} and {(*second,)}"
-            raise refused("universal", "first and second", "two axes that are not parallel", got)
+            raise parameter_error("universal", "first and second", "two axes that are not parallel", got)
         object.__setattr__(self, "first", first)
         object.__setattr__(self, "second", second)
 
@@ -63,19 +64,23 @@ class Universal(JointType):
         return Subspace((Motion(self._first_in_M(q), Vec3.zero()), Motion(self.second, Vec3.zero())))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """The first axis turns in M: v₁ v₂ R₂ᵀa₁ × a₂."""
+        """Return v₁ v₂ R₂ᵀa₁ × a₂: the first axis rotates in M."""
         return Motion(self._first_in_M(q).cross(self.second) * (v[0] * v[1]), Vec3.zero())
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
-        """The moment across both axes, and every force."""
-        return Force(self._across(q), Vec3.zero()), *(Force(Vec3.zero(), e) for e in _AXES)
+        """Return the moment perpendicular to both axes, and all forces."""
+        return Force(self._normal(q), Vec3.zero()), *(Force(Vec3.zero(), e) for e in _AXES)
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """The second axis a₂ goes to u = R a₂: q₁ takes it around the first as far as that is, q₂ is what turns it."""
+        """Return the angles whose rotation is nearest to X's.
+
+        The second axis a₂ points along u = R a₂ in F: q₁ rotates a₂ about the first axis as close to u as possible, and
+        q₂ follows from the remaining rotation.
+        """
         R, a1, a2 = X.rotation, self.first, self.second
         u = R @ a2
         s, c = a1.dot(a2.cross(u)), a2.dot(u) - a1.dot(a2) * a1.dot(u)
-        along = and_(eq(s, 0.0), eq(c, 0.0))  # u is along the first axis, and any angle is as near
+        along = and_(eq(s, 0.0), eq(c, 0.0))  # u is along the first axis: all angles are equally near
         first = atan2(s, where(along, 1.0, c))
         return [first, angle_about(a2, Rotation.about(a1, -first) @ R)]
 
@@ -86,20 +91,23 @@ class Universal(JointType):
         return [(x - y * c) * scale, (y - x * c) * scale]
 
     def pose_residual(self, X: Pose) -> Motion:
-        """The turn across both axes by as much as the angle between them is off, and the way to X's origin."""
+        """Return the residual of X: (rotation perpendicular to both axes; position of X's origin).
+
+        The rotation is the error of the angle between the axes.
+        """
         q, R = self.configuration_from_pose(X), X.rotation
-        first, seen, n = self._first_in_M(q), R.inv_act(self.first), self._across(q)
+        first, seen, n = self._first_in_M(q), R.inv_act(self.first), self._normal(q)
         off = atan2(n.dot(seen.cross(first)), seen.dot(first))
         return Motion(n * off, R.inv_act(X.translation))
 
-    def _across(self, q: Scalars) -> Vec3:
-        """The unit vector across both axes, in M."""
+    def _normal(self, q: Scalars) -> Vec3:
+        """Return the unit vector perpendicular to both axes, in M."""
         n = self._first_in_M(q).cross(self.second)
         unit: Vec3 = n * (1.0 / sqrt(n.dot(n)))
         return unit
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Without the mass at the centre, which does not move."""
+        """Return the inertia without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
     def _first_in_M(self, q: Scalars) -> Vec3:

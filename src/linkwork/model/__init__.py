@@ -1,1 +1,1 @@
-"""The robot as data: bodies, frames and the tree, edits and checks, and specifications of functions."""
+"""Robot model as data: bodies, joints, frames, tree, edits and function specifications."""

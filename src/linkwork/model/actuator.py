@@ -1,4 +1,4 @@
-"""Actuators: forces that follow from controls, and the joints or frames that they act on."""
+"""Actuators: forces that depend on a control, and the joints or frames that they act on."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ FREE: Range = (-math.inf, math.inf)
 @public_constructor
 @dataclass(frozen=True, slots=True)
 class Actuator:
-    """An actuator: a force f that follows from a control u and from the length l of its transmission.
+    """An actuator: a force f that depends on a control u and on the length l of its transmission.
 
-        f = (g₀ + g₁ l + g₂ l̇) u + b₀ + b₁ l + b₂ l̇,      u within control_range, f within force_range
+        f = (g₀ + g₁ l + g₂ l̇) u + b₀ + b₁ l + b₂ l̇,      u clamped to control_range, f to force_range
 
-    ``gain`` is (g₀, g₁, g₂) and ``bias`` (b₀, b₁, b₂).  `motor`, `position` and `velocity` make the usual ones, in
-    which f is g₀ u, k (u − l) − d l̇, and d (u − l̇).
+    ``gain`` is (g₀, g₁, g₂) and ``bias`` (b₀, b₁, b₂).  The constructors `motor`, `position` and `velocity` build the
+    usual actuators: f is g₀ u, k (u − l) − d l̇, and d (u − l̇).
 
-    It acts on joints, or on a frame.  On joints, ``joints`` lists names with the ``gear`` of each of the joint's
-    velocities, and l = offset + Σ gear · φ, where φ are the coordinates (nv) of the joint from its zero; the joint
-    force is gear · f.  Several joints make a tendon.  On a frame, ``frame`` feels the wrench f · wrench, a (moment;
-    force) in the axes of the frame and at its origin.  ``relative_to`` names a frame that feels the opposite wrench;
-    l is then wrench · (the pose of ``frame`` relative to it, as rotation vector and position), and without it 0.
+    An actuator acts on joints or on a frame.  On joints, ``joints`` lists names with the ``gear`` of each of the
+    joint's velocities, and l = offset + Σ gear · φ, where φ (nv) are the joint's tangent coordinates from its zero; the
+    joint force is gear · f.  Several joints form a tendon.  On a frame, the wrench f · wrench acts on ``frame``, where
+    ``wrench`` is (moment; force) in the axes of the frame and at its origin.  The opposite wrench acts on the frame
+    ``relative_to``; l is then wrench · (the pose of ``frame`` relative to it, as rotation vector and position).
+    Without it l = 0.
 
-    Units: u is whatever the gain makes N or N·m of; l is in rad or m, times the gear.  A range without bounds is
-    (−inf, inf).  The limit of what a joint may take of all actuators is the joint's ``effort``.
+    Units: the gain converts u to N or N·m; l is in rad or m, times the gear.  A range without bounds is (−inf, inf).
+    The limit on the total force of all actuators on a joint is the joint's ``effort``.
     """
 
     name: str
-    joints: tuple[tuple[str, tuple[float, ...]], ...] = ()  # names, and gears by each of the joint's velocities
+    joints: tuple[tuple[str, tuple[float, ...]], ...] = ()  # names, each with a gear for every velocity of the joint
     frame: str | None = None
     wrench: tuple[float, ...] = ()  # (moment; force) at f = 1, in the frame's axes
     relative_to: str | None = None
@@ -50,39 +51,39 @@ class Actuator:
     offset: float = 0.0  # of the length
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what no actuator is, wherever it acts."""
+        """Check and convert the fields.  Raises ValueError for an invalid actuator."""
         caller = f"Actuator {self.name!r}"
         if not isinstance(self.name, str) or not self.name.strip():
-            raise ValueError(f"Actuator: name: expected a text, got {self.name!r}")
+            raise ValueError(f"Actuator: name: expected a non-empty string, got {self.name!r}")
         for key, count in (("gain", 3), ("bias", 3), ("control_range", 2), ("force_range", 2)):
-            object.__setattr__(self, key, _numbers(caller, key, getattr(self, key), count, ranged=count == 2))
-        object.__setattr__(self, "offset", _numbers(caller, "offset", (self.offset,), 1)[0])
+            object.__setattr__(self, key, _floats(caller, key, getattr(self, key), count, ranged=count == 2))
+        object.__setattr__(self, "offset", _floats(caller, "offset", (self.offset,), 1)[0])
         for key in ("control_range", "force_range"):
             low, high = getattr(self, key)
             if not low <= high or low == math.inf or high == -math.inf:
-                raise ValueError(f"{caller}: {key}: expected (lower, upper), the lower one first, got {(low, high)!r}")
+                raise ValueError(f"{caller}: {key}: expected (lower, upper) with lower <= upper, got {(low, high)!r}")
         if bool(self.joints) == (self.frame is not None):
             got = "neither" if self.frame is None else f"joints {self.joints!r} and frame {self.frame!r}"
-            raise ValueError(f"{caller}: joints: expected joints or a frame to act on, and not both, got {got}")
+            raise ValueError(f"{caller}: joints: expected either joints or a frame to act on, got {got}")
         if self.frame is None:
             if self.wrench or self.relative_to is not None:
-                raise ValueError(f"{caller}: wrench: wrench and relative_to are for actuators on a frame")
+                raise ValueError(f"{caller}: wrench and relative_to apply to actuators on a frame only")
             object.__setattr__(self, "joints", tuple(_gears(caller, self.joints)))
         else:
-            wrench = _numbers(caller, "wrench", self.wrench, 6)
+            wrench = _floats(caller, "wrench", self.wrench, 6)
             if not any(wrench):
-                raise ValueError(f"{caller}: wrench: expected (moment; force) that is not zero, got {self.wrench!r}")
+                raise ValueError(f"{caller}: wrench: expected a non-zero (moment; force), got {self.wrench!r}")
             object.__setattr__(self, "wrench", wrench)
 
-    # -- the usual ones
+    # -- constructors of the usual actuators
 
     @classmethod
     def motor(
         cls, name: str, joint: str, *, gear: Any = 1.0, control_range: Range = FREE, force_range: Range = FREE
     ) -> Actuator:
-        """A motor on a joint: f = u [N·m, N], and the joint force gear · u.
+        """Build a motor on a joint: f = u [N·m, N], and the joint force is gear · u.
 
-        ``gear`` is one number, or one for each of the joint's velocities.
+        ``gear`` is a number, or one number for each of the joint's velocities.
         """
         return cls(name, ((joint, gear),), control_range=control_range, force_range=force_range)
 
@@ -98,7 +99,7 @@ class Actuator:
         control_range: Range = FREE,
         force_range: Range = FREE,
     ) -> Actuator:
-        """A position servo: f = stiffness · (u − l) − damping · l̇, and u is a length: gear · q."""
+        """Build a position servo: f = stiffness · (u − l) − damping · l̇; u is a length, gear · q."""
         k, d = (non_negative("Actuator.position", *x) for x in (("stiffness", stiffness), ("damping", damping)))
         ranges = control_range, force_range
         return cls(name, ((joint, gear),), None, (), None, (k, 0.0, 0.0), (0.0, 0.0 - k, 0.0 - d), *ranges)
@@ -114,16 +115,16 @@ class Actuator:
         control_range: Range = FREE,
         force_range: Range = FREE,
     ) -> Actuator:
-        """A velocity servo: f = damping · (u − l̇), and u is a rate: gear · v."""
+        """Build a velocity servo: f = damping · (u − l̇); u is a rate, gear · v."""
         d = non_negative("Actuator.velocity", "damping", damping)
         ranges = control_range, force_range
         return cls(name, ((joint, gear),), None, (), None, (d, 0.0, 0.0), (0.0, 0.0, 0.0 - d), *ranges)
 
-    # -- what it does
+    # -- force
 
     @property
     def kind(self) -> Literal["motor", "position", "velocity", "affine"]:
-        """The usual actuator that it is, or "affine"."""
+        """Kind of actuator by its gains: "motor", "position", "velocity", or "affine" for any other."""
         g, (b0, b1, b2) = self.gain, self.bias
         if g[1:] == (0.0, 0.0) and b0 == 0.0 and self.offset == 0.0:
             if (b1, b2) == (0.0, 0.0):
@@ -135,42 +136,45 @@ class Actuator:
         return "affine"
 
     def force(self, control: Any, length: Any, rate: Any) -> Any:
-        """f [N·m, N] over any scalar: at a control, the length of the transmission and its rate, within all ranges."""
+        """Return f [N·m, N] over any scalar, with control and force clamped to their ranges.
+
+        Arguments: the control, the length of the transmission and its rate.
+        """
         g0, g1, g2 = self.gain
         b0, b1, b2 = self.bias
         u = bounded(control, *self.control_range)
         return bounded((g0 + g1 * length + g2 * rate) * u + b0 + b1 * length + b2 * rate, *self.force_range)
 
-    # -- names in it
+    # -- names and joints
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """The frames that it names."""
+        """Names of the frames that the actuator refers to."""
         return tuple(name for name in (self.frame, self.relative_to) if name is not None)
 
     def with_names(self, names: Mapping[str, str]) -> Actuator:
-        """The actuator, of which frames have other names."""
+        """Return the actuator with frames renamed by a mapping."""
         if not any(name in names for name in self.frames):
             return self
         frame, other = (None if x is None else names.get(x, x) for x in (self.frame, self.relative_to))
         return replace(self, frame=frame, relative_to=other)
 
-    def without_joints(self, held: Mapping[str, Sequence[float]]) -> Actuator | None:
-        """The actuator where joints are held at coordinates (nv each) from their zeros: they are part of the offset.
+    def without_joints(self, fixed: Mapping[str, Sequence[float]]) -> Actuator | None:
+        """Return the actuator with joints fixed at coordinates (nv each) from their zeros.
 
-        None where no joint is left.
+        The lengths of the fixed joints become part of the offset.  Returns None if no joint is left.
         """
-        left = tuple((joint, gears) for joint, gears in self.joints if joint not in held)
+        left = tuple((joint, gears) for joint, gears in self.joints if joint not in fixed)
         if len(left) == len(self.joints):
             return self
         if not left:
             return None
-        pairs = [zip(gears, held[joint], strict=True) for joint, gears in self.joints if joint in held]
+        pairs = [zip(gears, fixed[joint], strict=True) for joint, gears in self.joints if joint in fixed]
         return replace(self, joints=left, offset=self.offset + sum(g * x for pair in pairs for g, x in pair))
 
 
 def bounded(x: Any, low: float, high: float) -> Any:
-    """A scalar within a range; an infinite bound costs nothing, and NaN stays."""
+    """Clamp a scalar to a range; an infinite bound adds no operation, and NaN stays NaN."""
     if low != -math.inf:
         x = where(lt(x, low), low, x)
     return x if high == math.inf else where(lt(high, x), high, x)
@@ -187,13 +191,13 @@ def _gears(caller: str, joints: Any) -> Iterator[tuple[str, tuple[float, ...]]]:
             raise ValueError(f"{caller}: joints: expected pairs of a joint's name and its gear, got {shown(pair)}")
         name, gear = pair
         if name in names:
-            raise ValueError(f"{caller}: joints: joint {name!r} comes twice")
+            raise ValueError(f"{caller}: joints: joint {name!r} is listed twice")
         names.add(name)
         row = (gear,) if is_real(gear) else gear
-        yield name, _numbers(caller, f"gear of joint {name!r}", row, None)
+        yield name, _floats(caller, f"gear of joint {name!r}", row, None)
 
 
-def _numbers(caller: str, key: str, values: Any, count: int | None, *, ranged: bool = False) -> tuple[float, ...]:
+def _floats(caller: str, key: str, values: Any, count: int | None, *, ranged: bool = False) -> tuple[float, ...]:
     expected = "numbers" if count is None else f"{count} numbers"
     finite = "" if ranged else "finite "
     try:

@@ -1,4 +1,4 @@
-"""Frames, points, constraints, force elements and actuators of a file put on a tree, with positions in errors."""
+"""Builder that adds a file's frames, points, constraints, force elements and actuators to a tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkwork.errors import Findings, Issue, Location, UnknownNameError
 from linkwork.model.description import ActuatorDescription, Attachments, NamedStateDescription
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import ActuatorBuilder, NamedStateBuilder
-from linkwork.model.tree_attachments import ConstraintBuilder, ForceElementBuilder, MarkBuilder
+from linkwork.model.tree_attachments import ConstraintBuilder, ForceElementBuilder, FrameBuilder
 
 __all__ = ["attached"]
 
@@ -18,32 +18,30 @@ T = TypeVar("T", ActuatorDescription, NamedStateDescription)
 
 
 def attached(tree: Tree, attachments: Attachments) -> Tree:
-    """The tree with all of them, in their order.  Raises ModelError with all that is wrong.
+    """Return the tree with all attachments added in order.  Raises ModelError with all findings.
 
     Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, UNKNOWN_ACTUATOR,
     MARK_INVALID, CONSTRAINT, FORCE_ELEMENT, ACTUATOR, CONFIGURATION.
     """
-    findings, marks = Findings(), MarkBuilder(tree)
+    findings, marks = Findings(), FrameBuilder(tree)
     for frame in attachments.frames:
         _try(findings, frame.where, "MARK_INVALID", marks.add_frame, frame.name, frame.link, frame.placement)
     for point in attachments.points:
         _try(findings, point.where, "MARK_INVALID", marks.add_point, point.name, point.on, point.vector)
     for mark in attachments.directions:
         _try(findings, mark.where, "MARK_INVALID", marks.add_direction, mark.name, mark.on, mark.vector)
-    findings.raise_errors()  # what follows from a frame that is not there would only confuse
+    findings.raise_errors()  # errors that follow from a missing frame would only confuse
     tree = marks.tree()
     constraints = ConstraintBuilder(tree)
-    joints, said = {*tree.carried}, dict[str, Location]()
+    joints, first = {*tree.carried}, dict[str, Location]()
     for item in attachments.constraints:
         name = item.constraint.name
-        taken = "constraint" if name in said else "joint" if name in joints else ""
+        taken = "constraint" if name in first else "joint" if name in joints else ""
         if taken:
-            message = f"{quoted(name)} is the name of a {taken} already{_line(said.get(name))}"
-            findings.error(
-                Issue("DUPLICATE_NAME", message, item.where, "constraints and joints have names of their own")
-            )
+            message = f"{quoted(name)} is already the name of a {taken}{_line(first.get(name))}"
+            findings.error(Issue("DUPLICATE_NAME", message, item.where, "constraints and joints need distinct names"))
             continue
-        said[name] = item.where
+        first[name] = item.where
         _try(findings, item.where, "CONSTRAINT", constraints.add, [item.constraint])
     elements = ForceElementBuilder(constraints.tree())
     for one in attachments.force_elements:
@@ -53,22 +51,22 @@ def attached(tree: Tree, attachments: Attachments) -> Tree:
         _try(findings, motor.where, "ACTUATOR", actuators.add, motor.actuator)
     findings.raise_errors()
     states = NamedStateBuilder(actuators.tree())
-    for said_of in _named_once(findings, "configuration", attachments.named_configurations, lambda x: x.state.name):
-        _try(findings, said_of.where, "CONFIGURATION", states.add, said_of.state)
+    for described in _named_once(findings, "configuration", attachments.named_configurations, lambda x: x.state.name):
+        _try(findings, described.where, "CONFIGURATION", states.add, described.state)
     findings.raise_errors()
     return states.tree()
 
 
 def _named_once(findings: Findings, kind: str, items: Iterable[T], name_of: Callable[[T], str]) -> Iterator[T]:
-    """Those whose name no earlier one has; the others are errors."""
-    said: dict[str, Location] = {}
+    """Yield the items with new names, and record an error for each repeated name."""
+    first: dict[str, Location] = {}
     for item in items:
         name, where = name_of(item), item.where
-        if name in said:
-            message = f"another {kind} is named {quoted(name)}{_line(said[name])}"
+        if name in first:
+            message = f"another {kind} is named {quoted(name)}{_line(first[name])}"
             findings.error(Issue("DUPLICATE_NAME", message, where))
             continue
-        said[name] = where
+        first[name] = where
         yield item
 
 
@@ -77,7 +75,7 @@ def _line(where: Location | None) -> str:
 
 
 def _try(findings: Findings, where: Location, code: str, add: Callable[..., None], *arguments: Any) -> None:
-    """Add something, or note what is wrong with it."""
+    """Call ``add``, and record an exception as a finding."""
     try:
         add(*arguments)
     except UnknownNameError as error:

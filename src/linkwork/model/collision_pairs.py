@@ -1,7 +1,7 @@
-"""Which shapes a robot has, and which pairs of them are looked at: data of the tree, without distances.
+"""Collision shapes of links and the pairs of links to check: data of the tree, without distances.
 
-Pairs are of links.  Those on one body never move relative to each other; those on bodies that a joint connects touch
-by design.  Neither is looked at, unless a pair is enabled; pairs that are disabled are not looked at either.
+Pairs of links on one body never move relative to each other, and links on bodies connected by a joint touch by design.
+Both kinds are skipped unless the pair is enabled.  Disabled pairs are skipped as well.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from linkwork._util.messages import nearest
 from linkwork.constraints import LoopJoint
 from linkwork.errors import UnknownNameError
 from linkwork.model.body import Direction, DisabledPair, Frame, Point
-from linkwork.model.composite_body import composed
+from linkwork.model.composite_body import compose
 from linkwork.model.tree import Tree
-from linkwork.model.tree_attachments import check_mark_name
+from linkwork.model.tree_attachments import check_new_name
 from linkwork.shapes import Compound, Geometry, Shape
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import given_pose, given_text
@@ -42,9 +42,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LinkShape:
-    """A collision shape of a link: on which body it is, and where there."""
+    """A collision shape of a link, with its body and its placement on the body."""
 
-    name: str  # the link's, or, where it has several, "link/shape"
+    name: str  # the link's name, or "link/shape" if the link has several shapes
     link: str
     body: int  # or WORLD
     shape: Shape
@@ -52,7 +52,7 @@ class LinkShape:
 
 
 def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
-    """All collision shapes, in the order of the frames; of a compound its parts, "link[0]", "link[1]" ..."""
+    """Return all collision shapes in the order of the frames; components of compounds are "link[0]", ..."""
     result = []
     for frame in tree.frames:
         many = len(frame.collisions) > 1
@@ -61,10 +61,10 @@ def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
             own = geometry.name if geometry.name and geometry.name not in taken else str(k)
             taken.add(own)
             name = f"{frame.name}/{own}" if many else frame.name
-            placement = composed(frame.placement, geometry.origin)
+            placement = compose(frame.placement, geometry.origin)
             if isinstance(geometry.shape, Compound):
                 for j, part in enumerate(geometry.shape.parts):
-                    at = composed(placement, part.origin)
+                    at = compose(placement, part.origin)
                     result.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at))
                 continue
             result.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement))
@@ -72,12 +72,12 @@ def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
 
 
 def collision_links(tree: Tree) -> tuple[str, ...]:
-    """The links that have collision shapes."""
+    """Return the names of the links with collision shapes."""
     return tuple(frame.name for frame in tree.frames if frame.collisions)
 
 
 def joined_bodies(tree: Tree) -> set[frozenset[int]]:
-    """The pairs of bodies that a joint connects, one that closes a loop included."""
+    """Return the pairs of bodies connected by a joint, including joints that close loops."""
     joined = {frozenset((i, p)) for i, p, _ in tree.outward()}
     for one in tree.constraints:
         if isinstance(one, LoopJoint):
@@ -86,12 +86,12 @@ def joined_bodies(tree: Tree) -> set[frozenset[int]]:
 
 
 def pairs_of_links(tree: Tree) -> Iterator[tuple[Frame, Frame]]:
-    """All pairs of links with collision shapes, each in the order of the frames."""
+    """Iterate over all pairs of links with collision shapes, each in the order of the frames."""
     return combinations([tree.frame(name) for name in collision_links(tree)], 2)
 
 
 def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
-    """The pairs of links that are looked at, each in the order of the frames."""
+    """Return the pairs of links to check, each in the order of the frames."""
     disabled = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
     result, joined = [], joined_bodies(tree)
@@ -105,7 +105,7 @@ def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
 
 
 def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
-    """Whether a joint connects the bodies of two frames, one that closes a loop included, or both are on one."""
+    """Return True if two frames are on one body, or a joint (also a loop joint) connects their bodies."""
     inner, outer = sorted((a.body, b.body))
     if inner == outer or tree.bodies[outer].parent == inner:
         return True
@@ -114,7 +114,7 @@ def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
 
 
 def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
-    """The pairs of links that are not looked at unless they are enabled: adjacent ones, and those of one body."""
+    """Yield the pairs of links that are skipped unless enabled: on one body, or connected by a joint."""
     joined = joined_bodies(tree)
     for a, b in pairs_of_links(tree):
         if a.body == b.body or frozenset((a.body, b.body)) in joined:
@@ -122,7 +122,7 @@ def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
 
 
 def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -> Tree:
-    """The tree with other collision shapes on a link.  Raises UnknownNameError and TypeError."""
+    """Replace the collision shapes of a link.  Raises UnknownNameError, TypeError and ValueError."""
     frame = tree.frame(link)
     result = []
     for one in shapes:
@@ -132,28 +132,28 @@ def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -
         result.append(geometry)
     if link == "world":
         raise ValueError(
-            "with_collisions: 'world' is no link: give a scene, or attach the shape to it by with_attached"
+            "with_collisions: 'world' is not a link: pass a scene, or attach the shape to it with with_attached"
         )
     frames = tuple(replace(f, collisions=tuple(result)) if f is frame else f for f in tree.frames)
     return replace(tree, frames=frames)
 
 
 def ordered(tree: Tree, caller: str, a: Any, b: Any) -> tuple[str, str]:
-    """Two links with collision shapes, in the order of the frames.  Raises UnknownNameError and ValueError."""
+    """Order two links with collision shapes as the frames.  Raises UnknownNameError and ValueError."""
     links = collision_links(tree)
     for name in (a, b):
         if name not in links:
-            there = isinstance(name, str) and (name == "world" or any(f.name == name for f in tree.frames))
+            exists = isinstance(name, str) and (name == "world" or any(f.name == name for f in tree.frames))
             raise UnknownNameError(
-                "link with a collision shape", name, links, f"{caller}: it has none" if there else ""
+                "link with a collision shape", name, links, f"{caller}: it has no collision shape" if exists else ""
             )
     if a == b:
-        raise ValueError(f"{caller}: pairs: expected two links, got {a!r} twice")
+        raise ValueError(f"{caller}: pairs: expected two different links, got {a!r} twice")
     return (a, b) if links.index(a) < links.index(b) else (b, a)
 
 
 def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
-    """The tree of which these pairs are looked at, and no others.  Raises UnknownNameError and ValueError."""
+    """Return the tree that checks exactly these pairs.  Raises UnknownNameError and ValueError."""
     caller = "with_collision_pairs"
     kept = {ordered(tree, caller, *pair) for pair in pairs}
     for a, b in kept:
@@ -163,16 +163,16 @@ def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
     disabled, enabled, joined = [], [], joined_bodies(tree)
     for one, other in pairs_of_links(tree):
         pair = (one.name, other.name)
-        meeting = one.body == other.body or frozenset((one.body, other.body)) in joined
+        is_skipped = one.body == other.body or frozenset((one.body, other.body)) in joined
         if pair in kept:
-            enabled += [pair] if meeting else []
-        elif not meeting or frozenset(pair) in known:
+            enabled += [pair] if is_skipped else []
+        elif not is_skipped or frozenset(pair) in known:
             disabled.append(known.get(frozenset(pair), DisabledPair(*pair, "User")))
     return replace(tree, disabled_collisions=tuple(disabled), enabled_collisions=tuple(enabled))
 
 
 def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
-    """The tree with further pairs that are not looked at; one that was disabled gets the new reason."""
+    """Disable further pairs; a pair that is already disabled gets the new reason."""
     added = {frozenset((pair.a, pair.b)): pair for pair in pairs}
     kept = [pair for pair in tree.disabled_collisions if frozenset((pair.a, pair.b)) not in added]
     enabled = tuple(pair for pair in tree.enabled_collisions if frozenset(pair) not in added)
@@ -180,8 +180,8 @@ def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
 
 
 def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, touching: Sequence[str]) -> Tree:
-    """The tree with an object on a frame.  Raises UnknownNameError, ValueError and TypeError."""
-    check_mark_name(tree, "with_attached", name)
+    """Attach an object to a frame.  Raises UnknownNameError, ValueError and TypeError."""
+    check_new_name(tree, "with_attached", name)
     caller = f"with_attached: {given_text(name, 'with_attached: name')!r}"
     if not isinstance(shape, Shape):
         raise TypeError(f"{caller}: expected a shape of linkwork.shapes, got {shape!r}")
@@ -192,11 +192,11 @@ def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, to
     links = collision_links(tree)
     for link in touching:
         if link not in links:
-            raise UnknownNameError("link with a collision shape", link, links, _touched(caller, link, links))
+            raise UnknownNameError("link with a collision shape", link, links, _touching_hint(caller, link, links))
     added = Frame(
         name,
         carrier.body,
-        composed(carrier.placement, X),
+        compose(carrier.placement, X),
         collisions=(Geometry(shape, Pose.identity()),),
         welded_to=carrier.name,
     )
@@ -204,13 +204,13 @@ def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, to
     return with_disabled(result, [DisabledPair(name, link, "User") for link in touching])
 
 
-def _touched(caller: str, link: Any, links: Sequence[str]) -> str:
-    """Return the nearest name, and what obstacles are told as."""
-    return f"{nearest(str(link), links)} ({caller}: of obstacles, plan(touching=) takes pairs)"
+def _touching_hint(caller: str, link: Any, links: Sequence[str]) -> str:
+    """Return the nearest link name, and a hint on contacts with obstacles, for a message."""
+    return f"{nearest(str(link), links)} ({caller}: for contacts with obstacles, use plan(touching=))"
 
 
 def without_attached(tree: Tree, name: str) -> Tree:
-    """The tree without an object that was attached.  Raises UnknownNameError, ValueError where something is on it."""
+    """Remove an attached object.  Raises UnknownNameError, and ValueError if something is attached to it."""
     objects = [f.name for f in tree.frames if f.collisions and f.welded_to is not None and f.fixed_joint is None]
     if name not in objects:
         raise UnknownNameError("attached object", name, objects)
@@ -221,7 +221,7 @@ def without_attached(tree: Tree, name: str) -> Tree:
     if on_it is None:
         on_it = next((actuator.name for actuator in tree.actuators if name in actuator.frames), None)
     if on_it is not None:
-        raise ValueError(f"without_attached: {on_it!r} is on {name!r}: take that away first")
+        raise ValueError(f"without_attached: {on_it!r} is attached to {name!r}: remove it first")
     return replace(
         tree,
         frames=tuple(f for f in tree.frames if f.name != name),

@@ -1,4 +1,4 @@
-"""What is welded together: the inertia of a body is the sum of those of the links on it, and has no other source."""
+"""Composite bodies: the inertia of a body is the sum of the inertias of its links."""
 
 from __future__ import annotations
 
@@ -9,30 +9,40 @@ from linkwork._util.messages import quoted
 from linkwork.model.body import WORLD, Body, Frame
 from linkwork.spatial import Inertia, Pose
 
-__all__ = ["check_inertias", "composed", "summed", "told", "with_summed_inertias", "without_inertias"]
+__all__ = [
+    "check_inertias",
+    "compose",
+    "frames_with_inertias",
+    "sum_inertias",
+    "with_summed_inertias",
+    "without_inertias",
+]
 
-_ROUNDING = 1e-9  # how far a body's inertia may be from the sum, relative to the largest number that goes into it
+_ROUNDING = 1e-9  # tolerance of a body's inertia, relative to the largest term of the sum
 
 
 def with_summed_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Body, ...]:
-    """The bodies, each with the inertias of the frames on it: they are added in the order of the frames."""
+    """Set each body's inertia to the sum of those of its frames, added in the order of the frames."""
     sums = _sums(len(bodies), frames)
     return tuple([replace(b, inertia=own) if b.inertia != own else b for b, own in zip(bodies, sums, strict=True)])
 
 
 def without_inertias(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The frames of a tree whose bodies' inertias are no longer those of its links."""
+    """Return the frames with zero inertia, for trees whose bodies have other inertias than their links."""
     return tuple([f if f.inertia == _NONE else replace(f, inertia=_NONE) for f in frames])
 
 
-def summed(frames: Sequence[Frame]) -> Inertia:
-    """The inertia of frames on one body (or on the world), about its origin, in its axes."""
+def sum_inertias(frames: Sequence[Frame]) -> Inertia:
+    """Return the inertia of frames on one body or on the world, about its origin, in its axes."""
     (total,) = _sums(1, [replace(frame, body=0) for frame in frames])
     return total
 
 
-def told(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The frames of a tree; where none on any body has an inertia, with each body's in the frame of its name."""
+def frames_with_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """Return the frames of a tree with their inertias.
+
+    If no frame on any body has an inertia, each body's inertia is assigned to the frame of its name.
+    """
     if any(f.body != WORLD and f.inertia != _NONE for f in frames) or all(b.inertia == _NONE for b in bodies):
         return tuple(frames)
     own = {(f.name, f.body) for f in frames}
@@ -46,24 +56,23 @@ def told(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Frame, ...]:
 
 
 def check_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:
-    """Raises ValueError where a body's inertia is not the sum of those of its frames, but for rounding.
+    """Raise ValueError if a body's inertia is not the sum of those of its frames, up to rounding.
 
-    Where no frame on any body has an inertia, as in trees that stand in for a robot in joint space, the bodies' are all
-    there is.
+    If no frame on any body has an inertia, as in simplified trees in joint space, there is nothing to check.
     """
     if all(frame.body == WORLD or frame.inertia == _NONE for frame in frames):
         return
     for i, (body, expected) in enumerate(zip(bodies, _sums(len(bodies), frames), strict=True)):
         if body.inertia != expected and not _agree(body.inertia, expected, [f for f in frames if f.body == i]):
             raise ValueError(
-                f"body {quoted(body.name)}: its inertia is not the sum of those of the links on it (mass "
-                f"{body.inertia.mass:.9g} kg, the links' {expected.mass:.9g} kg): it follows from theirs, so change "
-                f"the links', as Robot.with_inertia does"
+                f"body {quoted(body.name)}: its inertia is not the sum of the inertias of its links (mass "
+                f"{body.inertia.mass:.9g} kg, the links' {expected.mass:.9g} kg); change the inertias of the links, "
+                f"as Robot.with_inertia does"
             )
 
 
-def composed(X_ab: Pose, X_bc: Pose) -> Pose:
-    """X_ac; either as it is where the other is the identity."""
+def compose(X_ab: Pose, X_bc: Pose) -> Pose:
+    """Return X_ac = X_ab X_bc; the other pose unchanged if one is the identity."""
     if X_ab is _IDENTITY:
         return X_bc
     X_ac: Pose = X_ab if X_bc is _IDENTITY else X_ab @ X_bc
@@ -71,7 +80,7 @@ def composed(X_ab: Pose, X_bc: Pose) -> Pose:
 
 
 def _sums(count: int, frames: Sequence[Frame]) -> list[Inertia]:
-    """By body: the inertias of the frames on it, about its origin, in its axes."""
+    """Return the sum of the inertias of the frames on each body, about its origin, in its axes."""
     sums = [_NONE] * count
     for frame in frames:
         if frame.body != WORLD and frame.inertia != _NONE:
@@ -81,14 +90,15 @@ def _sums(count: int, frames: Sequence[Frame]) -> list[Inertia]:
 
 
 def _agree(one: Inertia, other: Inertia, frames: Sequence[Frame]) -> bool:
-    """Whether two inertias are the same but for rounding, made of the frames' as they are; so are those that overflow.
+    """Return True if two inertias, both sums of the frames' inertias, agree up to rounding.
 
-    Masses, first and second moments are compared with the largest of their kind that goes into them.
+    Masses, first and second moments are compared relative to the largest value of their kind among the terms.  Inertias
+    that overflow agree.
     """
     parts = [_parts(x) for f in frames for x in (f.inertia, f.placement @ f.inertia)]
-    for k, (result, wanted) in enumerate(zip(_parts(one), _parts(other), strict=True)):
-        scale = max(abs(x) for part in (result, wanted, *(part[k] for part in parts)) for x in part)
-        if any(abs(x - y) > _ROUNDING * scale for x, y in zip(result, wanted, strict=True)):
+    for k, (result, expected) in enumerate(zip(_parts(one), _parts(other), strict=True)):
+        scale = max(abs(x) for part in (result, expected, *(part[k] for part in parts)) for x in part)
+        if any(abs(x - y) > _ROUNDING * scale for x, y in zip(result, expected, strict=True)):
             return False
     return True
 

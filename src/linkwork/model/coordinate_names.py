@@ -12,11 +12,11 @@ from linkwork.joints import JointType
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 
-__all__ = ["index_of", "names_in", "names_of", "units_of"]
+__all__ = ["index_of", "joint_of", "names_in", "names_of", "units_of"]
 
 
 def names_of(tree: Tree, which: Literal["q", "v"]) -> tuple[str, ...]:
-    """The joint's name, or, where it has several numbers, with the type's name for each."""
+    """Return the name of each coordinate of q or v: the joint's, with the type's suffix if it has several."""
     return tuple(name for _, names in _by_joint(tree, which) for name in names)
 
 
@@ -29,23 +29,31 @@ def units_of(tree: Tree, which: Literal["q", "v", "a", "jerk"]) -> tuple[str, ..
 
 
 def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.ndarray:
-    """The places (n,) of these numbers in q or v: see `Robot.q_index`."""
+    """Return the indices (n,) in q or v of the named coordinates or joints: see `Robot.q_index`."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"{which}_index: expected a list of names, got {names!r}")
-    places: dict[str, list[int]] = {}
+    indices: dict[str, list[int]] = {}
     count = 0
     for joint, own in _by_joint(tree, which):
-        places[joint] = list(range(count, count + len(own)))
-        places |= {name: [count + k] for k, name in enumerate(own)}
+        indices[joint] = list(range(count, count + len(own)))
+        indices |= {name: [count + k] for k, name in enumerate(own)}
         count += len(own)
     result: list[int] = []
     for name in names:
-        if not isinstance(name, str) or name not in places:
-            raise UnknownNameError(f"joint or number of {which}", name, places)
-        if set(places[name]) & set(result):
-            raise ValueError(f"{which}_index: a number of {name!r} comes twice")
-        result += places[name]
+        if not isinstance(name, str) or name not in indices:
+            raise UnknownNameError(f"joint or coordinate of {which}", name, indices)
+        if set(indices[name]) & set(result):
+            raise ValueError(f"{which}_index: a coordinate of {name!r} is listed twice")
+        result += indices[name]
     return np.array(result, dtype=np.intp)
+
+
+def joint_of(tree: Tree, k: int) -> str:
+    """Return the name of the joint that coordinate k of v belongs to."""
+    for i, body in tree.stacked():
+        if k in range(tree.nv)[tree.v_slices[i]]:
+            return body.joint_name
+    raise AssertionError(k)
 
 
 def _by_joint(tree: Tree, which: Literal["q", "v"]) -> Iterable[tuple[str, list[str]]]:
@@ -54,11 +62,11 @@ def _by_joint(tree: Tree, which: Literal["q", "v"]) -> Iterable[tuple[str, list[
 
 
 def names_in(body: Body, which: Literal["q", "v"]) -> list[str]:
-    """Those of the numbers of one body's joint."""
-    count, own = _said(body.joint, which)
+    """Return the names of the coordinates of one body's joint."""
+    count, own = _coordinates(body.joint, which)
     return [body.joint_name] if count == 1 else [f"{body.joint_name}.{name}" for name in own]
 
 
-def _said(joint: JointType, which: Literal["q", "v"]) -> tuple[int, tuple[str, ...]]:
+def _coordinates(joint: JointType, which: Literal["q", "v"]) -> tuple[int, tuple[str, ...]]:
     count, names = (joint.nq, joint.q_names) if which == "q" else (joint.nv, joint.v_names)
     return count, names if len(names) == count else tuple(str(k) for k in range(count))

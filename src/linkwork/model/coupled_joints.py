@@ -1,10 +1,10 @@
 """Coupled joints: q = ratio · q_master + offset, exactly.
 
-A tree with couplings has the numbers of its independent joints only.  Its equations of motion are those of the free
-tree with v_joint = G v put in, M = Gᵀ M_free G, as Lagrange has it: the coupling does no work.  How G comes in is said
-in two places: `Body` (X, S and bias for the master's numbers) and `Tree.gathered` (what followers feel adds up).
+A tree with couplings has coordinates for its independent joints only.  Its equations of motion are Lagrange's: those of
+the free tree with v_joint = G v substituted, M = Gᵀ M_free G.  The coupling does no work.  G occurs in two classes:
+`Body` (X, S and bias with respect to the master's coordinates) and `Tree.gathered` (forces of followers add up).
 
-A chain of joints that follow each other is led back to the joint that follows none.
+A chain of joints that follow each other is resolved to the joint that follows none.
 """
 
 from __future__ import annotations
@@ -23,21 +23,28 @@ from linkwork.model.tree import Tree
 from linkwork.model.value_check import all_finite
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["bounds", "coupled", "coupling_text", "flatten_mimics", "ignored_mimics", "read_couplings", "read_mimic"]
+__all__ = [
+    "bounds",
+    "coupling_text",
+    "flatten_mimics",
+    "ignored_mimics",
+    "read_couplings",
+    "read_mimic",
+    "with_couplings",
+]
 
 
-def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Following]:
-    """Couplings as users write them, ``{"follower": ("master", ratio, offset)}``; the offset is 0 if it is left out,
-    and the ratio 1.
+def read_couplings(tree: Tree, couplings: Mapping[str, Any]) -> dict[str, Following]:
+    """Read couplings ``{"follower": ("master", ratio, offset)}``; the defaults are ratio 1 and offset 0.
 
-    Raises TypeError and ValueError where they are not written so, UnknownNameError for a joint that is not there.
+    Raises TypeError and ValueError for another form, UnknownNameError for an unknown joint.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(couplings, Mapping):
         raise TypeError(
-            f'with_couplings: expected a dict such as {{"follower": ("master", ratio, offset)}}, got {given!r}'
+            f'with_couplings: expected a dict such as {{"follower": ("master", ratio, offset)}}, got {couplings!r}'
         )
     result = {}
-    for follower, coupling in given.items():
+    for follower, coupling in couplings.items():
         tree.joint_index(follower)
         if not isinstance(coupling, Following):
             coupling = Following(*_parts(f"with_couplings: joint {quoted(follower)}", coupling))
@@ -47,35 +54,37 @@ def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Following]
 
 
 def read_mimic(follower: str, value: Any) -> Following:
-    """The joint that another is meant to follow, as users write it: ``(master, ratio, offset)``.  Raises TypeError."""
+    """Read a mimic relation ``(master, ratio, offset)``.  Raises TypeError."""
     return value if isinstance(value, Following) else Following(*_parts(f"joint {follower!r}: mimic", value))
 
 
-def coupled(tree: Tree, couplings: Mapping[str, Following]) -> Tree:
-    """The tree with joints that follow others: chains are led back to the joint that follows none.
+def with_couplings(tree: Tree, couplings: Mapping[str, Following]) -> Tree:
+    """Return the tree with joints that follow others; chains are resolved to the joint that follows none.
 
-    Joints that follow others already still do, unless they are given anew.  Raises UnknownNameError for a joint that is
-    not there, and ValueError, naming joints and values, for a cycle, for a ratio or offset that is not finite, and for
-    joints that cannot follow each other: both must have as many numbers in v as in q, with q̇ = v.
+    Existing couplings stay unless they are replaced.  Raises UnknownNameError for an unknown joint, and ValueError,
+    with joints and values, for a cycle, for a ratio or offset that is not finite, and for joints that cannot follow
+    each other: both must have q̇ = v and the same number of coordinates.
     """
-    wanted = {body.joint_name: body.coupling for body in tree.bodies if body.coupling is not None}
-    wanted |= couplings
+    merged = {body.joint_name: body.coupling for body in tree.bodies if body.coupling is not None}
+    merged |= couplings
     for follower, coupling in couplings.items():
         _check(tree, follower, coupling)
-    flat = _flattened(wanted)
+    flat = _flattened(merged)
     bodies = [replace(body, coupling=flat.get(body.joint_name)) for body in tree.bodies]
-    states = tuple(state.without(joints=flat) for state in tree.named_configurations)  # masters say where followers are
+    states = tuple(state.without(joints=flat) for state in tree.named_configurations)  # masters determine followers
     return replace(tree, bodies=tuple(bodies), named_configurations=states)
 
 
 def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
-    """By body: the lowest and highest configurations (nq each) of an independent joint that it and all of its followers
-    allow.  Raises ValueError, naming the joints, where they allow none.
+    """Return the (lower, upper) configurations (nq each) of each independent joint, by body index.
+
+    The bounds respect the limits of the joint and of all its followers.  Raises ValueError, with the joints' names, if
+    no configuration does.
     """
     result: dict[int, tuple[list[float], list[float]]] = {}
     for i, body in tree.stacked():
-        least, most = body.limits.positions
-        result[i] = list(least), list(most)
+        lower_limits, upper_limits = body.limits.positions
+        result[i] = list(lower_limits), list(upper_limits)
     for body in tree.bodies:
         coupling = body.coupling
         if coupling is None:
@@ -87,57 +96,60 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
                 possible = low <= coupling.offset <= high
             else:
                 ends = sorted((limit - coupling.offset) / coupling.ratio for limit in (low, high))
-                lower[k], upper[k] = max(lower[k], ends[0]) + 0.0, min(upper[k], ends[1]) + 0.0  # no minus zero
+                lower[k], upper[k] = (
+                    max(lower[k], ends[0]) + 0.0,
+                    min(upper[k], ends[1]) + 0.0,
+                )  # -0.0 becomes 0.0
             if not possible or lower[k] > upper[k]:
                 raise ValueError(
-                    f"joint {quoted(body.joint_name)} is never within its limits [{low:.6g}, {high:.6g}] while "
-                    f"all that move with it are within theirs: {coupling_text(body.joint_name, coupling)}"
+                    f"joint {quoted(body.joint_name)} cannot be within its limits [{low:.6g}, {high:.6g}] while "
+                    f"all joints coupled to it are within theirs: {coupling_text(body.joint_name, coupling)}"
                 )
     return result
 
 
 def coupling_text(follower: str, coupling: Following) -> str:
-    """How a joint follows another, as an equation for messages."""
+    """Format a coupling as an equation, for messages."""
     sign = "-" if coupling.offset < 0.0 else "+"
     return f"{follower} = {coupling.ratio:.6g} * {coupling.joint} {sign} {abs(coupling.offset):.6g}"
 
 
-def _parts(caller: str, given: Any) -> tuple[Any, ...]:
-    """Master, and as far as they are given ratio and offset."""
-    parts = (given,) if isinstance(given, str) else given
+def _parts(caller: str, value: Any) -> tuple[Any, ...]:
+    """Return the master and, as far as present, ratio and offset."""
+    parts = (value,) if isinstance(value, str) else value
     if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3:
-        raise TypeError(f"{caller}: expected (master, ratio, offset), got {given!r}")
+        raise TypeError(f"{caller}: expected (master, ratio, offset), got {value!r}")
     if any(isinstance(x, (str, bytes)) for x in parts[1:]):
-        raise TypeError(f"{caller}: expected numbers for ratio and offset, got {given!r}")
+        raise TypeError(f"{caller}: expected numbers for ratio and offset, got {value!r}")
     try:
         return parts[0], *(float(x) for x in parts[1:])
     except (TypeError, ValueError):
-        raise TypeError(f"{caller}: expected numbers for ratio and offset, got {given!r}") from None
+        raise TypeError(f"{caller}: expected numbers for ratio and offset, got {value!r}") from None
 
 
 def _check(tree: Tree, follower: str, coupling: Following) -> None:
-    """Whether a joint can follow the one that it names."""
+    """Raise ValueError if a joint cannot follow the joint that it names."""
     one, other = (tree.bodies[tree.joint_index(name)].joint for name in (follower, coupling.joint))
     if not all_finite((coupling.ratio, coupling.offset)):
-        raise ValueError(f"coupling: ratio and offset must be finite: {coupling_text(follower, coupling)}")
+        raise ValueError(f"couplings: expected a finite ratio and offset, got {coupling_text(follower, coupling)}")
     if follower == coupling.joint:
         raise ValueError(f"joint {quoted(follower)} cannot follow itself: {coupling_text(follower, coupling)}")
     for name, joint in ((follower, one), (coupling.joint, other)):
         if not _is_plain(joint):
             raise ValueError(
-                f"joint {quoted(name)} can neither follow another nor be followed: it is of type {joint.type_name()}, "
-                f"whose configuration ({joint.nq} numbers) does not change at the rate of its velocity "
-                f"({joint.nv} numbers): {coupling_text(follower, coupling)}"
+                f"joint {quoted(name)} can neither follow another joint nor be followed: it is of type "
+                f"{joint.type_name()} with nq = {joint.nq} and nv = {joint.nv}, whose configuration rate is not its "
+                f"velocity: {coupling_text(follower, coupling)}"
             )
     if one.nv != other.nv:
         raise ValueError(
-            f"joint {quoted(follower)} with {one.nv} numbers cannot follow joint {quoted(coupling.joint)} with "
-            f"{other.nv}: {coupling_text(follower, coupling)}"
+            f"joint {quoted(follower)} with {one.nv} coordinates cannot follow joint {quoted(coupling.joint)} "
+            f"with {other.nv}: {coupling_text(follower, coupling)}"
         )
 
 
 def _is_plain(joint: JointType) -> bool:
-    """Whether q̇ = v, which shows when q̇ is asked for with symbols."""
+    """Return True if q̇ = v, determined by evaluating q̇ with symbols."""
     if joint.nq != joint.nv or joint.nv == 0:
         return False
     graph = Graph()
@@ -145,15 +157,15 @@ def _is_plain(joint: JointType) -> bool:
     return all(x is y for x, y in zip(joint.q_dot(q, v), v, strict=True))
 
 
-def _flattened(wanted: Mapping[str, Following]) -> dict[str, Following]:
-    """Every follower led back to the joint at the start of its chain.  Raises ValueError."""
+def _flattened(couplings: Mapping[str, Following]) -> dict[str, Following]:
+    """Resolve every follower to the joint at the start of its chain.  Raises ValueError."""
 
-    def refused(cycle: list[str]) -> None:
-        equations = ", ".join(coupling_text(name, wanted[name]) for name in cycle[:_SHOWN])
+    def refuse(cycle: list[str]) -> None:
+        equations = ", ".join(coupling_text(name, couplings[name]) for name in cycle[:_SHOWN])
         more = f" and {len(cycle) - _SHOWN} more" if len(cycle) > _SHOWN else ""
         raise ValueError(f"joints follow each other in a cycle: {equations}{more}")
 
-    result = led_back(wanted, refused)
+    result = resolve_chains(couplings, refuse)
     for name, coupling in result.items():
         if not all_finite((coupling.ratio, coupling.offset)):
             raise ValueError(f"the chain of joints before a follower overflows: {coupling_text(name, coupling)}")
@@ -163,56 +175,56 @@ def _flattened(wanted: Mapping[str, Following]) -> dict[str, Following]:
 _SHOWN = 10  # joints of a cycle
 
 
-def led_back(wanted: Mapping[str, Following], on_cycle: Callable[[list[str]], None]) -> dict[str, Following]:
-    """Every follower, by name, coupled to the joint at the start of its chain.
+def resolve_chains(couplings: Mapping[str, Following], on_cycle: Callable[[list[str]], None]) -> dict[str, Following]:
+    """Return, by name of the follower, its coupling to the joint at the start of its chain.
 
-    ``on_cycle`` is told the joints of each cycle, in the order in which they follow each other; if it returns, those
-    joints and the chain that led to them are left out.
+    ``on_cycle`` is called with the joints of each cycle, in the order in which they follow each other.  If it returns,
+    these joints and the chain that led to them are left out.
     """
-    wanted, done = dict(wanted), dict[str, Following]()
-    for start in tuple(wanted):
-        if start not in wanted:  # on a cycle that is found already
+    left, done = dict(couplings), dict[str, Following]()
+    for start in tuple(left):
+        if start not in left:  # on a cycle that is already reported
             continue
         chain = [start]  # from the follower on, as long as the next one follows another and is not done
         passed = {start}
-        while chain[-1] not in done and (after := wanted[chain[-1]].joint) in wanted:
+        while chain[-1] not in done and (after := left[chain[-1]].joint) in left:
             if after in passed:
                 on_cycle(chain[chain.index(after) :])
                 for name in chain:
-                    del wanted[name]
+                    del left[name]
                 chain = []
                 break
             chain.append(after)
             passed.add(after)
         for name in reversed(chain):
             if name not in done:
-                master = done.get(wanted[name].joint)
-                done[name] = wanted[name] if master is None else wanted[name].through(master)
+                master = done.get(left[name].joint)
+                done[name] = left[name] if master is None else left[name].through(master)
     return done
 
 
 def flatten_mimics(findings: Findings, description: Description) -> dict[str, Following]:
-    """By the name of each joint that follows another: the joint at the start of the chain, and how it follows that one.
+    """Return, by name of the follower, its mimic relation to the joint at the start of its chain.
 
     If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n).  Errors: MIMIC_UNKNOWN, MIMIC_SELF,
-    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, MAGNITUDE.  Warning: MIMIC_ZERO.  A fixed joint's own mimic is only noted.
+    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, MAGNITUDE.  Warning: MIMIC_ZERO.  A mimic relation of a fixed joint is noted.
     """
     joints: dict[str, JointDescription] = {}
     for joint in description.joints:
         joints.setdefault(joint.name, joint)
     fixed = [joint for joint in joints.values() if joint.mimic is not None and joint.joint.nq == 0]
     if fixed:
-        message = f"the mimic of a fixed joint is ignored ({len(fixed)} times, here first)"
+        message = f"the mimic of a fixed joint is ignored ({len(fixed)} times, first here)"
         findings.note(Issue("IGNORED", message, fixed[0].where))
     moving = [joint for joint in joints.values() if joint.mimic is not None and joint.joint.nq > 0]
     followers = [joint for joint in moving if _is_sound(findings, joint, joints)]
     mimics = {joint.name: joint.mimic for joint in followers if joint.mimic is not None}
 
-    def found_cycle(cycle: list[str]) -> None:
+    def report_cycle(cycle: list[str]) -> None:
         message = f"joints mimic each other in a cycle: {listed((*cycle, cycle[0]), ' -> ')}"
         findings.error(Issue("MIMIC_CYCLE", message, joints[cycle[0]].where, _WITHOUT))
 
-    done = led_back(mimics, found_cycle)
+    done = resolve_chains(mimics, report_cycle)
     for name, mimic in done.items():
         if not max(abs(mimic.ratio), abs(mimic.offset)) <= LARGEST:
             message = f"joint {quoted(name)}: the multipliers of the joints that it mimics become too large"
@@ -221,16 +233,16 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Fo
 
 
 def ignored_mimics(findings: Findings, description: Description) -> dict[str, Following]:
-    """The same where joints are asked to follow none: nothing, which is noted."""
+    """Return {}, and note that the mimic relations of the description are ignored."""
     following = [joint for joint in description.joints if joint.mimic is not None]
     if following:
-        message = f"<mimic> is ignored ({len(following)} times, here first)"
+        message = f"<mimic> is ignored ({len(following)} times, first here)"
         findings.note(Issue("IGNORED", message, following[0].where))
     return {}
 
 
 def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, JointDescription]) -> bool:
-    """Whether a joint can follow the one that it names."""
+    """Return True if a joint can follow the joint that it names; else record an error."""
     mimic, where, caller = joint.mimic, joint.where, f"joint {quoted(joint.name)}"
     assert mimic is not None
     master = joints.get(mimic.joint)
@@ -244,10 +256,8 @@ def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, Joi
             Issue("MIMIC_FIXED", f"{caller} mimics joint {quoted(mimic.joint)}, which is fixed", where, _WITHOUT)
         )
     elif joint.joint.nq != 1 or master.joint.nq != 1:
-        message = (
-            f"{caller} mimics joint {quoted(mimic.joint)}: only joints with one coordinate can do that, or be mimicked"
-        )
-        with_angle = 'joints with an angle can: load with continuous="angle", or build with Revolute'
+        message = f"{caller} mimics joint {quoted(mimic.joint)}: both must have one coordinate"
+        with_angle = 'joints whose coordinate is an angle can: load with continuous="angle", or build with Revolute'
         hint = with_angle if joint.joint.nv == master.joint.nv == 1 else None
         findings.error(Issue("MIMIC_TYPE", message, where, hint))
     else:
@@ -258,4 +268,4 @@ def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, Joi
     return False
 
 
-_WITHOUT = 'mimic="ignore" loads the robot without any'
+_WITHOUT = 'mimic="ignore" loads the robot without mimic relations'

@@ -1,7 +1,7 @@
-"""A robot as a file or a program describes it: links and joints by name, each with the place it comes from.
+"""Description of a robot by a file or a program: links and joints by name, with source locations.
 
-The formats' readers and `Robot.build` give a `Description`; `linkwork.model.tree_builder` makes a `Tree` of it, or
-says what is wrong.
+The readers of the formats and `Robot.build` return a `Description`; `linkwork.model.tree_builder` builds a `Tree` from
+it, or reports what is wrong.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LinkDescription:
-    """A rigid link: its inertia about its own frame's origin (zero where none is given) and its shapes."""
+    """A rigid link: its inertia about its own frame's origin (zero by default) and its shapes."""
 
     name: str
     inertia: Inertia
@@ -44,7 +44,7 @@ class LinkDescription:
 
 @dataclass(frozen=True, slots=True)
 class JointDescription:
-    """A joint between two links, by their names."""
+    """A joint between two links, which are given by name."""
 
     name: str
     parent: str
@@ -77,13 +77,13 @@ class MarkDescription:
 
     name: str
     on: str
-    vector: tuple[float, ...]  # where it is [m], or where it points
+    vector: tuple[float, ...]  # position [m] or direction
     where: Location = Location()
 
 
 @dataclass(frozen=True, slots=True)
 class ConstraintDescription:
-    """Something that the robot obeys besides its joints, and where that is said."""
+    """A constraint of the robot and its source location."""
 
     constraint: Constraint
     where: Location = Location()
@@ -91,7 +91,7 @@ class ConstraintDescription:
 
 @dataclass(frozen=True, slots=True)
 class ForceElementDescription:
-    """A spring, a damper or a bushing between bodies, and where that is said."""
+    """A spring, a damper or a bushing between bodies, and its source location."""
 
     element: ForceElement
     where: Location = Location()
@@ -99,7 +99,7 @@ class ForceElementDescription:
 
 @dataclass(frozen=True, slots=True)
 class ActuatorDescription:
-    """An actuator, and where that is said."""
+    """An actuator and its source location."""
 
     actuator: Actuator
     where: Location = Location()
@@ -107,7 +107,7 @@ class ActuatorDescription:
 
 @dataclass(frozen=True, slots=True)
 class NamedStateDescription:
-    """A named configuration, and where that is said."""
+    """A named configuration and its source location."""
 
     state: NamedState
     where: Location = Location()
@@ -115,8 +115,10 @@ class NamedStateDescription:
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """What is put on a robot that is there: frames, points and directions, the constraints, force elements and
-    actuators that name them, and named configurations.
+    """Additions to an existing robot.
+
+    They are frames, points and directions, the constraints, force elements and actuators that refer to them, and named
+    configurations.
     """
 
     frames: tuple[FrameDescription, ...] = ()
@@ -130,7 +132,7 @@ class Attachments:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All links, joints and further frames, in the order of the file, and what the reader warned about."""
+    """All links, joints and further frames in the order of the file, and the warnings of the reader."""
 
     name: str
     links: tuple[LinkDescription, ...]
@@ -139,8 +141,8 @@ class Description:
     source: str | None = None
     frames: tuple[FrameDescription, ...] = ()
     where: Location = Location()
-    inertias_ignored: bool = False  # whether the links' inertias were left out
-    errors: tuple[Issue, ...] = ()  # what is wrong already, to be told with all else that is
+    inertias_ignored: bool = False  # True if the links' inertias were left out
+    errors: tuple[Issue, ...] = ()  # errors found by the reader, reported together with those of the tree builder
     constraints: tuple[ConstraintDescription, ...] = ()
     actuators: tuple[ActuatorDescription, ...] = ()
-    named_configurations: tuple[NamedStateDescription, ...] = ()  # configurations that have names
+    named_configurations: tuple[NamedStateDescription, ...] = ()

@@ -5,17 +5,18 @@ sticks; they name no law.  Every function with the keyword ``friction`` accepts 
 the caller's own.  A new law of the library is a class, its entry in `ALL`, and its name in `FrictionName`, which
 editors show.  `check_friction_law` proves the contract.
 
-Damping, −D v, is viscous friction.  It is a parameter of joints beside dry friction and acts with every law.
+Damping, −D v, is viscous friction.  It is a parameter of joints in addition to dry friction and acts with every law.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
@@ -45,15 +46,15 @@ _STARTING = 1e-12  # [rad/s, m/s] speed at which a law gives the friction of a j
 
 @dataclass(frozen=True, slots=True)
 class DryFriction:
-    """Parameters of dry friction along one velocity of a joint.  A law may use some of them only."""
+    """Parameters of dry friction along one velocity of a joint.  A law may use only some of them."""
 
     sliding: Any  # f: friction of motion [N·m, N]
-    static: Any  # f_s: the most that holds at rest, at least f [N·m, N]
-    velocity: Any  # v_s: speed of the transition from rest to sliding, above zero [rad/s, m/s]
+    static: Any  # f_s: maximum friction at rest, at least f [N·m, N]
+    velocity: Any  # v_s: speed of the transition from rest to sliding, positive [rad/s, m/s]
 
 
 class FrictionLaw(ABC):
-    """A law of dry friction: the joint feels the force −F(v), odd in v, with F(v) v ≥ 0.
+    """A law of dry friction: the force on the joint is −F(v), F odd in v, with F(v) v ≥ 0.
 
     The power that it takes is F(v) v [W].  A law that ``sticks`` holds joints at rest by any force up to f_s; F is then
     the friction of motion, and forward dynamics and simulations solve for the force at rest.
@@ -61,16 +62,19 @@ class FrictionLaw(ABC):
     Laws of one class with equal attributes are equal, so functions are compiled once for them.
     """
 
-    name: ClassVar[str]  # the word of the keyword ``friction``
+    name: ClassVar[str]  # value of the keyword ``friction``
     uses: ClassVar[tuple[str, ...]]  # the fields of `DryFriction` that F depends on
     sticks: ClassVar[bool] = False
 
     @abstractmethod
     def resistance(self, v: Any, friction: DryFriction) -> Any:
-        """F(v): the force that opposes the velocity v [N·m, N]."""
+        """Return F(v), the force that opposes the velocity v [N·m, N]."""
 
     def slope(self, v: Any, friction: DryFriction) -> Any:
-        """∂F/∂v [N·m·s/rad, N·s/m], by differentiation of `resistance` unless a law has it in closed form."""
+        """Return ∂F/∂v [N·m·s/rad, N·s/m].
+
+        Default: by differentiation of `resistance`.
+        """
         moving = seeded([v], [1.0])[0]
         return parts(self.resistance(moving, friction), moving.level)[1]
 
@@ -96,15 +100,15 @@ class FrictionLaw(ABC):
         return where(eq(v, 0.0), sign(a) * self.magnitude(0.0, friction), 0.0)
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        """∂(F(v) + starting force)/∂f: the column of f in a regressor.  The law must be linear in f.
+        """Return ∂(F(v) + starting force)/∂f, the column of f in a regressor.  The law must be linear in f.
 
-        Raises ValueError where the force is no multiple of f.
+        Raises ValueError if the force is not proportional to f.
         """
         unit = DryFriction(1.0, 1.0, friction.velocity)
         return self.resistance(v, unit) + self.starting(v, a, unit)
 
     def vanishes(self, friction: DryFriction) -> bool:
-        """True where F is known to be zero at every velocity."""
+        """Return True if F is known to be zero at every velocity."""
         return is_zero(friction.sliding)
 
     def __eq__(self, other: object) -> bool:
@@ -121,7 +125,7 @@ class FrictionLaw(ABC):
 
 
 class SmoothCoulomb(FrictionLaw):
-    """F(v) = f tanh(v / v_s): Coulomb's law without the jump at rest.
+    """Coulomb's law, smoothed at rest: F(v) = f tanh(v / v_s).
 
     Source: Andersson, Söderberg and Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts,
     Tribology International 40, 2007.
@@ -145,7 +149,7 @@ class SmoothCoulomb(FrictionLaw):
 
 
 class Coulomb(FrictionLaw):
-    """F(v) = f sign(v), and at rest whatever holds the joint, up to f_s.
+    """Coulomb's law: F(v) = f sign(v); at rest, any force up to f_s that keeps the joint at rest.
 
     Source: Coulomb, Théorie des machines simples, 1785; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 11.
     """
@@ -168,7 +172,9 @@ class Coulomb(FrictionLaw):
 
 
 class Stribeck(FrictionLaw):
-    """F(v) = f tanh(4 u) + (f_s − f) u / (¼ u² + ¾)²,  u = v / v_s: it rises to f_s at v_s and falls to f beyond.
+    """Stribeck's law: F(v) = f tanh(4 u) + (f_s − f) u / (¼ u² + ¾)², u = v / v_s.
+
+    F rises to f_s at v_s and decreases to f beyond.
 
     Source: Brown and McPhee, A continuous velocity-based friction model for dynamics and control with physically
     meaningful parameters, Journal of Computational and Nonlinear Dynamics 11(5), 2016.
@@ -265,36 +271,89 @@ def friction_law(law: str | FrictionLaw) -> FrictionLaw:
     return BY_NAME[law]
 
 
-def check_friction_law(law: FrictionLaw, seed: int = 0) -> None:
-    """Raise AssertionError where a law breaks the contract of `FrictionLaw`, saying at which numbers.
+def check_friction_law(law: FrictionLaw, *, seed: int = 0) -> ContractReport:
+    """Check a law of friction, for example one of your own, against the contract of `FrictionLaw`.
 
-    Checked at random parameters and velocities: F is finite and odd, takes power, tends to f far from rest, depends
-    only on what ``uses`` names, and has `slope` as its derivative; a law without sticking is continuous at rest.
+    The law is tried at random parameters and velocities, which ``seed`` is of.  The report prints as a table;
+    ``check_friction_law(law).raise_if_failed()`` is a test.
     """
-    rng = np.random.default_rng(seed)
-    for _ in range(200):
+    kind = type(law)
+    trial = [_Case.random(law, np.random.default_rng([seed, k])) for k in range(200)]
+    return check_requirements(f"friction law {kind.__name__}", REQUIREMENTS, trial, kind, FrictionLaw)
+
+
+class _Case(NamedTuple):
+    """A law, parameters and a velocity at which it is tried."""
+
+    law: FrictionLaw
+    friction: DryFriction
+    v: float
+
+    @staticmethod
+    def random(law: FrictionLaw, rng: np.random.Generator) -> _Case:
         f, v_s = rng.uniform(0.1, 5.0), rng.uniform(0.01, 0.5)
         friction = DryFriction(f, f * rng.choice([1.0, 1.5]), v_s)
-        v = float(rng.choice([-1.0, 1.0]) * v_s * rng.uniform(0.05, 8.0))
-        at = f"{law.name}: v={v!r}, {friction}"
-        F = law.resistance(v, friction)
-        assert np.isfinite(F) and F * v >= 0.0, f"{at}: takes no power: F = {F!r}"
-        assert abs(law.resistance(-v, friction) + F) <= 1e-12 * friction.static, f"{at}: is not odd"
-        assert abs(law.resistance(1e4 * v_s, friction) - f) <= 1e-3 * f, f"{at}: does not tend to f far from rest"
+        return _Case(law, friction, float(rng.choice([-1.0, 1.0]) * v_s * rng.uniform(0.05, 8.0)))
+
+    @property
+    def F(self) -> float:
+        return float(self.resistance(self.v))
+
+    def resistance(self, v: float) -> float:
+        return float(self.law.resistance(v, self.friction))
+
+    def __str__(self) -> str:
+        return f"at v = {self.v!r}, {self.friction}"
+
+
+def _dissipation(cases: list[_Case]) -> list[float]:
+    for case in cases:
+        if not (np.isfinite(case.F) and case.F * case.v >= 0.0):
+            raise ValueError(f"F = {case.F!r} {case}: expected a finite force that dissipates power")
+    return []
+
+
+def _odd(cases: list[_Case]) -> list[float]:
+    return [abs(case.resistance(-case.v) + case.F) / case.friction.static for case in cases]
+
+
+def _far(cases: list[_Case]) -> list[float]:
+    fast = [(case, case.friction.sliding) for case in cases]
+    return [abs(case.resistance(1e4 * case.friction.velocity) - f) / f for case, f in fast]
+
+
+def _uses(cases: list[_Case]) -> list[float]:
+    for case in cases:
         for field in ("sliding", "static", "velocity"):
-            if field not in law.uses:
-                other = DryFriction(**{**_fields(friction), field: getattr(friction, field) * 1.25})
-                assert law.resistance(v, other) == F, f"{at}: depends on {field}, which `uses` does not name"
+            other = replace(case.friction, **{field: getattr(case.friction, field) * 1.25})
+            if field not in case.law.uses and case._replace(friction=other).F != case.F:
+                raise ValueError(f"F depends on {field}, which `uses` does not name, {case}")
+    return []
+
+
+def _slope(cases: list[_Case]) -> list[float]:
+    errors = []
+    for case in cases:
+        v_s = case.friction.velocity
         step = 1e-6 * v_s
-        numeric = (law.resistance(v + step, friction) - law.resistance(v - step, friction)) / (2.0 * step)
-        slope = law.slope(v, friction)
-        assert abs(slope - numeric) <= 1e-5 * friction.static / v_s, f"{at}: slope {slope!r}, differences {numeric!r}"
-        jump = abs(law.resistance(1e-9 * v_s, friction))
-        assert law.sticks or jump <= 1e-6 * friction.static, f"{at}: jumps at rest, and does not stick"
+        numeric = (case.resistance(case.v + step) - case.resistance(case.v - step)) / (2.0 * step)
+        errors.append(abs(float(case.law.slope(case.v, case.friction)) - numeric) * v_s / case.friction.static)
+    return errors
 
 
-def _fields(friction: DryFriction) -> dict[str, Any]:
-    return {name: getattr(friction, name) for name in ("sliding", "static", "velocity")}
+def _rest(cases: list[_Case]) -> list[float]:
+    slow = [(case, 1e-9 * case.friction.velocity) for case in cases if not case.law.sticks]
+    return [abs(case.resistance(v)) / case.friction.static for case, v in slow]
+
+
+REQUIREMENTS: tuple[Requirement[list[_Case]], ...] = (
+    Requirement("dissipation", "F is finite, and F v is at least 0", 0.0, _dissipation),
+    Requirement("odd", "F(-v) is -F(v)", 1e-12, _odd),
+    Requirement("far from rest", "F tends to the sliding friction f", 1e-3, _far),
+    Requirement("uses", "F depends only on the parameters that `uses` names", 0.0, _uses),
+    Requirement("slope", "it is the derivative of F", 1e-5, _slope),
+    Requirement("rest", "F is continuous at rest, unless the law sticks", 1e-6, _rest),
+)
 
 
 def same(one: Any, other: Any) -> bool:

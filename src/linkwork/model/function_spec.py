@@ -1,8 +1,8 @@
-"""A row: what there is to know of a function of a robot or of a joint besides its formula.
+"""Function specifications: inputs, outputs and properties of a function of a robot or of a joint.
 
-A row stands beside its algorithm.  Methods, kernels, the command line, the documentation, the tests and the benchmarks
-read it.  Arrays of one name mean the same in every function: they are in `QUANTITIES`, in the order in which kernels of
-several functions take them.
+A specification stands next to its algorithm.  Methods, kernels, the command line, the documentation, the tests and the
+benchmarks read it.  Arrays of one name mean the same in every function: they are in `QUANTITIES`, in the order in which
+kernels of several functions accept them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from linkwork.model import friction_laws
 
 __all__ = [
-    "ACTING",
     "ACTUATORS",
     "FRICTION",
+    "LOADS",
     "PASSIVE",
     "QUANTITIES",
     "SMOOTH_FRICTION",
@@ -32,24 +32,24 @@ __all__ = [
 ]
 
 Shape = tuple[int | str, ...]
-"""Sizes: numbers, or names of numbers of what a function is of, such as "nq" and "nv", or of what it is asked about,
-such as "np", the number of points, which is left out where one is named and no list of them."""
+"""Array shape: integers, or names of sizes of the owner, such as "nq" and "nv", or of the request, such as "np", the
+number of points.  A size of the request is left out if a single name is given instead of a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An array that functions take."""
+    """An array that functions accept."""
 
     name: str
     shape: Shape
     doc: str
     configuration: bool = False  # lies on the manifold of the joints' configurations
-    least: float | None = None  # bounds, where it has some
-    most: float | None = None
+    least: float | None = None  # lower bound, if any
+    most: float | None = None  # upper bound, if any
 
     @property
     def stacked(self) -> bool:
-        """Whether it has some numbers for each joint, side by side."""
+        """True if the array consists of coordinates of the joints, one joint after the other."""
         return self.shape in (("nq",), ("nv",))
 
 
@@ -75,9 +75,9 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("weights", ("nv",), "weights of joint forces, accelerations or steps in a sum [1]"),
         Quantity("time", (), "time, where constraints depend on it [s]"),
         Quantity("loop_forces", ("nl",), "forces of the joints that close loops [N·m, N]"),
-        Quantity("constraint_forces", ("nc",), "forces of the constraints' rows [N, N·m]"),
+        Quantity("constraint_forces", ("nc",), "forces of the constraint equations [N, N·m]"),
         Quantity("restitution", (), "coefficient of restitution [1]", least=0.0, most=1.0),
-        Quantity("stabilization", (), "time constant in which constraints' errors fade [s]", least=1e-9),
+        Quantity("stabilization", (), "time constant of the decay of constraint errors [s]", least=1e-9),
         Quantity("dt", (), "time step [s]", least=1e-9),
         Quantity("pose", _POSE, "pose X_FM of the frame after the joint in the frame before it [1, m]"),
         Quantity("motion", _SIX, "twist (ω [rad/s]; v [m/s]) of the frame after the joint, in its own coordinates"),
@@ -90,8 +90,8 @@ QUANTITIES: dict[str, Quantity] = {
     )
 }
 
-ACTING = {"wrenches": "wrench", "impulses": "impulse"}
-"""What may act on frames, and one of them."""
+LOADS = {"wrenches": "wrench", "impulses": "impulse"}
+"""External loads on frames: plural and singular."""
 
 _FAMILIES = {
     "wrench_": Quantity("wrench_", _SIX, "wrench (moment [N·m]; force [N]) on a frame, at its origin"),
@@ -100,7 +100,7 @@ _FAMILIES = {
 
 
 def quantity_of(name: str) -> Quantity:
-    """What an input of this name is: in the table, or one of a family, such as ``wrench_hand``."""
+    """Return the quantity of an input: an entry of the table, or of a family such as ``wrench_hand``."""
     result = QUANTITIES.get(name)
     if result is None:
         prefix = next(prefix for prefix in _FAMILIES if name.startswith(prefix))
@@ -110,7 +110,7 @@ def quantity_of(name: str) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A result: its shape and units, and its name where a function has several."""
+    """A result: its shape and units, and its name if a function has several."""
 
     shape: Shape
     units: str = ""
@@ -120,11 +120,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is settled when code is made, not when it is called: a frame's name, or one of several words."""
+    """A choice at compile time, not a call's argument: the name of a frame, or one of several words."""
 
     name: str
     default: Any = None
-    choices: tuple[Any, ...] = ()  # the words; none where it is a name
+    choices: tuple[Any, ...] = ()  # the words; () if it is a name
     required: bool = False
     names: str = "frame"  # what it names, if it is no word: "frame", "point", "direction", "joint" or "velocity"
     counted: str = ""  # the size that the number of names is, where it takes a list of them too, or that a word picks
@@ -133,7 +133,10 @@ class Option:
 
 
 def frame_options(*names: str) -> tuple[Option, ...]:
-    """The frame that a function is asked about, and those that it is asked in: A, E and P of `docs/conventions.md`."""
+    """Return the options for the frame of interest and its reference frames.
+
+    They are A, E and P of `docs/conventions.md`.
+    """
     defaults = {"relative_to": "world", "expressed_in": "world"}
     return tuple(Option(name, defaults.get(name), required=name == "frame") for name in names)
 
@@ -160,31 +163,31 @@ class InertiaCheck:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """A function: what computes it over any scalar, what goes in and what comes out.
+    """Specification of a function: its algorithm over any scalar, its inputs and its outputs.
 
-    ``compute`` takes what the function is of (a `Tree`, or a `Site` of a joint), a list of scalars for each input, and
-    options and optional inputs by name; it gives scalars in nested lists or values that list their ``elements``.
-    Where it takes external wrenches, they come as ``wrenches``, or as ``acting`` calls them, a list of (frame,
-    expressed_in, scalars).  Gravity that is given with the call is the tree's.
+    ``compute`` accepts the owner (a `Tree`, or a `PlacedJoint`), a list of scalars for each input, and options and
+    optional inputs by name.  It returns scalars in nested lists, or values that list their ``elements``.  External
+    wrenches are passed as the argument ``wrench_argument``, a list of (frame, expressed_in, scalars).  Gravity passed
+    with a call replaces the tree's.
     """
 
     compute: Callable[..., Any]
     inputs: tuple[str, ...]  # names of quantities
     outputs: tuple[Output, ...]
     doc: str
-    optional: tuple[str, ...] = ()  # quantities that may be left out: None then
+    optional: tuple[str, ...] = ()  # quantities that may be omitted: then None
     options: tuple[Option, ...] = ()
-    wrenched: bool = False  # takes external wrenches by the frames that they act on
-    acting: str = "wrenches"  # what these are called, where they are
-    by_wrench: Output | None = None  # a further result for each of them, its name followed by the wrench's
-    joint_space: bool = False  # depends on the inertias only as the joints feel them, and not on the frames
-    weighed: bool = False  # depends on the inertias of bodies themselves
-    resisted: bool = False  # depends on what joints exert by themselves: damping, friction and springs
-    limited: bool = False  # depends on the limits of joints
-    placed: bool = False  # of a joint: depends on where it sits on its links, and on the direction
-    any_configuration: bool = False  # takes configurations that are off their manifold
-    regular: bool = False  # means nothing where the joints' coordinates are singular
-    in_double: bool = False  # decides what is but rounding: computed in float64, whatever it is called with
+    takes_wrenches: bool = False  # accepts external wrenches, each with the frame that it acts on
+    wrench_argument: str = "wrenches"  # name of this argument: "wrenches" or "impulses"
+    per_wrench_output: Output | None = None  # a further result for each wrench; its name ends with the wrench's
+    joint_space: bool = False  # depends on inertias only by their effect on joints, and not on frames
+    needs_body_inertia: bool = False  # depends on the inertias of the bodies themselves
+    needs_passive_forces: bool = False  # depends on damping, friction and springs of joints
+    needs_joint_limits: bool = False
+    needs_placement: bool = False  # of a joint: depends on its placement on its links and on its direction
+    any_configuration: bool = False  # accepts configurations off their manifold
+    requires_regular_coordinates: bool = False  # undefined where the joints' coordinates are singular
+    float64_only: bool = False  # has decisions at the level of rounding: computed in float64 for all input types
     derivative_rule: Callable[..., Any] | None = None  # (tree, marked) -> rule that differentiates the result
     constrained: Callable[..., Any] | None = None  # computes the function of robots with constraints
     unconstrained_only: bool = False  # refused for robots with constraints
@@ -196,7 +199,7 @@ class FunctionSpec:
     def of(
         compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any
     ) -> FunctionSpec:
-        """A row, its inputs named in one text."""
+        """Build a specification, with the inputs named in one string."""
         result = (outputs,) if isinstance(outputs, Output) else tuple(outputs)
         return FunctionSpec(compute, tuple(inputs.split()), result, doc, **more)
 
@@ -205,37 +208,37 @@ class FunctionSpec:
         return self.compute.__name__
 
     @property
-    def of_inertias(self) -> bool:
-        """Whether it means nothing of a robot without its inertias."""
-        return self.joint_space or self.weighed
+    def needs_inertias(self) -> bool:
+        """True if the function is undefined for a robot without inertias."""
+        return self.joint_space or self.needs_body_inertia
 
     @property
-    def acting_on(self) -> tuple[str, ...]:
-        """What wrenches are called, and the frames that they are expressed in; nothing where it takes none."""
-        if not self.wrenched:
+    def wrench_arguments(self) -> tuple[str, ...]:
+        """Names of the arguments for wrenches and for the frames they are expressed in; () without wrenches."""
+        if not self.takes_wrenches:
             return ()
-        own = any(option.name == "expressed_in" for option in self.options)  # which is the result's
-        return self.acting, f"{self.acting}_expressed_in" if own else "expressed_in"
+        own = any(option.name == "expressed_in" for option in self.options)  # axes of the result
+        return self.wrench_argument, f"{self.wrench_argument}_expressed_in" if own else "expressed_in"
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """The inputs that are always there."""
+        """The required inputs."""
         return tuple(QUANTITIES[name] for name in self.inputs)
 
     @property
     def units(self) -> str:
-        """Those of the first result."""
+        """Units of the first output."""
         return self.outputs[0].units
 
     @property
-    def asks_for_a_frame(self) -> bool:
+    def requires_frame(self) -> bool:
         return any(option.required for option in self.options)
 
 
 def table(rows: Iterable[FunctionSpec]) -> Mapping[str, FunctionSpec]:
-    """Rows by the functions' names.  Raises ValueError where two have one name."""
+    """Return the specifications by function name.  Raises ValueError for a repeated name."""
     result: dict[str, FunctionSpec] = {}
     for row in rows:
         if result.setdefault(row.name, row) is not row:
-            raise ValueError(f"two rows are of functions named {row.name!r}")
+            raise ValueError(f"two functions are named {row.name!r}")
     return result

@@ -1,7 +1,7 @@
-"""What of a robot may come with a call of a kernel, in the place of its own constants: parameters, and their names.
+"""Kernel parameters: values of a robot passed as arguments of a kernel, and their names.
 
-A parameter is written as its kind and the name of what has it, ``"inertia:forearm"``, or as its kind alone, for all
-that there are in one array: ``"damping"``.
+Values that are not parameters are constants of the kernel.  A parameter is written as its kind and the name of its
+owner, ``"inertia:forearm"``, or as its kind alone, for all values of the kind in one array: ``"damping"``.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Any
 from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
-from linkwork.model.composite_body import told
+from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.tree import Tree
 from linkwork.spatial.inertia_vector import parameters_of
 
-__all__ = ["KINDS", "Kind", "Parameter", "inputs_of", "joint_numbers", "read_parameters"]
+__all__ = ["KINDS", "Kind", "Parameter", "inputs_of", "joint_values", "read_parameters"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What some parameters have in common."""
+    """Common properties of the parameters of one kind."""
 
-    of: str  # "link", "joint", "frame", "point", "direction"; nothing where it is the robot's own
+    of: str  # kind of owner: "link", "joint", "frame", "point", "direction"; "" for the robot
     doc: str
-    size: int | str  # of one: a number, or whether a joint has "nq" or "nv" of them
-    all: tuple[int | str, ...] | None = None  # the shape of all in one array; None where each is asked for by name
+    size: int | str  # number of values of one owner; "nq" or "nv" of a joint
+    all: tuple[int | str, ...] | None = None  # shape of the array of all owners; None if each needs a name
 
 
-_OFFSET = "offset (φ; d): turned by φ and moved by d in its own axes [rad, m]"
+_OFFSET = "offset (φ; d): rotation vector φ and translation d in its own axes [rad, m]"
 
 KINDS: dict[str, Kind] = {
     "inertia": Kind(
@@ -42,12 +42,12 @@ KINDS: dict[str, Kind] = {
     "armature": Kind("joint", "armature [kg·m², kg]", "nv", ("nv",)),
     "damping": Kind("joint", "viscous damping [N·m·s/rad, N·s/m]", "nv", ("nv",)),
     "friction": Kind("joint", "dry friction of joints that move [N·m, N]", "nv", ("nv",)),
-    "static_friction": Kind("joint", "dry friction that holds joints at rest [N·m, N]", "nv", ("nv",)),
+    "static_friction": Kind("joint", "maximum dry friction at rest [N·m, N]", "nv", ("nv",)),
     "friction_velocity": Kind("joint", "speed v_s of the smooth law of friction [rad/s, m/s]", "nv", ("nv",)),
     "stiffness": Kind("joint", "stiffness of springs [N·m/rad, N/m]", "nv", ("nv",)),
-    "rest": Kind("joint", "configuration at which springs exert nothing [rad, m]", "nq", ("nq",)),
-    "placement": Kind("joint", f"the joint's place on the link before it, {_OFFSET}", 6, ("nb", 6)),
-    "frame": Kind("frame", f"the frame's place, {_OFFSET}", 6),
+    "rest": Kind("joint", "configuration of zero spring force [rad, m]", "nq", ("nq",)),
+    "placement": Kind("joint", f"the joint's placement on the link before it, {_OFFSET}", 6, ("nb", 6)),
+    "frame": Kind("frame", f"the frame's placement, {_OFFSET}", 6),
     "point": Kind("point", "the point's position in its frame [m]", 3),
     "direction": Kind("direction", "the direction in its frame, of unit length [1]", 3),
 }
@@ -55,17 +55,17 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Some numbers of a robot that may come with a call."""
+    """A parameter: values of a robot that can be passed with a call."""
 
     kind: str
-    name: str = ""  # of the link, joint, frame, point or direction; empty for all of them, and for the robot's own
-    fitting: bool = False  # whether a pattern stood for it, and it may be of no use
+    name: str = ""  # name of the owner; "" for all owners, and for parameters of the robot
+    fitting: bool = False  # True if it came from a pattern, and may have no effect
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}" if self.name else self.kind
 
     def shape(self, tree: Tree) -> tuple[int, ...]:
-        """The shape of its array."""
+        """Return the shape of the parameter's array."""
         kind = KINDS[self.kind]
         if not self.name and kind.all is not None:
             sizes = {"nb": len(tree.bodies), "nv": tree.nv, "nq": tree.nq}
@@ -76,14 +76,17 @@ class Parameter:
         return (joint.nq if kind.size == "nq" else joint.nv,)
 
     def nominal(self, tree: Tree) -> list[float]:
-        """The tree's own numbers, row by row: at these a kernel gives what one without the parameter gives."""
+        """Return the tree's own values, flattened by rows.
+
+        With these values, a kernel returns the same as one without the parameter.
+        """
         match self.kind, self.name:
             case "gravity", _:
                 return [*tree.gravity]
             case "inertia", "":
                 return [x for body in tree.bodies for x in parameters_of(body.inertia)]
             case "inertia", link:
-                frames = {frame.name: frame for frame in told(tree.bodies, tree.frames)}
+                frames = {frame.name: frame for frame in frames_with_inertias(tree.bodies, tree.frames)}
                 return [*parameters_of(frames[link].inertia)]
             case (("placement" | "frame"), _):
                 return [0.0] * math.prod(self.shape(tree))
@@ -94,14 +97,14 @@ class Parameter:
             case kind, "":
                 result = [0.0] * math.prod(self.shape(tree))
                 for i, body in tree.stacked():
-                    result[(tree.q_slices if kind == "rest" else tree.v_slices)[i]] = joint_numbers(body, kind)
+                    result[(tree.q_slices if kind == "rest" else tree.v_slices)[i]] = joint_values(body, kind)
                 return result
             case kind, joint:
-                return joint_numbers(tree.bodies[tree.joint_index(joint)], kind)
+                return joint_values(tree.bodies[tree.joint_index(joint)], kind)
 
 
-def joint_numbers(body: Body, kind: str) -> list[Any]:
-    """What a body's joint has of a kind, in full."""
+def joint_values(body: Body, kind: str) -> list[Any]:
+    """Return all values of one kind of a body's joint, with defaults filled in."""
     nv = body.joint.nv
     match kind:
         case "damping":
@@ -111,28 +114,30 @@ def joint_numbers(body: Body, kind: str) -> list[Any]:
         case "static_friction":
             return [*(body.drive.static_friction or body.friction)]
         case "rest":
-            return [*(body.drive.rest or body.asked("zero"))]
+            return [*(body.drive.rest or body.call_joint("zero"))]
         case "friction_velocity":
             return [*Drive.full(body.drive.friction_velocity, nv, FRICTION_VELOCITY)]
         case _:
             return [*Drive.full(getattr(body.drive, kind), nv, 0.0)]
 
 
-def read_parameters(tree: Tree, caller: str, asked: Any) -> tuple[Parameter, ...]:
-    """The parameters that are meant by one text or several; one with ``*``, ``?`` or ``[`` stands for all that fit.
+def read_parameters(tree: Tree, caller: str, requested: Any) -> tuple[Parameter, ...]:
+    """Read one string or several; a pattern with ``*``, ``?`` or ``[`` stands for all matching names.
 
-    Raises UnknownNameError for a kind or a name that is not there, ValueError for what is asked for twice, for one that
-    does not stand alone, and for inertias of a robot without, TypeError for what is no text.
+    Raises UnknownNameError for an unknown kind or name, ValueError for a repeated parameter, for a kind that needs a
+    name, and for inertias of a robot without inertias, TypeError for anything but strings.
     """
-    if not isinstance(asked, (str, Iterable)) or isinstance(asked, bytes):
-        raise TypeError(f'{caller}: parameters: expected texts, as in ["inertia:forearm", "gravity"], got {asked!r}')
+    if not isinstance(requested, (str, Iterable)) or isinstance(requested, bytes):
+        raise TypeError(
+            f'{caller}: parameters: expected strings, as in ["inertia:forearm", "gravity"], got {requested!r}'
+        )
     result: list[Parameter] = []
     taken: dict[tuple[str, str], str] = {}
-    for text in [asked] if isinstance(asked, str) else asked:
+    for text in [requested] if isinstance(requested, str) else requested:
         for parameter in _read(tree, caller, text):
-            for own in _places(tree, parameter):
+            for own in _covered_values(tree, parameter):
                 if own in taken:
-                    again = "given twice" if taken[own] == text else f"in {taken[own]!r} already"
+                    again = "listed twice" if taken[own] == text else f"already part of {taken[own]!r}"
                     raise ValueError(f"{caller}: parameters: {str(parameter)!r} is {again}")
                 taken[own] = text
             result.append(parameter)
@@ -140,7 +145,7 @@ def read_parameters(tree: Tree, caller: str, asked: Any) -> tuple[Parameter, ...
 
 
 def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
-    """The names of their inputs: ``inertia_forearm``."""
+    """Return the names of the parameters' kernel inputs, such as ``inertia_forearm``."""
     result: dict[str, Parameter] = {}
     for parameter in parameters:
         name = first = letters("_".join(filter(None, (parameter.kind, parameter.name))))
@@ -153,25 +158,25 @@ def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
 
 def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
     if not isinstance(text, str):
-        raise TypeError(f'{caller}: parameters: expected texts, as in "inertia:forearm", got {text!r}')
+        raise TypeError(f'{caller}: parameters: expected strings, as in "inertia:forearm", got {text!r}')
     word, colon, name = text.partition(":")
     kind = KINDS.get(word)
     if kind is None:
-        meant = _by_input(tree, text)
-        if meant is not None:
-            return [meant]
+        by_input = _by_input(tree, text)
+        if by_input is not None:
+            return [by_input]
         forms = [f"{word}:{name or f'<{kind.of}>'}" if kind.of else word for word, kind in KINDS.items()]
         raise UnknownNameError("parameter", text, forms)
     if word == "inertia":
         tree.require_inertias(f"{caller}: parameters: {text}")
     if not kind.of:
         if colon:
-            raise ValueError(f"{caller}: parameters: {word} is the robot's: write {word!r}, not {text!r}")
+            raise ValueError(f"{caller}: parameters: {word} belongs to the robot: write {word!r}, not {text!r}")
         return [Parameter(word)]
     if not colon:
         if kind.all is None:
             raise ValueError(
-                f"{caller}: parameters: {text!r} names no {kind.of}: write "
+                f"{caller}: parameters: {text!r} does not name a {kind.of}: write "
                 f'"{word}:{next(iter(_names(tree, word)), kind.of)}" for one and "{word}:*" for each'
             )
         return [Parameter(word)]
@@ -185,7 +190,7 @@ def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
 
 
 def _by_input(tree: Tree, name: str) -> Parameter | None:
-    """The parameter whose input has a name, where there is one."""
+    """Return the parameter whose kernel input has a name, or None."""
     words = [word for word, kind in KINDS.items() if kind.of and name.startswith(f"{word}_")]
     named = [Parameter(word, x) for word in words for x in _names(tree, word)]
     result = [p for p in named if letters(f"{p.kind}_{p.name}") == name]
@@ -193,10 +198,10 @@ def _by_input(tree: Tree, name: str) -> Parameter | None:
 
 
 def _names(tree: Tree, kind: str) -> list[str]:
-    """What may have parameters of a kind."""
+    """Return the names of all possible owners of a kind of parameter."""
     match KINDS[kind].of:
         case "link":
-            frames = told(tree.bodies, tree.frames)
+            frames = frames_with_inertias(tree.bodies, tree.frames)
             return [f.name for f in frames if f.is_link]
         case "frame":
             return [frame.name for frame in tree.frames]
@@ -212,7 +217,7 @@ def _names(tree: Tree, kind: str) -> list[str]:
 
 
 def _remedy(tree: Tree, kind: str, name: str) -> str:
-    """What is meant by a name that is none of its kind."""
+    """Return a hint for a name of another kind of object."""
     of = KINDS[kind].of
     links = [frame.name for frame in tree.frames]
     if of in ("point", "direction"):
@@ -227,15 +232,15 @@ def _remedy(tree: Tree, kind: str, name: str) -> str:
     return ""
 
 
-def _places(tree: Tree, parameter: Parameter) -> list[tuple[str, str]]:
-    """What a parameter stands for, so that none is asked for twice: numbers of a kind, of links, joints and frames."""
+def _covered_values(tree: Tree, parameter: Parameter) -> list[tuple[str, str]]:
+    """Return the (kind, owner) pairs that a parameter covers, to detect repeated ones."""
     kind, name = parameter.kind, parameter.name
     if kind == "placement" and name in tree.fixed_joints:
         return [("frame", tree.fixed_joints[name])]
     if name or not KINDS[kind].of:
         return [(kind, name)]
     if kind == "inertia":
-        moving = [(frame.name, frame.body) for frame in told(tree.bodies, tree.frames)]
+        moving = [(frame.name, frame.body) for frame in frames_with_inertias(tree.bodies, tree.frames)]
         return [(kind, link) for link, body in moving if body >= 0]
     if kind == "placement":
         return [(kind, body.joint_name) for body in tree.bodies]

@@ -1,4 +1,4 @@
-"""A tree in which numbers of any scalar stand in the place of its own: symbols, so that algorithms take parameters."""
+"""Trees with values of any scalar type, for algorithms with symbolic parameters."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from dataclasses import replace
 from typing import Any
 
 from linkwork.model.body import WORLD, Frame
-from linkwork.model.composite_body import told
+from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Quaternion, Vec3
 from linkwork.spatial.inertia_vector import inertia_of
 
-__all__ = ["Numbers", "offset", "parametrised", "with_numbers"]
+__all__ = ["ParameterValues", "offset", "parametrized", "with_parameter_values"]
 
 Scalars = Sequence[Any]
-Numbers = Mapping[Parameter, Scalars]
+ParameterValues = Mapping[Parameter, Scalars]
 
-_OF_BODIES = ("damping", "friction")  # numbers of joints that bodies have; drives have the others
+_OF_BODIES = ("damping", "friction")  # fields of `Body`; the others are fields of `Drive`
 
 
-def parametrised(tree: Tree, numbers: Numbers, weighed: bool = True) -> Tree:
-    """The tree with these numbers, row by row, for its own.  None of them is looked at.
+def parametrized(tree: Tree, values: ParameterValues, with_inertias: bool = True) -> Tree:
+    """Return the tree with these parameter values, flattened by rows.  The values are not checked.
 
-    Inertias are left out unless they are to be ``weighed``.
+    Inertias of bodies are updated only if ``with_inertias``.
     """
-    return tree.made_of(**_Changed(tree, numbers).parts(weighed))
+    return tree.with_unchecked(**_ChangedTree(tree, values).parts(with_inertias))
 
 
-def with_numbers(tree: Tree, numbers: Numbers) -> Tree:
-    """The tree of these numbers, all of them floats: a robot's like any other.
+def with_parameter_values(tree: Tree, values: ParameterValues) -> Tree:
+    """Return the tree with these parameter values, all of them floats: an ordinary robot's tree.
 
-    Where bodies are given as a whole, their own links have what the others on them do not.
+    If the inertia of a whole body is given, the body's own link gets the difference to the other links on the body.
     """
-    changed = _Changed(tree, numbers)
+    changed = _ChangedTree(tree, values)
     parts = changed.parts()
     frames = list(parts["frames"])
     for i, whole in changed.wholes.items():
@@ -48,15 +48,15 @@ def with_numbers(tree: Tree, numbers: Numbers) -> Tree:
     return replace(tree, **{**parts, "frames": tuple(frames)})
 
 
-def offset(numbers: Scalars) -> Pose:
-    """The pose of an offset (φ; d): turned by the rotation vector φ [rad], its origin at d [m]."""
-    return Pose(Quaternion.exp(Vec3.of(numbers[:3])).rotation(), Vec3.of(numbers[3:]))
+def offset(values: Scalars) -> Pose:
+    """Return the pose of an offset (φ; d): rotation vector φ [rad], origin at d [m]."""
+    return Pose(Quaternion.exp(Vec3.of(values[:3])).rotation(), Vec3.of(values[3:]))
 
 
-class _Changed:
-    """The parts of a tree, some of them with other numbers."""
+class _ChangedTree:
+    """Components of a tree, some of them with new values."""
 
-    def __init__(self, tree: Tree, numbers: Numbers) -> None:
+    def __init__(self, tree: Tree, values: ParameterValues) -> None:
         self.before = tree
         self.bodies = list(tree.bodies)
         self.frames = list(tree.frames)
@@ -67,10 +67,10 @@ class _Changed:
         self.wholes: dict[int, Inertia] = {}  # of bodies, by index
         self.offsets: dict[str, Pose] = {}  # of frames, by name
         self.placed: dict[int, Pose] = {}  # offsets of joints, by body
-        for parameter, values in numbers.items():
-            self.put(parameter, values)
+        for parameter, value in values.items():
+            self.set(parameter, value)
 
-    def put(self, parameter: Parameter, values: Scalars) -> None:
+    def set(self, parameter: Parameter, values: Scalars) -> None:
         tree, kind, name = self.before, parameter.kind, parameter.name
         match kind, name:
             case "gravity", _:
@@ -94,25 +94,25 @@ class _Changed:
                 self.placed[tree.joint_index(name)] = offset(values)
             case _, "":
                 for i, _ in tree.stacked():
-                    self.drive(i, kind, values[(tree.q_slices if kind == "rest" else tree.v_slices)[i]])
+                    self.set_joint(i, kind, values[(tree.q_slices if kind == "rest" else tree.v_slices)[i]])
             case _:
-                self.drive(tree.joint_index(name), kind, values)
+                self.set_joint(tree.joint_index(name), kind, values)
 
-    def drive(self, i: int, kind: str, values: Scalars) -> None:
-        """Other numbers of what is in a joint."""
+    def set_joint(self, i: int, kind: str, values: Scalars) -> None:
+        """Replace values of a joint's drive, damping or friction."""
         body = self.bodies[i]
         own: dict[str, Any] = {kind: tuple(values)}
         self.bodies[i] = replace(body, **own) if kind in _OF_BODIES else replace(body, drive=replace(body.drive, **own))
 
-    def parts(self, weighed: bool = True) -> dict[str, Any]:
-        """What the tree is made of now."""
-        weighed = weighed and bool(self.inertias or self.wholes or self.offsets)
-        if weighed:
-            self.frames = list(told(self.before.bodies, self.before.frames))
-        self.move()
-        if weighed:
-            self.weigh()
-        self.place()
+    def parts(self, with_inertias: bool = True) -> dict[str, Any]:
+        """Return the components of the changed tree."""
+        with_inertias = with_inertias and bool(self.inertias or self.wholes or self.offsets)
+        if with_inertias:
+            self.frames = list(frames_with_inertias(self.before.bodies, self.before.frames))
+        self.move_frames()
+        if with_inertias:
+            self.update_inertias()
+        self.shift_joints()
         return {
             "bodies": tuple(self.bodies),
             "frames": tuple(self.frames),
@@ -121,10 +121,10 @@ class _Changed:
             "gravity": self.gravity,
         }
 
-    def move(self) -> None:
-        """Frames with offsets, what is welded to them, and the joints that sit on any of these.
+    def move_frames(self) -> None:
+        """Move frames with offsets, the frames welded to them, and the joints placed on any of these.
 
-        A body's own link moves on its joint, with all else that is on the body.
+        An offset of a body's own link acts on the rotor of its joint, and moves everything on the body.
         """
         if not self.offsets:
             return
@@ -148,7 +148,7 @@ class _Changed:
         self.frames = [replace(f, placement=moved[f.name]) for f in self.frames]
 
     def _unmoved(self, frame: Frame, before: Mapping[str, Frame], moved: Mapping[str, Pose]) -> list[Frame]:
-        """A frame and those that it is welded to, one to the next, as far as they are not in place."""
+        """Return a frame and the chain of frames that it is welded to, as far as they are not yet moved."""
         chain: list[Frame] = []
         link: Frame | None = frame
         while link is not None and link.name not in moved:
@@ -157,7 +157,10 @@ class _Changed:
         return chain
 
     def _moved(self, frame: Frame, before: Mapping[str, Frame], moved: Mapping[str, Pose]) -> Pose:
-        """Where a frame is on its body, once what it is welded to is in place; the very same where it stays."""
+        """Return the placement of a frame on its body after its carrier has moved.
+
+        Returns the same object if the frame does not move.
+        """
         carrier, X = self._carrier(frame, before), frame.placement
         if carrier is not None and moved[carrier.name] is not carrier.placement:
             X = moved[carrier.name] @ (carrier.placement.inv() @ X)
@@ -166,7 +169,7 @@ class _Changed:
         return X
 
     def _carrier(self, frame: Frame, before: Mapping[str, Frame]) -> Frame | None:
-        """What a frame is welded to; nothing for a body's own link."""
+        """Return the frame that a frame is welded to; None for a body's own link."""
         if frame.welded_to is None or frame.name == self._name(frame.body):
             return None
         return before.get(frame.welded_to)
@@ -174,14 +177,14 @@ class _Changed:
     def _name(self, body: int) -> str:
         return "world" if body == WORLD else self.bodies[body].name
 
-    def place(self) -> None:
-        """Joints with offsets, which are on top of where their links are."""
+    def shift_joints(self) -> None:
+        """Apply the offsets of joints, on top of the motion of their links."""
         for i, X in self.placed.items():
             self.bodies[i] = replace(self.bodies[i], placement=self.bodies[i].placement @ X)
 
-    def weigh(self) -> None:
-        """Links with other inertias, and bodies that weigh the sum of theirs: of those that are as they were first."""
-        before = {f.name: f.placement for f in told(self.before.bodies, self.before.frames)}
+    def update_inertias(self) -> None:
+        """Set changed inertias of links, and sum those of bodies: first the terms that are unchanged."""
+        before = {f.name: f.placement for f in frames_with_inertias(self.before.bodies, self.before.frames)}
         kept: dict[int, list[Inertia]] = {}
         other: dict[int, list[Inertia]] = {}
         for k, frame in enumerate(self.frames):

@@ -23,19 +23,21 @@ def random_tree(
     types: Sequence[type[JointType]] = ALL,
     shape: Literal["random", "chain", "star"] = "random",
 ) -> Tree:
-    """A tree of so many bodies, the same for the same state of the generator.
+    """Build a random tree with the given number of bodies, reproducible for the state of the generator.
 
-    Joint types take turns, in random order: each occurs where there are bodies enough.  A joint sits at random places
-    on both of its sides.  A body's parent is any body before it or the world (``"random"``), the body just before it
-    (``"chain"``), or the first body (``"star"``).  Inertias are such as bodies can have.
+    Joint types alternate in random order, so each occurs if there are enough bodies.  A joint has random placements on
+    both sides.  The parent of a body is any earlier body or the world (``"random"``), the preceding body (``"chain"``),
+    or the first body (``"star"``).  Inertias are physically possible.
 
     Bodies are named body0, body1, ..., their joints joint0, joint1, ...  Each body has a frame of its name and, welded
-    to it, a link tool0, tool1, ... with an inertia of its own, or none for every third; the world has two,
-    ground0 and ground1.  Joints have no limits, but all that resists and drives them.  On the last tool are a point
-    marker0 and a direction arrow, on the world a point marker1.
+    to it, a link tool0, tool1, ... with its own inertia, which is zero for every third; the world has two frames,
+    ground0 and ground1.  Joints have no limits, but damping, friction and drives.  The last tool has a point marker0
+    and a direction arrow, the world a point marker1.
     """
     if bodies < 0 or (bodies and not types):
-        raise ValueError(f"random_tree: expected a number of bodies and at least one type, got {bodies} and {types!r}")
+        raise ValueError(
+            f"random_tree: expected a number of bodies >= 0 and at least one type, got {bodies} and {types!r}"
+        )
     order = [k for _ in range(0, bodies, max(len(types), 1)) for k in rng.permutation(len(types))]
     parts, links, tools = [], [], []
     aside = rng.spawn(1)[0]
@@ -68,25 +70,25 @@ def random_tree(
 
 
 def _random_drive(rng: np.random.Generator, joint: JointType) -> Drive:
-    """Armature, springs and dry friction of some joint."""
-    armature, stiffness, held, speed = rng.uniform(0.1, 1.0, (4, joint.nv)).tolist()
+    """Return a random drive: armature, springs and dry friction."""
+    armature, stiffness, extra, speed = rng.uniform(0.1, 1.0, (4, joint.nv)).tolist()
     rest = joint.random(rng, [-math.inf] * joint.nq, [math.inf] * joint.nq, ()).tolist()
     gear = rng.uniform(1.0, 100.0, joint.nv).tolist()
-    return Drive(*map(tuple, (armature, gear, stiffness, rest, [1.0 + x for x in held], speed)))
+    return Drive(*map(tuple, (armature, gear, stiffness, rest, [1.0 + x for x in extra], speed)))
 
 
 def random_pose(rng: np.random.Generator, reach: float = 0.3) -> Pose:
-    """A rotation drawn evenly from SO(3), and a translation of up to ``reach`` [m] along each axis."""
+    """Draw a rotation uniformly from SO(3), and a translation of up to ``reach`` [m] along each axis."""
     w, x, y, z = (float(a) for a in rng.normal(size=4))
     length = (w * w + x * x + y * y + z * z) ** 0.5
     return Pose(Rotation.from_quaternion(w / length, x / length, y / length, z / length), _random_vector(rng, reach))
 
 
 def random_inertia(rng: np.random.Generator, scale: float = 1.0) -> Inertia:
-    """The inertia of some body of 1 to 4 kg times ``scale`` and a size of about 0.2 m.
+    """Draw the inertia of a body of 1 to 4 kg times ``scale`` and a size of about 0.2 m.
 
-    Its second moment of mass Σ = ∫ρ r rᵀ about its centre is positive definite, so that its rotational inertia
-    tr(Σ) 1 − Σ is too, and each of its principal moments is less than the sum of the other two.
+    Its second moment of mass Σ = ∫ρ r rᵀ about its centre is positive definite.  Its rotational inertia tr(Σ) 1 − Σ is
+    therefore positive definite, and each principal moment is less than the sum of the other two.
     """
     mass = scale * float(rng.uniform(1.0, 4.0))
     spread = rng.normal(size=(3, 3)) * 0.1

@@ -1,6 +1,6 @@
-"""The robot's tree: its bodies, parents first, and the frames on them.
+"""Tree of a robot: its bodies, parents first, and the frames on them.
 
-What is meant by names that a robot does not have: words of other libraries, a joint's for a link's, places.
+Unknown names raise errors with hints: frame words of other libraries, joint names for links, indices for names.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from linkwork.model.composite_body import check_inertias
 from linkwork.model.named_state import NamedState
 from linkwork.spatial import Inertia, Pose, Vec3
 
-__all__ = ["Report", "Tree", "another_kind"]
+__all__ = ["Report", "Tree", "kind_hint"]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What reading the description found odd: every repair and everything ignored is listed here, and printed."""
+    """Findings of the reader of a description: all repairs and everything ignored."""
 
     warnings: tuple[Issue, ...] = ()
 
     @property
     def repairs(self) -> tuple[Issue, ...]:
-        """The warnings that ``strict`` makes errors of: all but what is noted without bearing on the robot."""
+        """The warnings that ``strict`` turns into errors: all but notes without effect on the robot."""
         return tuple(issue for issue in self.warnings if issue.code not in NOTED)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.warnings)) if self.warnings else "nothing was odd"
+        return "\n".join(map(str, self.warnings)) if self.warnings else "no findings"
 
 
 @dataclass(frozen=True)
@@ -42,31 +42,29 @@ class Tree:
     """An articulated system as a value: immutable, picklable, equal and hashable by content.
 
     Its configuration q stacks the configurations of its independent joints, in the order of `stacked`; v, accelerations
-    and forces likewise.  A joint with a coupling has no numbers of its own: its places in q and v are its master's.
+    and forces likewise.  A joint with a coupling has no coordinates of its own: its slices of q and v are its master's.
 
-    What the links weigh is said by their frames; a body's inertia follows from them, and is kept beside them for the
-    algorithms.  Raises ValueError where it is not their sum, and where bodies, couplings and stacking do not fit
-    together, UnknownNameError for a master that is not there.
+    The inertias of links are stored in their frames; a body's inertia is their sum, stored for the algorithms.  Raises
+    ValueError if it is not the sum, or if bodies, couplings and stacking are inconsistent, UnknownNameError for an
+    unknown master.
     """
 
     name: str
     bodies: tuple[Body, ...]  # parents before children
     frames: tuple[Frame, ...]  # every link, in the order of the description, then further frames
     gravity: Vec3 = Vec3(0.0, 0.0, -9.81)  # in the world [m/s²]
-    source: str | None = field(default=None, compare=False)  # the file it was read from
+    source: str | None = field(default=None, compare=False)  # path of the file
     report: Report = field(default=Report(), compare=False)
-    stacking: tuple[int, ...] = ()  # bodies as their joints' numbers stand in q and v, if not as in ``bodies``
+    stacking: tuple[int, ...] = ()  # order of the bodies' joints in q and v; () for that of ``bodies``
     points: tuple[Point, ...] = ()
     directions: tuple[Direction, ...] = ()
-    inertias_ignored: bool = False  # whether those of the description were left out: all are zero, and mean nothing
-    constraints: tuple[Constraint, ...] = ()  # what it obeys besides its joints
-    disabled_collisions: tuple[DisabledPair, ...] = ()  # pairs of links whose distances are not looked at
-    enabled_collisions: tuple[
-        tuple[str, str], ...
-    ] = ()  # of links that a joint connects, and are looked at all the same
-    force_elements: tuple[ForceElement, ...] = ()  # springs and dampers between bodies
+    inertias_ignored: bool = False  # True if the description's inertias were left out; all are zero
+    constraints: tuple[Constraint, ...] = ()  # in addition to the joints
+    disabled_collisions: tuple[DisabledPair, ...] = ()  # pairs of links without distance checks
+    enabled_collisions: tuple[tuple[str, str], ...] = ()  # links connected by a joint that are checked nevertheless
+    force_elements: tuple[ForceElement, ...] = ()  # springs, dampers and bushings between bodies
     actuators: tuple[Actuator, ...] = ()
-    named_configurations: tuple[NamedState, ...] = ()  # configurations that have names
+    named_configurations: tuple[NamedState, ...] = ()
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)
@@ -82,9 +80,9 @@ class Tree:
         }
         for name, value in lookup.items():
             object.__setattr__(self, name, value)
-        self._find_marks()
+        self._build_lookup()
         if self.points or self.directions:
-            self._check_marks()
+            self._check_names()
         masters = [self._master(i, body) for i, body in enumerate(self.bodies)]
         q = v = 0
         starts = {}
@@ -92,18 +90,18 @@ class Tree:
             if masters[i] == i:
                 starts[i] = q, v
                 q, v = q + self.bodies[i].joint.nq, v + self.bodies[i].joint.nv
-        places = [(*starts[m], self.bodies[m].joint) for m in masters]
+        slots = [(*starts[m], self.bodies[m].joint) for m in masters]
         lookup = {
             "nq": q,
             "nv": v,
-            "_q_slices": tuple(slice(start, start + joint.nq) for start, _, joint in places),
-            "_v_slices": tuple(slice(start, start + joint.nv) for _, start, joint in places),
+            "_q_slices": tuple(slice(start, start + joint.nq) for start, _, joint in slots),
+            "_v_slices": tuple(slice(start, start + joint.nv) for _, start, joint in slots),
         }
         for name, value in lookup.items():
             object.__setattr__(self, name, value)
 
-    def _find_marks(self) -> None:
-        """Makes the tables in which frames, points and directions are looked up."""
+    def _build_lookup(self) -> None:
+        """Build the lookup tables of frames, points and directions."""
         lookup: dict[str, Any] = {
             "_frames_on": {},
             "_points": {point.name: point for point in self.points},
@@ -115,7 +113,7 @@ class Tree:
             object.__setattr__(self, name, value)
 
     def _master(self, i: int, body: Body) -> int:
-        """The body whose joint has the numbers of body i's: itself, unless it follows another."""
+        """Return the body whose joint has the coordinates of body i's joint: i unless it follows another."""
         if body.coupling is None:
             return i
         master = self.joint_index(body.coupling.joint)
@@ -123,12 +121,12 @@ class Tree:
         if self.bodies[master].coupling is not None or (joint.nq, joint.nv) != (followed.nq, followed.nv):
             raise ValueError(
                 f"joint {body.joint_name!r} cannot follow joint {body.coupling.joint!r}: a master follows no "
-                f"other joint and has as many numbers as its followers"
+                f"other joint and has as many coordinates as its followers"
             )
         return master
 
-    def _check_marks(self) -> None:
-        """Whether points and directions are on frames that are there, and have names of their own."""
+    def _check_names(self) -> None:
+        """Raise if a point or direction is on an unknown frame or has the name of something else."""
         marks: list[Point | Direction] = [*self.points, *self.directions]
         taken = {"world"} | {frame.name for frame in self.frames}
         axes = {f"{frame}{axis}" for frame in taken for axis in _AXES}
@@ -136,8 +134,8 @@ class Tree:
             self.frame(mark.frame)
             if mark.name in taken or (isinstance(mark, Direction) and mark.name in axes):
                 raise ValueError(
-                    f"{type(mark).__name__.lower()} {mark.name!r}: the robot has another frame, point or direction, or "
-                    f"axis of a frame, of this name"
+                    f"{type(mark).__name__.lower()} {mark.name!r}: the robot already has a frame, point, direction or "
+                    f"axis of a frame of this name"
                 )
             taken.add(mark.name)
 
@@ -148,7 +146,7 @@ class Tree:
     nv: int = field(init=False, compare=False, repr=False, default=0)
 
     def __hash__(self) -> int:
-        """That of all that is compared, found once: kernels are looked up by it in each call."""
+        """Return the hash of all compared fields, cached: kernels are looked up by it in each call."""
         result: int | None = self.__dict__.get("_hash")
         if result is None:
             result = hash(tuple([getattr(self, f.name) for f in fields(self) if f.compare]))
@@ -156,69 +154,69 @@ class Tree:
         return result
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the hash: of texts it is another in each process, and copies have other parts."""
+        """Return the state without the hash, as hashes of strings differ between processes."""
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     @property
     def links(self) -> tuple[Frame, ...]:
-        """Frames of links, in the order of the description: all frames but those that were only put on a link."""
+        """Frames of links in the order of the description: all frames but those added to a link."""
         return tuple(frame for frame in self.frames if frame.is_link)
 
-    def require_inertias(self, what: str) -> None:
-        """Raises ValueError where the inertias were left out, and ``what`` depends on them."""
+    def require_inertias(self, dependent: str) -> None:
+        """Raise ValueError if the inertias were left out; ``dependent`` names what needs them."""
         if self.inertias_ignored:
             raise ValueError(
-                f'{what}: robot {self.name!r} is without its inertias (inertia="ignore"), for kinematics '
-                f'alone: make it with inertia="given" or inertia="nearest"'
+                f'{dependent}: robot {self.name!r} was loaded without inertias (inertia="ignore"), for kinematics '
+                f'only: load it with inertia="given" or inertia="nearest"'
             )
 
-    def under(self, gravity: Vec3) -> Tree:
-        """The tree under another gravity, which may be of any scalars."""
+    def with_gravity(self, gravity: Vec3) -> Tree:
+        """Return the tree with another gravity, of any scalars."""
         tree = copy(self)
         object.__setattr__(tree, "gravity", gravity)
         return tree
 
-    def made_of(self, **parts: Any) -> Tree:
-        """The tree with other numbers in its bodies, frames, points and directions, and other gravity, of any scalars.
+    def with_unchecked(self, **parts: Any) -> Tree:
+        """Return the tree with other components, whose values may be of any scalars.
 
-        None of them is looked at.
+        Components are bodies, frames, points, directions and gravity.  The values are not checked.
         """
         tree = copy(self)
         for name, value in parts.items():
             object.__setattr__(tree, name, value)
-        tree._find_marks()
+        tree._build_lookup()
         return tree
 
-    # -- walking the tree
+    # -- traversal
 
     def outward(self) -> Iterator[tuple[int, int, Body]]:
-        """(index, parent's index, body) for every body, parents before children."""
+        """Iterate over (index, parent's index, body), parents before children."""
         for i, body in enumerate(self.bodies):
             yield i, body.parent, body
 
     def inward(self) -> Iterator[tuple[int, int, Body]]:
-        """(index, parent's index, body) for every body, children before parents."""
+        """Iterate over (index, parent's index, body), children before parents."""
         for i in range(len(self.bodies) - 1, -1, -1):
             yield i, self.bodies[i].parent, self.bodies[i]
 
     def stacked(self) -> Iterator[tuple[int, Body]]:
-        """(index, body) of every joint that has numbers of its own, in their order in q and v."""
+        """Iterate over (index, body) of every joint with coordinates of its own, in their order in q and v."""
         for i in self.order:
             if self.bodies[i].coupling is None:
                 yield i, self.bodies[i]
 
     def split_q(self, q: Any) -> list[Any]:
-        """The configuration, body by body: what `Body.X` takes.  A follower gets its master's numbers."""
+        """Split a configuration by bodies, as arguments of `Body.X`; followers get their master's."""
         return [q[s] for s in self.q_slices]
 
     def split_v(self, v: Any) -> list[Any]:
-        """A velocity or acceleration, body by body.  A follower gets its master's numbers."""
+        """Split a velocity or acceleration by bodies; followers get their master's."""
         return [v[s] for s in self.v_slices]
 
     def gathered(self, parts: Mapping[int, Sequence[Any]]) -> list[Any]:
-        """Joint forces, or whatever else belongs to velocities, from body by body to one list (nv).
+        """Gather joint forces, or other quantities dual to velocities, from bodies into one list (nv).
 
-        Parts of joints that share their numbers, a master and its followers, add up.
+        Values of joints that share coordinates, a master and its followers, are added.
         """
         result: list[Any] = [None] * self.nv
         for i, _, _ in self.outward():
@@ -226,64 +224,64 @@ class Tree:
                 result[k] = part if result[k] is None else result[k] + part
         return result
 
-    # -- finding things by name
+    # -- lookup
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The bodies' indices in the order in which their joints are stacked, followers included."""
+        """Indices of the bodies in the order in which their joints are stacked, followers included."""
         return self._order  # type: ignore[attr-defined,no-any-return]
 
     @property
     def mass(self) -> float:
-        """The mass of all bodies and of the links that are fixed to the world [kg]."""
+        """Mass of all bodies and of the links fixed to the world [kg]."""
         fixed = [frame.inertia.mass for frame in self.frames if frame.body == WORLD]
         return float(sum([*fixed, *(body.inertia.mass for body in self.bodies)]))
 
     @property
     def fixed_inertia(self) -> Inertia:
-        """The inertia of the links that are fixed to the world, about its origin."""
+        """Inertia of the links fixed to the world, about its origin."""
         result = [frame.placement @ frame.inertia for frame in self.frames_on(WORLD)]
         return sum(result, Inertia.zero())
 
     @property
     def has_couplings(self) -> bool:
-        """Whether some joint follows another."""
+        """True if some joint follows another."""
         return any(body.coupling is not None for body in self.bodies)
 
     @property
     def q_slices(self) -> tuple[slice, ...]:
-        """Where each body's numbers are in q; a follower's are its master's."""
+        """Slice of q for each body; a follower's is its master's."""
         return self._q_slices  # type: ignore[attr-defined,no-any-return]
 
     @property
     def v_slices(self) -> tuple[slice, ...]:
-        """Where each body's numbers are in v; a follower's are its master's."""
+        """Slice of v for each body; a follower's is its master's."""
         return self._v_slices  # type: ignore[attr-defined,no-any-return]
 
     @property
     def carried(self) -> dict[str, str]:
-        """The link that each joint carries, by the joint's name, fixed joints too."""
+        """Link that each joint carries, by the joint's name, including fixed joints."""
         return {body.joint_name: body.name for body in self.bodies} | self.fixed_joints
 
     @property
     def fixed_joints(self) -> dict[str, str]:
-        """The link that each fixed joint carries, by the joint's name."""
+        """Link that each fixed joint carries, by the joint's name."""
         return {frame.fixed_joint: frame.name for frame in self.frames if frame.fixed_joint is not None}
 
     def joint_index(self, name: str) -> int:
-        """The index of the body that the named joint carries.  Raises UnknownNameError."""
+        """Return the index of the body that the named joint carries.  Raises UnknownNameError."""
         index: dict[str, int] = self._joint_index  # type: ignore[attr-defined]
         try:
             return index[name]
         except (KeyError, TypeError):
-            raise UnknownNameError("joint", name, index, another_kind("joint", name, self.carried)) from None
+            raise UnknownNameError("joint", name, index, kind_hint("joint", name, self.carried)) from None
 
     def frames_on(self, body: int) -> tuple[Frame, ...]:
-        """The frames fixed to a body, or to the world, in their order."""
+        """Return the frames fixed to a body, or to the world, in order."""
         return tuple(self._frames_on.get(body, ()))  # type: ignore[attr-defined]
 
     def frame(self, name: str) -> Frame:
-        """The named frame; ``"world"`` is the world's.  Raises UnknownNameError."""
+        """Return the named frame; ``"world"`` is the world's.  Raises UnknownNameError."""
         index: dict[str, int] = self._frame_index  # type: ignore[attr-defined]
         try:
             return self.frames[index[name]]
@@ -293,26 +291,26 @@ class Tree:
             roots = [f.name for f in self.frames if f.body == WORLD and f.fixed_joint is None]
             roots = roots or [body.name for body in self.bodies if body.parent == WORLD]
             points: dict[str, Point] = self._points  # type: ignore[attr-defined]
-            remedy = another_kind("frame", name, self.carried) or meant_by(name, roots)
+            remedy = kind_hint("frame", name, self.carried) or frame_hint(name, roots)
             if not remedy and isinstance(name, str) and name in points:
-                remedy = f"it is a point in frame {points[name].frame!r}: Robot.with_frame makes frames"
+                remedy = f"it is a point in frame {points[name].frame!r}: Robot.with_frame adds frames"
             raise UnknownNameError("frame", name, ["world", *index], remedy) from None
 
     def point(self, name: str) -> Point:
-        """The named point; the name of a frame is that of its origin.  Raises UnknownNameError."""
+        """Return the named point; a frame's name stands for its origin.  Raises UnknownNameError."""
         result: dict[str, Point] = self._points  # type: ignore[attr-defined]
         if isinstance(name, str) and name not in result and (name in self._frame_index or name == "world"):  # type: ignore[attr-defined]
             return Point(name, name, Vec3.zero())
         return _named("point", name, result, self._frame_index)  # type: ignore[attr-defined]
 
     def direction(self, name: str) -> Direction:
-        """The named direction; ``"hand.z"`` is that of an axis of a frame.  Raises UnknownNameError."""
+        """Return the named direction; ``"hand.z"`` is an axis of a frame.  Raises UnknownNameError."""
         result: dict[str, Direction] = self._directions  # type: ignore[attr-defined]
         if isinstance(name, str) and name not in result and name[-2:] in _AXES:
             return Direction(name, self.frame(name[:-2]).name, _AXES[name[-2:]])
         frames: dict[str, int] = self._frame_index  # type: ignore[attr-defined]
         axes = [f"{name}{axis}" for axis in _AXES] if isinstance(name, str) and name in frames else []
-        remedy = f"axes of a frame are {', '.join(axes)}; vectors= gives directions in its axes" if axes else ""
+        remedy = f"axes of a frame are {', '.join(axes)}; vectors= accepts directions in its axes" if axes else ""
         return _named("direction", name, result, (), remedy)
 
 
@@ -334,14 +332,14 @@ _WORLDS = {"world", "universe", "ground", "global", "inertial", "map", "origin"}
 _ROOTS = {"base", "base_link", "root", "root_link", "root_joint", "floating_base", "trunk", "torso", "pelvis"}
 
 
-def meant_by(name: object, roots: Sequence[str]) -> str:
-    """A remedy for a frame that is not there and whose name is a usual word; empty for any other.
+def frame_hint(name: object, roots: Sequence[str]) -> str:
+    """Return a hint for an unknown frame whose name is a common word in other libraries, else "".
 
-    ``roots`` are the links that stand in the world or float in it.
+    ``roots`` are the links fixed to the world or floating in it.
     """
     word = name.lower().replace("-", "_").replace(" ", "_") if isinstance(name, str) else ""
     if word in _OWN:
-        return 'a frame\'s own axes go by its name, as in expressed_in="hand": see docs/conventions.md'
+        return 'a frame\'s own axes are selected by its name, as in expressed_in="hand": see docs/conventions.md'
     if word in _ALIGNED:
         return (
             'axes of the world at the frame\'s own origin are the default, expressed_in="world" without at=: '
@@ -354,18 +352,18 @@ def meant_by(name: object, roots: Sequence[str]) -> str:
     return ""
 
 
-def another_kind(kind: str, name: object, joints: Mapping[str, str]) -> str:
-    """A remedy for what is no name of its kind ("frame", "link" or "joint") but another thing of the robot's.
+def kind_hint(kind: str, name: object, joints: Mapping[str, str]) -> str:
+    """Return a hint for a name of another kind than expected ("frame", "link" or "joint"), else "".
 
-    ``joints`` are the links by the joint that carries each.  Empty where there is nothing to say.
+    ``joints`` maps each joint's name to the link that it carries.
     """
     own = getattr(name, "name", None)
     if isinstance(own, str):
-        return another_kind(kind, own, joints) or f"{kind}s go by their names: {own!r}"
+        return kind_hint(kind, own, joints) or f"pass the name of the {kind}: {own!r}"
     if isinstance(name, int):
-        return "" if kind == "frame" else f"it is robot.{kind}s[{name}], by its place in the list"
+        return "" if kind == "frame" else f"it is robot.{kind}s[{name}], by its index in the list"
     if not isinstance(name, str):
-        return f"expected a {kind}'s name, a text"
+        return f"expected a {kind}'s name, a string"
     if kind == "joint":
         carrying = [joint for joint, link in joints.items() if link == name]
         return f"it is a link, carried by joint {carrying[0]!r}" if carrying else ""

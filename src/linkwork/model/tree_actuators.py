@@ -1,4 +1,4 @@
-"""Actuators and named configurations put on a tree and taken off it, and what can be wrong with them."""
+"""Actuators and named configurations: adding to and removing from a tree, with their checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class ActuatorBuilder:
-    """Actuators that are added to a tree, each after a look at it, in time that is linear."""
+    """Builder that adds actuators to a tree, each after a check, in linear time."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -34,7 +34,7 @@ class ActuatorBuilder:
         self._taken = {actuator.name for actuator in tree.actuators}
 
     def tree(self) -> Tree:
-        """The tree with all that was added."""
+        """Return the tree with all additions."""
         return replace(self._tree, actuators=tuple(self._added))
 
     def add(self, actuator: Actuator) -> None:
@@ -44,7 +44,7 @@ class ActuatorBuilder:
             raise TypeError(f"with_actuators: expected actuators, {example}, got {shown(actuator)}")
         if actuator.name in self._taken:
             raise ValueError(
-                f"with_actuators: the robot has an actuator {actuator.name!r} already: give this one another name"
+                f"with_actuators: the robot already has an actuator {actuator.name!r}: choose another name"
             )
         check_actuator(self._tree, actuator)
         self._added.append(actuator)
@@ -52,10 +52,10 @@ class ActuatorBuilder:
 
 
 def check_actuator(tree: Tree, actuator: Actuator) -> None:
-    """Raise for an actuator that a tree cannot have.
+    """Check an actuator against a tree.
 
-    Raises UnknownNameError for a joint or frame that is not there, ValueError for gears of another number than the
-    joint has velocities, and for two frames of one body.
+    Raises UnknownNameError for an unknown joint or frame, ValueError for a number of gears other than the joint's nv,
+    and for two frames on one body.
     """
     caller = f"actuator {actuator.name!r}"
     for joint, gears in actuator.joints:
@@ -68,13 +68,13 @@ def check_actuator(tree: Tree, actuator: Actuator) -> None:
     bodies = [tree.frame(name).body for name in actuator.frames]
     if len(bodies) == 2 and bodies[0] == bodies[1]:
         one, other = actuator.frames
-        raise ValueError(f"{caller}: frames {one!r} and {other!r} are of one rigid body: nothing moves between them")
+        raise ValueError(f"{caller}: frames {one!r} and {other!r} are on one rigid body, so the actuator has no effect")
 
 
 def with_actuators(tree: Tree, actuators: Iterable[Actuator]) -> Tree:
-    """Return the tree with further actuators, after those that it has.
+    """Return the tree with further actuators, after the existing ones.
 
-    Raises TypeError for what is no actuator, ValueError for a name that is taken, and what `check_actuator` does.
+    Raises TypeError for anything but actuators, ValueError for a name in use, and the errors of `check_actuator`.
     """
     builder = ActuatorBuilder(tree)
     for actuator in actuators:
@@ -85,7 +85,7 @@ def with_actuators(tree: Tree, actuators: Iterable[Actuator]) -> Tree:
 def without_actuators(tree: Tree, names: Iterable[str]) -> Tree:
     """Return the tree without some of its actuators, and without their controls in named configurations.
 
-    Raises UnknownNameError for a name that none has.
+    Raises UnknownNameError for an unknown name.
     """
     left = _known("actuator", names, [actuator.name for actuator in tree.actuators])
     states = tuple(state.without(controls=left) for state in tree.named_configurations)
@@ -93,7 +93,7 @@ def without_actuators(tree: Tree, names: Iterable[str]) -> Tree:
 
 
 class NamedStateBuilder:
-    """Named configurations that are added to a tree, each after a look at it."""
+    """Builder that adds named configurations to a tree, each after a check."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -102,23 +102,23 @@ class NamedStateBuilder:
         self._actuators = {actuator.name for actuator in tree.actuators}
 
     def tree(self) -> Tree:
-        """The tree with all that was added."""
+        """Return the tree with all additions."""
         return replace(self._tree, named_configurations=tuple(self._added))
 
     def add(self, state: NamedState) -> None:
         """Add a named configuration: see `with_named_configurations`."""
         if not isinstance(state.name, str) or not state.name.strip():
-            raise ValueError(f"with_named_configuration: name: expected a text, got {state.name!r}")
+            raise ValueError(f"with_named_configuration: name: expected a non-empty string, got {state.name!r}")
         if state.name in self._taken:
             raise ValueError(
-                f"with_named_configuration: the robot has a configuration {state.name!r} already: give this one "
-                "another name, or take that one off by without_named_configurations"
+                f"with_named_configuration: the robot already has a configuration {state.name!r}: choose "
+                "another name, or remove the existing one with without_named_configurations"
             )
         self._added.append(self._checked(state))
         self._taken.add(state.name)
 
     def _checked(self, state: NamedState) -> NamedState:
-        """The state with configurations on their manifolds."""
+        """Return the state with configurations on their manifolds."""
         caller = f"configuration {state.name!r}"
         q = tuple((body.joint_name, _on_manifold(caller, body, x)) for body, x in self._own(caller, state.q))
         v = state.v
@@ -136,23 +136,25 @@ class NamedStateBuilder:
         return replace(state, q=q, v=v, controls=controls)
 
     def _own(self, caller: str, pairs: ByJoint) -> Iterator[tuple[Body, Sequence[float]]]:
-        """The bodies of the joints, which have numbers of their own, and these."""
+        """Yield (body, values) for each joint; raises for joints without coordinates of their own."""
         names = set()
         for joint, values in pairs:
             body = _moving(self._tree, caller, joint)
             if body.coupling is not None:
-                raise ValueError(f"{caller}: joint {joint!r} follows joint {body.coupling.joint!r}: state that one")
+                raise ValueError(
+                    f"{caller}: joint {joint!r} follows joint {body.coupling.joint!r}: state the value of that joint"
+                )
             if joint in names:
-                raise ValueError(f"{caller}: joint {joint!r} comes twice")
+                raise ValueError(f"{caller}: joint {joint!r} is listed twice")
             names.add(joint)
             yield body, values
 
 
 def with_named_configurations(tree: Tree, states: Iterable[NamedState]) -> Tree:
-    """Return the tree with further named configurations, after those that it has.
+    """Return the tree with further named configurations, after the existing ones.
 
-    Raises UnknownNameError for a joint or an actuator that is not there, ValueError for a name that is taken, numbers
-    that are not finite or too many or few, and what is no configuration of a joint.
+    Raises UnknownNameError for an unknown joint or actuator, ValueError for a name in use, for values that are not
+    finite or of the wrong number, and for values that are not a configuration of the joint.
     """
     builder = NamedStateBuilder(tree)
     for state in states:
@@ -166,19 +168,19 @@ def without_named_configurations(tree: Tree, names: Iterable[str]) -> Tree:
     return replace(tree, named_configurations=tuple(x for x in tree.named_configurations if x.name not in left))
 
 
-# -- what becomes of them when robots are edited
+# -- updates when a robot is edited
 
 
 def check_actuation(tree: Tree) -> Tree:
-    """Return the tree, whose actuators and named configurations fit its joints.
+    """Check actuators and named configurations against the joints, and return the tree.
 
-    Raises ValueError, which names what to take off, where they do not: for a robot of which a joint was exchanged.
+    It is called after a joint was exchanged.  Raises ValueError, naming what to remove.
     """
     for actuator in tree.actuators:
         try:
             check_actuator(tree, actuator)
         except ValueError as error:
-            raise ValueError(f"{error}; take it off first, robot.without_actuators({actuator.name!r})") from None
+            raise ValueError(f"{error}; remove it first, robot.without_actuators({actuator.name!r})") from None
     if not tree.named_configurations:
         return tree
     builder = NamedStateBuilder(replace(tree, named_configurations=()))
@@ -186,22 +188,23 @@ def check_actuation(tree: Tree) -> Tree:
         try:
             builder.add(state)
         except ValueError as error:
-            remedy = f"take it off first, robot.without_named_configurations({state.name!r})"
+            remedy = f"remove it first, robot.without_named_configurations({state.name!r})"
             raise ValueError(f"{error}; {remedy}") from None
     return builder.tree()
 
 
-def with_locked_joints(tree: Tree, held: Mapping[str, Sequence[float]]) -> Tree:
-    """Return the tree, with the joints still in it, whose actuators and named configurations do without some joints.
+def with_locked_joints(tree: Tree, fixed: Mapping[str, Sequence[float]]) -> Tree:
+    """Return the tree with actuators and named configurations that do not use some joints.
 
-    ``held`` has the coordinates (nv) from its zero of each joint that is locked.  Actuators of these joints alone go,
-    with their controls; of a tendon the rest stays, and what is held is part of its length.
+    The joints are still in the tree.  ``fixed`` maps each joint to be locked to its coordinates (nv) from its zero.
+    Actuators on these joints only are removed, with their controls.  Of a tendon the other joints remain, and the fixed
+    lengths are part of its offset.
     """
     if not (tree.actuators or tree.named_configurations):
         return tree
-    changed = [actuator.without_joints(held) for actuator in tree.actuators]
+    changed = [actuator.without_joints(fixed) for actuator in tree.actuators]
     gone = [old.name for old, new in zip(tree.actuators, changed, strict=True) if new is None]
-    states = tuple(state.without(joints=held, controls=gone) for state in tree.named_configurations)
+    states = tuple(state.without(joints=fixed, controls=gone) for state in tree.named_configurations)
     return replace(tree, actuators=tuple(x for x in changed if x is not None), named_configurations=states)
 
 
@@ -209,9 +212,9 @@ def with_locked_joints(tree: Tree, held: Mapping[str, Sequence[float]]) -> Tree:
 
 
 def _moving(tree: Tree, caller: str, joint: str) -> Body:
-    """The body that a joint moves.  Raises UnknownNameError, and ValueError for a fixed joint."""
+    """Return the body that a joint moves.  Raises UnknownNameError, and ValueError for a fixed joint."""
     if joint in tree.fixed_joints:
-        raise ValueError(f"{caller}: joint {joint!r} is a fixed joint: nothing moves there")
+        raise ValueError(f"{caller}: joint {joint!r} is a fixed joint and does not move")
     return tree.bodies[tree.joint_index(joint)]
 
 

@@ -1,4 +1,4 @@
-"""Trees with constraints, force elements, points, directions and frames added or removed, and checks of these."""
+"""Constraints, force elements, points, directions and frames: adding to and removing from a tree."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from linkwork.errors import UnknownNameError
 from linkwork.force_elements import ForceElement
 from linkwork.joints.axis import unit_axis
 from linkwork.model.body import Direction, Frame, Point
-from linkwork.model.composite_body import composed
+from linkwork.model.composite_body import compose
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 from linkwork.spatial.arguments import LARGEST, given_numbers, given_pose, given_text
 
 __all__ = [
-    "check_mark_name",
+    "check_new_name",
     "check_references",
-    "of_the_world",
+    "names_world",
     "refuse_locked",
     "renamed_frames",
     "with_constraints",
@@ -35,67 +35,67 @@ __all__ = [
 
 
 class ConstraintBuilder:
-    """Constraints that are added to a tree, each after a look at it, in time that is linear."""
+    """Builder that adds constraints to a tree, each after a check, in linear time."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._found = list(tree.constraints)
+        self._added = list(tree.constraints)
         self._taken = {constraint.name for constraint in tree.constraints}
         self._joints = {*tree.carried}
 
     def tree(self) -> Tree:
-        """The tree with all that was added."""
-        return replace(self._tree, constraints=tuple(self._found))
+        """Return the tree with all additions."""
+        return replace(self._tree, constraints=tuple(self._added))
 
     def add(self, constraints: Iterable[Constraint]) -> None:
-        """Add constraints, each with its companions; see `with_constraints`."""
-        for constraint in _with_companions(constraints):
+        """Add constraints, each with its implied constraints; see `with_constraints`."""
+        for constraint in _with_implied(constraints):
             self._check_name(constraint)
             check_references(self._tree, constraint.references)
-            problems = [*_between_one_body(self._tree, constraint), *constraint.checked(self._tree)]
+            problems = [*_same_body_errors(self._tree, constraint), *constraint.checked(self._tree)]
             if problems:
                 raise ValueError(f"constraint {constraint.name!r}: {'; '.join(problems)}")
-            self._found.append(constraint)
+            self._added.append(constraint)
             self._taken.add(constraint.name)
 
     def _check_name(self, constraint: Constraint) -> None:
-        """A constraint's name is its own among constraints; a loop's, which is a joint, among joints too."""
+        """Raise ValueError unless the name is new among constraints and, for a loop joint, among joints."""
         name = constraint.name
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"constraints: name: expected a text, got {name!r}")
+            raise ValueError(f"constraints: name: expected a non-empty string, got {name!r}")
         if name in self._taken:
-            raise ValueError(f"constraints: the robot has a constraint {name!r} already: give this one another name")
+            raise ValueError(f"constraints: the robot already has a constraint {name!r}: choose another name")
         if isinstance(constraint, LoopJoint) and name in self._joints:
-            raise ValueError(f"constraints: the robot has a joint {name!r} already: give the loop another name")
+            raise ValueError(f"constraints: the robot already has a joint {name!r}: choose another name for the loop")
 
 
 def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
-    """The tree with further constraints, after those that it has, each with its companions.
+    """Return the tree with further constraints, each followed by its implied constraints.
 
-    Raises TypeError for what is no constraint, UnknownNameError for a frame, joint, point or direction that is not
-    there, and ValueError for a name that is taken and for what a constraint finds wrong.
+    Raises TypeError for anything but constraints, UnknownNameError for an unknown frame, joint, point or direction, and
+    ValueError for a name in use and for the errors that a constraint reports.
     """
     builder = ConstraintBuilder(tree)
     builder.add(constraints)
     return builder.tree()
 
 
-def check_references(tree: Tree, said: References) -> None:
-    """Raises UnknownNameError for a frame, joint, point or direction that is not there."""
-    for name in said.frames:
+def check_references(tree: Tree, references: References) -> None:
+    """Raise UnknownNameError for an unknown frame, joint, point or direction."""
+    for name in references.frames:
         tree.frame(name)
-    for name in said.joints:
+    for name in references.joints:
         tree.joint_index(name)
-    for name in said.points:
+    for name in references.points:
         tree.point(name)
-    for name in said.directions:
+    for name in references.directions:
         tree.direction(name)
 
 
 def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
-    """The tree without some of its constraints and their companions.
+    """Return the tree without some of its constraints and their implied constraints.
 
-    Raises UnknownNameError for a name that none has.
+    Raises UnknownNameError for an unknown name.
     """
     known = {constraint.name: constraint for constraint in tree.constraints}
     left = set(names)
@@ -106,15 +106,15 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
     return replace(tree, constraints=tuple(c for c in tree.constraints if c.name not in left))
 
 
-def of_the_world(tree: Tree) -> bool:
-    """True where a constraint, a force element or an actuator names the world, or one of its axes."""
-    said: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
-    named = [name for one in said for name in _named(one)] + [name for x in tree.actuators for name in x.frames]
+def names_world(tree: Tree) -> bool:
+    """Return True if a constraint, a force element or an actuator refers to the world or one of its axes."""
+    items: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
+    named = [name for one in items for name in _named(one)] + [name for x in tree.actuators for name in x.frames]
     return any(with_names(name, {"world": ""}) != name for name in named)
 
 
 def renamed_frames(tree: Tree, names: Mapping[str, str]) -> Tree:
-    """The tree whose constraints, force elements and actuators know some frames by other names."""
+    """Return the tree with frames renamed in its constraints, force elements and actuators."""
     return replace(
         tree,
         constraints=tuple(constraint.with_names(names) for constraint in tree.constraints),
@@ -124,23 +124,23 @@ def renamed_frames(tree: Tree, names: Mapping[str, str]) -> Tree:
 
 
 def refuse_locked(tree: Tree, joints: Collection[str]) -> None:
-    """Raises ValueError where a constraint is of joints that are to be locked, which have no numbers any more."""
+    """Raise ValueError if a constraint refers to a joint that is to be locked."""
     for constraint in tree.constraints:
         locked = [joint for joint in constraint.references.joints if joint in joints]
         if locked:
             raise ValueError(
-                f"with_locked_joints: constraint {constraint.name!r} is of joint {locked[0]!r}, which would be fixed: "
-                f"take the constraint off first, robot.without_constraints({constraint.name!r})"
+                f"with_locked_joints: constraint {constraint.name!r} refers to joint {locked[0]!r}, which would be "
+                f"fixed: remove the constraint first, robot.without_constraints({constraint.name!r})"
             )
 
 
 def _named(constraint: Constraint | ForceElement) -> tuple[str, ...]:
-    said = constraint.references
-    return *said.frames, *said.points, *said.directions
+    references = constraint.references
+    return *references.frames, *references.points, *references.directions
 
 
-def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
-    """Constraints, and after each its companions, unless they are among those given."""
+def _with_implied(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
+    """Yield constraints, each followed by its implied constraints that are not among the arguments."""
     given = list(constraints)
     for constraint in given:
         if not isinstance(constraint, Constraint):
@@ -153,8 +153,8 @@ def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
         yield from (one for one in constraint.implied_constraints if one not in by_name.get(one.name, ()))
 
 
-def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:
-    """Where a constraint is between two frames of one rigid body."""
+def _same_body_errors(tree: Tree, constraint: Constraint) -> Iterator[str]:
+    """Yield an error if a constraint is between two frames of one rigid body."""
     frames = constraint.references.frames
     if len(frames) != 2 or constraint.functions:
         return
@@ -163,11 +163,11 @@ def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:
         yield f"it is between frame {frames[0]!r} and itself"
     elif one.body == other.body:
         whose = "are fixed to the world" if one.body < 0 else f"are of one body, {tree.bodies[one.body].name!r}"
-        yield f"frames {frames[0]!r} and {frames[1]!r} {whose}, so nothing moves between them"
+        yield f"frames {frames[0]!r} and {frames[1]!r} {whose}, so they never move relative to each other"
 
 
-class MarkBuilder:
-    """Frames, points and directions that are added to a tree, each after a look at its name, in time that is linear."""
+class FrameBuilder:
+    """Builder that adds frames, points and directions to a tree, each after a check of its name, in linear time."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -176,12 +176,12 @@ class MarkBuilder:
             "point": {point.name for point in tree.points},
             "direction": {direction.name for direction in tree.directions},
         }
-        self._frames: dict[str, Frame] = {}  # those that are added
+        self._frames: dict[str, Frame] = {}  # additions
         self._points: list[Point] = []
         self._directions: list[Direction] = []
 
     def tree(self) -> Tree:
-        """The tree with all that was added."""
+        """Return the tree with all additions."""
         tree = self._tree
         if not (self._frames or self._points or self._directions):
             return tree
@@ -196,38 +196,38 @@ class MarkBuilder:
         """Add a point.  Raises UnknownNameError and ValueError."""
         self.check_name("with_point", name)
         caller = f"with_point: {quoted(name)}: position: expected three numbers [m]"
-        place = Vec3.of(given_numbers(position, caller, (3,)).tolist())
-        _check_size(caller, place)
-        self._points.append(Point(name, self._frame(frame).name, place))
+        position = Vec3.of(given_numbers(position, caller, (3,)).tolist())
+        _check_size(caller, position)
+        self._points.append(Point(name, self._frame(frame).name, position))
         self._names["point"].add(name)
 
     def add_direction(self, name: str, frame: str, vector: Any) -> None:
-        """Add a direction, of unit length.  Raises UnknownNameError and ValueError."""
+        """Add a direction, normalised to unit length.  Raises UnknownNameError and ValueError."""
         self.check_name("with_direction", name)
         unit = unit_axis(vector, f"with_direction: {quoted(name)}", "vector")
         self._directions.append(Direction(name, self._frame(frame).name, unit))
         self._names["direction"].add(name)
 
     def add_frame(self, name: str, on: str, placement: Any) -> None:
-        """Add a frame, which is no link.  Raises UnknownNameError and ValueError."""
+        """Add a frame that is not a link.  Raises UnknownNameError and ValueError."""
         self.check_name("with_frame", name)
         caller = f"with_frame: {quoted(name)}: pose"
         carrier, X = self._frame(on), given_pose(placement, caller)
-        _check_size(f"{caller}: expected a place [m]", X.translation)
-        self._frames[name] = Frame(name, carrier.body, composed(carrier.placement, X), welded_to=carrier.name)
+        _check_size(f"{caller}: expected a position [m]", X.translation)
+        self._frames[name] = Frame(name, carrier.body, compose(carrier.placement, X), welded_to=carrier.name)
         self._names["frame"].add(name)
 
     def check_name(self, caller: str, name: str) -> None:
-        """Raises ValueError for a name that is taken, and for what is none."""
+        """Raise ValueError for a name in use or an invalid name."""
         given_text(name, f"{caller}: name")
         if name == "world":
-            raise ValueError(f"{caller}: no name may be 'world': it stands for the frame that does not move")
+            raise ValueError(f"{caller}: 'world' is reserved for the world's frame: choose another name")
         for kind, names in self._names.items():
             if name in names:
-                raise ValueError(f"{caller}: the robot has a {kind} {quoted(name)} already: give this one another name")
+                raise ValueError(f"{caller}: the robot already has a {kind} {quoted(name)}: choose another name")
 
     def _frame(self, name: str) -> Frame:
-        """A frame of the tree, or one that was added.  Raises UnknownNameError."""
+        """Return a frame of the tree or an added one.  Raises UnknownNameError."""
         if isinstance(name, str) and name in self._frames:
             return self._frames[name]
         try:
@@ -235,51 +235,51 @@ class MarkBuilder:
         except UnknownNameError:
             if not self._frames:
                 raise
-            return self.tree().frame(name)  # whose error knows the frames that were added
+            return self.tree().frame(name)  # its error lists the added frames as well
 
 
 def with_point(tree: Tree, name: str, frame: str, position: Any) -> Tree:
-    """The tree with a point more.  Raises UnknownNameError and ValueError."""
-    builder = MarkBuilder(tree)
+    """Return the tree with a further point.  Raises UnknownNameError and ValueError."""
+    builder = FrameBuilder(tree)
     builder.add_point(name, frame, position)
     return builder.tree()
 
 
 def with_direction(tree: Tree, name: str, frame: str, vector: Any) -> Tree:
-    """The tree with a direction more, of unit length.  Raises UnknownNameError and ValueError."""
-    builder = MarkBuilder(tree)
+    """Return the tree with a further direction, of unit length.  Raises UnknownNameError and ValueError."""
+    builder = FrameBuilder(tree)
     builder.add_direction(name, frame, vector)
     return builder.tree()
 
 
 def with_frame(tree: Tree, name: str, frame: str, pose: Any) -> Tree:
-    """The tree with a frame more, which is no link.  Raises UnknownNameError and ValueError."""
-    builder = MarkBuilder(tree)
+    """Return the tree with a further frame that is not a link.  Raises UnknownNameError and ValueError."""
+    builder = FrameBuilder(tree)
     builder.add_frame(name, frame, pose)
     return builder.tree()
 
 
-def check_mark_name(tree: Tree, caller: str, name: str) -> None:
-    """Raises ValueError for a name that is taken, and for what is none."""
-    MarkBuilder(tree).check_name(caller, name)
+def check_new_name(tree: Tree, caller: str, name: str) -> None:
+    """Raise ValueError for a name in use or an invalid name."""
+    FrameBuilder(tree).check_name(caller, name)
 
 
-def _check_size(expected: str, place: Vec3) -> None:
-    if any(abs(x) > LARGEST for x in place):
-        raise ValueError(f"{expected} of at most {LARGEST:.0e}, got {(*place,)}")
+def _check_size(expected: str, position: Vec3) -> None:
+    if any(abs(x) > LARGEST for x in position):
+        raise ValueError(f"{expected} of at most {LARGEST:.0e}, got {(*position,)}")
 
 
 class ForceElementBuilder:
-    """Force elements that are added to a tree, each after a look at it, in time that is linear."""
+    """Builder that adds force elements to a tree, each after a check, in linear time."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._found = list(tree.force_elements)
+        self._added = list(tree.force_elements)
         self._taken = {element.name for element in tree.force_elements}
 
     def tree(self) -> Tree:
-        """The tree with all that was added."""
-        return replace(self._tree, force_elements=tuple(self._found))
+        """Return the tree with all additions."""
+        return replace(self._tree, force_elements=tuple(self._added))
 
     def add(self, element: ForceElement) -> None:
         """Add a force element; see `with_force_elements`."""
@@ -289,24 +289,24 @@ class ForceElementBuilder:
             )
         name = element.name
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"with_force_elements: name: expected a text, got {name!r}")
+            raise ValueError(f"with_force_elements: name: expected a non-empty string, got {name!r}")
         if name in self._taken:
             raise ValueError(
-                f"with_force_elements: the robot has a force element {name!r} already: give this one another name"
+                f"with_force_elements: the robot already has a force element {name!r}: choose another name"
             )
         check_references(self._tree, element.references)
         problems = [*element.checked(self._tree)]
         if problems:
             raise ValueError(f"with_force_elements: {name!r}: {'; '.join(problems)}")
-        self._found.append(element)
+        self._added.append(element)
         self._taken.add(name)
 
 
 def with_force_elements(tree: Tree, elements: Iterable[ForceElement]) -> Tree:
-    """Return the tree with further force elements, after those that it has.
+    """Return the tree with further force elements, after the existing ones.
 
-    Raises TypeError for what is no force element, UnknownNameError for a frame or point that is not there, ValueError
-    for a name that is taken, and for ends on one rigid body.
+    Raises TypeError for anything but force elements, UnknownNameError for an unknown frame or point, ValueError for a
+    name in use, and for ends on one rigid body.
     """
     builder = ForceElementBuilder(tree)
     for element in elements:
@@ -315,7 +315,7 @@ def with_force_elements(tree: Tree, elements: Iterable[ForceElement]) -> Tree:
 
 
 def without_force_elements(tree: Tree, names: Iterable[str]) -> Tree:
-    """Return the tree without some of its force elements.  Raises UnknownNameError for a name that none has."""
+    """Return the tree without some of its force elements.  Raises UnknownNameError."""
     known = [element.name for element in tree.force_elements]
     left = [*names]
     for name in left:

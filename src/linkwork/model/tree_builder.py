@@ -1,8 +1,8 @@
-"""From a description by names to the robot's tree, with the checks that links and joints make one tree.
+"""Building a robot's tree from a description, with checks that links and joints form one tree.
 
-Links become bodies where a joint moves them; a link that fixed joints weld to another becomes a frame on its body, and
-its inertia part of the body's.  Everything here walks the links with a stack or in the order of the file: long chains
-need no recursion, and the same description gives the same tree in every process.
+A link moved by a joint becomes a body.  A link welded to another by fixed joints becomes a frame on its body, and its
+inertia is added to the body's.  All traversals use a stack or the order of the file: long chains need no recursion, and
+the same description gives the same tree in every process.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from linkwork.errors import NOTED, Findings, Issue, Location
 from linkwork.joints import Floating
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import WORLD, Body, Following, Frame, Limits
-from linkwork.model.composite_body import composed, with_summed_inertias
-from linkwork.model.coupled_joints import coupled, flatten_mimics, ignored_mimics
+from linkwork.model.composite_body import compose, with_summed_inertias
+from linkwork.model.coupled_joints import flatten_mimics, ignored_mimics, with_couplings
 from linkwork.model.description import Attachments, Description, JointDescription, LinkDescription
 from linkwork.model.tree import Report, Tree
 from linkwork.model.value_check import check_values
@@ -26,7 +26,7 @@ from linkwork.spatial.arguments import LARGEST
 __all__ = ["FLOATING_BASE", "build_tree", "read_gravity"]
 
 
-FLOATING_BASE = "floating_base"  # the name of the joint that carries the root link of a free robot
+FLOATING_BASE = "floating_base"  # name of the joint that carries the root link of a floating robot
 
 
 def build_tree(
@@ -38,16 +38,16 @@ def build_tree(
     multi_root: bool = False,
     mimic: str = "free",
 ) -> Tree:
-    """The tree of a description.
+    """Build the tree of a description.
 
-    With ``floating_base`` the root link is a body that a `Floating` joint named "floating_base" carries; otherwise it
-    and what is welded to it are fixed to the world.  ``multi_root`` allows several roots, all fixed to the world.
-    Bodies come depth first, children in the order of their joints in the file.  Joints that the file makes follow
-    others have numbers of their own where ``mimic`` is ``"free"``, which is noted (MIMIC_FREE), and none where it is
-    ``"coupled"``; with ``"ignore"`` what the file says about it is not looked at.
+    With ``floating_base``, a `Floating` joint named "floating_base" carries the root link; otherwise the root link and
+    everything welded to it are fixed to the world.  ``multi_root`` allows several roots, all fixed to the world.
+    Bodies are in depth-first order, children in the order of their joints in the file.  Joints that follow others in
+    the file have their own coordinates for ``mimic="free"``, which is noted (MIMIC_FREE), and none for ``"coupled"``;
+    ``"ignore"`` ignores the relations.
 
-    Raises ModelError with all that is wrong (with ``strict``, all repairs too), and ValueError where gravity is not
-    three finite numbers or ``mimic`` none of these words.
+    Raises ModelError with all errors (with ``strict``, also all repairs), and ValueError unless gravity is three finite
+    numbers and ``mimic`` one of these words.
     """
     if mimic not in ("free", "coupled", "ignore"):
         raise ValueError(f"mimic: expected 'free', 'coupled' or 'ignore', got {mimic!r}")
@@ -57,16 +57,17 @@ def build_tree(
     for issue in description.warnings:
         findings.note(issue) if issue.code in NOTED else findings.warn(issue)
     if not check_names(findings, description):
-        findings.raise_errors()  # what is no name at all cannot be looked for
+        findings.raise_errors()  # values that are not strings cannot be looked up
     check_values(findings, description)
     roots = check_structure(findings, description, FLOATING_BASE if floating_base else None, multi_root)
     mimics = flatten_mimics(findings, description) if mimic != "ignore" else ignored_mimics(findings, description)
     if mimics and mimic == "free":
         first = next(joint for joint in description.joints if joint.name in mimics)
-        many = f"joint {quoted(first.name)} moves" if len(mimics) == 1 else f"{len(mimics)} joints move"
-        message = f"{many} freely instead of as its mimic says: with numbers of their own in q and v"
-        message = message.replace("their own", "its own") if len(mimics) == 1 else message.replace("as its", "as their")
-        findings.note(Issue("MIMIC_FREE", message, first.where, 'mimic="coupled" binds them exactly'))
+        if len(mimics) == 1:
+            message = f"joint {quoted(first.name)} moves freely instead of following its mimic relation"
+        else:
+            message = f"{len(mimics)} joints move freely instead of following their mimic relations"
+        findings.note(Issue("MIMIC_FREE", message, first.where, 'mimic="coupled" enforces the relation exactly'))
     findings.raise_errors()
     builder = _Builder(description, mimics)
     for root in roots:
@@ -82,7 +83,7 @@ def build_tree(
         report=Report(tuple(findings.warnings)),
     )
     if mimic == "coupled":
-        tree = coupled(tree, mimics)
+        tree = with_couplings(tree, mimics)
     more = Attachments(
         constraints=description.constraints,
         actuators=description.actuators,
@@ -93,7 +94,7 @@ def build_tree(
 
 @dataclass(slots=True)
 class _Carrier:
-    """A body in the making: the link whose frame is the body's, and the joint before it."""
+    """A body under construction: the link whose frame is the body's, and the joint before it."""
 
     name: str
     parent: int
@@ -102,7 +103,7 @@ class _Carrier:
 
 
 class _Builder:
-    """Walks the links from the root, and gives bodies and frames."""
+    """Traverses the links from the root and builds bodies and frames."""
 
     def __init__(self, description: Description, mimics: dict[str, Following]) -> None:
         self.links, self.further_frames, self.mimics = description.links, description.frames, mimics
@@ -110,7 +111,7 @@ class _Builder:
         for joint in description.joints:
             self.children.setdefault(joint.parent, []).append(joint)
         self.carriers: list[_Carrier] = []
-        self.places: dict[str, tuple[int, Pose, JointDescription | None]] = {}  # by link: body, X_body_link, weld
+        self.placed: dict[str, tuple[int, Pose, JointDescription | None]] = {}  # by link: body, X_body_link, weld
 
     def walk(self, root: str, floating_base: bool) -> None:
         if floating_base:
@@ -121,23 +122,23 @@ class _Builder:
             )
             self.carry(free, WORLD, Pose.identity())
         else:
-            self.places[root] = WORLD, Pose.identity(), None
+            self.placed[root] = WORLD, Pose.identity(), None
         stack = list(reversed(self.children.get(root, ())))
         while stack:
             joint_description = stack.pop()
-            body, X_body_parent, _ = self.places[joint_description.parent]
-            X_body_stator = composed(X_body_parent, joint_description.placement)
+            body, X_body_parent, _ = self.placed[joint_description.parent]
+            X_body_stator = compose(X_body_parent, joint_description.placement)
             if joint_description.joint.nv == 0:
-                X_body_link = composed(X_body_stator, joint_description.rotor)
-                self.places[joint_description.child] = body, X_body_link, joint_description
+                X_body_link = compose(X_body_stator, joint_description.rotor)
+                self.placed[joint_description.child] = body, X_body_link, joint_description
             else:
                 self.carry(joint_description, body, X_body_stator)
             stack.extend(reversed(self.children.get(joint_description.child, ())))
 
     def carry(self, joint: JointDescription, parent: int, placement: Pose) -> None:
-        """A joint that moves its child link: a new body."""
+        """Start a new body, carried by a joint."""
         self.carriers.append(_Carrier(joint.child, parent, joint, placement))
-        self.places[joint.child] = len(self.carriers) - 1, Pose.identity(), None
+        self.placed[joint.child] = len(self.carriers) - 1, Pose.identity(), None
 
     def bodies(self) -> tuple[Body, ...]:
         return tuple(
@@ -149,7 +150,7 @@ class _Builder:
                     joint=carrier.joint.joint,
                     placement=carrier.placement,
                     rotor=carrier.joint.rotor,
-                    inertia=Inertia.zero(),  # of its links: summed when all frames are there
+                    inertia=Inertia.zero(),  # summed over the links when all frames exist
                     limits=carrier.joint.limits,
                     damping=carrier.joint.damping,
                     friction=carrier.joint.friction,
@@ -163,20 +164,20 @@ class _Builder:
         )
 
     def frames(self) -> tuple[Frame, ...]:
-        """One frame a link, in the order of the description, then further frames."""
+        """Return one frame for each link, in the order of the description, then further frames."""
         result = []
         for link in self.links:
-            body, placement, weld = self.places[link.name]
+            body, placement, weld = self.placed[link.name]
             joint, other = (None, None) if weld is None else (weld.name, weld.parent)
             result.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, joint, other))
         for frame in self.further_frames:
-            body, placement, _ = self.places[frame.link]
-            result.append(Frame(frame.name, body, composed(placement, frame.placement), welded_to=frame.link))
+            body, placement, _ = self.placed[frame.link]
+            result.append(Frame(frame.name, body, compose(placement, frame.placement), welded_to=frame.link))
         return tuple(result)
 
 
 def read_gravity(gravity: Sequence[float] | Vec3) -> Vec3:
-    """Gravity as a vector.  Raises ValueError for what is no three finite numbers."""
+    """Return gravity as a vector.  Raises ValueError unless it is three finite numbers."""
     try:
         x, y, z = (float(g) for g in gravity)
     except (TypeError, ValueError):
@@ -187,7 +188,10 @@ def read_gravity(gravity: Sequence[float] | Vec3) -> Vec3:
 
 
 def check_names(findings: Findings, description: Description) -> bool:
-    """Whether the names of the robot, its links and joints, and those that joints name, are text at all: BAD_NAME."""
+    """Return True if all names in the description are strings; otherwise record BAD_NAME errors.
+
+    Checked are the names of the robot, its links, joints and frames, and the names that joints refer to.
+    """
     named: list[tuple[str, object, Location]] = [("the robot's name", description.name, description.where)]
     named += [("a link's name", link.name, link.where) for link in description.links]
     for joint in description.joints:
@@ -200,7 +204,7 @@ def check_names(findings: Findings, description: Description) -> bool:
     named += [("a frame's name", frame.name, frame.where) for frame in description.frames]
     for what, name, where in named:
         if not isinstance(name, str):
-            message = f"{what}: expected text, got {quoted(repr(name))} of type {type(name).__name__}"
+            message = f"{what}: expected a string, got {quoted(repr(name))} of type {type(name).__name__}"
             findings.error(Issue("BAD_NAME", message, where))
     return all(isinstance(name, str) for _, name, _ in named)
 
@@ -208,10 +212,9 @@ def check_names(findings: Findings, description: Description) -> bool:
 def check_structure(
     findings: Findings, description: Description, floating_base: str | None, multi_root: bool
 ) -> tuple[str, ...]:
-    """The names of the links without a parent: one, or with ``multi_root`` any number; none
-    where an error is found.
+    """Return the names of the root links: one, any number with ``multi_root``, or () after an error.
 
-    ``floating_base`` is the name of the joint that is to carry the root, if one is.
+    ``floating_base`` is the name of the joint that will carry the root, or None.
 
     Errors: NO_LINKS, BAD_NAME, DUPLICATE_NAME, UNKNOWN_LINK, SELF_JOINT, TWO_PARENTS, CYCLE, MULTIPLE_ROOTS.
     """
@@ -228,23 +231,23 @@ def check_structure(
     _check_names(findings, joints, "joint")
     if floating_base is not None:
         for joint in joints:
-            if joint.name == floating_base and joint.joint.nv > 0:  # the names of fixed joints stay free
-                message = f"joint name {quoted(floating_base)} is taken by the joint that carries a floating base"
+            if joint.name == floating_base and joint.joint.nv > 0:  # fixed joints may have any name
+                message = f"joint name {quoted(floating_base)} is reserved for the joint that carries a floating base"
                 findings.error(Issue("DUPLICATE_NAME", message, joint.where, "rename it, or keep the base fixed"))
     _check_frames(findings, description)
     _check_ends(findings, description)
     if len(findings.errors) > errors:
-        return ()  # what follows from wrong names would only confuse
+        return ()  # errors that follow from wrong names would only confuse
     carrying: dict[str, JointDescription] = {}  # the joint before each link
     for joint in joints:
         other = carrying.setdefault(joint.child, joint)
         if other is not joint:
             message = (
-                f"link {quoted(joint.child)} has two parents: joint {quoted(other.name)} carries it from "
-                f"{quoted(other.parent)}, and joint {quoted(joint.name)} from {quoted(joint.parent)}"
+                f"link {quoted(joint.child)} has two parents: joint {quoted(other.name)} connects it to "
+                f"{quoted(other.parent)}, and joint {quoted(joint.name)} to {quoted(joint.parent)}"
                 f"{_lines(other.where, joint.where)}"
             )
-            hint = "a robot is a tree: cut this loop at one of these joints, and close it by Robot.with_loop"
+            hint = "a robot is a tree: remove one of these joints, and close the loop with Robot.with_loop"
             findings.error(Issue("TWO_PARENTS", message, joint.where, hint))
     _check_cycles(findings, links, carrying)
     if len(findings.errors) > errors:
@@ -252,10 +255,10 @@ def check_structure(
     roots = [link for link in links if link.name not in carrying]
     if len(roots) > 1 and (floating_base is not None or not multi_root):
         names = listed(root.name for root in roots)
-        message = f"{len(roots)} links have no parent, and a robot has one root: {names}"
-        hint = "connect them by joints, or fix all of them to the world with multi_root=True"
+        message = f"{len(roots)} links have no parent, but a robot has one root: {names}"
+        hint = "connect them with joints, or fix all of them to the world with multi_root=True"
         if multi_root:
-            hint = "several roots can be fixed to the world, but not float: keep the base fixed"
+            hint = "several roots can be fixed to the world but cannot float: keep the base fixed"
         findings.error(Issue("MULTIPLE_ROOTS", message, roots[1].where, hint))
     _check_world(findings, links, roots, floating_base is not None)
     return tuple(root.name for root in roots) if len(findings.errors) == errors else ()
@@ -276,13 +279,13 @@ def _check_names(
 
 
 def _check_frames(findings: Findings, description: Description) -> None:
-    """Whether further frames have names of their own, and sit on links that exist."""
+    """Check that further frames have unique names and are on existing links."""
     first = {link.name: ("link", link.where) for link in description.links}
     links = dict.fromkeys(first)
     for frame in description.frames:
         caller = f"frame {quoted(frame.name)}"
         if frame.name == "world":
-            message = "no frame may be named 'world': the name stands for the frame that does not move"
+            message = "'world' is reserved for the world's frame"
             findings.error(Issue("BAD_NAME", message, frame.where, "rename the frame"))
         elif not frame.name.strip():
             findings.error(Issue("BAD_NAME", f"a frame needs a name, got {quoted(frame.name)}", frame.where))
@@ -297,7 +300,7 @@ def _check_frames(findings: Findings, description: Description) -> None:
 
 
 def _check_ends(findings: Findings, description: Description) -> None:
-    """Whether the links that joints connect exist."""
+    """Check that the links that joints connect exist."""
     known = dict.fromkeys(link.name for link in description.links)
     for joint in description.joints:
         for end, link in (("parent", joint.parent), ("child", joint.child)):
@@ -312,36 +315,36 @@ def _check_ends(findings: Findings, description: Description) -> None:
 def _check_cycles(
     findings: Findings, links: tuple[LinkDescription, ...], carrying: dict[str, JointDescription]
 ) -> None:
-    """Follows the parents of every link: each link is passed once."""
-    passed: dict[str, int] = {}  # link -> the number of the walk that passed it
-    for walk, start in enumerate(links):
+    """Follow the parents of every link, and record cycles; each link is visited once."""
+    passed: dict[str, int] = {}  # link -> index of the traversal that visited it
+    for traversal, start in enumerate(links):
         name = start.name
         while name not in passed and name in carrying:
-            passed[name] = walk
+            passed[name] = traversal
             name = carrying[name].parent
-        if passed.get(name) == walk:
+        if passed.get(name) == traversal:
             cycle = [name]
             while carrying[cycle[-1]].parent != name:
                 cycle.append(carrying[cycle[-1]].parent)
             cycle = [name, *reversed(cycle[1:]), name]  # from parent to child
             joint = carrying[name]
             message = f"the links form a cycle: {listed(cycle, ' -> ')}"
-            hint = "a robot is a tree, without loops: cut this one at one of its joints"
+            hint = "a robot is a tree: remove one of the joints of this loop, and close it with Robot.with_loop"
             findings.error(Issue("CYCLE", message, joint.where, hint))
 
 
 def _check_world(
     findings: Findings, links: tuple[LinkDescription, ...], roots: list[LinkDescription], floating: bool
 ) -> None:
-    """ "world" is the name of the frame that does not move."""
+    """Check that "world", the name of the frame that does not move, is used for a fixed root only."""
     for link in links:
         if link.name != "world":
             continue
         if link not in roots:
-            message = "only the root link may be named 'world': the name stands for the frame that does not move"
+            message = "only the root link may be named 'world', the name of the world's frame"
             findings.error(Issue("BAD_NAME", message, link.where, "rename the link"))
         elif floating:
-            message = "the root link is named 'world', which stands for the frame that does not move: it cannot float"
+            message = "the root link is named 'world', the name of the world's frame: it cannot float"
             hint = "keep the base fixed, or make the joint after it floating, or rename the link"
             findings.error(Issue("BAD_NAME", message, link.where, hint))
 

@@ -1,15 +1,15 @@
-"""Edits of a tree: joints locked or opened, another root, and joints replaced by ones that move straight.
+"""Edits of a tree: joints locked, free joints inserted, another root, and joints with straight motion.
 
-Locked: the joint is held at a configuration, as if it were fixed.  The bodies that it carried are welded to the body
-before it; its numbers leave q and v, and its name stays as that of a fixed joint.  Opened: a joint of six degrees of
-freedom stands behind the joint.
+Locking (`lock_joints`) fixes a joint at a configuration.  The bodies that it carried are welded to the body before it;
+its coordinates are removed from q and v, and its name stays as that of a fixed joint.  `insert_free_joint` adds a joint
+of six degrees of freedom behind a joint.
 
-Rerooted: the same mechanism, whose joints between the old and the new root are seen from the other side.  The joint
-between two bodies stays where it is: X_parent_child = placement · X(q) · rotor becomes
-X_child_parent = rotor⁻¹ · X(q)⁻¹ · placement⁻¹.  Every joint keeps its name, its q, v and τ, and its place in q and v.
+Rerooting (`reroot`) keeps the mechanism, and reverses the joints between the old and the new root.  The joint between
+two bodies stays in place: X_parent_child = placement · X(q) · rotor becomes X_child_parent = rotor⁻¹ · X(q)⁻¹ ·
+placement⁻¹.  Every joint keeps its name, its q, v and τ, and its position in q and v.
 
-Straight (`straight_tree`): each joint moves along straight lines of its numbers, along which segments of
-configurations are measured.
+`straight_tree` replaces planar and floating joints by ones whose position moves on straight lines, along which segments
+between configurations are measured.
 """
 
 from __future__ import annotations
@@ -23,63 +23,66 @@ from itertools import pairwise
 import numpy as np
 
 from linkwork.joints import Floating, JointType
-from linkwork.joints.straight_motion import straightened
+from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
-from linkwork.model.composite_body import composed, summed, told, with_summed_inertias
+from linkwork.model.composite_body import compose, frames_with_inertias, sum_inertias, with_summed_inertias
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import with_locked_joints
-from linkwork.model.tree_attachments import of_the_world, refuse_locked, renamed_frames
+from linkwork.model.tree_attachments import names_world, refuse_locked, renamed_frames
 from linkwork.spatial import Inertia, Motion, Pose
 
-__all__ = ["affine_numbers", "locked", "opened", "rerooted", "straight_tree"]
+__all__ = ["affine_coordinates", "insert_free_joint", "lock_joints", "reroot", "straight_tree"]
 
 
-def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
-    """The tree whose joints before these bodies, by index, are fixed at these configurations (nq each).
+def lock_joints(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
+    """Return the tree with joints fixed at configurations (nq each), given by the index of their body.
 
-    A joint and all that follow it are locked together, each with a configuration of its own, by whoever calls this.
-    A locked body's frame of the same name is welded to the link that its joint was attached to.
+    The caller must lock a joint together with all joints that follow it, each with its own configuration.  A locked
+    body's frame of the same name is welded to the link that its joint was attached to.
 
-    Raises ValueError where a constraint is of one of these joints.
+    Raises ValueError if a constraint refers to one of these joints.
     """
     refuse_locked(tree, {tree.bodies[i].joint_name for i in configurations})
-    held = [(tree.bodies[i], q) for i, q in configurations.items()]
+    fixed = [(tree.bodies[i], q) for i, q in configurations.items()]
     tree = with_locked_joints(
-        tree, {body.joint_name: body.asked("difference", body.asked("zero"), q) for body, q in held}
+        tree, {body.joint_name: body.call_joint("difference", body.call_joint("zero"), q) for body, q in fixed}
     )
-    places: dict[int, tuple[int, Pose]] = {WORLD: (WORLD, _IDENTITY)}  # by old index: the new body, and X_new_old
+    new_poses: dict[int, tuple[int, Pose]] = {WORLD: (WORLD, _IDENTITY)}  # by old index: new body and X_new_old
     bodies: list[Body] = []
     gone = {tree.bodies[i].joint_name for i in configurations}
     for i, p, body in tree.outward():
-        carrier, X = places[p]
-        placement = _tidy(composed(X, body.placement))
+        carrier, X = new_poses[p]
+        placement = _identity_if_equal(compose(X, body.placement))
         if i in configurations:
-            X_FM = _tidy(body.asked("X", configurations[i]))
-            places[i] = carrier, _tidy(composed(composed(placement, X_FM), _tidy(body.rotor)))
+            X_FM = _identity_if_equal(body.call_joint("X", configurations[i]))
+            new_poses[i] = (
+                carrier,
+                _identity_if_equal(compose(compose(placement, X_FM), _identity_if_equal(body.rotor))),
+            )
         else:
-            places[i] = len(bodies), _IDENTITY
+            new_poses[i] = len(bodies), _IDENTITY
             mimic = body.mimic if body.mimic is None or body.mimic.joint not in gone else None
             bodies.append(replace(body, parent=carrier, placement=placement, mimic=mimic))
-    frames = tuple(_moved(tree, frame, configurations, places) for frame in _with_own(tree, configurations))
-    stacking = tuple(places[i][0] for i in tree.order if i not in configurations)
+    frames = tuple(_moved(tree, frame, configurations, new_poses) for frame in _with_own_frames(tree, configurations))
+    stacking = tuple(new_poses[i][0] for i in tree.order if i not in configurations)
     return replace(tree, bodies=with_summed_inertias(bodies, frames), frames=frames, stacking=stacking)
 
 
-def _with_own(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> list[Frame]:
-    """The frames, with one of its own for every locked body that has none: its name stays."""
-    frames = told(tree.bodies, tree.frames)
+def _with_own_frames(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> list[Frame]:
+    """Return the frames, with a new one for every locked body that has no frame of its name."""
+    frames = frames_with_inertias(tree.bodies, tree.frames)
     known = {frame.name for frame in frames}
     names = {i: tree.bodies[i].name for i in sorted(configurations)}
     return [*frames, *(Frame(name, i, _IDENTITY) for i, name in names.items() if name not in known)]
 
 
 def _moved(
-    tree: Tree, frame: Frame, configurations: Mapping[int, Sequence[float]], places: dict[int, tuple[int, Pose]]
+    tree: Tree, frame: Frame, configurations: Mapping[int, Sequence[float]], new_poses: dict[int, tuple[int, Pose]]
 ) -> Frame:
-    """The frame on its new body; a locked body's own is welded from now on."""
-    body, X = places[frame.body]
-    placed = replace(frame, body=body, placement=composed(X, _tidy(frame.placement)))
+    """Return the frame on its new body; a locked body's own frame becomes welded."""
+    body, X = new_poses[frame.body]
+    placed = replace(frame, body=body, placement=compose(X, _identity_if_equal(frame.placement)))
     if frame.body in configurations and frame.name == tree.bodies[frame.body].name:
         old = tree.bodies[frame.body]
         carrier = "world" if old.parent == WORLD else tree.bodies[old.parent].name
@@ -87,21 +90,20 @@ def _moved(
     return placed
 
 
-def _tidy(X: Pose) -> Pose:
-    """The identity itself where a pose is equal to it, so that chaining it costs no rounding and no operation."""
+def _identity_if_equal(X: Pose) -> Pose:
+    """Return the identity object for a pose equal to it, so that products with it cost nothing."""
     return _IDENTITY if X == _IDENTITY else X
 
 
 _IDENTITY = Pose.identity()
 
 
-def opened(tree: Tree, joint: str) -> Tree:
-    """The tree with a `Floating` joint between a joint's moving frame M and what the joint carries.
+def insert_free_joint(tree: Tree, joint: str) -> Tree:
+    """Return the tree with a `Floating` joint between a joint's moving frame M and what the joint carries.
 
-    Its numbers come last in q and v, behind all others, which stay where they are.  At its zero configuration and
-    velocity nothing moves otherwise than before, and its force is the wrench (moment; force) that M exerts on what
-    hangs on it, at M's origin and in M's axes.  Numbers of the tree may be of any scalars; none of them is looked at.
-    Raises UnknownNameError.
+    Its coordinates come last in q and v; all others keep their positions.  At its zero configuration and velocity the
+    motion is unchanged, and its force is the wrench (moment; force) that M exerts on what it carries, at M's origin and
+    in M's axes.  Values of the tree may be of any scalars; they are not checked.  Raises UnknownNameError.
     """
     at = tree.joint_index(joint)
 
@@ -116,10 +118,10 @@ def opened(tree: Tree, joint: str) -> Tree:
     name = next(x for k in range(len(taken) + 1) if (x := f"{joint}: M{k or ''}") not in taken)
     whole, free = tree.bodies[at], Floating()
     stub = replace(whole, name=name, rotor=Pose.identity(), inertia=Inertia.zero())
-    let_go = replace(
+    free_body = replace(
         whole,
         parent=at,
-        joint_name=f"{name} lets go",
+        joint_name=f"{name} free joint",
         joint=free,
         placement=Pose.identity(),
         limits=Limits.none(free),
@@ -129,27 +131,29 @@ def opened(tree: Tree, joint: str) -> Tree:
         coupling=None,
         drive=Drive(),
     )
-    bodies = (*tree.bodies[:at], stub, let_go, *map(behind, tree.bodies[at + 1 :]))
+    bodies = (*tree.bodies[:at], stub, free_body, *map(behind, tree.bodies[at + 1 :]))
     frames = tuple(frame if frame.body == WORLD else replace(frame, body=moved(frame.body)) for frame in tree.frames)
     order = tuple(i if i <= at else i + 1 for i in tree.order)
-    bare = tuple(replace(frame, inertia=Inertia.zero()) for frame in frames)  # inertias may be symbols
-    parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}  # of a tree, or what stands for one
+    bare = tuple(
+        replace(frame, inertia=Inertia.zero()) for frame in frames
+    )  # inertias may be symbols, which cannot be checked
+    parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}  # of a tree or a subclass
     result = Tree(**(parts | {"bodies": bodies, "frames": bare, "stacking": (*order, at + 1)}))
-    return result.made_of(frames=frames)
+    return result.with_unchecked(frames=frames)
 
 
-def rerooted(tree: Tree, name: str) -> Tree:
-    """The tree with the named link (or frame) as its root.
+def reroot(tree: Tree, name: str) -> Tree:
+    """Return the tree with the named link (or frame) as its root.
 
-    Where a joint that rules nothing out carries the link's branch from the world, a floating base, this joint carries
-    the link's body instead: its q becomes the pose of the link in the joint's frame F.  Otherwise the link is fixed to
-    the world, and its frame is the world's; what was fixed to the world becomes a body, named for the first of its
-    links that no fixed joint welds, in that link's frame.  A link "world" without mass or shapes is no part of the
-    robot and is left out; frames, points and directions on it, or on the world itself, stay where they are on what was
-    fixed to the world.  The vector of gravity is as before, in the axes of the world.
+    If a floating joint carries the link's branch, this joint carries the link's body instead: its q becomes the pose of
+    the link in the joint's frame F.  Otherwise the link is fixed to the world, and its frame is the world's.  What was
+    fixed to the world becomes a body, named for the first of its links that no fixed joint welds, in that link's
+    frame.  A link "world" without mass or shapes is left out; frames, points and directions on it, or on the world
+    itself, stay in place on what was fixed to the world.  The gravity vector is unchanged, in the axes of the new
+    world.
 
-    Raises UnknownNameError where there is no such frame, and ValueError where what was fixed to the world has no link
-    that can name it.
+    Raises UnknownNameError for an unknown frame, and ValueError if what was fixed to the world has no link that can
+    name it.
     """
     frame = tree.frame(name)
     path = _path(tree, frame.body)
@@ -159,7 +163,7 @@ def rerooted(tree: Tree, name: str) -> Tree:
 
 
 def _path(tree: Tree, body: int) -> list[int]:
-    """The bodies from the world's child down to this one."""
+    """Return the bodies from the world's child down to this one."""
     path = []
     while body != WORLD:
         path.append(body)
@@ -168,14 +172,14 @@ def _path(tree: Tree, body: int) -> list[int]:
 
 
 def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
-    """The floating joint before the path carries its last body."""
+    """Let the floating joint at the start of the path carry the last body of the path."""
     bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
     for child, parent in pairwise(path):
         bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
     last, floating = tree.bodies[path[-1]], tree.bodies[path[0]]
     tree = replace(
         tree,
-        named_configurations=tuple(_based_on(tree, frame, path, state) for state in tree.named_configurations),
+        named_configurations=tuple(_rebased_state(tree, frame, path, state) for state in tree.named_configurations),
     )
     bodies[path[-1]] = replace(floating, name=last.name, inertia=last.inertia, rotor=_inverse(frame.placement))
     if floating.links is not None:
@@ -183,51 +187,52 @@ def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
     return _ordered(tree, bodies, list(tree.frames))
 
 
-def _based_on(tree: Tree, frame: Frame, path: list[int], state: NamedState) -> NamedState:
-    """The named configuration, of which the floating joint has the frame's pose and velocity."""
+def _rebased_state(tree: Tree, frame: Frame, path: list[int], state: NamedState) -> NamedState:
+    """Convert a named configuration: the floating joint gets the frame's pose and velocity."""
     stated_q, stated_v = dict(state.q), dict(state.v or ())
     X, V = _IDENTITY, Motion.zero()
     for i in path:
         body = tree.bodies[i]
         master = body.joint_name if body.coupling is None else body.coupling.joint
-        q = stated_q.get(master) or body.asked("zero")
+        q = stated_q.get(master) or body.call_joint("zero")
         v = stated_v.get(master) or (0.0,) * body.joint.nv
         X_i = body.X(q)
         X, V = X @ X_i, X_i.inv() @ V + body.S(q) @ v
     floating = tree.bodies[path[0]]
-    q = floating.asked("configuration_from_pose", floating.placement.inv() @ X @ frame.placement)
-    v = floating.asked("velocity_from_twist", q, frame.placement.inv() @ V)
+    q = floating.call_joint("configuration_from_pose", floating.placement.inv() @ X @ frame.placement)
+    v = floating.call_joint("velocity_from_twist", q, frame.placement.inv() @ V)
     return state.with_joint(floating.joint_name, q, v)
 
 
 def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
-    """The path's last body becomes the ground, and the ground a body."""
-    X_new = {frame.body: _inverse(frame.placement)}  # by body: its old frame seen from its new one, where they differ
+    """Fix the last body of the path to the world, and turn what was fixed to it into a body."""
+    X_new = {frame.body: _inverse(frame.placement)}  # by body: pose of its old frame in its new one, if different
     bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
     if not path and frame.placement != _IDENTITY:
         tree = _off_the_world(tree, frame)
     frames = list(tree.frames)
     if path:
-        ground = _namesake(tree, [f for f in frames if f.body == WORLD and not _is_plain_world(f)])
+        ground = _ground_link(tree, [f for f in frames if f.body == WORLD and not _is_plain_world(f)])
         tree = _off_the_world(tree, ground)
         frames = [f for f in tree.frames if not _is_plain_world(f)]
         frames = [
             replace(f, welded_to=ground.name) if f.welded_to == "world" and f is not ground else f for f in frames
         ]
         X_new[WORLD] = _inverse(ground.placement)
-        inertia = summed([_frame_moved(f, X_new) for f in frames if f.body == WORLD])
+        inertia = sum_inertias([_frame_moved(f, X_new) for f in frames if f.body == WORLD])
         body = _reversed(tree, ground.name, inertia, path[0])
         bodies[WORLD] = replace(body, rotor=body.rotor @ ground.placement)
         for child, parent in pairwise(path):
             bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
-    bodies = {i: _moved_reroot(body, X_new) for i, body in bodies.items()}
+    bodies = {i: _with_parent_frame(body, X_new) for i, body in bodies.items()}
     return _ordered(tree, bodies, [_frame_moved(f, X_new) for f in frames], ground=frame.body)
 
 
 def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: int = WORLD) -> Tree:
-    """The tree of bodies by their old indices, of which ``ground`` is now the world.
+    """Return the tree of bodies by their old indices, of which ``ground`` is now the world.
 
-    Parents come first, and else bodies as their joints are stacked: a tree that is built so stays as it is.
+    Parents come first; otherwise bodies are in the order in which their joints are stacked.  A tree in this order is
+    unchanged.
     """
     rank = {tree.bodies[i].joint_name: k for k, i in enumerate(tree.order)}
     children: dict[int, list[tuple[int, int]]] = {}
@@ -238,10 +243,10 @@ def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: i
     ready = list(children.get(ground, ()))
     heapq.heapify(ready)
     while ready:
-        place, i = heapq.heappop(ready)
+        position, i = heapq.heappop(ready)
         index[i] = len(result)
         result.append(replace(bodies[i], parent=index[bodies[i].parent]))
-        ranks.append(place)
+        ranks.append(position)
         for child in children.get(i, ()):
             heapq.heappush(ready, child)
     return replace(
@@ -253,7 +258,7 @@ def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: i
 
 
 def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
-    """A body carried by the joint that carried the body ``parent`` from it."""
+    """Return a body carried by the reversed joint of the body ``parent``, which the joint connected to it."""
     old = tree.bodies[parent]
     return replace(
         old,
@@ -267,18 +272,18 @@ def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
     )
 
 
-def _namesake(tree: Tree, fixed: list[Frame]) -> Frame:
-    """The link that names what was fixed to the world."""
+def _ground_link(tree: Tree, fixed: list[Frame]) -> Frame:
+    """Return the link that names what was fixed to the world."""
     links = [f for f in fixed if f.is_link] or fixed
     named = [f for f in links if f.fixed_joint is None] or links
     if not named or any(f.name == "world" for f in fixed):
-        problem = "a link 'world' with mass or shapes: rename it" if named else "no link that could name it"
+        problem = "a link 'world' with mass or shapes: rename it" if named else "no link that can name it"
         raise ValueError(f"with_root: what is fixed to the world in robot {tree.name!r} has {problem}")
     return named[0]
 
 
 def _off_the_world(tree: Tree, ground: Frame) -> Tree:
-    """The tree whose points and directions on "world" are, where they were, on a frame that is fixed to it."""
+    """Move the points and directions on "world" to a frame fixed to it, at the same positions."""
     X = ground.placement.inv() @ tree.frame("world").placement
     points = [
         replace(p, frame=ground.name, position=X.point(p.position)) if p.frame == "world" else p for p in tree.points
@@ -288,11 +293,11 @@ def _off_the_world(tree: Tree, ground: Frame) -> Tree:
         for d in tree.directions
     ]
     tree = replace(tree, points=tuple(points), directions=tuple(directions))
-    return _constraints_off_the_world(tree, ground, X) if of_the_world(tree) else tree
+    return _constraints_off_the_world(tree, ground, X) if names_world(tree) else tree
 
 
 def _constraints_off_the_world(tree: Tree, ground: Frame, X: Pose) -> Tree:
-    """The tree whose constraints know the world by the ground's name, or by that of a frame at its place on it."""
+    """Let constraints refer to the ground's frame, or to a new frame in place of the world's."""
     if X == _IDENTITY:
         return renamed_frames(tree, {"world": ground.name})
     taken = {frame.name for frame in tree.frames}
@@ -312,8 +317,8 @@ def _is_plain_world(frame: Frame) -> bool:
     )
 
 
-def _moved_reroot(body: Body, X_new: dict[int, Pose]) -> Body:
-    """The body where it was, on a parent whose frame is another."""
+def _with_parent_frame(body: Body, X_new: dict[int, Pose]) -> Body:
+    """Return the body in the same place on a parent with a new frame."""
     X = X_new.get(body.parent, _IDENTITY)
     return body if X == _IDENTITY else replace(body, placement=X @ body.placement)
 
@@ -337,29 +342,29 @@ _SAME = 1e-9
 
 
 def straight_tree(tree: Tree) -> Tree:
-    """Return the tree with planar and floating joints straightened, or itself if it has none.
+    """Return the tree with straight motion of planar and floating joints, or itself if it has none.
 
-    See `linkwork.joints.straight_motion`.
-
-    Configurations and poses of bodies are the same.  Velocities are others, so it is for segments of configurations
-    alone.
+    See `linkwork.joints.straight_motion`.  Configurations and poses of bodies are unchanged.  Velocities differ, so the
+    tree is for segments between configurations only.
     """
-    result = _straightened(tree)
+    result = _straight_or_none(tree)
     return tree if result is None else result
 
 
 @lru_cache(256)
-def _straightened(tree: Tree) -> Tree | None:
-    """Return the other tree, None where it would be the same."""
-    bodies = tuple([replace(body, joint=straightened(body.joint)) for body in tree.bodies])
+def _straight_or_none(tree: Tree) -> Tree | None:
+    """Return the changed tree, or None if it would be the same."""
+    bodies = tuple([replace(body, joint=straight_motion_joint(body.joint)) for body in tree.bodies])
     if all(a.joint is b.joint for a, b in zip(bodies, tree.bodies, strict=True)):
         return None
     return replace(tree, bodies=bodies)
 
 
-def affine_numbers(joint: JointType) -> np.ndarray:
-    """Return which numbers of q (nq,) change at a constant rate along ``integrate(q, t φ)``: between two configurations
-    these keep to limits that both ends keep to.  By random segments, within 1e-9.
+def affine_coordinates(joint: JointType) -> np.ndarray:
+    """Return a mask (nq,) of the coordinates that change at a constant rate along ``integrate(q, t φ)``.
+
+    Between two configurations, these coordinates satisfy limits that both ends satisfy.  The mask is determined from
+    random segments, within 1e-9.
     """
     if joint.nq == 0:
         return np.ones(0, dtype=bool)

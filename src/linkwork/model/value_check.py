@@ -1,14 +1,13 @@
-"""Checks of the numbers of links and joints: what no robot can have, and what is suspicious.
+"""Checks of the values of links and joints: impossible ones (errors) and suspicious ones (warnings).
 
 Rotational inertias: with Σ = ∫ r rᵀ dm, the second moments of mass about the centre, the rotational inertia is J =
-tr(Σ) 1 − Σ, and some distribution of mass has it exactly where Σ = ½ tr(J) 1 − J has no negative eigenvalue: moments
-that are not negative and the triangle inequality between them are the same in one.  (Σ is the upper block of the
+tr(Σ) 1 − Σ.  A mass distribution has it exactly if and only if Σ = ½ tr(J) 1 − J has no negative eigenvalue.  This
+condition includes moments that are not negative and the triangle inequality between them.  (Σ is the upper block of the
 pseudo-inertia, a 4 × 4 matrix of the ten inertial parameters, about the centre of mass; see Wensing, Kim and Slotine,
 2018.)
 
-The nearest possible inertia is that of the nearest such Σ in the Frobenius norm, which does not depend on the axes:
-the negative second moments along principal axes become zero, and all others, the mass and its centre stay as they
-are.
+The nearest possible inertia is that of the nearest such Σ in the Frobenius norm, which does not depend on the axes: the
+negative second moments along principal axes become zero; all others, the mass and its centre are unchanged.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST, RIGID
 
 __all__ = [
-    "FARTHEST",
+    "MAX_INERTIA_CHANGE",
     "all_finite",
     "check_inertial",
     "check_joint_values",
     "check_values",
-    "nearest_possible",
+    "inertia_problems",
+    "mass_properties",
+    "nearest_physical",
     "principal_moments",
-    "taken_apart",
-    "why_impossible",
 ]
 
 
 def check_values(findings: Findings, description: Description) -> None:
-    """Looks at every link, joint and frame.  Products that algorithms make of numbers in these bounds stay finite.
+    """Check every link, joint and frame.  Within the bounds, products formed by algorithms stay finite.
 
-    Errors: NUMBER (what is none), NOT_FINITE, MAGNITUDE (beyond 1e20), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
+    Errors: NUMBER (not a number), NOT_FINITE, MAGNITUDE (beyond 1e20), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
     LIMIT_FINITE (a limit that is nan), LIMIT_ORDER, FRICTION_ORDER (less at rest than in motion), ZERO_VALUE (a gear
     ratio, a scale of friction).  Warning: MAGNITUDE (beyond `SUSPICIOUS`).
     """
@@ -58,7 +57,7 @@ def check_values(findings: Findings, description: Description) -> None:
 
 
 class _Log:
-    """Says what is wrong with one link or joint."""
+    """Reports errors and warnings of one link or joint."""
 
     def __init__(self, findings: Findings, caller: str, where: Location) -> None:
         self.findings, self.caller, self.where = findings, caller, where
@@ -67,21 +66,21 @@ class _Log:
         self.findings.error(Issue(code, f"{self.caller}: {message}", self.where))
         return False
 
-    def numbers(self, what: str, values: Iterable[Any], largest: float = LARGEST) -> bool:
-        """Whether these are finite numbers within bounds."""
+    def check_finite(self, label: str, values: Iterable[Any], largest: float = LARGEST) -> bool:
+        """Return True if the values are finite numbers within bounds; else record an error."""
         values = tuple(values)
         if not all(isinstance(x, Real) for x in values):
-            return self.error("NUMBER", f"{what}: expected numbers, got {quoted(str(values))}")
+            return self.error("NUMBER", f"{label}: expected numbers, got {quoted(str(values))}")
         if not all_finite(values):
-            return self.error("NOT_FINITE", f"{what}: expected finite numbers, got {_listed(values)}")
+            return self.error("NOT_FINITE", f"{label}: expected finite numbers, got {_listed(values)}")
         if any(abs(x) > largest for x in values):
-            message = f"{what}: {_listed(values)} is beyond {largest:.0e}: products of such numbers overflow"
+            message = f"{label}: {_listed(values)} is beyond {largest:.0e}: products of such values overflow"
             return self.error("MAGNITUDE", message)
         return True
 
-    def lengths(self, what: str, values: Sequence[float]) -> None:
-        if self.numbers(what, values) and any(abs(x) > SUSPICIOUS for x in values):
-            message = f"{self.caller}: suspicious magnitude: {what} {_listed(values)} m"
+    def check_lengths(self, label: str, values: Sequence[float]) -> None:
+        if self.check_finite(label, values) and any(abs(x) > SUSPICIOUS for x in values):
+            message = f"{self.caller}: suspicious magnitude: {label} {_listed(values)} m"
             self.findings.warn(Issue("MAGNITUDE", message, self.where, "lengths are in m"))
 
 
@@ -90,16 +89,16 @@ def _check_link(log: _Log, link: LinkDescription) -> None:
     if inertia is _NO_INERTIA or inertia == _NO_INERTIA:
         return
     sound = (
-        log.numbers("mass", (inertia.mass,)),
-        log.numbers("first moments of mass", inertia.moment, LARGEST**2),
-        log.numbers("moments of inertia about its origin", inertia.about.elements(), 10.0 * LARGEST**3),
+        log.check_finite("mass", (inertia.mass,)),
+        log.check_finite("first moments of mass", inertia.moment, LARGEST**2),
+        log.check_finite("moments of inertia about its origin", inertia.about.elements(), 10.0 * LARGEST**3),
     )
     if all(sound) and inertia.mass < 0.0:
         log.error("MASS_NEGATIVE", f"mass must not be negative, got {inertia.mass!r}")
 
 
 def check_joint_values(findings: Findings, joint: JointDescription) -> None:
-    """Looks at one joint."""
+    """Check the values of one joint."""
     log = _Log(findings, f"joint {quoted(joint.name)}", joint.where)
     for what, pose in (("its placement", joint.placement), ("its rotor", joint.rotor)):
         _check_pose(log, what, pose)
@@ -117,17 +116,17 @@ def check_joint_values(findings: Findings, joint: JointDescription) -> None:
             sound = log.error("ARITY", f"{what}: expected {size} numbers, got {len(values)}: {_listed(values)}")
         elif what.endswith("limits"):
             sound = _check_limits(log, what, values) and sound
-        elif log.numbers(what, values) and min(values, default=0.0) < 0.0:
+        elif log.check_finite(what, values) and min(values, default=0.0) < 0.0:
             log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
     if sound:
         _check_bounds(log, joint)
     _check_drive(log, joint)
     if joint.mimic is not None:
-        log.numbers("its mimic", (joint.mimic.ratio, joint.mimic.offset))
+        log.check_finite("its mimic", (joint.mimic.ratio, joint.mimic.offset))
 
 
 def _check_drive(log: _Log, joint: JointDescription) -> None:
-    """What is stated of it: sizes, signs, and what cannot be zero."""
+    """Check the values of a drive: sizes, signs, and values that must not be zero."""
     drive, nv = joint.drive, joint.joint.nv
     if drive == _NO_DRIVE:
         return
@@ -137,22 +136,22 @@ def _check_drive(log: _Log, joint: JointDescription) -> None:
         size = joint.joint.nq if key == "rest" else nv
         if values and len(values) != size:
             sound = log.error("ARITY", f"{what}: expected {size} numbers, got {len(values)}: {_listed(values)}")
-        elif not log.numbers(what, values):
+        elif not log.check_finite(what, values):
             sound = False
         elif key not in ("gear_ratio", "rest") and min(values, default=0.0) < 0.0:
             sound = log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
         elif key in ("gear_ratio", "friction_velocity") and 0.0 in values:
             sound = log.error("ZERO_VALUE", f"{what} must not be zero, got {_listed(values)}")
     if sound and len(joint.friction) == nv and any(map(lt, drive.static_friction, joint.friction)):
-        message = f"static friction {_listed(drive.static_friction)} is less than that of motion"
+        message = f"static friction {_listed(drive.static_friction)} is less than the friction of motion"
         log.error("FRICTION_ORDER", f"{message}, {_listed(joint.friction)}")
 
 
-def _check_limits(log: _Log, what: str, values: Sequence[float]) -> bool:
-    """Limits may be infinite, which is none."""
+def _check_limits(log: _Log, label: str, values: Sequence[float]) -> bool:
+    """Return True if the limits are numbers; ±inf stands for no limit."""
     if any(isinstance(x, Real) and x != x for x in values):
-        return log.error("LIMIT_FINITE", f"{what}: expected numbers, got {_listed(values)}")
-    return log.numbers(what, [x for x in values if x not in (-math.inf, math.inf)])
+        return log.error("LIMIT_FINITE", f"{label}: expected numbers, got {_listed(values)}")
+    return log.check_finite(label, [x for x in values if x not in (-math.inf, math.inf)])
 
 
 def _check_bounds(log: _Log, joint: JointDescription) -> None:
@@ -165,18 +164,18 @@ def _check_bounds(log: _Log, joint: JointDescription) -> None:
             log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
 
 
-def _check_pose(log: _Log, what: str, pose: Pose) -> None:
+def _check_pose(log: _Log, label: str, pose: Pose) -> None:
     if pose is _IDENTITY or pose == _IDENTITY:
         return
-    log.lengths(f"{what}'s offset", tuple(pose.translation))
+    log.check_lengths(f"{label}'s offset", tuple(pose.translation))
     rows = [tuple(row) for row in (pose.rotation.x, pose.rotation.y, pose.rotation.z)]
-    if not log.numbers(f"{what}'s rotation", (x for row in rows for x in row)):
+    if not log.check_finite(f"{label}'s rotation", (x for row in rows for x in row)):
         return
     x, y, z = rows
     products = (_dot(x, x) - 1.0, _dot(y, y) - 1.0, _dot(z, z) - 1.0, _dot(x, y), _dot(x, z), _dot(y, z))
     turned = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
     if max(map(abs, products)) > RIGID or _dot(turned, z) < 0.0:
-        log.error("ROTATION", f"{what}'s rotation is none: its rows must be orthonormal and right-handed, got {rows!r}")
+        log.error("ROTATION", f"{label}'s rotation is invalid: expected orthonormal, right-handed rows, got {rows!r}")
 
 
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:
@@ -192,13 +191,15 @@ _NO_DRIVE = Drive()
 _NO_INERTIA = Inertia.zero()
 
 
-FARTHEST = 0.5  # relative: half of the second moments of mass, beyond which what is given tells little of the body
-SUSPICIOUS = 1e12  # numbers beyond it are suspicious
+MAX_INERTIA_CHANGE = (
+    0.5  # relative: half of the second moments of mass, beyond which what is given tells little of the body
+)
+SUSPICIOUS = 1e12  # values beyond it are suspicious
 _TINY = 1e-12  # masses below it [kg] are suspicious
-_ROUNDING = 5e-6  # relative: half of the last of six digits, with which many tools print an inertia
-_POINT = 1e-6  # radius of gyration [m] below which moments are the rounding of a point mass
-_FAR = 10.0  # times the size of the link's shapes
-_LARGE = 10.0  # radius of gyration [m] that is suspicious where the shapes' size is not known
+_ROUNDING = 5e-6  # relative: half a unit of the sixth digit, as many tools print inertias
+_POINT = 1e-6  # radius of gyration [m] below which moments are rounding of a point mass
+_FAR = 10.0  # suspicious distance, relative to the size of the link's shapes
+_LARGE = 10.0  # suspicious radius of gyration [m] if the shapes' size is unknown
 
 
 def check_inertial(
@@ -211,25 +212,26 @@ def check_inertial(
     *,
     nearest: bool | None = None,
 ) -> Inertia:
-    """The inertia, about the link's origin, of a mass [kg] at ``center`` [m] with the rotational inertia ``about`` its
-    centre [kg m²] in the link's axes.  ``shapes`` are the link's own.  With ``nearest``, a rotational inertia that no
-    body has is replaced by the nearest that one has, if that is within `FARTHEST`; None stands where there is no such
-    choice, which hints then do not name.
+    """Return the inertia about the link's origin of a mass [kg] at ``center`` [m], after checks.
 
-    Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, INERTIA_FAR, NOT_FINITE, MAGNITUDE (numbers beyond `LARGEST`).  Warnings:
-    MAGNITUDE (numbers beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_NEAREST, INERTIA_UNITS, COM_FAR.
+    ``about`` is the rotational inertia about the centre of mass [kg m²], in the link's axes; ``shapes`` are the link's
+    shapes.  With ``nearest``, an impossible rotational inertia is replaced by the nearest possible one, if that is
+    within `MAX_INERTIA_CHANGE`.  None means that the user has no such choice, and hints do not mention it.
+
+    Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, INERTIA_FAR, NOT_FINITE, MAGNITUDE (values beyond `LARGEST`).  Warnings:
+    MAGNITUDE (values beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_NEAREST, INERTIA_UNITS, COM_FAR.
     """
-    for what, unit, numbers, largest in (
+    for what, unit, values, largest in (
         ("mass", "kg", (mass,), LARGEST),
         ("centre of mass", "m", tuple(center), LARGEST),
         ("moments of inertia", "kg m²", about.elements(), LARGEST**3),
     ):
-        shown = _rounded(numbers)
-        if not all_finite(numbers):
+        shown = _rounded(values)
+        if not all_finite(values):
             findings.error(Issue("NOT_FINITE", f"{what}: expected finite numbers, got {shown} {unit}", where))
             return Inertia.zero()
-        if max(map(abs, numbers)) > largest:
-            message = f"{what}: {shown} {unit} is beyond {largest:.0e}: products of such numbers overflow"
+        if max(map(abs, values)) > largest:
+            message = f"{what}: {shown} {unit} is beyond {largest:.0e}: products of such values overflow"
             findings.error(Issue("MAGNITUDE", message, where))
             return Inertia.zero()
     if mass < 0.0:
@@ -256,61 +258,63 @@ def check_inertial(
 
 
 def _possible(findings: Findings, where: Location, mass: float, about: Symmetric3, nearest: bool | None) -> Symmetric3:
-    """The rotational inertia as it is given or, where no body has it and ``nearest``, the nearest that one has."""
+    """Return the rotational inertia or, with ``nearest``, the nearest possible one if it is impossible."""
     moments = low, middle, high = principal_moments(about)
     # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
     rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
     negative = low < -(3.0 * rounding + point)
     if not negative and low + middle >= high - (9.0 * rounding + point):
         return about
-    message = (
-        f"no body has the principal moments {_rounded(moments)} kg m²: the largest is more than the sum of the others"
-    )
+    message = f"no body has the principal moments {_rounded(moments)} kg m²: the largest exceeds the sum of the others"
     if negative:
         message = f"inertia is not positive semi-definite: its eigenvalues are {_rounded(moments)} kg m²"
-    possible, distance = nearest_possible(about)
-    if nearest and distance <= FARTHEST:
+    possible, distance = nearest_physical(about)
+    if nearest and distance <= MAX_INERTIA_CHANGE:
         message += (
             f"; (ixx, ixy, ixz, iyy, iyz, izz) = ({_rounded(about.elements())}) in the link's axes is replaced by the "
-            f"nearest that a body has, ({_rounded(possible.elements())}), {100.0 * distance:.3g} % away"
+            f"nearest possible inertia, ({_rounded(possible.elements())}), {100.0 * distance:.3g} % away"
         )
         findings.warn(Issue("INERTIA_NEAREST", message, where))
         return possible
     if nearest:
-        message += f"; the nearest that a body has is {100.0 * distance:.3g} % away, more than {100.0 * FARTHEST:.3g} %"
+        most = 100.0 * MAX_INERTIA_CHANGE
+        message += f"; the nearest possible inertia is {100.0 * distance:.3g} % away, more than {most:.3g} %"
         findings.error(Issue("INERTIA_FAR", message, where, f"{_SIGNS} {_WITHOUT}"))
     elif negative:
-        near = f'inertia="nearest" takes the nearest that a body has, {100.0 * distance:.3g} % away'
-        hint = _SIGNS if nearest is None else f"{_SIGNS} {near if distance <= FARTHEST else _WITHOUT}"
+        near = f'inertia="nearest" uses the nearest possible inertia, {100.0 * distance:.3g} % away'
+        hint = _SIGNS if nearest is None else f"{_SIGNS} {near if distance <= MAX_INERTIA_CHANGE else _WITHOUT}"
         findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
     else:
         findings.warn(Issue("INERTIA_TRIANGLE", message, where))
     return about
 
 
-def _rounded(numbers: Iterable[float]) -> str:
-    return ", ".join(f"{x:.6g}" for x in numbers)
+def _rounded(values: Iterable[float]) -> str:
+    return ", ".join(f"{x:.6g}" for x in values)
 
 
 def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
-    """The eigenvalues of a rotational inertia, smallest first."""
+    """Return the eigenvalues of a rotational inertia in ascending order."""
     xx, xy, xz, yy, yz, zz = about.elements()
     if xy == xz == yz == 0.0:
         low, middle, high = sorted((xx, yy, zz))
         return low, middle, high
-    scale = max(abs(a) for a in about.elements())  # so that nothing leaves float64's range on the way
+    scale = max(abs(a) for a in about.elements())  # avoids overflow of float64
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / scale
     low, middle, high = (float(a) * scale for a in np.linalg.eigvalsh(matrix))
     return low, middle, high
 
 
-def why_impossible(inertia: Inertia) -> tuple[str, ...]:
-    """Why no body of some extent in every direction has this inertia, where none has: in words and numbers."""
-    mass, _, about = taken_apart(inertia)
+def inertia_problems(inertia: Inertia) -> tuple[str, ...]:
+    """Return the reasons why no body has this inertia, in words and numbers; () if one has.
+
+    Bodies without extent in some direction do not count.
+    """
+    mass, _, about = mass_properties(inertia)
     if mass <= 0.0:
         result = [f"the mass is {mass:.6g} kg"]
         if mass == 0.0 and any(inertia.moment):
-            result.append(f"there are first moments of mass, {_rounded(inertia.moment)} kg m")
+            result.append(f"the first moments of mass are not zero: {_rounded(inertia.moment)} kg m")
         return tuple(result)
     moments = low, middle, high = principal_moments(about)
     seconds = [0.5 * (sum(moments) - 2.0 * x) for x in (high, middle, low)]
@@ -318,17 +322,17 @@ def why_impossible(inertia: Inertia) -> tuple[str, ...]:
     if low < -1e-9 * high:
         return (f"a principal moment about the centre of mass is negative: {shown}",)
     if low + middle < high:
-        return (f"the largest principal moment about the centre of mass is more than the sum of the others: {shown}",)
+        return (f"the largest principal moment about the centre of mass exceeds the sum of the others: {shown}",)
     return (f"it has no extent in some direction: its second moments of mass are {_rounded(seconds)} kg m²",)
 
 
 def all_finite(values: Iterable[Any]) -> bool:
-    """Whether every one of these numbers is finite."""
+    """Return True if all values are finite."""
     return all(map(math.isfinite, values))
 
 
 def _check_size(findings: Findings, where: Location, gyration: float, center: Vec3, shapes: Sequence[Geometry]) -> None:
-    """Whether the radius of gyration and the centre of mass suit the link's shapes."""
+    """Warn if the radius of gyration or the centre of mass does not fit the link's shapes."""
     size = _size(shapes)
     hint = "are lengths in m, masses in kg, inertia in kg m², and is it about the centre of mass?"
     if size is None:
@@ -347,25 +351,25 @@ def _check_size(findings: Findings, where: Location, gyration: float, center: Ve
 
 
 def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
-    """The middle of the shapes and how far they reach from it; None where there is none, or one of unknown size."""
+    """Return the centre of the shapes and their maximum distance from it; None if it is unknown."""
     bounds = [(geometry.origin, geometry.shape.bounding_sphere) for geometry in shapes]
     balls = [(X.point(bound[0]), bound[1]) for X, bound in bounds if bound is not None]
     if not balls or len(balls) < len(shapes):
         return None
-    places = [place for place, _ in balls]
-    middle = sum(places[1:], start=places[0]) * (1.0 / len(places))
-    reach = max(math.hypot(*(place - middle)) + radius for place, radius in balls)
+    centers = [center for center, _ in balls]
+    middle = sum(centers[1:], start=centers[0]) * (1.0 / len(centers))
+    reach = max(math.hypot(*(center - middle)) + radius for center, radius in balls)
     return (middle, reach) if math.isfinite(reach) else None
 
 
-_SIGNS = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the numbers right?"
-_WITHOUT = 'for kinematics alone, inertia="ignore" loads the robot without inertias'
+_SIGNS = "no body has a negative moment: check the signs of ixy, ixz, iyz and the order of the values"
+_WITHOUT = 'for kinematics only, inertia="ignore" loads the robot without inertias'
 
 
-def taken_apart(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
-    """Mass, centre of mass and the rotational inertia about it, in the same axes: what `Inertia.at_center` is made of.
+def mass_properties(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
+    """Return mass, centre of mass and the rotational inertia about it: the arguments of `at_center`.
 
-    Where there is no mass, the origin stands for its centre.
+    Without mass, the centre is the origin.
     """
     if inertia.mass == 0.0:
         return 0.0, Vec3.zero(), inertia.about
@@ -373,12 +377,13 @@ def taken_apart(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
     return float(inertia.mass), center, inertia.shifted(-center).about
 
 
-def nearest_possible(about: Symmetric3) -> tuple[Symmetric3, float]:
-    """The rotational inertia about the centre of mass that a body can have and that is nearest to this one, and how
-    far it is: ‖Σ' − Σ‖ / ‖Σ‖, a number from 0 (it is itself possible) to 1 (nothing of it is).
+def nearest_physical(about: Symmetric3) -> tuple[Symmetric3, float]:
+    """Return the possible rotational inertia nearest to ``about``, and its relative distance.
+
+    Both are about the centre of mass.  The distance is ‖Σ' − Σ‖ / ‖Σ‖: 0 if ``about`` is possible, at most 1.
     """
     xx, xy, xz, yy, yz, zz = about.elements()
-    scale = max(abs(a) for a in about.elements())  # so that nothing leaves float64's range on the way
+    scale = max(abs(a) for a in about.elements())  # avoids overflow of float64
     if scale == 0.0:
         return about, 0.0
     J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / scale

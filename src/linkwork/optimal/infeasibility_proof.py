@@ -98,8 +98,8 @@ class _Search:
     """Levenberg and Marquardt's method on violations, of one problem of a batch."""
 
     def __init__(self, result: Any, place: int) -> None:
-        self.prepared, self.program = result.prepared, result.prepared.program
-        lead = result.state["told"].shape[:-1]
+        self.prepared, self.program = result._prepared, result._prepared.program
+        lead = result._state["scalars"].shape[:-1]
         index = np.unravel_index(place, lead) if lead else ()
 
         def own(given: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
@@ -107,12 +107,12 @@ class _Search:
             return {name: np.broadcast_to(x, (*lead, *shapes[name]))[index] for name, x in shaped.items()}
 
         shapes = {name: x for name, x in state_shapes(self.program).items() if name in ("q", "u", "p")}
-        self.point = own(result.state, shapes)
-        self.first = own(result.first, shapes) if result.first is not None else None
+        self.point = own(result._state, shapes)
+        self.first = own(result._first_state, shapes) if result._first_state is not None else None
         self.numbers = own(
-            result.numbers | {"scales": self.prepared.scaled_constants["scales"]}, shapes_of(self.program)
+            result._inputs | {"scales": self.prepared.scaled_constants["scales"]}, shapes_of(self.program)
         )
-        self.tolerances = dict(zip(self.program.hard, result.tolerances[1:], strict=True))
+        self.tolerances = dict(zip(self.program.hard, result._tolerances[1:], strict=True))
         program = self.program
         T, m, width = program.steps, program.depth, program.width
         columns = np.arange(T)[:, None, None] - np.arange(m + 1)[:, None]  # step of each column of a window
@@ -153,7 +153,7 @@ class _Search:
                 damping, growth = damping * growth, 2.0 * growth
                 if damping > 1e15:
                     break
-        return self._told(rows, reach) if reach >= FAR * extent and (still or _settled(values)) else None
+        return self._certificate(rows, reach) if reach >= FAR * extent and (still or _settled(values)) else None
 
     def _range(self, point: Mapping[str, Array]) -> float:
         """The longest way between configurations of a path [rad, m]."""
@@ -233,7 +233,7 @@ class _Search:
             moved["p"] = np.clip(p, self.numbers["floor"], self.numbers["ceiling"])
         return moved
 
-    def _told(self, rows: _Rows, reach: float) -> ConflictProof | None:
+    def _certificate(self, rows: _Rows, reach: float) -> ConflictProof | None:
         program = self.program
         everywhere = np.zeros((program.steps, program.force_count(program.everywhere)))
         alone = np.zeros(program.force_count(program.alone))

@@ -23,20 +23,20 @@ from linkwork.kernels.compiler_api import compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.kernel_parameters import inputs_of
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, STUCK, VIOLATED
 from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram, PathTerm
-from linkwork.optimal.kernels import TOLD, numbers_of, point_of, shapes_of, state_shapes
+from linkwork.optimal.kernels import SEARCH_SCALARS, numbers_of, point_of, shapes_of, state_shapes
 
-__all__ = ["refereed", "solve_by_casadi"]
+__all__ = ["solve_by_casadi", "solve_by_ipopt"]
 
 
 Array = np.ndarray[Any, Any]
 _made: LazyCache[NonlinearPath] = LazyCache(32)
 
 
-def refereed(
+def solve_by_ipopt(
     program: PathProgram,
     state: Mapping[str, Array],
     inputs: Mapping[str, Array],
@@ -67,16 +67,16 @@ def refereed(
 
 def _on_numbers(program: PathProgram, arrays: Mapping[str, Array]) -> PathProgram:
     """The program of a robot of these numbers, which is made anew for each."""
-    if not program.robot_numbers:
+    if not program.robot_parameters:
         return program
-    own = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_numbers).items()}
-    return replace(program, tree=parametrised(program.tree, own), robot_numbers=())
+    own = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_parameters).items()}
+    return replace(program, tree=parametrized(program.tree, own), robot_parameters=())
 
 
 def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> dict[str, Any]:
     violations = np.array([result.violations[k] for k in program.hard])
     feasible = bool((violations <= tolerances).all())
-    scalars = dict.fromkeys(TOLD, 0.0)
+    scalars = dict.fromkeys(SEARCH_SCALARS, 0.0)
     scalars |= {"status": (SOLVED if result.success else STUCK) if feasible else VIOLATED, "cost": result.cost}
     scalars |= {"iterations": float(result.iterations), "merit": result.cost}
     rows = [result.multipliers[k] for k in program.everywhere if program.terms[k].hard]
@@ -87,7 +87,7 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
         "p": result.point.p,
         "everywhere": np.hstack([np.empty((program.steps, 0)), *rows]),
         "alone": np.concatenate([np.empty(0), *alone]),
-        "told": np.concatenate([[scalars[name] for name in TOLD], violations, violations]),
+        "scalars": np.concatenate([[scalars[name] for name in SEARCH_SCALARS], violations, violations]),
     }
 
 

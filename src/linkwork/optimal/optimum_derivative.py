@@ -10,12 +10,12 @@ import numpy as np
 from linkwork._util.messages import quoted, short_repr
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
-from linkwork.ik.traced_ik import moved_target, way_size
+from linkwork.ik.traced_ik import moved_target, tangent_size
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.kernel_parameters import Parameter, inputs_of, read_parameters
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
 from linkwork.optimal.algorithms.path_kkt import PathConditions
@@ -66,11 +66,11 @@ class PathDerivative(NamedTuple):
 
 def path_derivative(result: Any, by: str) -> PathDerivative:
     """See `OptimalResult.derivative`."""
-    prepared = result.prepared
+    prepared = result._prepared
     program: PathProgram = prepared.program
-    state, numbers = result.state, result.numbers
+    state, numbers = result._state, result._inputs
     solved = optima(result)
-    if program.launched:
+    if program.moves_at_start:
         raise ValueError("OptimalResult.derivative: with a velocity at the start and free durations it is not told")
     parameter = asked_parameter(prepared, by)
     bends = _kernels.get((program, ""), lambda: _bends(program))
@@ -86,7 +86,7 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     second, first = bends(*inputs), slopes(*inputs, own)
     second = {name: np.asarray(getattr(second, name)) for name in second._fields}
     first = {name[2:].partition("_d_")[0]: np.asarray(getattr(first, name)) for name in first._fields}
-    lead = state["told"].shape[:-1]
+    lead = state["scalars"].shape[:-1]
     columns = []
     for place in np.ndindex(lead):
         at, bent, sloped = ({name: x[place] for name, x in some.items()} for some in (state, second, first))
@@ -122,7 +122,7 @@ def optima(result: Any) -> np.ndarray:
 
 def own_numbers(program: PathProgram, numbers: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
     """What a robot's parameter is in a call, row by row (..., numbers)."""
-    given = inputs_of(program.robot_numbers)
+    given = inputs_of(program.robot_parameters)
     if parameter in given:
         return numbers[given[parameter]]
     return np.array(parameter.nominal(program.tree), dtype=float)
@@ -158,7 +158,7 @@ def asked_parameter(prepared: Any, by: str) -> Parameter | None:
         raise ValueError(
             f"{expected}: these are {len(parameters)}, {', '.join(map(repr, map(str, parameters)))}: name one"
         )
-    return of_a_call(prepared.problem.robot.tree, prepared.program.robot_numbers, parameters[0])
+    return of_a_call(prepared.problem.robot.tree, prepared.program.robot_parameters, parameters[0])
 
 
 def of_a_call(tree: Tree, value: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
@@ -187,7 +187,7 @@ def moved_numbers(prepared: Any, by: str, parameter: Parameter | None) -> int:
         return 1
     if by in prepared.targets:
         asked[by] = prepared.problem.terms[prepared.targets[by][1]].feature
-    return way_size(prepared.problem.robot.tree, by, parameter, asked)
+    return tangent_size(prepared.problem.robot.tree, by, parameter, asked)
 
 
 def _inputs(program: PathProgram) -> dict[str, Any]:
@@ -210,8 +210,8 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
     def sloped(**inputs: Any) -> Any:
         direction = inputs.pop("direction")
         if parameter is not None:
-            own = {p: [*inputs[name]] for p, name in inputs_of(program.robot_numbers).items()}
-            tree = parametrised(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
+            own = {p: [*inputs[name]] for p, name in inputs_of(program.robot_parameters).items()}
+            tree = parametrized(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
             sweeps = PathSweeps(program.on(tree), numbers_of(program, inputs))
             return PathConditions(sweeps).slopes(point_of(program, inputs), duals_of(program, inputs))
         if by in prepared.targets:

@@ -17,7 +17,7 @@ from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import SOLVE, read_velocity
 from linkwork.optimal.constraint_scaling import scale_factors
 from linkwork.optimal.features import StickingContact, VelocityConstraint
-from linkwork.optimal.kernels import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
+from linkwork.optimal.kernels import SEARCH_SCALARS, numbers_of, search_kernel, shapes_of, state_shapes
 from linkwork.optimal.problem_terms import PerStep, default_target, read_target, target_shape
 
 __all__ = ["PENALTY", "PreparedProblem", "prepared"]
@@ -34,12 +34,12 @@ class PreparedProblem:
 
     problem: Any
     started: bool
-    launched: bool = False  # whether it moves at the start, and durations are free
-    robot_numbers: tuple[Parameter, ...] = ()  # those that come with a call
+    moves_at_start: bool = False  # whether it moves at the start, and durations are free
+    robot_parameters: tuple[Parameter, ...] = ()  # those that come with a call
 
     @cached_property
     def program(self) -> PathProgram:
-        program: PathProgram = self.problem._program(self.started, self.launched, self.robot_numbers)
+        program: PathProgram = self.problem._program(self.started, self.moves_at_start, self.robot_parameters)
         return program
 
     @cached_property
@@ -157,10 +157,10 @@ class PreparedProblem:
             state["p"][:] = np.concatenate([x.initial_guess for x in problem.parameters.values()])
         if "penalties" in state:
             state["penalties"][:] = PENALTY
-        scalars = state["told"]
-        scalars[0], scalars[TOLD.index("share")], scalars[len(TOLD) :] = 1e-12, 1.0, 1e300
-        scalars[[TOLD.index("length"), TOLD.index("former")]] = 1e300
-        assert len(scalars) == len(TOLD) + 2 * hard
+        scalars = state["scalars"]
+        scalars[0], scalars[SEARCH_SCALARS.index("share")], scalars[len(SEARCH_SCALARS) :] = 1e-12, 1.0, 1e300
+        scalars[[SEARCH_SCALARS.index("length"), SEARCH_SCALARS.index("former")]] = 1e300
+        assert len(scalars) == len(SEARCH_SCALARS) + 2 * hard
         return state
 
     def beyond(self, k: int, values: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ class PreparedProblem:
     def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:
         """Return configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
         m, robot = self.program.depth, self.problem.robot
-        if velocity is None or self.launched:  # which is moved back in the kernel
+        if velocity is None or self.moves_at_start:  # which is moved back in the kernel
             return np.repeat(start[..., None, :], m, axis=-2)
         v = read_velocity(robot, velocity)
         step = float(np.ravel(self.constants["step"])[0])
@@ -248,7 +248,7 @@ class PreparedProblem:
         every[..., list(term.steps), :] = target.reshape(*lead, size)
         return every
 
-    def given_targets(self, targets: Any) -> dict[str, np.ndarray]:
+    def read_targets(self, targets: Any) -> dict[str, np.ndarray]:
         """Return targets of a call by input.  Raises ValueError and UnknownNameError."""
         numbers = dict(self.own_targets)
         if targets is not None and not isinstance(targets, Mapping):
@@ -270,10 +270,10 @@ class PreparedProblem:
 
 
 def prepared(
-    problem: Any, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()
+    problem: Any, started: bool, moves_at_start: bool = False, robot_parameters: tuple[Parameter, ...] = ()
 ) -> PreparedProblem:
     """Return a problem as arrays: the same object in all calls with one problem."""
-    key = (started, launched, robot_numbers)
+    key = (started, moves_at_start, robot_parameters)
     arrays: PreparedProblem | None = problem._prepared.get(key)
     if arrays is None:
         if not problem.terms:

@@ -156,7 +156,7 @@ def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
 def _viewed(tree: Tree, state: NamedState) -> NamedConfiguration:
     """The named configuration as arrays."""
     stated, moved, set_to = dict(state.q), dict(state.v or ()), dict(state.controls or ())
-    q = [x for _, body in tree.stacked() for x in stated.get(body.joint_name) or body.asked("zero")]
+    q = [x for _, body in tree.stacked() for x in stated.get(body.joint_name) or body.call_joint("zero")]
     v = [x for _, body in tree.stacked() for x in moved.get(body.joint_name) or (0.0,) * body.joint.nv]
     controls = [set_to.get(actuator.name, 0.0) for actuator in tree.actuators]
     return NamedConfiguration(

@@ -229,9 +229,10 @@ class LoopFileMethods(RobotBase):
     __slots__ = ()
 
     def loops_document(self) -> str:
-        """Return the JSON text of a file of loops: constraints, force elements, and frames, points and directions.
+        """Return the JSON text of the loops file: all that the robot has in addition to its links and joints.
 
-        Frames, points and directions are those that are no links'; `linkwork.load` takes the file as ``loops=``.
+        These are constraints, force elements, actuators, named configurations, and added frames, points and directions.
+        `linkwork.load` reads the file as ``loops=``.
 
         >>> import linkwork as lw
         >>> robot = lw.load("fourbar")
@@ -253,9 +254,9 @@ class LoopFileMethods(RobotBase):
 
     @edits
     def with_loops_document(self, text: str | bytes, *, form: Literal["json", "yaml"] = "json") -> Self:
-        """Return the robot with all that the text of a file of loops says.
+        """Return the robot with the contents of a loops file.
 
-        These are frames, points, directions, constraints and force elements.
+        These are frames, points, directions, constraints, force elements, actuators and named configurations.
 
         Raises ModelError that lists all that is wrong with it, with lines; ImportError for YAML without PyYAML.
         """

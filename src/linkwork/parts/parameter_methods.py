@@ -17,9 +17,9 @@ from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.joints.axis import unit_axis
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase, edits
-from linkwork.model.composite_body import told
+from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
-from linkwork.model.parametrized_tree import parametrised, with_numbers
+from linkwork.model.parametrized_tree import parametrized, with_parameter_values
 from linkwork.model.tree import Tree
 from linkwork.model.value_check import check_joint_values
 from linkwork.parts.construction.link import joint_description
@@ -226,7 +226,7 @@ class ParameterMethods(ResistanceMethods):
         in_joints: dict[str, dict[str, Any]] = {}
         for p in [p for p in numbers if isinstance(KINDS[p.kind].size, str)]:
             in_joints.setdefault(p.kind, {}).update(_by_joint(self._tree, p, numbers.pop(p)))
-        tree = with_numbers(self._tree, {p: x.ravel().tolist() for p, x in numbers.items()})
+        tree = with_parameter_values(self._tree, {p: x.ravel().tolist() for p, x in numbers.items()})
         if any(p.kind == "inertia" and not p.name for p in numbers):
             _check_own_links(self._tree, tree)
         robot = type(self)(tree)
@@ -234,9 +234,9 @@ class ParameterMethods(ResistanceMethods):
 
     def _with_symbols(self, numbers: Mapping[Parameter, list[Any]]) -> Self:
         """A robot some of whose numbers are symbols: what it is made of is known, and its functions take them."""
-        subject = replace(self._subject, numbers={**self._subject.numbers, **numbers})
+        subject = replace(self._subject, parameter_values={**self._subject.parameter_values, **numbers})
         robot = type(self)(subject.tree)
-        robot._subject, robot._tree = subject, parametrised(subject.tree, subject.numbers)
+        robot._subject, robot._tree = subject, parametrized(subject.tree, subject.parameter_values)
         return robot
 
 
@@ -281,7 +281,7 @@ def _numbers(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
 
 def _check_own_links(before: Tree, after: Tree) -> None:
     """Raises ValueError where bodies as a whole are lighter than the other links on them."""
-    known = {frame.name: frame.inertia for frame in told(before.bodies, before.frames)}
+    known = {frame.name: frame.inertia for frame in frames_with_inertias(before.bodies, before.frames)}
     own = {body.name for body in after.bodies}
     for frame in after.frames:
         if frame.name in own and frame.inertia != known.get(frame.name):

@@ -10,8 +10,8 @@ import numpy as np
 from linkwork.errors import UnknownNameError
 from linkwork.joints import Fixed
 from linkwork.model.body import WORLD, Frame
-from linkwork.model.tree import Tree, another_kind
-from linkwork.model.value_check import taken_apart
+from linkwork.model.tree import Tree, kind_hint
+from linkwork.model.value_check import mass_properties
 from linkwork.parts.joint.joint import Joint
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose
@@ -50,12 +50,12 @@ class PlacedLink:
     @property
     def com(self) -> np.ndarray:
         """Its centre of mass from its origin, in its axes (3,) [m]; zeros where it has no mass."""
-        return fixed_array([*taken_apart(self._own)[1]])
+        return fixed_array([*mass_properties(self._own)[1]])
 
     @property
     def inertia(self) -> np.ndarray:
         """Its rotational inertia about its centre of mass, in its axes (3, 3) [kg·m²]."""
-        about = taken_apart(self._own)[2]
+        about = mass_properties(self._own)[2]
         return fixed_array([[*row] for row in (about.x, about.y, about.z)])
 
     @property
@@ -84,7 +84,7 @@ def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
     try:
         return known[name]
     except (KeyError, TypeError):
-        raise UnknownNameError("link", name, known, another_kind("link", name, tree.carried)) from None
+        raise UnknownNameError("link", name, known, kind_hint("link", name, tree.carried)) from None
 
 
 def links_of(tree: Tree) -> tuple[PlacedLink, ...]:

@@ -50,7 +50,7 @@ def plot_ways(
     """The ways of frames' origins through configurations (n, nq) each, obstacles, and so many times the robot."""
     if robot is None:
         raise ValueError("plot_path: expected a trajectory of a robot: plain numbers have no frames")
-    shapes = integer("plot_path", "shapes", shapes, least=0, what="how often to draw the robot, a whole number")
+    shapes = integer("plot_path", "shapes", shapes, least=0, what="how often to draw the robot, an integer")
     names = frames_to_draw(robot, frame)
     axes = space_axes() if axes is None else axes
     for name in names:

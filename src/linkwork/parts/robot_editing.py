@@ -20,13 +20,13 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
 from linkwork.mechanisms.algorithms.constraint_rows import settled_anew
 from linkwork.model.body import Body, Frame
-from linkwork.model.composite_body import told, with_summed_inertias
+from linkwork.model.composite_body import frames_with_inertias, with_summed_inertias
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import check_actuation
 from linkwork.model.tree_builder import read_gravity
-from linkwork.model.tree_edits import locked
-from linkwork.model.value_check import check_inertial, check_joint_values, taken_apart
+from linkwork.model.tree_edits import lock_joints
+from linkwork.model.value_check import check_inertial, check_joint_values, mass_properties
 from linkwork.parts.construction.link import joint_description
 from linkwork.parts.construction.robot_constructors import Constructors
 from linkwork.parts.joint.joint import Joint, body_with, joint_of
@@ -93,17 +93,17 @@ class EditingMethods(Constructors):
         of the reader; what these rules find odd is added to the warnings of `report`.
         """
         self._tree.require_inertias("with_inertia")
-        frame = link_frame(self._tree, told(self._tree.bodies, self._tree.frames), link)
+        frame = link_frame(self._tree, frames_with_inertias(self._tree.bodies, self._tree.frames), link)
         caller = f"with_inertia: link {link!r}"
         whole = inertia if isinstance(inertia, Inertia) else None
         if whole is not None and (mass is not None or com is not None):
             raise TypeError(f"{caller}: an Inertia has its mass and its centre: leave out mass and com")
-        old_mass, old_com, about = taken_apart(frame.inertia if whole is None else whole)
+        old_mass, old_com, about = mass_properties(frame.inertia if whole is None else whole)
         if whole is None and inertia is not None:
             about = given_inertia(inertia, caller)
         mass, com = old_mass if mass is None else mass, tuple(old_com) if com is None else com
         result, findings = _checked(caller, mass, com, about, (*frame.visuals, *frame.collisions))
-        frames = told(self._tree.bodies, self._tree.frames)
+        frames = frames_with_inertias(self._tree.bodies, self._tree.frames)
         frames = tuple(replace(f, inertia=result) if f.name == link else f for f in frames)
         return type(self)(_weighed(self._tree, frames, findings))
 
@@ -142,7 +142,7 @@ class EditingMethods(Constructors):
         tree.require_inertias("with_payload")
         carrier = tree.frame(frame)
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"with_payload: name: expected a text, got {name!r}")
+            raise ValueError(f"with_payload: name: expected a string, got {name!r}")
         if name == "world" or any(f.name == name for f in tree.frames):
             raise ValueError(f"with_payload: the robot has a link {name!r} already: give the load another name")
         if joint in tree.carried:
@@ -150,7 +150,7 @@ class EditingMethods(Constructors):
         caller = f"with_payload: {name!r}"
         result, findings = _checked(caller, mass, com, given_inertia(inertia, caller), ())
         load = Frame(name, carrier.body, carrier.placement, result, fixed_joint=joint, welded_to=frame)
-        return type(self)(_weighed(tree, (*told(tree.bodies, tree.frames), load), findings))
+        return type(self)(_weighed(tree, (*frames_with_inertias(tree.bodies, tree.frames), load), findings))
 
     @edits
     def with_locked_joints(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
@@ -170,7 +170,7 @@ class EditingMethods(Constructors):
         that is none or is outside of the joint's limits, for a joint that follows another which is not locked, or is
         locked elsewhere, and where a constraint is of a joint that would be locked.
         """
-        return type(self)(locked(self._tree, held_configurations(self._tree, joints)))
+        return type(self)(lock_joints(self._tree, held_configurations(self._tree, joints)))
 
 
 # -- inertias as people write them
@@ -297,7 +297,7 @@ def held_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -
 def _held(body: Body, value: Any) -> list[float]:
     """The configuration that a joint is locked at: None stands for its zero."""
     if value is None:
-        return _within(body, body.asked("zero"))
+        return _within(body, body.call_joint("zero"))
     array = real_array(f"with_locked_joints: joint {body.joint_name!r}: expected {body.joint.nq} numbers", value)
     numbers = array[np.newaxis] if array.ndim == 0 else array
     if numbers.shape != (body.joint.nq,):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.validation import finite_number
-from linkwork.collision.methods import PairSelection
+from linkwork.collision.kernels import PairSelection
 from linkwork.errors import UnknownNameError
 from linkwork.model.collision_pairs import link_shapes
 
@@ -39,7 +39,7 @@ class Margins:
         for a name that is not there.
         """
         result = np.full(len(asked.names), self.scene)
-        result[: len(asked.asked.pairs)] = self.own
+        result[: len(asked.spec.pairs)] = self.own
         link = {shape.name: shape.link for shape in link_shapes(robot.tree)}
         of = [({a, link.get(a, a)}, {b, link.get(b, b)}) for a, b in asked.names]
         for names, margin in self.pairs:
@@ -75,7 +75,7 @@ class PairBlock(NamedTuple):
 
 def pair_blocks(robot: Any, scene: Any, pairs: Any, margins: Margins) -> tuple[PairBlock, ...]:
     """Return the pairs that are looked at, with their margins."""
-    asked: PairSelection = robot._about("plan", scene, pairs)
+    asked: PairSelection = robot._pair_selection("plan", scene, pairs)
     if margins.is_one:
         return tuple([PairBlock(block, margins.own) for block in asked.blocks])
     margins.of(robot, asked)  # every name is that of some pair
@@ -84,14 +84,14 @@ def pair_blocks(robot: Any, scene: Any, pairs: Any, margins: Margins) -> tuple[P
 
 def _each(robot: Any, block: PairSelection, margins: Margins) -> tuple[np.ndarray, ...]:
     """Return the margins of a block's pairs as its kernels take them, with a scene's rows by distance."""
-    kernel, own = block.asked, len(block.asked.pairs)
+    kernel, own = block.spec, len(block.spec.pairs)
     values = margins.of(robot, block, strict=False)
     shapes = len(kernel.shapes)
     table = np.full((sum(capacity for _, capacity in kernel.capacities), shapes), margins.scene)
-    if isinstance(block.kept, slice):
+    if isinstance(block.indices, slice):
         kept = np.arange(len(block.names))
     else:
-        kept = block.kept
+        kept = block.indices
     row = dict(zip(block.scene.places, block.scene.places_by_distance, strict=True))
     for place, value in zip(kept[own:].tolist(), values[own:].tolist(), strict=True):
         table[row[(place - own) // shapes], (place - own) % shapes] = value
@@ -136,7 +136,7 @@ def touching_margins(
     asked = [(_pair("touching", pair), 0.0) for pair in touching]
     if not asked:
         return margins
-    every: PairSelection = robot._about("plan", scene, pairs)
+    every: PairSelection = robot._pair_selection("plan", scene, pairs)
     result = robot.distances(np.stack(ends), scene, pairs=pairs).distance.min(axis=0)
     allowed = list(margins.pairs)
     for names, _ in asked:

@@ -25,7 +25,7 @@ def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
     space's own checks say.
     """
     result = space.robot.distances(q, space.scene, pairs=space.pairs)
-    margins = space.margins.of(space.robot, space.robot._about("plan", space.scene, space.pairs))
+    margins = space.margins.of(space.robot, space.robot._pair_selection("plan", space.scene, space.pairs))
     order = np.argsort(result.distance - margins, kind="stable")
     order = order[result.distance[order] <= margins[order] + TOLERANCE]
     if not len(order):

@@ -108,7 +108,7 @@ def _bound(caller: str, bound: Any) -> float:
     except (TypeError, ValueError):
         result = float("nan")
     if not 0.0 < result < float("inf"):
-        raise ValueError(f"{caller}: constraint_tolerance: expected a number above zero [m, rad], got {bound!r}")
+        raise ValueError(f"{caller}: constraint_tolerance: expected a positive number [m, rad], got {bound!r}")
     return result
 
 

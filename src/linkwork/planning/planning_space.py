@@ -12,7 +12,7 @@ from linkwork.collision.kernels import EACH
 from linkwork.collision.motion_validity import METHODS, check_edges, edge_kernel
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits import affine_numbers, straight_tree
+from linkwork.model.tree_edits import affine_coordinates, straight_tree
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.planning.clearance_margins import Margins, PairBlock, pair_blocks, read_margins
 from linkwork.planning.search.halton_samples import Samples
@@ -95,7 +95,7 @@ class PlanningSpace:
         self.checked = 0  # edges so far
         self.blocks = pair_blocks(robot, scene, pairs, self.margins)
         if collision_check == METHODS[0] and f"is_motion_free {collision_check}" not in self.blocks[0].asked.kernels:
-            check_edges(self.blocks[0].asked.asked)
+            check_edges(self.blocks[0].asked.spec)
         self._edge: dict[str, Any] | None = None  # what is called, by name
 
     # -- its geometry
@@ -262,7 +262,7 @@ class PlanningSpace:
         if what.startswith("is_motion_free"):
             numbers.append(np.array(float(TOLERANCE if self.method == METHODS[0] else self.resolution)))
             if what not in kernels:
-                kernels[what] = edge_kernel(self.method, asked.asked, self.robot.configuration_space, each=each)
+                kernels[what] = edge_kernel(self.method, asked.spec, self.robot.configuration_space, each=each)
         elif block.is_deep:
             what += " deeper"
         if what not in kernels:
@@ -291,9 +291,9 @@ class PlanningSpace:
         key: Any = (what, deep, each)
         known: dict[Any, Any] = blocks[0].asked.kernels
         if len(blocks) > 1:
-            key, known = (*key, *(block.asked.asked for block in blocks)), self.robot._calls
+            key, known = (*key, *(block.asked.spec for block in blocks)), self.robot._calls
         if key not in known:
-            known[key] = kernel(tuple([block.asked.asked for block in blocks]), deep, turning, each=each)
+            known[key] = kernel(tuple([block.asked.spec for block in blocks]), deep, turning, each=each)
         result = []
         for block in blocks:
             result += [*(block.each or ()), *block.asked.inputs(block.asked.scene.rows_by_distance)]
@@ -374,7 +374,7 @@ def _check_limits(own: Tree, straight: Tree, lower: np.ndarray, upper: np.ndarra
         low, high = lower[at], upper[at]
         if np.isinf(low).all() and np.isinf(high).all():
             continue
-        bent = ~affine_numbers(body.joint) & ~_always_kept(body.joint, low, high)
+        bent = ~affine_coordinates(body.joint) & ~_always_kept(body.joint, low, high)
         if bent.any():
             k = int(np.argmax(bent))
             raise ValueError(

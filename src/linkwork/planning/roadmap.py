@@ -268,7 +268,7 @@ def _read(where: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _whole(what: str, x: Any, least: int) -> int:
-    return integer("Roadmap", what, x, least=least, most=None, what="a whole number")
+    return integer("Roadmap", what, x, least=least, most=None, what="an integer")
 
 
 def fingerprint(robot: Any, scene: Any, *more: Any) -> str:

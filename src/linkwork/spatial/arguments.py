@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import as_numbers
+from linkwork._util.validation import as_float_array
 from linkwork.spatial.matrix3 import Symmetric3
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotation import Rotation
@@ -38,7 +38,7 @@ def given_numbers(value: Any, expected: str, *shapes: tuple[int, ...], infinite:
     Raises ValueError for another shape, for NaN and, unless ``infinite``, for ±inf, and for what is no number: text,
     truth values and complex numbers are none, and masked arrays are refused.
     """
-    numbers = as_numbers(value)
+    numbers = as_float_array(value)
     if numbers is None or np.asarray(value).dtype.kind == "b":
         raise ValueError(f"{expected}, got {value!r}")
     if numbers.shape not in shapes:

@@ -101,7 +101,7 @@ def test_beside_pinocchio():
 def special(tree, rng) -> np.ndarray:
     """Configurations at the joints' zeros, at 1e-12 from there, and within 1e-9 of half a turn, away from those where
     the coordinates themselves are singular."""
-    f, zero = Functions(tree), np.concatenate([[], *[body.asked("zero") for _, body in tree.stacked()]])
+    f, zero = Functions(tree), np.concatenate([[], *[body.call_joint("zero") for _, body in tree.stacked()]])
     turn = np.zeros(tree.nv)
     for i, body in tree.stacked():
         place = tree.v_slices[i]

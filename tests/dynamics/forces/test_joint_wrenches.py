@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.kinematics.algorithms.joint_functions import reaction
-from linkwork.model.body import WORLD, Site
+from linkwork.model.body import WORLD, PlacedJoint
 from linkwork.spatial import Inertia
 from oracles.acted_on import ActedOn
 from oracles.comparison import assert_close
@@ -108,7 +108,7 @@ def test_every_view(tree):
     reactions = f.joint_wrenches(q, v, a, on="parent")
     for i, body in enumerate(tree.bodies):
         for n, q_n in enumerate(own_q(body, q[:, tree.q_slices[i]])):
-            expected = reaction(Site(body.joint), q_n, own[n, i].tolist()).elements()
+            expected = reaction(PlacedJoint(body.joint), q_n, own[n, i].tolist()).elements()
             assert_close(reactions[n, i], expected, 1e-13)
 
 
@@ -173,6 +173,6 @@ def test_views_that_are_not_there():
         robot.joint_wrenches(q, q, q, expressed_in="tpi")
     ignored = lw.load("double_pendulum", inertia="ignore")
     for ask in (lambda: ignored.joint_wrenches(q, q, q), lambda: ignored.newton_euler_terms(q, q)):
-        with pytest.raises(ValueError, match="is without its inertias"):
+        with pytest.raises(ValueError, match="was loaded without inertias"):
             ask()
     assert ignored.static_torque(q, wrenches={"tip": np.ones(6)}).shape == (2,)

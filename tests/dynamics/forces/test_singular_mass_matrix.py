@@ -15,7 +15,7 @@ from linkwork.joints import Prismatic, Revolute, Spherical
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.random_tree import random_tree
-from linkwork.model.simplify import lightened
+from linkwork.model.simplify import simplify_tree
 from linkwork.robot_table import robot_owner
 from linkwork.spatial import Inertia
 from oracles.comparison import assert_close
@@ -216,7 +216,7 @@ def test_pivots_are_those_of_the_mass_matrix(tree):
     sizes = mass_sizes(tree, q)
     most = 1.0 + sum(body.coupling is not None for body in tree.bodies)  # what moves with one number, together
     assert all(1e-6 * sizes[k] < x <= most * sizes[k] * (1.0 + 1e-12) for k, x in D.items())
-    light = mass_pivots(lightened(tree), q)
+    light = mass_pivots(simplify_tree(tree), q)
     assert [light[k] for k in D] == pytest.approx([*D.values()], rel=1e-9)
 
 

@@ -137,7 +137,7 @@ def test_a_robot_without_its_inertias_is_refused():
     q = robot.neutral()
     for name in ("center_of_mass", "potential_energy", "locked_inertia", "kinetic_energy", "mass_matrix_inverse"):
         arrays = (q, q) if name == "kinetic_energy" else (q,)
-        with pytest.raises(ValueError, match=f"{name}: robot 'arm7' is without its inertias"):
+        with pytest.raises(ValueError, match=f"{name}: robot 'arm7' was loaded without inertias"):
             getattr(robot, name)(*arrays)
-    with pytest.raises(ValueError, match="zero_moment_point: robot 'arm7' is without its inertias"):
+    with pytest.raises(ValueError, match="zero_moment_point: robot 'arm7' was loaded without inertias"):
         robot.zero_moment_point(q, q, q)

@@ -220,6 +220,6 @@ def test_what_is_wrong_with_elements_is_said():
         with pytest.raises(ValueError, match=f"Bushing: {next(iter(given))}"):
             lw.force_elements.Bushing("world", "hand", **given)
     held = robot.with_force_elements(spring)
-    with pytest.raises(ValueError, match="inverse_dynamics_regressor: it counts what joints exert"):
+    with pytest.raises(ValueError, match="inverse_dynamics_regressor: it includes passive joint forces"):
         held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7), passive=True)
     held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7))

@@ -9,7 +9,7 @@ import linkwork as lw
 from linkwork import joints
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.model.random_tree import random_tree
-from linkwork.model.simplify import _count_inertia, regrouped, seated
+from linkwork.model.simplify import _count_inertia, align_joint_frames, regroup_inertias
 from linkwork.model.tree import Tree
 from oracles.comparison import EPS, assert_close
 from oracles.example_robots import EXAMPLES, shipped
@@ -37,7 +37,7 @@ def test_they_say_all_that_joint_forces_do(tree: Tree) -> None:
     assert_close(Y_b @ base.matrix, Y, bound)
     assert_close(Y_b @ base.grouping, Y[:, base.dependent], bound)
     # regrouping leaves no fewer: it does not use that the world does not move, and that springs of gravity are alike
-    left = sum(_count_inertia(body.inertia) for body in regrouped(seated(tree)).bodies)
+    left = sum(_count_inertia(body.inertia) for body in regroup_inertias(align_joint_frames(tree)).bodies)
     assert base.rank <= left
     if all(isinstance(body.joint, (joints.Spherical, joints.Floating)) for body in tree.bodies):
         assert base.rank == left

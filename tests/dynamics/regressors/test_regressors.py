@@ -168,7 +168,7 @@ def test_names_and_values_by_hand() -> None:
     free = lw.load("quadruped", floating_base=True).parameter_names(passive=True)
     assert {"floating_base.wx.armature", "floating_base.vz.stiffness"} <= {*free}
     bare = lw.load("arm7", inertia="ignore")
-    with pytest.raises(ValueError, match="inertial_parameters: robot 'arm7' is without its inertias"):
+    with pytest.raises(ValueError, match="inertial_parameters: robot 'arm7' was loaded without inertias"):
         bare.inertial_parameters()
     q = bare.neutral()
     assert bare.inverse_dynamics_regressor(q, q, q).shape == (7, 70)  # which needs none

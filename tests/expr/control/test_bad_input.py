@@ -51,24 +51,37 @@ def test_steps_that_return_another_kind_of_state() -> None:
         (lambda s: {"b": s["a"]}, lambda x: {"a": x}, r"expected dict\(a: a number\), got dict\(b: a number\)"),
         (lambda s: {"a": (s["a"][0],)}, lambda x: {"a": (x, x)}, r"\['a'\]: expected tuple"),
     ):
-        returned = f"state: {HERE} must return a state as it got one: {what}"
-        refused(whiled(lambda s: True, step, start=start), TypeError, f"while_loop: {returned}")
+        returned = f"expected {HERE} to return a state of the same structure as its argument: {what}"
+        refused(whiled(lambda s: True, step, start=start), TypeError, f"while_loop: body_fun: {returned}")
         refused(
-            lambda x, f=step, a=start: scan(lambda s, u: (f(s), u), a(x), np.ones(3)), TypeError, f"scan: {returned}"
+            lambda x, f=step, a=start: scan(lambda s, u: (f(s), u), a(x), np.ones(3)), TypeError, f"scan: f: {returned}"
         )
         refused(
-            lambda x, f=step, a=start: fori_loop(0, 3, lambda k, s: f(s), a(x)), TypeError, f"fori_loop: {returned}"
+            lambda x, f=step, a=start: fori_loop(0, 3, lambda k, s: f(s), a(x)),
+            TypeError,
+            f"fori_loop: body_fun: {returned}",
         )
     refused(
-        whiled(lambda s: True, lambda s: None), TypeError, f"what {HERE} returns: expected arrays and numbers, got N"
+        whiled(lambda s: True, lambda s: None),
+        TypeError,
+        f"while_loop: body_fun: result of {HERE}: expected arrays and numbers, got N",
     )
     refused(whiled(lambda s: True, lambda s: s, start=lambda x: (x, "a")), TypeError, r"init\[1\]: expected arrays and")
+
+
+def test_bodies_that_are_no_functions_of_their_operands() -> None:
+    for body in (int, str, lambda x: x):
+        refused(lambda x, f=body: fori_loop(0, 3, f, x), TypeError, r"^fori_loop: body_fun: expected a .*\(k, state\)")
+        refused(lambda x, f=body: scan(f, x, length=3), TypeError, r"^scan: f: expected a function of \(carry, x\)")
+    for body in (dict, lambda: 0.0):
+        refused(whiled(lambda s: True, body), TypeError, "^while_loop: body_fun: expected a function of the state")
+        refused(whiled(body, lambda s: s), TypeError, "^while_loop: cond_fun: expected a function of the state")
 
 
 def test_bounds_that_are_none() -> None:
     with pytest.raises(TypeError, match="max_iterations"):
         while_loop(lambda s: True, lambda s: s, 1.0)  # type: ignore[call-arg]
-    known = "expected a whole number, not negative and known in advance, got"
+    known = "expected an integer >= 0 that is known at trace time, got"
     for bound in (-1, 2.5, None, "5"):
         refused(
             whiled(lambda s: True, lambda s: s, bound), ValueError, f"while_loop: max_iterations: {known} {bound!r}"
@@ -152,7 +165,7 @@ def test_symbols_that_leave_their_loop() -> None:
         "the arguments of": lambda step, x: call(step, x),
     }
     for what, run in loops.items():
-        message = rf"{what} .*step \(.*\) is used outside, where it has no value: .* is what it returns"
+        message = rf"{what} .*step \(.*\) is used outside of its loop or call, where it has no value: return it"
         refused(leaving(run), ValueError, message, floats=False)
         inside = leaving(run)
         refused(lambda x, f=inside: fori_loop(0, 2, lambda k, s: f(s), x), ValueError, message, floats=False)

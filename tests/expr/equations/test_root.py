@@ -260,10 +260,10 @@ def test_bad_input() -> None:
             lambda x: (x, x),
             1.0,
             TypeError,
-            r"root: .*test_root.py:\d+\) must return as many numbers as the start has, 1",
+            r"root: .*test_root.py:\d+\) to return as many numbers as the start has, 1",
         ),
-        (lambda x: x > 0.0, 1.0, TypeError, "must return as many numbers"),
-        (lambda x: None, 1.0, TypeError, "root: what .* returns: expected arrays and numbers, got None"),
+        (lambda x: x > 0.0, 1.0, TypeError, "to return as many numbers"),
+        (lambda x: None, 1.0, TypeError, "root: result of .*: expected arrays and numbers, got None"),
         (lambda x: x, "a", TypeError, "root: start: expected arrays and numbers"),
         (lambda x: x, True, TypeError, "root: start: expected numbers, got a truth value"),
     ]
@@ -274,8 +274,8 @@ def test_bad_input() -> None:
             lw.compile(
                 lambda c, f=residual, s=start: root(lambda x: f(x), s + c if s == 1.0 and s is not True else s), c=()
             )
-    with pytest.raises(ValueError, match="root: max_iterations: expected a whole number"):
+    with pytest.raises(ValueError, match="root: max_iterations: expected an integer >= 0"):
         root(lambda x: x, 1.0, max_iterations=-1)
     for tolerance in (-1.0, np.nan, "a"):
-        with pytest.raises(ValueError, match="tolerance: expected a number, not negative and known in advance"):
+        with pytest.raises(ValueError, match="tolerance: expected a number >= 0 that is known at trace time"):
             fixed_point(lambda x: x, 1.0, tolerance=tolerance)

@@ -5,7 +5,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.model.body import Following
-from linkwork.model.coupled_joints import coupled
+from linkwork.model.coupled_joints import with_couplings
 from linkwork.model.random_tree import random_tree
 from oracles.scalars import Direct
 from oracles.trees import TREES, robot_of, state
@@ -82,7 +82,7 @@ def test_they_are_those_whose_columns_are_not_zero():
 
 def test_a_follower_moves_what_its_master_does_not_carry():
     tree = random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="star")
-    robot = lw.Robot(coupled(tree, {"joint3": Following("joint1", -0.5)}))
+    robot = lw.Robot(with_couplings(tree, {"joint3": Following("joint1", -0.5)}))
     assert robot.moving_joints("tool3", relative_to="body0") == ("joint3",)
     columns = robot.sparsity(("jacobian", "tool3", {"relative_to": "body0"})).any(axis=0)
     assert columns.tolist() == [False, True, False]  # its master's

@@ -17,7 +17,7 @@ from linkwork.optimal.features import PathContact
 
 def _state(dynamics: RobotDynamics, rng: np.random.Generator) -> list[float]:
     tree = dynamics.tree
-    q = [x for _, body in tree.stacked() for x in body.asked("zero")]
+    q = [x for _, body in tree.stacked() for x in body.call_joint("zero")]
     there = dynamics.moved([*q, *[0.0] * tree.nv], rng.uniform(-0.6, 0.6, 2 * tree.nv).tolist())
     return [float(x) for x in there]
 

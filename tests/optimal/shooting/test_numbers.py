@@ -133,7 +133,10 @@ def test_what_is_no_number_or_result_is_said() -> None:
         ({"inertia:payload": [1.0]}, r"inertia:payload: expected numbers \(\.\.\., 10\)"),
         ({"gravity": "down"}, "gravity: expected numbers"),
         ({"gravity": [0.0, 0.0, np.nan]}, "finite"),
-        ({"inertia:payload": np.stack([_ball(1.0), -_ball(1.0)])}, r"inertia:payload\[1\]: no body has these"),
+        (
+            {"inertia:payload": np.stack([_ball(1.0), -_ball(1.0)])},
+            r"inertia:payload\[1\]: not the inertia of a physical body",
+        ),
         ({"inertia": ARM.parameters("inertia")["inertia"], "inertia:tip": _ball(1.0)}, "already"),
     ):
         with pytest.raises(ValueError, match=said):

@@ -158,7 +158,7 @@ def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion
 def impact(tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive: bool = False) -> list[Any]:
     """Return the velocities v⁺ = v + M⁻¹ Σ Jᵀ p (nv) after impulses; ``passive`` adds armature to M."""
     still = [0.0] * tree.nv
-    steps = articulated_bodies(tree.under(Vec3.zero()), q, still, still, impulses, passive)
+    steps = articulated_bodies(tree.with_gravity(Vec3.zero()), q, still, still, impulses, passive)
     return [x + step for x, step in zip(v, steps, strict=True)]
 
 
@@ -321,9 +321,9 @@ ROWS = (
         "Accelerations under given joint forces.",
         optional=("gravity",),
         options=(PASSIVE, FRICTION, Option("method", "articulated_bodies", ("articulated_bodies", "mass_matrix"))),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         impact,
@@ -331,9 +331,9 @@ ROWS = (
         Output(("nv",), "rad/s, m/s"),
         "Velocities after impulses.",
         options=(PASSIVE,),
-        wrenched=True,
-        acting="impulses",
+        takes_wrenches=True,
+        wrench_argument="impulses",
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

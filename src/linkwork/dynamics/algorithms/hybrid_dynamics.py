@@ -209,8 +209,8 @@ ROWS = (
         "Accelerations and forces, with prescribed accelerations of some joints and forces of the others.",
         optional=("gravity",),
         options=(Option("joints", required=True, names="joint", counted="nj"), PASSIVE, FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

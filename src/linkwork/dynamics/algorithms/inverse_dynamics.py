@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from linkwork.dynamics.algorithms.coulomb_friction import starting_friction
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
-from linkwork.kinematics.algorithms.relative_kinematics import moved, rotated
+from linkwork.kinematics.algorithms.relative_kinematics import rotated, twist_at
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
@@ -118,7 +118,7 @@ def gravity_force(tree: Tree, q: Scalars, wrenches: Wrenches = (), passive: bool
 
 
 _FORCES = Output(("nv",), "N·m, N")
-_COMMON: dict[str, Any] = {"optional": ("gravity",), "wrenched": True, "joint_space": True}
+_COMMON: dict[str, Any] = {"optional": ("gravity",), "takes_wrenches": True, "joint_space": True}
 
 
 class _Term(NamedTuple):
@@ -162,7 +162,7 @@ def _terms(tree: Tree, q: Scalars, v: Scalars) -> Iterator[_Term]:
     for i, p, body in tree.outward():
         X, S = body.X(q[i]), body.S(q[i])
         R[i] = R[p] @ X.rotation
-        J[i] = {k: moved(J_k, R[p] @ X.translation) for k, J_k in J[p].items()}
+        J[i] = {k: twist_at(J_k, R[p] @ X.translation) for k, J_k in J[p].items()}
         for k, column in zip(range(tree.nv)[tree.v_slices[i]], S.columns, strict=True):
             J[i][k] = J[i].get(k, Motion.zero()) + rotated(R[i], column)
         motion[i] = motion[p].through(X, S @ v[i], body.bias(q[i], v[i]))  # for a = 0
@@ -202,6 +202,6 @@ ROWS = (
         ),
         "Inertia, wrench of the velocities and wrench that supports the weight of every body.",
         optional=("gravity",),
-        weighed=True,
+        needs_body_inertia=True,
     ),
 )

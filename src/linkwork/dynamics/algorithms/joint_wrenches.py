@@ -112,7 +112,7 @@ def split_wrenches(
     parts = []
     for (_, _, body), q_i, w in zip(tree.outward(), tree.split_q(q), wrenches, strict=True):
         own = q_i if body.coupling is None else body.coupling.q(q_i)
-        span = Span.of([column.elements() for column in body.asked("S", own).columns])
+        span = Span.of([column.elements() for column in body.call_joint("S", own).columns])
         along = Force.of(span.projected(w.elements()))
         parts.append([along, w - along])
     result = [*wrenches_in(tree, q, parts, on, expressed_in)]
@@ -141,7 +141,7 @@ def wrenches_in(
         result, axes = list(wrenches[i]), R[i] @ body.rotor.rotation.T
         if on == "parent":
             own = q[i] if body.coupling is None else body.coupling.q(q[i])
-            X_FM: Pose = body.asked("X", own)
+            X_FM: Pose = body.call_joint("X", own)
             result, axes = [-(X_FM @ w) for w in result], R[p] @ body.placement.rotation
         if E is not None:
             result = [
@@ -161,8 +161,8 @@ SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None)
 _GIVEN: dict[str, Any] = {
     "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
     "options": (*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
-    "wrenched": True,
-    "weighed": True,
+    "takes_wrenches": True,
+    "needs_body_inertia": True,
 }
 
 
@@ -218,7 +218,7 @@ ROWS = (
         "q",
         Output(("nv",), "N·m, N"),
         "Joint forces of external wrenches.",
-        wrenched=True,
+        takes_wrenches=True,
     ),
     FunctionSpec.of(
         wrench_from_torque,

@@ -27,7 +27,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.errors import SingularInertiaError
 from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -145,7 +145,7 @@ class ArticulatedInverse:
     def matrix(self) -> Matrix:
         """M⁻¹, symmetric."""
         many = _PER_VELOCITY * self.count**2 > _LONG
-        result = each(self.applied, units(self.count), in_loops=many, alike=True)
+        result = each(self.applied, unit_vectors(self.count), in_loops=many, alike=True)
         return mirrored(result)
 
     def applied(self, x: Scalars) -> list[Any]:
@@ -295,7 +295,7 @@ def mass_matrix_inverse(tree: Tree, q: Scalars, passive: bool = False) -> list[l
 
 def mass_matrix_solve(tree: Tree, q: Scalars, x: Scalars, passive: bool = False) -> list[Any]:
     """Return M(q)⁻¹ x (nv) without M: the accelerations under joint forces x, at rest without gravity."""
-    return articulated_bodies(tree.under(Vec3.zero()), q, [0.0] * tree.nv, x, armature=passive)
+    return articulated_bodies(tree.with_gravity(Vec3.zero()), q, [0.0] * tree.nv, x, armature=passive)
 
 
 ROWS = (
@@ -306,7 +306,7 @@ ROWS = (
         "Inverse of the joint-space mass matrix.",
         options=(PASSIVE,),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         mass_matrix_solve,
@@ -315,6 +315,6 @@ ROWS = (
         "Product of the inverse mass matrix with joint forces.",
         options=(PASSIVE,),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.force_element_forces import element_forces
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import Body
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
@@ -85,8 +85,8 @@ def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> 
     if stiffness:
         at = q if coupling is None else coupling.q(q)
         pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
-        for k, unit in enumerate(units(joint.nv)):
-            rates = body.asked("difference_rate", _rest(body), at, unit)  # φ̇ along the joint's k-th velocity
+        for k, unit in enumerate(unit_vectors(joint.nv)):
+            rates = body.call_joint("difference_rate", _rest(body), at, unit)  # φ̇ along the joint's k-th velocity
             result[k] = result[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
     return result if coupling is None else [x * coupling.ratio for x in result]
 
@@ -110,11 +110,11 @@ def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:
     stiffness = body.drive.stiffness
     if all(map(is_zero, stiffness)):
         return (), []
-    return stiffness, body.asked("difference", _rest(body), q if body.coupling is None else body.coupling.q(q))
+    return stiffness, body.call_joint("difference", _rest(body), q if body.coupling is None else body.coupling.q(q))
 
 
 def _rest(body: Body) -> list[Any]:
-    return [*body.drive.rest] or body.asked("zero")
+    return [*body.drive.rest] or body.call_joint("zero")
 
 
 ROWS = (
@@ -124,6 +124,6 @@ ROWS = (
         Output(("nv",), "N·m, N"),
         "Joint forces of springs, damping and dry friction.",
         options=(FRICTION,),
-        resisted=True,
+        needs_passive_forces=True,
     ),
 )

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD, Body
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Option, Output
@@ -116,17 +116,17 @@ def _at(body: Body, q: Scalars) -> Scalars:
 
 def _stretched(body: Body, q: Scalars) -> list[Any]:
     """Return φ, the local coordinates of the joint's configuration around its springs' rest."""
-    result: list[Any] = body.asked("difference", _rest(body), _at(body, q))
+    result: list[Any] = body.call_joint("difference", _rest(body), _at(body, q))
     return result
 
 
 def _rates(body: Body, q: Scalars) -> list[list[Any]]:
     """Return φ̇ for each unit velocity of the joint."""
-    return [body.asked("difference_rate", _rest(body), _at(body, q), unit) for unit in units(body.joint.nv)]
+    return [body.call_joint("difference_rate", _rest(body), _at(body, q), unit) for unit in unit_vectors(body.joint.nv)]
 
 
 def _rest(body: Body) -> list[Any]:
-    return [*body.drive.rest] or body.asked("zero")
+    return [*body.drive.rest] or body.call_joint("zero")
 
 
 Scalars = Sequence[Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -20,25 +19,16 @@ from linkwork.expr.arrays.pytree import (
 )
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.closure_conversion import Numbers, closed, closed_since, graph_of, lent, named
-from linkwork.expr.control.numeric_loops import chosen_by, is_of_elements, truth_of_condition
+from linkwork.expr.control.numeric_loops import call_argument, chosen_by, is_of_elements, truth_of_condition
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["SharedCall", "call", "cond"]
 
 
 def _called(argument: str, branch: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-    """Call a branch of `cond`.  Raises TypeError, with the argument's name, where it does not take the operands."""
-    try:
-        return branch(*operands)
-    except TypeError as error:
-        try:
-            inspect.signature(branch).bind(*operands)
-        except TypeError:
-            count = f"{len(operands)} operand{'' if len(operands) == 1 else 's'}"
-            raise TypeError(f"cond: {argument}: expected a function of {count}, got {named(branch)}: {error}") from None
-        except ValueError:  # a built-in function may not tell
-            pass
-        raise
+    """Call a branch of `cond`.  Raises TypeError, with the argument's name, where it does not accept the operands."""
+    count = f"{len(operands)} operand{'' if len(operands) == 1 else 's'}"
+    return call_argument(f"cond: {argument}", count, branch, *operands)
 
 
 @public

@@ -24,6 +24,7 @@ from linkwork.expr.control.closure_conversion import Numbers, closed, graph_of, 
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.numeric_loops import (
     bound,
+    call_argument,
     check_step,
     number_of_steps,
     pair,
@@ -97,9 +98,11 @@ def _while_traced(
     while True:
         fresh = lent(graph, f"the state of while_loop of {named(step)}", len(start.elements))
         inside = start.together(fresh)
-        holds = truth_of_condition("while_loop", condition(inside), condition)
-        following = Numbers(step(inside), f"while_loop: what {named(step)} returns")
-        check_step("while_loop", step, start.form, following.form, start.logical, following.logical)
+        said = call_argument("while_loop: cond_fun", "the state", condition, inside)
+        holds = truth_of_condition("while_loop", said, condition)
+        result = call_argument("while_loop: body_fun", "the state", step, inside)
+        following = Numbers(result, f"while_loop: body_fun: result of {named(step)}")
+        check_step("while_loop: body_fun", step, start.form, following.form, start.logical, following.logical)
         if not start.widen(following):  # else a step makes dual numbers of others: they are carried
             break
     following.widen(start)
@@ -177,11 +180,11 @@ def fori_loop(
 
     def counted(pair: tuple[Any, Any], _: Any) -> tuple[Any, None]:
         inside, k = pair
-        following = body_fun(k, inside)
+        following = call_argument("fori_loop: body_fun", "(k, state)", body_fun, k, inside)
         if k.__class__ is not int or k == first:  # what a later step changes is found by scan
-            result = Numbers(following, f"fori_loop: what {named(body_fun)} returns")
-            numbers = k.__class__ is int
-            check_step("fori_loop", body_fun, start.form, result.form, start.logical, result.logical, batches=numbers)
+            what, is_number = "fori_loop: body_fun", k.__class__ is int
+            result = Numbers(following, f"{what}: result of {named(body_fun)}")
+            check_step(what, body_fun, start.form, result.form, start.logical, result.logical, batches=is_number)
         return (following, k + 1), None
 
     counted.__wrapped__ = body_fun  # type: ignore[attr-defined]
@@ -209,13 +212,13 @@ def _scan_traced(
         fresh = lent(graph, f"the state of scan of {named(step)}", len(start.elements) + width)
         carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
         row = None if one is None else one.together(slices)
-        state, output = pair(step, step(start.together(carried), row))
-        following = Numbers(state, f"scan: the state that {named(step)} returns")
-        check_step("scan", step, start.form, following.form, start.logical, following.logical)
+        state, output = pair(step, call_argument("scan: f", "(carry, x)", step, start.together(carried), row))
+        following = Numbers(state, f"scan: f: state that {named(step)} returns")
+        check_step("scan: f", step, start.form, following.form, start.logical, following.logical)
         if not start.widen(following):  # else a step makes dual numbers of others: they are carried
             break
     following.widen(start)
-    kept = None if output is None else Numbers(output, f"scan: the output of {named(step)}")
+    kept = None if output is None else Numbers(output, f"scan: f: output of {named(step)}")
     outputs = [] if kept is None else kept.elements
     body, outside = closed(fresh, [*following.elements, *outputs])
     loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward)

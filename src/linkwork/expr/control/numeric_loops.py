@@ -31,6 +31,7 @@ from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = [
     "bound",
+    "call_argument",
     "check_step",
     "chosen_by",
     "is_of_elements",
@@ -52,7 +53,7 @@ def while_on_numbers(
     in_elements = False
     truths = _truths(state)
     for count in range(most + 1):
-        said = condition(state)
+        said = call_argument("while_loop: cond_fun", "the state", condition, state)
         holds = truth_of_condition("while_loop", said, condition)
         in_elements = in_elements or is_of_elements(said)
         if holds.__class__ is Symbol:
@@ -68,13 +69,13 @@ def while_on_numbers(
             going = bool(holds) and not missing
         if count == most or not np.any(going):
             break
-        following = step(_own(state))
-        numbers, form = taken_apart(following, f"while_loop: what {named(step)} returns")
+        following = call_argument("while_loop: body_fun", "the state", step, _own(state))
+        numbers, form = taken_apart(following, f"while_loop: body_fun: result of {named(step)}")
         graph = graph_of(numbers)
         if graph is not None:
             return graph
         masked = bool(np.ndim(going))
-        check_step("while_loop", step, start.form, form, truths, _truths(following), batches=True)
+        check_step("while_loop: body_fun", step, start.form, form, truths, _truths(following), batches=True)
         state = mapped(chosen_by(going, in_elements=in_elements), following, state) if masked else following
         done = done + (np.where(going, 1, 0) if masked else 1)
     if in_elements:
@@ -91,20 +92,20 @@ def scan_on_numbers(
     truths = _truths(state)
     kept: list[Any] = [None] * steps
     for t in reversed(range(steps)) if backward else range(steps):
-        following, kept[t] = pair(step, step(_own(state), _row(inputs, t)))
-        numbers, form = taken_apart(following, f"scan: the state that {named(step)} returns")
-        outputs = [] if kept[t] is None else taken_apart(kept[t], f"scan: the output of {named(step)}")[0]
+        following, kept[t] = pair(step, call_argument("scan: f", "(carry, x)", step, _own(state), _row(inputs, t)))
+        numbers, form = taken_apart(following, f"scan: f: state that {named(step)} returns")
+        outputs = [] if kept[t] is None else taken_apart(kept[t], f"scan: f: output of {named(step)}")[0]
         graph = graph_of([*numbers, *outputs])
         if graph is not None:
             return graph
-        check_step("scan", step, start.form, form, truths, _truths(following), batches=True)
+        check_step("scan: f", step, start.form, form, truths, _truths(following), batches=True)
         state = following
     return state, _stacked(kept)
 
 
 def _no_outputs(step: Callable[..., Any], state: Any, inputs: Any) -> Any:
     """The outputs of no steps, as nested as those of one would be."""
-    _, output = pair(step, step(state, mapped(_nothing, inputs)))
+    _, output = pair(step, call_argument("scan: f", "(carry, x)", step, state, mapped(_nothing, inputs)))
     return mapped(lambda x: np.zeros((0, *np.shape(x))), output)
 
 
@@ -162,13 +163,28 @@ def _stacked(kept: Sequence[Any]) -> Any:
     return np.stack([np.asarray(x) for x in kept])
 
 
+def call_argument(what: str, operands: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that is itself an argument, named by ``what``; ``operands`` says in words what it is called with.
+
+    Raises TypeError, with the argument's name, where the function does not accept these operands.
+    """
+    try:
+        return function(*arguments)
+    except TypeError as error:
+        is_call = error.__traceback__ is not None and error.__traceback__.tb_next is None  # no frame of the function
+        if not is_call and getattr(function, "__module__", "") != "builtins":
+            raise
+        raise TypeError(f"{what}: expected a function of {operands}, got {named(function)}: {error}") from error
+
+
 def bound(what: str, value: Any) -> int:
+    """Return a count that is known at trace time.  Raises ValueError unless it is an integer >= 0."""
     try:
         number = operator.index(value)
     except TypeError:
         number = -1
     if number < 0:
-        raise ValueError(f"{what}: expected a whole number, not negative and known in advance, got {value!r}")
+        raise ValueError(f"{what}: expected an integer >= 0 that is known at trace time, got {value!r}")
     return number
 
 
@@ -192,7 +208,7 @@ def number_of_steps(form: Form | Leaf | None, length: int | None) -> int:
 def pair(step: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     if not (isinstance(result, tuple) and len(result) == 2):
         raise TypeError(
-            f"scan: expected {named(step)} to return (state, output), the output may be None, got {result!r}"
+            f"scan: f: expected {named(step)} to return (state, output), where output may be None, got {result!r}"
         )
     return result
 
@@ -254,7 +270,9 @@ def check_step(
     if not text and len(logical) == len(result) and list(logical) != list(result):
         text = "a number became a truth value, or a truth value a number: where(condition, 1.0, 0.0) makes a number"
     if text:
-        raise TypeError(f"{what}: state: {named(step)} must return a state as it got one: {text}")
+        raise TypeError(
+            f"{what}: expected {named(step)} to return a state of the same structure as its argument: {text}"
+        )
 
 
 def _over_samples(one: Any, other: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Equations over any scalar: roots and fixed points."""
+"""Equation solvers over any scalar: roots and fixed points."""
 
 from linkwork.expr.equations.root_finding import Root, fixed_point, root
 

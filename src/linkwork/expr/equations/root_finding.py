@@ -1,12 +1,14 @@
-"""Equations solved by iteration over any scalar: roots by Newton's method, and fixed points.
+"""Root finding by Newton's method and fixed-point iteration, differentiated by the implicit function theorem.
 
-Derivatives are those of the solution, whatever the way to it was: see `implicit`.
+With r(x, p) = 0, dx = −(∂r/∂x)⁻¹ ∂r/∂p dp, independent of the iterations that led to x: see `ImplicitDerivative`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,19 +26,34 @@ from linkwork.expr.arrays.pytree import (
 from linkwork.expr.arrays.symbol_array import floats
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.autodiff.dual_numbers import Dual, order_of, parts, seeded, value_of
-from linkwork.expr.control.closure_conversion import closed, graph_of, is_truth, lent, named
+from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.control.closure_conversion import Residual, closed, graph_of, is_truth, lent, named
+from linkwork.expr.control.loop_instruction import NOT_A_NUMBER
+from linkwork.expr.control.loops import while_loop
 from linkwork.expr.control.numeric_loops import bound
-from linkwork.expr.equations.implicit_function import Correction, Implicit, corrected, iterated, solved
-from linkwork.expr.linalg.sparse_dot import transposed
+from linkwork.expr.linalg.factorizations import METHODS
+from linkwork.expr.linalg.linear_solve import Solve
+from linkwork.expr.linalg.sparse_dot import dot, negated, rows_of, transposed
+from linkwork.expr.scalar.block import Region
+from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
 __all__ = ["Root", "fixed_point", "monotone_root", "root"]
 
+_SINGULAR = 3.0  # status of a singular Jacobian, in addition to those of loops
+_NEAR = 1e-4  # relative step: below it, a step that is not smaller than the one before is rounding
+_ROUNDING = 1e-10  # relative step of a line search: below it, a step that is not halved is rounding
+_SMALL = 1e-8  # relative step below which there is no line search: its residuals differ by rounding
+_MAX_SLOPE_SHARE = 0.5  # |g(s)| / g(0) at which the line search accepts a step
+_MAX_BISECTIONS = 40
+
+_Correction = tuple[Sequence[Any], Any]  # (what to subtract from x; 0 or the status that ends the iteration)
+
 
 class Root(NamedTuple):
-    """What `root` and `fixed_point` found.
+    """Result of `root` and `fixed_point`.
 
-    ``status`` is 0 where it is a solution, 1 where ``max_iterations`` steps did not lead to one, 2 where something was
-    no finite number, and 3 where the Jacobian was singular; the value is then the last one before that.
+    ``status`` is 0 where ``value`` is a solution, 1 where the iteration reached ``max_iterations``, 2 where a value was
+    not finite, 3 where the Jacobian was singular.  For 2 and 3, ``value`` is the last iterate before that.
     """
 
     value: Any
@@ -46,20 +63,20 @@ class Root(NamedTuple):
 
 @public
 def root(residual: Callable[[Any], Any], start: Any, *, max_iterations: int = 50, tolerance: float = 1e-10) -> Root:
-    """An x with ``residual(x) = 0``, by Newton's method from a start.
+    """Solve ``residual(x) = 0`` by Newton's method from ``start``.
 
-    The start is an array, a number, or these nested; the residual is as many numbers, and may use anything around it.
-    It ends with a step in which no number moves by more than ``tolerance``·(1 + |x|), or with one that is small and no
-    smaller than the one before it, as rounding makes it.  The derivative is that of the solution by all that the
-    residual uses; by the start it is zero.
+    The start is an array, a number, or these nested.  The residual has as many elements as the start, and may use any
+    variable in scope.  The iteration ends with a step in which no element moves by more than ``tolerance``·(1 + |x|),
+    or, at the limit of rounding, with a small step that is not smaller than the one before.  The derivative of the
+    solution by all that the residual uses follows from the implicit function theorem; by the start it is zero.
 
     >>> from linkwork.expr import root
     >>> root(lambda x: x * x - 2.0, 1.0)
     Root(value=1.4142135623730951, iterations=5, status=0)
 
-    Raises TypeError where the residual is another number of numbers, ValueError for a bound that is none.
+    Raises TypeError for a residual of another size, ValueError for an invalid ``max_iterations`` or ``tolerance``.
     """
-    return _found("root", residual, start, max_iterations, tolerance, plain=False)
+    return _solve("root", residual, start, max_iterations, tolerance, is_fixed_point=False)
 
 
 def monotone_root(
@@ -70,127 +87,128 @@ def monotone_root(
     tolerance: float,
     like: Callable[[Any], Any] | None = None,
 ) -> Root:
-    """As `root`, of a residual that grows with x as the gradient of a convex function does, or nearly so.
+    """Solve ``residual(x) = 0`` for a residual that is monotone, or nearly so, like the gradient of a convex function.
 
-    Steps are cut short where the residual says that they lead too far, so what bends sharply is found from far away.
-    ``like`` is a function that varies nearly as the residual does: then steps are by its Jacobian, which takes less.
+    A line search shortens Newton steps that overshoot, so strongly curved residuals converge from a distant start.
+    ``like`` is a function with nearly the residual's Jacobian and cheaper to differentiate: steps use its Jacobian.
     """
-    return _found("root", residual, start, max_iterations, tolerance, plain=False, searched=True, like=like)
+    return _solve("root", residual, start, max_iterations, tolerance, is_fixed_point=False, line_search=True, like=like)
 
 
 @public
 def fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations: int = 500, tolerance: float = 1e-12) -> Root:
-    """An x with ``step(x) = x``, by doing the step again and again.
+    """Solve ``step(x) = x`` by fixed-point iteration from ``start``.
 
-    Start, step, end and derivative are as for `root`, and there is no status 3: no equations are solved on the way.
+    Arguments, termination and derivative are those of `root`.  Status 3 does not occur: no linear system is solved.
 
     >>> from linkwork.expr import cos, fixed_point
     >>> round(fixed_point(cos, 1.0).value, 9)
     0.739085133
     """
-    return _found("fixed_point", step, start, max_iterations, tolerance, plain=True)
+    return _solve("fixed_point", step, start, max_iterations, tolerance, is_fixed_point=True)
 
 
-def _found(
-    what: str,
+def _solve(
+    caller: str,
     function: Callable[[Any], Any],
     start: Any,
     max_iterations: int,
     tolerance: float,
     *,
-    plain: bool,
-    searched: bool = False,
+    is_fixed_point: bool,
+    line_search: bool = False,
     like: Callable[[Any], Any] | None = None,
 ) -> Root:
-    most = bound(f"{what}: max_iterations", max_iterations)
+    max_iterations = bound(f"{caller}: max_iterations", max_iterations)
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < math.inf):
-        raise ValueError(f"{what}: tolerance: expected a number, not negative and known in advance, got {tolerance!r}")
-    scalars, form = taken_apart(start, f"{what}: start")
+        raise ValueError(f"{caller}: tolerance: expected a number >= 0 that is known at trace time, got {tolerance!r}")
+    scalars, form = taken_apart(start, f"{caller}: start")
     if any(map(is_truth, scalars)):
-        raise TypeError(f"{what}: start: expected numbers, got a truth value")
+        raise TypeError(f"{caller}: start: expected numbers, got a truth value")
     first = [value_of(x) for x in scalars]
     if not first:
         return Root(start, 0, 0)
 
     def residual(x: Sequence[Any]) -> list[Any]:
-        result = _elements(what, function, function(put_together(form, x)), form)
-        return [a - b for a, b in zip(result, x, strict=True)] if plain else result
+        result = _elements(caller, function, function(put_together(form, x)), form)
+        return [a - b for a, b in zip(result, x, strict=True)] if is_fixed_point else result
 
-    def alike(x: Sequence[Any]) -> list[Any]:
+    def like_residual(x: Sequence[Any]) -> list[Any]:
         assert like is not None
-        return _elements(what, like, like(put_together(form, x)), form)
+        return _elements(caller, like, like(put_together(form, x)), form)
 
-    def plainly(x: Sequence[Any]) -> list[Any]:
+    def residual_value(x: Sequence[Any]) -> list[Any]:
         return [value_of(r) for r in residual(x)]
 
-    def correction(x: Sequence[Any]) -> Correction:
-        if plain:
-            return corrected(plainly(x), None)
+    def correction(x: Sequence[Any]) -> _Correction:
+        if is_fixed_point:
+            return _newton_correction(residual_value(x), None)
         if like is not None:
-            return corrected(plainly(x), _linearized(alike, x)[1])
-        return corrected(*_linearized(residual, x))
+            return _newton_correction(residual_value(x), _linearized(like_residual, x)[1])
+        return _newton_correction(*_linearized(residual, x))
 
     with np.errstate(all="ignore"):
         probe = residual(first)
         graph = graph_of([*first, *map(value_of, probe)])
         if graph is None:
-            x, done, status = iterated(correction, first, most, float(tolerance), plainly if searched else None)
+            searched = residual_value if line_search else None
+            x, done, status = _iterate(correction, first, max_iterations, float(tolerance), searched)
         else:
-            fresh = lent(graph, f"the unknowns of {what} of {named(function)}", len(first))
-            body, outside = closed(fresh, plainly(fresh))
-            near, others = (None, []) if like is None else closed(fresh, [value_of(r) for r in alike(fresh)])
-            rule = Implicit(body, len(first), most, float(tolerance), plain, searched, near)
+            fresh = lent(graph, f"the unknowns of {caller} of {named(function)}", len(first))
+            body, outside = closed(fresh, residual_value(fresh))
+            near, others = (None, []) if like is None else closed(fresh, [value_of(r) for r in like_residual(fresh)])
+            rule = _RootRule(body, len(first), max_iterations, float(tolerance), is_fixed_point, line_search, near)
             *x, done, status = ruled(rule, [*first, *outside, *others])
         orders = max(map(order_of, probe))
         _, rows = _linearized(residual, x) if orders else ([], [])
-        for _ in range(orders):  # each takes derivatives of one order more to where they belong
-            x = [a - d for a, d in zip(x, solved(rows, residual(x))[0], strict=True)]
+        for _ in range(orders):  # each Newton step makes the derivatives of one more order exact
+            x = [a - d for a, d in zip(x, _linear_solve(rows, residual(x))[0], strict=True)]
     if status.__class__ is float:
         status = int(status)
     return Root(put_together(form, x, floats if graph is None else None), done, status)
 
 
-def _elements(what: str, function: Callable[[Any], Any], value: Any, form: Form | Leaf) -> list[Any]:
-    """The residual's numbers, of a batch for all samples each."""
-    caller = f"{what}: what {named(function)} returns"
+def _elements(caller: str, function: Callable[[Any], Any], value: Any, form: Form | Leaf) -> list[Any]:
+    """Return the elements of a residual's value, each an array of the samples where the value is a batch."""
+    name = f"{caller}: result of {named(function)}"
     leaves: list[Any] = []
     mapped(leaves.append, value)
     shapes = [leaf.shape for _, leaf in leaves_of(form)]
     if len(leaves) != len(shapes):
-        result, _ = taken_apart(value, caller)
+        result, _ = taken_apart(value, name)
     else:
         parts_of = [
-            _columns(leaf, len(shape)) if _is_batch(leaf, shape) else taken_apart(leaf, caller)[0]
+            _columns(leaf, len(shape)) if _is_batch(leaf, shape) else taken_apart(leaf, name)[0]
             for leaf, shape in zip(leaves, shapes, strict=True)
         ]
         result = [x for part in parts_of for x in part]
     if len(result) != size_of(form) or any(map(is_truth, result)):
-        expected = f"{what}: {named(function)} must return as many numbers as the start has, {size_of(form)}"
-        raise TypeError(f"{expected}: got {value!r}")
+        expected = f"expected {named(function)} to return as many numbers as the start has, {size_of(form)}"
+        raise TypeError(f"{caller}: {expected}, got {value!r}")
     return [_bare(x) for x in result]
 
 
 def _bare(x: Any) -> Any:
-    """A number without the array of no dimension that batches in arrays of objects come in."""
+    """Unwrap a batch from the 0-dimensional object array that holds it."""
     if isinstance(x, Dual):
         return Dual(_bare(x.value), _bare(x.tangent), x.level)
     return _bare(x.item()) if isinstance(x, np.ndarray) and x.dtype == object and not x.ndim else x
 
 
 def _is_batch(value: Any, shape: tuple[int, ...]) -> bool:
-    """Whether this is an array of plain numbers for each sample, in dimensions before its own."""
+    """Return True for a float array with sample dimensions before its own ``shape``."""
     own = np.ndim(value) - len(shape)
     return isinstance(value, np.ndarray) and value.dtype != object and own > 0 and value.shape[own:] == shape
 
 
 def _columns(batch: np.ndarray, dimensions: int) -> list[Any]:
-    """The numbers of arrays of so many dimensions, for all samples each."""
+    """Split a batch of arrays of so many ``dimensions`` into its elements, each an array of all samples."""
     samples = batch.shape[: batch.ndim - dimensions]
     return list(np.moveaxis(batch.reshape(*samples, -1), -1, 0))
 
 
 def _linearized(residual: Callable[[Sequence[Any]], list[Any]], x: Sequence[Any]) -> tuple[list[Any], list[list[Any]]]:
-    """The residual's values and the rows of its Jacobian, without derivatives of their own."""
+    """Return the residual and the rows of its Jacobian at x, both without dual components."""
     values: list[Any] = []
     columns = []
     for k in range(len(x)):
@@ -199,3 +217,173 @@ def _linearized(residual: Callable[[Sequence[Any]], list[Any]], x: Sequence[Any]
         values = [value_of(r) for r, _ in result]
         columns.append([value_of(d) for _, d in result])
     return values, transposed(columns)
+
+
+def _linear_solve(rows: Sequence[Sequence[Any]], column: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Solve a square linear system.  Return (solution, 0 or, for a singular matrix, a positive number)."""
+    n = len(column)
+    result = ruled(Solve("root", METHODS["gen"], n, 1, told=True), [*(x for row in rows for x in row), *column])
+    return result[:n], result[n]
+
+
+def _newton_correction(values: Sequence[Any], rows: Sequence[Sequence[Any]] | None) -> _Correction:
+    """Return the Newton correction J⁻¹ r of a residual r with Jacobian rows J; −r if J is None (fixed point)."""
+    total = _sum(values)
+    wrong = where(eq(total, total), 0.0, NOT_A_NUMBER)
+    if rows is None:
+        return [-r for r in values], wrong
+    result, status = _linear_solve(rows, values)
+    return result, where(and_(eq(wrong, 0.0), lt(0.0, status)), _SINGULAR, wrong)
+
+
+def _iterate(
+    correction: Callable[[Sequence[Any]], _Correction],
+    start: Sequence[Any],
+    max_iterations: int,
+    tolerance: float,
+    residual: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+) -> tuple[list[Any], Any, Any]:
+    """Iterate x ← x − correction(x).  Return (last x, number of iterations, status).
+
+    With a ``residual``, a line search shortens steps that overshoot.
+    """
+
+    def more(state: Any) -> Any:
+        _, moved, before, _ = state
+        less = lt(moved, before)
+        if residual is not None:  # Newton steps, which shrink quadratically down to rounding
+            less = and_(less, or_(lt(_ROUNDING, moved), lt(2.0 * moved, before)))
+        return and_(lt(tolerance, moved), or_(lt(_NEAR, moved), less))
+
+    def step(state: Any) -> Any:
+        x, before, _, _ = state
+        change, status = correction(x)
+        fine = and_(eq(status, 0.0), lt(_sum([fabs(d) for d in change]), math.inf))
+        moved: Any = 0.0
+        for a, d in zip(x, change, strict=True):
+            moved = fmax(moved, fabs(d) / (1.0 + fabs(a)))
+        if residual is not None:
+            share = _line_search(residual, x, change, and_(fine, lt(_SMALL, moved)))
+            change = [share * d for d in change]
+            moved = where(lt(share, 1.0), fmax(moved, 2.0 * _NEAR), moved)  # a shortened step never ends it
+        x = tuple(where(fine, a - d, a) for a, d in zip(x, change, strict=True))
+        status = where(or_(fine, lt(0.0, status)), status, NOT_A_NUMBER)
+        return x, where(fine, moved, 0.0), before, status
+
+    result = while_loop(more, step, (tuple(start), math.inf, math.inf, 0.0), max_iterations=max_iterations)
+    x, _, _, wrong = result.state
+    return list(x), result.iterations, where(eq(wrong, 0.0), result.status, wrong)
+
+
+def _line_search(
+    residual: Callable[[Sequence[Any]], Sequence[Any]], x: Sequence[Any], change: Sequence[Any], enabled: Any
+) -> Any:
+    """Return the fraction s of the Newton step δ to use: 1, or one at which g(s) = δᵀ r(x − s δ) is near zero.
+
+    For the gradient r of a convex function, g decreases along a Newton step from g(0) > 0, and its zero is the
+    function's minimum on that line: no step increases the distance to the solution, however r is curved.  The fraction
+    is 1 where g(0) <= 0 or ``enabled`` is false.
+    """
+
+    def slope(share: Any) -> Any:
+        return dot(change, residual([a - share * d for a, d in zip(x, change, strict=True)]))
+
+    first = dot(change, residual(x))
+    first = where(and_(enabled, lt(0.0, first)), first, 0.0)
+    max_slope = _MAX_SLOPE_SHARE * first
+
+    def beyond(g: Any) -> Any:
+        return not_(le(-max_slope, g))  # true for NaN
+
+    def more(state: Any) -> Any:
+        share, g, _, _ = state
+        return or_(beyond(g), and_(lt(share, 1.0), lt(max_slope, g)))
+
+    def halved(state: Any) -> Any:
+        share, g, low, high = state
+        far = beyond(g)
+        low, high = where(far, low, share), where(far, share, high)
+        share = 0.5 * (low + high)
+        return share, slope(share), low, high
+
+    whole = where(lt(0.0, first), slope(1.0), 0.0)
+    return while_loop(more, halved, (1.0, whole, 0.0, 1.0), max_iterations=_MAX_BISECTIONS).state[0]
+
+
+@dataclass(frozen=True)
+class _RootRule(ImplicitDerivative):
+    """Solution x of r(x, p) = 0 as a rule.
+
+    The inputs are the start, p and the further inputs of ``like``; the results are x, the number of iterations and the
+    status.
+    """
+
+    body: Region  # r of x and p
+    unknowns: int
+    max_iterations: int
+    tolerance: float
+    is_fixed_point: bool  # r = step(x) − x is added to x
+    line_search: bool = False
+    like: Region | None = None  # function with nearly the Jacobian of r, of x and inputs of its own
+
+    @property
+    def size(self) -> int:
+        return self.unknowns
+
+    @property
+    def ignored(self) -> int:
+        return self.unknowns
+
+    @cached_property
+    def _residual(self) -> Residual:
+        return Residual(self.body, self.size, self.size)
+
+    @cached_property
+    def _like_residual(self) -> Residual:
+        assert self.like is not None
+        return Residual(self.like, self.size, self.size)
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        n = self.size
+        p, others = self._parameters(inputs), inputs[self.body.elements_in :]
+
+        def residual(x: Sequence[Any]) -> Sequence[Any]:
+            return self.body.run([*x, *p])
+
+        def correction(x: Sequence[Any]) -> _Correction:
+            if self.is_fixed_point:
+                return _newton_correction(residual(x), None)
+            if self.like is not None:
+                return _newton_correction(residual(x), rows_of(self._like_residual.linear.run([*x, *others])[n:], n))
+            result = self._residual.linear.run([*x, *p])
+            return _newton_correction(result[:n], rows_of(result[n:], n))
+
+        searched = residual if self.line_search else None
+        x, done, status = _iterate(correction, inputs[:n], self.max_iterations, self.tolerance, searched)
+        return [*x, done, status], []
+
+    def pushed(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
+        return [-x for x in self._residual.pushed.run([*self._at(at), *self._parameters(direction)])]
+
+    def pulled(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
+        result = self._residual.pulled.run([*self._at(at), *multipliers])
+        return [*[0.0] * self.size, *negated([result])[0], *[0.0] * (len(at.inputs) - self.body.elements_in)]
+
+    def solved(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
+        J = rows_of(self._residual.linear.run(self._at(at))[self.size :], self.size)
+        return _linear_solve(transposed(J) if transpose else J, right)[0]
+
+    def _parameters(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return p."""
+        return inputs[self.size : self.body.elements_in]
+
+    def _at(self, at: Solution) -> list[Any]:
+        """Return x and p, one after the other."""
+        return [*at.results[: self.size], *self._parameters(at.inputs)]
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    total: Any = 0.0
+    for x in values:
+        total = total + x
+    return total

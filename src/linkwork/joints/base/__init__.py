@@ -1,1 +1,1 @@
-"""The contract of a joint type, and what all types derive from it."""
+"""Contract of a joint type, and the defaults that all types derive from it."""

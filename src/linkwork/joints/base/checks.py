@@ -1,6 +1,6 @@
-"""Checks of joint types' parameters, and of configurations of plain numbers before they are used.
+"""Checks of joint parameters, and of numeric configurations against their manifold.
 
-One rule says what is near enough to the manifold of a joint's configurations.
+The thresholds below decide which configurations are near enough to the manifold to be accepted.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ import numpy as np
 from linkwork._util.messages import printable
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import ConfigurationWarning
-from linkwork.joints.base.error_context import asked, blaming
+from linkwork.joints.base.error_context import attribute_errors, call_joint
 from linkwork.spatial.arguments import LARGEST
 
 if TYPE_CHECKING:
     from linkwork.joints.base.joint_type import JointType
 
 __all__ = [
-    "EXACT",
-    "NEAR",
-    "SINGULAR",
-    "checked",
-    "distances",
-    "finite",
-    "may_be_off",
+    "MAX_MANIFOLD_DISTANCE",
+    "MIN_REGULARITY",
+    "SILENT_MANIFOLD_DISTANCE",
+    "checked_configuration",
+    "finite_parameter",
+    "has_manifold",
+    "manifold_distances",
     "normalized",
-    "positive",
-    "refused",
+    "parameter_error",
+    "positive_parameter",
 ]
 
 
-NEAR = 1e-3  # a configuration as near to its manifold as this is normalised, with a warning
-EXACT = 1e-6  # and one as near as this without a word: float32 rounds by 6e-8
-SINGULAR = 1e-7  # regularity below which accelerations have lost half of their digits, and soon all
-_ROUNDING = 4e-16  # and one as near as this is on it
+MAX_MANIFOLD_DISTANCE = 1e-3  # configurations up to this distance are normalised, with a warning
+SILENT_MANIFOLD_DISTANCE = 1e-6  # up to this distance without a warning: float32 rounds by 6e-8
+MIN_REGULARITY = 1e-7  # below it, accelerations have lost half of their digits
+_ROUNDING = 4e-16  # up to this distance, a configuration is on the manifold
 
 
-def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
-    """The configuration (..., nq) as floats: see `JointType.checked`."""
+def checked_configuration(joint: JointType, q: Any, name: str = "") -> np.ndarray:
+    """Return a configuration (..., nq) as floats on the manifold; see `JointType.checked`."""
     caller = f"joint {name!r} ({joint.type_name()})" if name else f"{joint.type_name()} joint"
     try:
         given = np.asarray(q)
@@ -59,73 +59,79 @@ def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
         where = numbers.reshape(-1, joint.nq)
         worst = where[~np.isfinite(where).all(axis=-1)][0]
         raise ValueError(f"{caller}: expected finite numbers, got {worst.tolist()}")
-    with blaming(name, joint) if name else nullcontext():
-        off = distances(joint, numbers)
+    with attribute_errors(name, joint) if name else nullcontext():
+        off = manifold_distances(joint, numbers)
     if off.size == 0 or off.max() <= _ROUNDING:  # false for NaN
         return numbers
-    if not off.max() <= EXACT:
+    if not off.max() <= SILENT_MANIFOLD_DISTANCE:
         at = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
         what = f"{caller}: expected {_expected(joint, numbers[at], float(off[at]))}"
-        if not off[at] <= NEAR:
-            raise ValueError(f"{what}; `normalize` gives the nearest configuration, where there is one")
+        if not off[at] <= MAX_MANIFOLD_DISTANCE:
+            raise ValueError(f"{what}; `normalize` returns the nearest configuration, if there is one")
         warnings.warn(f"{what}: normalised", ConfigurationWarning, stacklevel=levels_up())
-    with blaming(name, joint) if name else nullcontext():
+    with attribute_errors(name, joint) if name else nullcontext():
         return np.where(off[..., np.newaxis] > _ROUNDING, normalized(joint, numbers), numbers)
 
 
-def may_be_off(joint: JointType, name: str = "") -> bool:
-    """Whether some numbers are no configuration of a joint type; ``name`` is the joint's, for messages."""
-    return bool(joint.unit_length) or asked(name, joint, "distance", [float("nan")] * joint.nq) != 0.0
+def has_manifold(joint: JointType, name: str = "") -> bool:
+    """Return True if some vectors of nq finite values are not configurations of the joint type.
+
+    ``name`` is the joint's name, for messages.
+    """
+    return bool(joint.unit_length) or call_joint(name, joint, "distance", [float("nan")] * joint.nq) != 0.0
 
 
-def distances(joint: JointType, q: np.ndarray) -> np.ndarray:
-    """`JointType.distance` of configurations (..., nq), of shape (...): NaN where no configuration is nearest."""
+def manifold_distances(joint: JointType, q: np.ndarray) -> np.ndarray:
+    """Evaluate `JointType.distance` for configurations (..., nq).
+
+    Returns an array of shape (...), NaN where no nearest configuration exists.
+    """
     with np.errstate(all="ignore"):
         off = joint.distance([q[..., k] for k in range(joint.nq)])
     return np.broadcast_to(np.asarray(off, dtype=float), q.shape[:-1])
 
 
 def normalized(joint: JointType, q: np.ndarray) -> np.ndarray:
-    """`JointType.normalize` of configurations (..., nq)."""
+    """Evaluate `JointType.normalize` for configurations (..., nq)."""
     with np.errstate(all="ignore"):
         columns = joint.normalize([q[..., k] for k in range(joint.nq)])
     return np.stack([np.broadcast_to(np.asarray(x, dtype=float), q.shape[:-1]) for x in columns], axis=-1)
 
 
 def _expected(joint: JointType, q: np.ndarray, off: float) -> str:
-    """What was expected of one configuration, and how it is not so."""
-    lengths = {places: float(np.linalg.norm(q[list(places)])) for places in joint.unit_length}
-    places, length = max(lengths.items(), key=lambda item: abs(item[1] - 1.0), default=((), 1.0))
-    if abs(length - 1.0) <= 0.5 * EXACT:
+    """Describe what was expected of one configuration, and by how much it is off, for a message."""
+    lengths = {indices: float(np.linalg.norm(q[list(indices)])) for indices in joint.unit_length}
+    indices, length = max(lengths.items(), key=lambda item: abs(item[1] - 1.0), default=((), 1.0))
+    if abs(length - 1.0) <= 0.5 * SILENT_MANIFOLD_DISTANCE:
         return f"a configuration, got {q.tolist()}, off by {off:.3g}"
-    names = [joint.q_names[k] if joint.q_names else f"q[{k}]" for k in places]
-    return f"({', '.join(names)}) of length 1, got {q[list(places)].tolist()} of length {length:.9g}"
+    names = [joint.q_names[k] if joint.q_names else f"q[{k}]" for k in indices]
+    return f"({', '.join(names)}) of length 1, got {q[list(indices)].tolist()} of length {length:.9g}"
 
 
-def refused(of: str, parameter: str, expected: str, got: str, remedy: str = "") -> ValueError:
-    """The error: the type of the joint, its parameter, what was expected, what was given, and what to do."""
+def parameter_error(of: str, parameter: str, expected: str, got: str, remedy: str = "") -> ValueError:
+    """Return the ValueError for a parameter of a joint type; ``of`` is the type's name."""
     whose = f"{of}: {parameter}" if of else parameter
     return ValueError(f"{whose}: expected {expected}, got {got}" + (f"; {remedy}" if remedy else ""))
 
 
-def finite(value: Any, of: str, parameter: str) -> float:
-    """The parameter as a float.  Raises ValueError where it is not a finite number of at most 1e20, as a robot's."""
+def finite_parameter(value: Any, of: str, parameter: str) -> float:
+    """Return a parameter as a float.  Raises ValueError unless it is finite and at most 1e20 in size."""
     try:
         if isinstance(value, (str, bytes, bool)):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):
-        raise refused(of, parameter, "a number", repr(value)) from None
+        raise parameter_error(of, parameter, "a number", repr(value)) from None
     if not math.isfinite(number):
-        raise refused(of, parameter, "a finite number", repr(number))
+        raise parameter_error(of, parameter, "a finite number", repr(number))
     if abs(number) > LARGEST:
-        raise refused(of, parameter, f"a number of at most {LARGEST:.0e}", repr(number))
+        raise parameter_error(of, parameter, f"a number of at most {LARGEST:.0e}", repr(number))
     return number
 
 
-def positive(value: Any, of: str, parameter: str) -> float:
-    """The parameter as a float.  Raises ValueError where it is not a finite number above zero."""
-    number = finite(value, of, parameter)
+def positive_parameter(value: Any, of: str, parameter: str) -> float:
+    """Return a parameter as a float.  Raises ValueError unless it is finite and positive."""
+    number = finite_parameter(value, of, parameter)
     if number <= 0.0:
-        raise refused(of, parameter, "a number above zero", repr(number))
+        raise parameter_error(of, parameter, "a positive number", repr(number))
     return number

@@ -1,4 +1,4 @@
-"""Errors of a joint type's own code, told with the joint's name, the method and the line."""
+"""Errors raised by the code of a joint type, reported with the joint's name, the method and the line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from linkwork.errors import JointMethodError
 if TYPE_CHECKING:
     from linkwork.joints.base.joint_type import JointType
 
-__all__ = ["asked", "blaming"]
+__all__ = ["attribute_errors", "call_joint"]
 
 _CONTRACT = f"{__package__}.joint_type"  # module of JointType, which imports this one
 
 
-def asked(name: str, joint: JointType, method: str, *arguments: Any) -> Any:
-    """What a method of the type gives.  Raises JointMethodError, which names the joint, where the method raises."""
+def call_joint(name: str, joint: JointType, method: str, *arguments: Any) -> Any:
+    """Call a method of a joint type.
+
+    Raises JointMethodError, with the joint's name, for an exception in the method.
+    """
     try:
         return getattr(joint, method)(*arguments)
     except JointMethodError:
@@ -29,8 +32,8 @@ def asked(name: str, joint: JointType, method: str, *arguments: Any) -> Any:
 
 
 @contextmanager
-def blaming(name: str, joint: JointType) -> Iterator[None]:
-    """Raises JointMethodError for what is raised within by the type's own code; what others raise passes through."""
+def attribute_errors(name: str, joint: JointType) -> Iterator[None]:
+    """Convert exceptions raised by the type's own code within the context to JointMethodError."""
     try:
         yield
     except JointMethodError:

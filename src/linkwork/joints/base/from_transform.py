@@ -1,4 +1,4 @@
-"""What follows from a transform by differentiation, and from a motion subspace by reflections, over any scalar."""
+"""Joint kinematics from the transform by differentiation, and spans of motions, over any scalar."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from linkwork.spatial import Motion, Rotation, Vec3
 if TYPE_CHECKING:
     from linkwork.joints.base.joint_type import JointType
 
-__all__ = ["Span", "independence", "rows", "square", "twist_along", "units"]
+__all__ = ["Span", "independence", "rows", "square", "twist_along", "unit_vectors"]
 
 Scalars = Sequence[Any]
 
-_DEPENDENT = 1e-13  # a motion within this part of its size of what others span is one of theirs: rounding, and a margin
+_DEPENDENT = 1e-13  # relative norm of an orthogonal component that is rounding, with a margin
 
 
-def units(n: int) -> list[list[float]]:
-    """The unit vectors of n numbers."""
+def unit_vectors(n: int) -> list[list[float]]:
+    """Return the n unit vectors of length n."""
     return [[1.0 if i == k else 0.0 for i in range(n)] for k in range(n)]
 
 
 def rows(columns: list[list[Any]], count: int) -> list[list[Any]]:
-    """The matrix of these columns, by its ``count`` rows."""
+    """Return the matrix with these columns as a list of its ``count`` rows."""
     return [[column[i] for column in columns] for i in range(count)]
 
 
 def square(x: Scalars) -> Any:
-    """The sum of squares."""
+    """Return the sum of squares."""
     return sum((a * a for a in x), 0.0)
 
 
 def twist_along(joint: JointType, q: Scalars, q_dot: Scalars) -> Motion:
-    """The twist (Rᵀ Ṙ)^∨, Rᵀ ṗ of M relative to F, in M's coordinates, when q changes at rate q̇."""
+    """Compute the twist ((Rᵀ Ṙ)^∨; Rᵀ ṗ) of M relative to F, in M's coordinates, at rate q̇ of q."""
     moving = seeded(q, q_dot)
     level = moving[0].level
     X = joint.X(moving)
@@ -53,11 +53,14 @@ def _split_rotation(R: Rotation, level: int) -> tuple[Rotation, Rotation]:
 
 
 def independence(motions: Sequence[Scalars]) -> Any:
-    """The least part of its size that a motion has beyond those before it: 1 where all are orthogonal, 0 where one is
-    a sum of others, and the Python float 1.0 where there are less than two.  By Gram and Schmidt's method.
+    """Return how linearly independent motions are, by Gram-Schmidt orthogonalisation.
+
+    The value is the minimum over all motions of the norm of the component orthogonal to the earlier motions, relative
+    to the motion's own norm: 1 if all are orthogonal, 0 if one is a linear combination of others.  It is the Python
+    float 1.0 for fewer than two motions.
     """
     least: Any = 1.0
-    before: list[tuple[list[Any], Any]] = []  # orthogonal, and one over their squares
+    before: list[tuple[list[Any], Any]] = []  # orthogonal motions and their inverse squared norms
     for motion in motions if len(motions) > 1 else ():
         x, size = list(motion), square(motion)
         for other, inverse in before:
@@ -71,20 +74,20 @@ def independence(motions: Sequence[Scalars]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What motions of six numbers span, as Householder's reflections, which turn it onto the first axes.
+    """Linear span of motions (6,), as Householder reflections that map it to the first coordinate axes.
 
-    At each step the motion of which the largest part is left comes next, so that motions which are nearly one of the
-    others' do no harm; one of which no more than 1e-13 of its size is left counts as one of theirs.
+    Pivoting: each step uses the motion with the largest remaining component relative to its norm.  A motion with a
+    remaining component of at most 1e-13 of its norm counts as dependent.
     """
 
-    reflections: tuple[list[Any], ...]  # of vectors u, 1 − u uᵀ: one a motion, none (u = 0) where nothing is left
-    kept: tuple[Any, ...]  # whether something is
+    reflections: tuple[list[Any], ...]  # u of 1 − u uᵀ for each motion; u = 0 for a dependent one
+    is_independent: tuple[Any, ...]  # for each motion, in the order of the pivots
 
     @staticmethod
     def of(motions: Sequence[Scalars]) -> Span:
-        left: _Left = [(list(motion), square(motion)) for motion in motions]  # and its size, or 1 where it is nothing
+        left: _Left = [(list(motion), square(motion)) for motion in motions]  # with its squared norm, 1 for zero
         left = [(x, where(lt(0.0, size), size, 1.0)) for x, size in left]
-        reflections, kept = [], []
+        reflections, is_independent = [], []
         for k in range(len(left)):
             (x, size), *left = _largest_first(left, k)
             length = square(x[k:])
@@ -94,20 +97,21 @@ class Span:
             u = [0.0] * k + [(x[k] + copysign(length, x[k])) * scale, *(a * scale for a in x[k + 1 :])]
             left = [(_reflected(u, other), size) for other, size in left]
             reflections.append(u)
-            kept.append(keep)
-        return Span(tuple(reflections), tuple(kept))
+            is_independent.append(keep)
+        return Span(tuple(reflections), tuple(is_independent))
 
     def projected(self, x: Scalars) -> list[Any]:
-        """The part of six numbers that lies in the span: the rest is orthogonal to it."""
+        """Return the orthogonal projection of a vector (6,) onto the span."""
         y = list(x)
         for u in self.reflections:
             y = _reflected(u, y)
-        y = [where(keep, a, 0.0) for keep, a in zip(self.kept, y, strict=False)] + [0.0] * (6 - len(self.kept))
+        y = [where(keep, a, 0.0) for keep, a in zip(self.is_independent, y, strict=False)]
+        y += [0.0] * (6 - len(self.is_independent))
         return self._back(y)
 
     def complement(self) -> list[list[Any]]:
-        """Orthonormal vectors, six less the motions, that are orthogonal to the span."""
-        return [self._back(unit) for unit in units(6)[len(self.kept) :]]
+        """Return orthonormal vectors, 6 minus the number of motions, that are orthogonal to the span."""
+        return [self._back(unit) for unit in unit_vectors(6)[len(self.is_independent) :]]
 
     def _back(self, y: Scalars) -> list[Any]:
         x = list(y)
@@ -120,7 +124,7 @@ _Left = list[tuple[list[Any], Any]]
 
 
 def _largest_first(motions: _Left, k: int) -> _Left:
-    """The motions, the one first of whose size the largest part is beyond the first k axes."""
+    """Move the motion with the largest relative component beyond the first k axes to the front."""
     (first, size), rest = motions[0], []
     length = square(first[k:])
     for other, its_size in motions[1:]:

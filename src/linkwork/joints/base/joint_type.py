@@ -1,18 +1,18 @@
-"""The contract of a joint type, over any scalar, and the defaults that follow from its transform.
+"""Contract of a joint type over any scalar, with defaults derived from its transform.
 
 A joint connects two frames: F, fixed to the body before it (the stator), and M, fixed to the body after it (the
-rotor).  Its configuration q (nq numbers) gives the pose X_FM, its velocity v (nv numbers) the twist of M relative to
-F, S(q) v, in M's coordinates.  A type states nq, nv and ``X``; where a closed form is known it also states the motion
-subspace and its bias.  The rest are defaults derived from ``X`` by differentiation.  A type whose q̇ is not v (a
-quaternion's) also states the four maps of its manifold: ``q_dot``, ``velocity_from_rate``, ``integrate`` and
-``difference``.
+rotor).  Its configuration q (nq,) determines the pose X_FM.  Its velocity v (nv,) determines the twist S(q) v of M
+relative to F, in M's coordinates.  A type states nq, nv and ``X``; where a closed form is known it also states the
+motion subspace and its bias.  All other methods have defaults derived from ``X`` by differentiation.  A type with q̇ ≠
+v, such as a quaternion's, also states the four maps of its manifold: ``q_dot``, ``velocity_from_rate``, ``integrate``
+and ``difference``.
 
-Every method takes and gives sequences of scalars of any kind, except the configurations drawn at random, which are
-arrays.  A subclass that overrides a transform or a rate does not inherit the closed forms of its base that no longer
-hold (`settle`).
+Arguments and results of all methods are sequences of scalars of any kind; only random configurations are arrays.  A
+subclass that overrides a transform or a rate does not inherit the closed forms of its base that no longer hold
+(`inherited_methods.py`).
 
-Sources: Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, sections 3.5 and 4.4; Duindam, Port-Based
-Modeling and Control for Efficient Bipedal Walking Robots, 2006, definition 2.9.
+Sources: Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, sections 3.5 and 4.4; Duindam, Port-Based Modeling
+and Control for Efficient Bipedal Walking Robots, 2006, definition 2.9.
 """
 
 from __future__ import annotations
@@ -27,42 +27,43 @@ import numpy as np
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.scalar.functions import fabs, sqrt
-from linkwork.joints.base.checks import checked
-from linkwork.joints.base.from_transform import Span, independence, rows, square, twist_along, units
-from linkwork.joints.base.generic_rank import known_independent, rank, same_motions
-from linkwork.joints.base.pose_inversion import least_squares, left_over, nearest
+from linkwork.joints.base.checks import checked_configuration
+from linkwork.joints.base.from_transform import Span, independence, rows, square, twist_along, unit_vectors
+from linkwork.joints.base.generic_rank import has_constant_subspace, is_elementary, subspace_rank
+from linkwork.joints.base.inherited_methods import drop_outdated_methods
+from linkwork.joints.base.pose_inversion import least_squares, nearest_configuration, pose_error
 from linkwork.spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
 
-__all__ = ["FOLLOWS", "JointType"]
+__all__ = ["JointType"]
 
 
 Scalars = Sequence[Any]
 
 
 class JointType(ABC):
-    """A joint type with its parameters (an axis, a pitch): an immutable value.
+    """Joint type with its parameters, such as an axis or a pitch: an immutable value.
 
-    What is said here of a type is an attribute of the class, or of each joint where it depends on parameters.
+    The attributes below are class attributes, or instance attributes where they depend on the parameters.
     """
 
-    nq: int  # numbers in the configuration q
-    nv: int  # numbers in the velocity v: degrees of freedom
-    q_units: tuple[str, ...]  # unit of each number of q
-    v_units: tuple[str, ...]  # unit of each number of v
-    q_names: tuple[str, ...] = ()  # what each number of q is called, where there is more than one
+    nq: int  # size of the configuration q
+    nv: int  # size of the velocity v: degrees of freedom
+    q_units: tuple[str, ...]  # unit of each coordinate of q
+    v_units: tuple[str, ...]  # unit of each coordinate of v
+    q_names: tuple[str, ...] = ()  # names of the coordinates of q, if there are several
     v_names: tuple[str, ...] = ()
-    unit_length: tuple[tuple[int, ...], ...] = ()  # places in q of numbers whose squares add up to 1
+    unit_length: tuple[tuple[int, ...], ...] = ()  # indices in q of coordinates that together have length 1
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """What is inherited and was said about another transform, or other rates, is dropped or refused."""
+        """Drop or refuse inherited methods that were stated for another transform or other rates."""
         super().__init_subclass__(**options)
-        settle(cls, JointType)
+        drop_outdated_methods(cls, JointType)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> JointType:
-        """A joint of this type with random parameters: what random trees and linkwork's own tests are made of.
+        """Return a joint of this type with random parameters, for random trees and linkwork's own tests.
 
-        Default: NotImplementedError; a type needs it for these alone.
+        Default: raises NotImplementedError.
         """
         raise NotImplementedError(f"{cls.__name__}: no random examples: the type does not write `example`")
 
@@ -70,17 +71,17 @@ class JointType(ABC):
 
     @abstractmethod
     def X(self, q: Scalars) -> Pose:
-        """The pose X_FM of the frame after the joint in the frame before it."""
+        """Return the pose X_FM of the frame after the joint in the frame before it."""
 
     def S(self, q: Scalars) -> Subspace:
-        """The motion subspace: the twist of M relative to F, in M's coordinates, is S(q) v.
+        """Return the motion subspace, whose product with v is the twist of M relative to F, in M's coordinates.
 
         Default: S e_k = (X⁻¹ ∂X/∂q q̇(e_k))^∨, by differentiating ``X``.
         """
-        return Subspace(tuple(twist_along(self, q, self.q_dot(q, unit)) for unit in units(self.nv)))
+        return Subspace(tuple(twist_along(self, q, self.q_dot(q, unit)) for unit in unit_vectors(self.nv)))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """The spatial acceleration of M relative to F, in M's coordinates, while v̇ = 0: Ṡ v.
+        """Return the spatial acceleration Ṡ v of M relative to F at v̇ = 0, in M's coordinates.
 
         Default: by differentiating ``S`` along q̇(v).
         """
@@ -90,140 +91,151 @@ class JointType(ABC):
         return Motion.of([parts(x, moving[0].level)[1] for x in (self.S(moving) @ v).elements()])
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
-        """A basis of the 6 − nv wrenches, in M's coordinates, that do no work on any motion of the joint.
+        """Return a basis of the 6 − nv wrenches, in M's coordinates, that do no work on the joint's motions.
 
-        Where motions depend on each other there are more such wrenches than 6 − nv, of which it gives as many.
-        Default: orthonormal ones, by Householder reflections with pivots, good to the last digits at and near such
+        Where motions are linearly dependent, more than 6 − nv such wrenches exist; the method returns 6 − nv of them.
+        Default: orthonormal wrenches by pivoted Householder reflections, accurate to rounding at and near such
         configurations.
         """
         return tuple(map(Force.of, Span.of([column.elements() for column in self.S(q).columns]).complement()))
 
     def twist(self, q: Scalars, v: Scalars) -> Motion:
-        """The twist of M relative to F, in M's coordinates: S(q) v."""
+        """Return the twist S(q) v of M relative to F, in M's coordinates."""
         return self.S(q) @ v
 
     def acceleration(self, q: Scalars, v: Scalars, a: Scalars) -> Motion:
-        """The spatial acceleration of M relative to F, in M's coordinates: S(q) a + Ṡ v."""
+        """Return the spatial acceleration S(q) a + Ṡ v of M relative to F, in M's coordinates."""
         return self.S(q) @ a + self.bias(q, v)
 
     def torque(self, q: Scalars, F: Force) -> list[Any]:
-        """The joint forces (nv) of the wrench F that the joint exerts on what is after it, in M's coordinates: Sᵀ F."""
+        """Return the joint forces Sᵀ F (nv,) of the wrench F, in M's coordinates.
+
+        F is the wrench that the joint exerts on the body after it.
+        """
         return self.S(q).T @ F
 
-    # -- the other way: from poses and twists to the joint's numbers
+    # -- inverse: from poses and twists to coordinates
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """A configuration whose transform is nearest to X: X itself where the joint can take it.
+        """Return a configuration whose transform is nearest to X: X itself if the joint can reach it.
 
-        What is nearest where it cannot, a type says itself: its rotation first, say.  Default: least squares of the
-        rotation vector [rad] and position [m] that are left, from zero, and from other configurations where that does
-        not lead to X.  Its derivative is right where the joint can take X.
+        A type defines which pose is nearest if it cannot, for example by rotation first.  Default: nonlinear least
+        squares of the remaining rotation vector [rad] and position [m], started at zero and, if that does not reach X,
+        at other configurations.  The derivative is exact where the joint can reach X.
         """
-        return nearest(self, X)
+        return nearest_configuration(self, X)
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
-        """The velocity whose twist S(q) v is nearest to V, in M's coordinates: V itself where the joint can move so.
+        """Return the velocity whose twist S(q) v is nearest to V, in M's coordinates.
 
-        Least squares of six numbers, in rad/s and m/s.  A motion that depends on others is not used.
+        Least squares over the six components, in rad/s and m/s.  A column of S that depends on earlier ones is not
+        used.
         """
         return least_squares([column.elements() for column in self.S(q).columns], V.elements())
 
     def pose_residual(self, X: Pose) -> Motion:
-        """What is left to a pose X from the joint's nearest configuration, in M's coordinates: (rotation vector;
-        position).
+        """Return the residual (rotation vector [rad]; position [m]) of a pose X, in M's coordinates.
 
-        Zero where the joint can take X, and there alone: of the wrenches of `constraint_wrench_subspace` some do work
-        on any other.  Near there it is the twist that leads to X, as far as these do work on it.
-        Default: what is left in X_J⁻¹ X, the rotation vector up to half a turn.
+        It is the difference from the transform of the nearest configuration.  It is zero if and only if the joint can
+        reach X; for any other X, some wrench of `constraint_wrench_subspace` does work on it.  Near the reachable poses
+        it equals the twist that leads to X, as far as these wrenches do work on it. Default: the difference X_J⁻¹ X,
+        with a rotation vector of up to half a revolution.
         """
-        return left_over(self.X(self.configuration_from_pose(X)), X)
+        return pose_error(self.X(self.configuration_from_pose(X)), X)
 
     # -- the configuration's manifold
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
-        """The configuration's time derivative at velocity v.  Default, where nq = nv: q̇ = v."""
-        self._needs("q_dot")
+        """Return the time derivative of the configuration at velocity v.  Default for nq = nv: q̇ = v."""
+        self._require_default("q_dot")
         return list(v)
 
     def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
-        """The velocity at which the configuration changes at rate q̇: the inverse of ``q_dot``."""
-        self._needs("velocity_from_rate")
+        """Return the velocity at which the configuration changes at rate q̇: the inverse of ``q_dot``."""
+        self._require_default("velocity_from_rate")
         return list(q_dot)
 
     def q_dot_jacobian(self, q: Scalars) -> list[list[Any]]:
-        """The matrix J (nq × nv) with q̇ = J v: ``q_dot`` is linear in v."""
-        return rows([self.q_dot(q, unit) for unit in units(self.nv)], self.nq)
+        """Return the matrix J (nq × nv) with q̇ = J v."""
+        return rows([self.q_dot(q, unit) for unit in unit_vectors(self.nv)], self.nq)
 
     def velocity_from_rate_jacobian(self, q: Scalars) -> list[list[Any]]:
-        """The matrix J (nv × nq) with v = J q̇: ``velocity_from_rate`` is linear in q̇."""
-        return rows([self.velocity_from_rate(q, unit) for unit in units(self.nq)], self.nv)
+        """Return the matrix J (nv × nq) with v = J q̇."""
+        return rows([self.velocity_from_rate(q, unit) for unit in unit_vectors(self.nq)], self.nv)
 
     def velocity_from_rate_adjoint(self, q: Scalars, f_v: Scalars) -> list[Any]:
-        """The f_q (nq) with ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion: Jᵀ f_v with J of `velocity_from_rate_jacobian`."""
-        columns = [self.velocity_from_rate(q, unit) for unit in units(self.nq)]
+        """Return f_q (nq,) with ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion.
+
+        f_q = Jᵀ f_v with J of `velocity_from_rate_jacobian`.
+        """
+        columns = [self.velocity_from_rate(q, unit) for unit in unit_vectors(self.nq)]
         return [sum((a * b for a, b in zip(column, f_v, strict=True)), 0.0) for column in columns]
 
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
-        """The configuration reached from q by the local coordinates φ (nv): moving at v = φ for unit time."""
-        self._needs("integrate")
+        """Return the configuration reached from q by moving at the constant velocity φ (nv,) for unit time."""
+        self._require_default("integrate")
         return [a + b for a, b in zip(q, phi, strict=True)]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        """The local coordinates φ (nv) that lead from q to another configuration: ``integrate(q, φ) = other``.
+        """Return the tangent vector φ (nv,) from q to another configuration: ``integrate(q, φ) = other``.
 
-        Angles are counted, whole turns and all: where q has the angle itself, φ is zero only at q.  Rotations written
-        in other numbers (quaternions, modified Rodrigues parameters, sine and cosine) go the short way, and φ is zero
+        Angles count full revolutions: where q contains the angle itself, φ is zero only at q.  Rotations in other
+        coordinates (quaternions, modified Rodrigues parameters, sine and cosine) take the shortest rotation; φ is zero
         wherever the rotation is the same.
         """
-        self._needs("difference")
+        self._require_default("difference")
         return [b - a for a, b in zip(q, other, strict=True)]
 
     def difference_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
-        """φ̇ (nv): how the local coordinates of a configuration change while it moves at velocity v and q stays."""
+        """Return φ̇ (nv,), the rate of ``difference(q, other)`` while ``other`` moves at velocity v.
+
+        q is constant.
+        """
         if self.nv == 0:
             return []
         moving = seeded(other, self.q_dot(other, v))
         return [parts(x, moving[0].level)[1] for x in self.difference(q, moving)]
 
     def zero(self) -> list[float]:
-        """The configuration that others are measured from: its transform is the identity, if that of any is."""
+        """Return the reference configuration; its transform is the identity if that of any configuration is."""
         return [0.0] * self.nq
 
     def normalize(self, q: Scalars) -> list[Any]:
-        """The configuration on the manifold that is nearest to q.
+        """Return the configuration on the manifold that is nearest to q.
 
-        Default: numbers that together have length 1 are divided by their length; others are as they are.
+        Default: each group of coordinates in ``unit_length`` is divided by its length; other coordinates are unchanged.
         """
         result = list(q)
-        for places in self.unit_length:
-            length = sqrt(square([q[k] for k in places]))
-            for k in places:
+        for indices in self.unit_length:
+            length = sqrt(square([q[k] for k in indices]))
+            for k in indices:
                 result[k] = q[k] / length
         return result
 
     def distance(self, q: Scalars) -> Any:
-        """How far q is from the manifold, near it: 0 on it, and the Python float 0.0 where every q is a configuration.
+        """Return the distance of q from the manifold, accurate near it: 0 on it.
 
-        Default: the sum of |x·x − 1|/2 over the numbers x of unit length, which is how far their lengths are from 1;
-        for a type that writes ``normalize`` and states no unit length, the length of normalize(q) − q.  NaN where no
-        configuration is nearest.
+        The value is the Python float 0.0 if every q is a configuration, and NaN where no nearest configuration exists.
+        Default: the sum of |x·x − 1|/2 over the groups x in ``unit_length``, which approximates how far their lengths
+        are from 1.  For a type that overrides ``normalize`` and has no unit length, it is the norm of normalize(q) − q.
         """
         if self.unit_length:
-            return sum((fabs(square([q[k] for k in places]) - 1.0) * 0.5 for places in self.unit_length), 0.0)
+            return sum((fabs(square([q[k] for k in indices]) - 1.0) * 0.5 for indices in self.unit_length), 0.0)
         if type(self).normalize is JointType.normalize:
             return 0.0
         return sqrt(sum(((a - b) * (a - b) for a, b in zip(self.normalize(q), q, strict=True)), 0.0))
 
     def canonical(self, q: Scalars) -> list[Any]:
-        """The one of the configurations of the same transform that the type's convention prefers."""
+        """Return the configuration of the same transform that the type's convention prefers."""
         return list(q)
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Configurations between the bounds, of shape (*size, nq).
+        """Draw configurations of shape (*size, nq) within the bounds.
 
-        A coordinate without bounds: an angle from [-π, π], a length from [-1, 1] m; with one bound, as far from it.
+        A coordinate without bounds is drawn from [-π, π] for an angle and from [-1, 1] m for a length.  With one bound,
+        the interval has the same width, 2π or 2 m, from that bound.
         """
         low, high = np.array(lower, dtype=float), np.array(upper, dtype=float)
         reach = np.array([math.pi if unit == "rad" else 1.0 for unit in self.q_units])
@@ -233,188 +245,108 @@ class JointType(ABC):
         high = np.where(np.isinf(high), low + 2.0 * reach, high)
         return rng.uniform(low, high, size=(*size, self.nq))
 
-    # -- where it must not be
+    # -- singularities and checks
 
     def regularity(self, q: Scalars) -> Any:
-        """How far the configuration is from a singularity of the coordinates: 1 far from any, 0 at one.
+        """Return how regular the coordinates are at q: 1 far from any singularity, 0 at one.
 
-        There, some motion of the joint has no rate of q, or none of v.  Each type says which it is.
-        Default: how independent the motions are, the least part of its size (angles in rad, lengths in m) that one of
-        them has beyond those before it; 1 for a single one, and where they are known to be independent.
+        At a singularity, some motion of the joint has no finite rate q̇ or no finite v.  Default: the linear
+        independence of the columns of S, i.e. the minimum norm of a column's component orthogonal to the earlier
+        columns, relative to its own norm (angles in rad, lengths in m).  It is 1 for a single column, and for types
+        with columns known to be independent.
         """
-        if self.nv < 2 or known_independent(self):
+        if self.nv < 2 or is_elementary(self):
             return 1.0
         return independence([column.elements() for column in self.S(q).columns])
 
     def checked(self, q: Any, name: str = "") -> np.ndarray:
-        """The configuration (..., nq) as floats, on the manifold; ``name`` is the joint's, for messages.
+        """Return a configuration (..., nq) as floats on the manifold; ``name`` is the joint's name, for messages.
 
-        Off it, by ``distance``, it is normalised: with a warning where it is off by more than rounding, 1e-6.
-        Raises ValueError for the wrong number of numbers, for what is not finite, and beyond 1e-3.
+        A configuration off the manifold, by ``distance``, is normalised, with a ConfigurationWarning if the distance is
+        above 1e-6.  Raises ValueError for a wrong size, for values that are not finite, and for distances above 1e-3.
         """
-        return checked(self, q, name)
+        return checked_configuration(self, q, name)
 
-    # -- the other way round
+    # -- reversed direction
 
     def reversed(self) -> JointType:
-        """The joint of the opposite direction: X is inverted, and the numbers of q, v and τ are the same.
+        """Return the joint of the opposite direction, with the inverse of X and the same q, v and τ.
 
         ``joint.reversed().reversed() == joint``.
         """
         opposite: JointType = self._reversed_type(self)
         return opposite
 
-    _reversed_type: ClassVar[Any]  # `Reversed`, which sets it where it is defined, as it is a joint type itself
+    _reversed_type: ClassVar[Any]  # set in reversed.py to `Reversed`, which imports this module
 
     @property
     def parts(self) -> tuple[JointType, ...]:
-        """The joints that it is made of, if it is made of others."""
+        """Joints that this joint is composed of, () for none."""
         return ()
 
-    # -- what makes no difference to it
+    # -- symmetries
 
     def commuting_translations(self) -> tuple[Vec3, ...]:
-        """Unit vectors, the same in F and M, along which both frames may be moved together.  Default: none.
+        """Return unit vectors, equal in F and M, along which both frames may be translated together.
 
-        For a translation T along one of them, T⁻¹ X_FM(q) T = X_FM(q) for every q.
+        T⁻¹ X_FM(q) T = X_FM(q) for every q and every translation T along one of them.  Default: ().
         """
         return ()
 
     def commuting_rotations(self) -> tuple[Vec3, ...]:
-        """Unit vectors, the same in F and M, about which both frames may be turned together.  Default: none.
+        """Return unit vectors, equal in F and M, about which both frames may be rotated together.
 
-        For a rotation T about one of them, T⁻¹ X_FM(q) T = X_FM(q) for every q.
+        T⁻¹ X_FM(q) T = X_FM(q) for every q and every rotation T about one of them.  Default: ().
         """
         return ()
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """The part of an inertia in M that makes a difference to motions of the joint.  Default: all of it.
+        """Return the component of an inertia in M that affects motions of the joint.  Default: all of it.
 
-        The rest, δ, must not resist the joint, δ S(q) = 0, and look the same from F in every configuration,
-        X_FM(q) δ = δ: then it acts as if it were fixed to F.
+        The remainder δ must not resist the joint, δ S(q) = 0, and must be the same in F in every configuration, X_FM(q)
+        δ = δ.  It then acts as if it were fixed to F.
         """
         return inertia
 
-    # -- what kind of joint it is
+    # -- classification
 
     @property
     def num_constraints(self) -> int:
-        """How many of the six relative motions the joint rules out, in nearly every configuration: 6 less S's rank.
+        """Number of the six relative motions that the joint prevents, in almost every configuration.
 
-        That is 6 − nv: joints and robots refuse a type whose motions depend on each other everywhere.
+        It is 6 minus the rank of S.  This is 6 − nv, as joints and robots refuse types with linearly dependent motions
+        in all configurations.
         """
-        return 6 - rank(self)
+        return 6 - subspace_rank(self)
 
     @property
     def is_floating(self) -> bool:
-        """Whether the joint rules nothing out."""
+        """True if the joint prevents no relative motion."""
         return self.num_constraints == 0
 
     @property
     def has_fixed_subspaces(self) -> bool:
-        """Whether S is the same in every configuration.  Default: as it is in random ones, within 1e-9."""
-        return same_motions(self)
+        """True if S is the same in every configuration.
+
+        Default: S at random configurations is equal within 1e-9.
+        """
+        return has_constant_subspace(self)
 
     @classmethod
     def type_name(cls) -> str:
-        """The type's name in tables and messages: the class's, in words."""
+        """Return the type's name in tables and messages: the name of the class in lower-case words."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cls.__name__).lower()
 
-    # -- how the defaults are derived
+    # -- for subclasses and defaults
 
-    def _say(self, **attributes: Any) -> None:
-        """Sets what is said of the type where it depends on parameters; when it is made."""
+    def _set_attributes(self, **attributes: Any) -> None:
+        """Set attributes of the type that depend on its parameters; called by constructors."""
         for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
-    def _needs(self, method: str) -> None:
+    def _require_default(self, method: str) -> None:
         if self.nq != self.nv:
             raise TypeError(
-                f"{type(self).__name__}.{method}: a joint with nq = {self.nq} and nv = {self.nv} has no default here, "
+                f"{type(self).__name__}.{method}: a joint with nq = {self.nq} and nv = {self.nv} has no default, "
                 f"because its configuration's rate is not its velocity; write {type(self).__name__}.{method}"
             )
-
-
-TOGETHER = (
-    ("q_dot", "velocity_from_rate"),
-    ("velocity_from_rate", "q_dot"),
-    ("integrate", "difference"),
-    ("difference", "integrate"),
-    ("q_dot", "integrate"),
-)
-_MAPS = ("q_dot", "velocity_from_rate", "integrate", "difference")
-_ALL = (
-    "X",
-    "S",
-    *_MAPS,
-    "zero",
-    "normalize",
-    "unit_length",
-    "canonical",
-    "random",
-    "regularity",
-    "commuting_translations",
-    "commuting_rotations",
-)
-FOLLOWS: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is said about
-    "S": ("X", "q_dot"),
-    "bias": ("X", "q_dot", "S"),
-    "twist": ("X", "q_dot", "S"),
-    "acceleration": ("X", "q_dot", "S", "bias"),
-    "torque": ("X", "q_dot", "S"),
-    "constraint_wrench_subspace": ("X", "q_dot", "S"),
-    "configuration_from_pose": ("X",),
-    "velocity_from_twist": ("X", "q_dot", "S"),
-    "pose_residual": ("X",),
-    "q_dot_jacobian": ("q_dot",),
-    "velocity_from_rate_jacobian": ("velocity_from_rate",),
-    "velocity_from_rate_adjoint": ("velocity_from_rate",),
-    "difference_rate": ("difference", "q_dot"),
-    "distance": ("normalize", "unit_length"),
-    "canonical": ("X",),
-    "regularity": ("X", "q_dot"),
-    "commuting_translations": ("X",),
-    "commuting_rotations": ("X",),
-    "reduced_inertia": ("X",),
-    "num_constraints": ("X", "q_dot", "S"),
-    "is_floating": ("X", "q_dot", "S"),
-    "has_fixed_subspaces": ("X", "q_dot", "S"),
-    "reversed": (*_ALL, "reduced_inertia"),
-}
-
-
-def settle(cls: type[Any], contract: type[Any]) -> None:
-    """Lets a new class fall back to the contract's defaults where what it inherits was said about something else.
-
-    Raises TypeError where there is no default: of two maps that are each other's inverse, or of which one follows
-    from the other, only one is written.
-    """
-    for written, other in TOGETHER:
-        if _outdated(cls, contract, other, written):
-            whose = _definer(cls, other)
-            its = "its default, which takes the configuration's rate for its velocity,"
-            if whose is not contract:
-                its = f"the one of {whose.__name__}"
-            raise TypeError(
-                f"{cls.__name__}: {written} is written and {other} is not, and {its} does not fit it; "
-                f"write {cls.__name__}.{other}"
-            )
-    for said, about in FOLLOWS.items():
-        if any(_outdated(cls, contract, said, name) for name in about) and _definer(cls, said) is not contract:
-            setattr(cls, said, vars(contract)[said])
-
-
-def _outdated(cls: type[Any], contract: type[Any], said: str, about: str) -> bool:
-    """Whether the class that says it says it about another method than the one that this class has.
-
-    A base without a transform says what holds for any.
-    """
-    definer = _definer(cls, said)
-    before = getattr(definer, about, None)
-    if before is None or (about == "X" and before is contract.X):
-        return False
-    return before is not getattr(cls, about)
-
-
-def _definer(cls: type[Any], name: str) -> type[Any]:
-    return next(base for base in cls.__mro__ if name in vars(base))

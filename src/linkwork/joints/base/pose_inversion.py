@@ -1,11 +1,11 @@
-"""From poses and twists to a joint's numbers, where its type states no closed form: least squares, over any scalar.
+"""Inverse joint kinematics by Gauss-Newton least squares, for types without a closed form.
 
-The configuration nearest to a pose is found by Gauss and Newton's steps on the manifold, φ = S⁺ ξ with ξ what is left
-to the pose, made shorter where they lead no nearer.  They start at zero and, where that does not lead to the pose
-itself, at other configurations, always the same ones; the nearest that was found counts.
+Iterations over any scalar on the manifold find the configuration nearest to a pose: φ = S⁺ ξ, with ξ the pose
+difference, shortened where a step does not reduce |ξ|.  The iteration starts at zero.  If that does not reach the pose,
+it also starts at further configurations, always the same ones; the nearest result counts.
 
-Where it ends Sᵀξ = 0: what is left lies in the span of the wrenches that the joint bears, so these do no work on it
-only where nothing is left.
+At the result Sᵀξ = 0: ξ lies in the span of the wrenches that the joint transmits, so these do no work on ξ only if ξ =
+0.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from linkwork.spatial import Motion, Pose
 if TYPE_CHECKING:
     from linkwork.joints.base.joint_type import JointType
 
-__all__ = ["least_squares", "left_over", "nearest"]
+__all__ = ["least_squares", "nearest_configuration", "pose_error"]
 
 Scalars = Sequence[Any]
 
-_DEPENDENT = 1e-24  # the square of the part of its size below which what others leave of a motion is rounding
-_FOUND = 1e-12  # the square of what may be left where a pose is taken for one that the joint can take
-_STARTS = 5
-_STEPS = 25  # from each
-_GAINED = 1e-6  # the part of what is left, squared, that a step takes off at least where another one follows
+_DEPENDENT = 1e-24  # squared relative norm below which a column's orthogonal component is rounding
+_REACHED = 1e-12  # |ξ|² below which the pose counts as reached
+_NUM_STARTS = 5
+_MAX_ITERATIONS = 25  # from each initial guess
+_MIN_DECREASE = 1e-6  # relative decrease of |ξ|² below which the iteration ends
 
 
 def least_squares(columns: Sequence[Scalars], x: Scalars) -> list[Any]:
-    """The v with the least |Σ columns_k v_k − x|, zero for a column that depends on those before it.
+    """Return the v that minimises |Σ columns_k v_k − x|, by Gram-Schmidt orthogonalisation.
 
-    By Gram and Schmidt's method, x being taken along as one more column.
+    v_k is zero for a column that depends on earlier ones.  x is orthogonalised as one more column.
     """
-    before: list[tuple[list[Any], Any]] = []  # orthogonal columns, and one over their squares
+    before: list[tuple[list[Any], Any]] = []  # orthogonal columns and their inverse squared norms
     R: list[list[Any]] = []
     rest, along = list(x), []
     for column in columns:
@@ -65,24 +65,24 @@ def least_squares(columns: Sequence[Scalars], x: Scalars) -> list[Any]:
     return along
 
 
-def left_over(reached: Pose, X: Pose) -> Motion:
-    """ξ: what is left to a pose, in the coordinates of the frame that was reached: (rotation vector; position)."""
+def pose_error(reached: Pose, X: Pose) -> Motion:
+    """Return the difference ξ (rotation vector; position) from ``reached`` to X, in the reached frame."""
     return Pose.identity().difference(reached.inv() @ X)
 
 
-def nearest(joint: JointType, X: Pose) -> list[Any]:
-    """The configuration whose transform is nearest to X."""
+def nearest_configuration(joint: JointType, X: Pose) -> list[Any]:
+    """Return the configuration whose transform is nearest to X."""
     if joint.nq == 0:
         return []
     fixed = still([value_of(x) for x in X.elements()])
-    q = _searched(joint, Pose.of_elements(fixed))
-    for _ in range(1 + max(map(order_of, X.elements()))):  # one an order of derivatives
-        q = joint.integrate(q, _step(joint, q, left_over(joint.X(q), X)))
+    q = _search(joint, Pose.of_elements(fixed))
+    for _ in range(1 + max(map(order_of, X.elements()))):  # one step for each order of derivatives
+        q = joint.integrate(q, _step(joint, q, pose_error(joint.X(q), X)))
     return list(q)
 
 
 def _step(joint: JointType, q: Scalars, xi: Motion) -> list[Any]:
-    """S⁺ ξ, of at most unit length."""
+    """Return S⁺ ξ, scaled down to unit length if it is longer."""
     phi = joint.velocity_from_twist(q, xi)
     size = _dot(phi, phi)
     long = lt(1.0, size)
@@ -90,10 +90,10 @@ def _step(joint: JointType, q: Scalars, xi: Motion) -> list[Any]:
     return [a * scale for a in phi]
 
 
-def _searched(joint: JointType, X: Pose) -> list[Any]:
+def _search(joint: JointType, X: Pose) -> list[Any]:
     starts = _starts(joint)
-    angles = [k for k, unit in enumerate(joint.q_units) if unit == "rad"] if _counts(joint) else []
-    turning = angles[0] if len(angles) == 1 else None  # whole turns from the best are tried too
+    angles = [k for k, unit in enumerate(joint.q_units) if unit == "rad"] if _counts_revolutions(joint) else []
+    turning = angles[0] if len(angles) == 1 else None  # the best angle ± 1 and 2 revolutions is tried as well
     count = float(len(starts) + (0 if turning is None else 4))
 
     def start(k: Any, best: Scalars) -> tuple[Any, ...]:
@@ -106,7 +106,7 @@ def _searched(joint: JointType, X: Pose) -> list[Any]:
         k = k - float(len(starts))
         turns = where(lt(k, 1.5), where(lt(k, 0.5), 1.0, -1.0), where(lt(k, 2.5), 2.0, -2.0)) * (2.0 * math.pi)
         turned = [x + turns if i == turning else x for i, x in enumerate(best)]
-        return _chosen(lt(-0.5, k), turned, result)
+        return _select(lt(-0.5, k), turned, result)
 
     def more(state: Any) -> Any:
         *_, k, _ = state
@@ -115,24 +115,24 @@ def _searched(joint: JointType, X: Pose) -> list[Any]:
     def step(state: Any) -> Any:
         q, phi, part, size, best, least, k, n = state
         there = joint.integrate(q, [part * x for x in phi])
-        xi = left_over(joint.X(there), X)
+        xi = pose_error(joint.X(there), X)
         its_size = _dot(xi.elements(), xi.elements())
         nearer = lt(its_size, size)
-        q = _chosen(nearer, there, q)
-        phi, before = _chosen(nearer, _step(joint, there, xi), phi), size
+        q = _select(nearer, there, q)
+        phi, before = _select(nearer, _step(joint, there, xi), phi), size
         part = where(nearer, fmin(4.0 * part, 1.0), 0.25 * part)
         size = where(nearer, its_size, size)
-        best, least = _chosen(lt(size, least), q, best), fmin(size, least)
-        ended = or_(and_(nearer, lt(before * (1.0 - _GAINED), its_size)), lt(part * part * _dot(phi, phi), 1e-22))
-        over = or_(ended, lt(_STEPS - 1.5, n))
-        k = where(over, where(lt(least, _FOUND), count, k + 1.0), k)
-        q, phi = _chosen(over, start(k, best), q), _chosen(over, (0.0,) * len(phi), phi)
+        best, least = _select(lt(size, least), q, best), fmin(size, least)
+        ended = or_(and_(nearer, lt(before * (1.0 - _MIN_DECREASE), its_size)), lt(part * part * _dot(phi, phi), 1e-22))
+        over = or_(ended, lt(_MAX_ITERATIONS - 1.5, n))
+        k = where(over, where(lt(least, _REACHED), count, k + 1.0), k)
+        q, phi = _select(over, start(k, best), q), _select(over, (0.0,) * len(phi), phi)
         part, size, n = where(over, 1.0, part), where(over, _FAR, size), where(over, 0.0, n + 1.0)
         return q, phi, part, size, best, least, k, n
 
     first = tuple(starts[0])
     state = first, (0.0,) * joint.nv, 1.0, _FAR, first, _FAR, 0.0, 0.0
-    result = while_loop(more, step, state, max_iterations=_STEPS * int(count))
+    result = while_loop(more, step, state, max_iterations=_MAX_ITERATIONS * int(count))
     return list(result.state[4])
 
 
@@ -141,27 +141,27 @@ _FAR = 1e300
 
 def _starts(joint: JointType) -> list[list[float]]:
     try:
-        return _starting(joint)
+        return _cached_starts(joint)
     except TypeError:  # it cannot be hashed
-        return _starting.__wrapped__(joint)
+        return _cached_starts.__wrapped__(joint)
 
 
 @lru_cache(maxsize=512)
-def _starting(joint: JointType) -> list[list[float]]:
-    """Zero and others; half of those that count angles some turns away."""
+def _cached_starts(joint: JointType) -> list[list[float]]:
+    """Return the initial guesses: zero and random ones; angles that count revolutions vary more."""
     free = np.full(joint.nq, np.inf).tolist()
-    drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_STARTS - 1,))
-    if _counts(joint):
-        drawn[_STARTS // 2 :] *= 3.0
+    drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_NUM_STARTS - 1,))
+    if _counts_revolutions(joint):
+        drawn[_NUM_STARTS // 2 :] *= 3.0
     return [[float(x) for x in joint.zero()], *drawn.tolist()]
 
 
-def _counts(joint: JointType) -> bool:
-    """Whether its angles are its configuration's numbers, and count turns."""
+def _counts_revolutions(joint: JointType) -> bool:
+    """Return True if the angles are coordinates of q and count revolutions."""
     return joint.nq == joint.nv and not joint.unit_length
 
 
-def _chosen(condition: Any, first: Scalars, second: Scalars) -> tuple[Any, ...]:
+def _select(condition: Any, first: Scalars, second: Scalars) -> tuple[Any, ...]:
     return tuple(where(condition, a, b) for a, b in zip(first, second, strict=True))
 
 

@@ -71,7 +71,7 @@ _ALL = (
     *_MINIMAL,
 )
 # which rows of constraints depend on others is decided in float64
-ROWS = (*_CONSTRAINTS, *(replace(row, in_double=True) for row in _ALL))
+ROWS = (*_CONSTRAINTS, *(replace(row, float64_only=True) for row in _ALL))
 
 # what computes a function of a robot with constraints; None: it is a function of robots without constraints alone
 _INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {

@@ -58,7 +58,7 @@ def implied(tree: Tree, q: Scalars, told: Scalars, reference: Scalars, linear: L
 
 def _blocks(tree: Tree, method: str, q: Scalars) -> list[Any]:
     """A matrix of each joint's, row by row."""
-    result = [body.asked(method, q[tree.q_slices[i]]) for i, body in tree.stacked()]
+    result = [body.call_joint(method, q[tree.q_slices[i]]) for i, body in tree.stacked()]
     return [x for rows in result for row in rows for x in row]
 
 

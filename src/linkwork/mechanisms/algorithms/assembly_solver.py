@@ -189,9 +189,9 @@ class _Problem:
         """δ, the part of it that leads to the wish, ρ, and the slope that is left."""
         nearest = Weighed(rates, self.inverse, more)
         slopes = list(nearest.pulled(error))
-        if self.box.numbers:
+        if self.box.indices:
             result = self._within_limits(q, error, d, nearest, heeded, state)
-            for k, stopped in zip(self.box.numbers, result.stopped, strict=True):
+            for k, stopped in zip(self.box.indices, result.stopped, strict=True):
                 slopes[k] = where(lt(0.0, stopped), 0.0, slopes[k])
             step, pull, price = list(result.step), list(result.pull), result.price
         else:
@@ -209,23 +209,23 @@ class _Problem:
 
         def again(before: _Stopped) -> _Stopped:
             inverse = list(nearest.inverse)
-            for k, stopped in zip(self.box.numbers, before.stopped, strict=True):
+            for k, stopped in zip(self.box.indices, before.stopped, strict=True):
                 inverse[k] = where(lt(0.0, stopped), 0.0, inverse[k])
             closing, pull, price = self._parts(replace(nearest, inverse=inverse), error, d)
             step = self._joined(closing, pull, self._stretch(state, pull))
             flags, new = [], 0.0
-            for k, stopped in zip(self.box.numbers, before.stopped, strict=True):
+            for k, stopped in zip(self.box.indices, before.stopped, strict=True):
                 room = self.box.room(q, k, step[k])
                 beyond = lt(room, where(heeded, fmin(fabs(step[k]), _AT), fabs(step[k])))
                 new = where(and_(beyond, lt(stopped, 0.5)), 1.0, new)
                 flags.append(where(beyond, 1.0, stopped))
             return _Stopped(tuple(flags), tuple(step), tuple(pull), price, new)
 
-        nothing, none = (0.0,) * len(self.inverse), (0.0,) * len(self.box.numbers)
+        nothing, none = (0.0,) * len(self.inverse), (0.0,) * len(self.box.indices)
         first = _Stopped(none, nothing, nothing, 0.0, 1.0)
         result: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, max_iterations=1 + _ROUNDS).state
         part: Any = 1.0
-        for k in self.box.numbers:
+        for k in self.box.indices:
             x = result.step[k]
             room = self.box.room(q, k, x)
             part = fmin(part, where(lt(room, fabs(x)), room / fmax(fabs(x), 1e-300), 1.0))
@@ -241,7 +241,7 @@ class _Problem:
         along = nearest.pulled(multipliers)
         wishing = [0.0 if is_zero(w) else x - y for x, y, w in zip(along, d, nearest.inverse, strict=True)]
         wishing = [
-            where(lt(0.0, w), x, 0.0) if k in self.box.numbers else x
+            where(lt(0.0, w), x, 0.0) if k in self.box.indices else x
             for k, (x, w) in enumerate(zip(wishing, nearest.inverse, strict=True))
         ]
         multipliers = [a + b for a, b in zip(multipliers, closing_forces, strict=True)]
@@ -322,7 +322,7 @@ ROWS = (
         "A configuration that satisfies constraints, with joints held and others near a wish.",
         optional=("time",),
         options=(HELD, Option("position_limits", True, (True, False))),
-        limited=True,
+        needs_joint_limits=True,
     ),
     FunctionSpec.of(
         assembly_derivatives,

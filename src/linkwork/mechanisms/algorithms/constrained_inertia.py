@@ -79,7 +79,7 @@ def constrained_mass_matrix(tree: Tree, q: Scalars, time: Scalars | None = None,
 
 
 def _row(compute: Any, outputs: Output, doc: str) -> FunctionSpec:
-    more = {"optional": ("time",), "options": (PASSIVE,), "joint_space": True, "regular": True}
+    more = {"optional": ("time",), "options": (PASSIVE,), "joint_space": True, "requires_regular_coordinates": True}
     return FunctionSpec.of(compute, "q", outputs, doc, **more)
 
 
@@ -99,7 +99,7 @@ def constrained_impact(
     still = [0.0] * tree.nv
     rates = rates_of(tree, q, still, 0.0 if time is None else time[0])
     held, e = Held(propagated_inverse(tree, q, passive), rates), 0.0 if restitution is None else restitution[0]
-    pushed = bias_force(tree.under(Vec3.zero()), q, still, impulses)
+    pushed = bias_force(tree.with_gravity(Vec3.zero()), q, still, impulses)
     y = held.inverse.inward([-x for x in pushed])
     closing = [dot(row, v) + drift for row, drift in zip(rates.rows, rates.drift, strict=True)]
     result = held.forces(y, [-(x + x * e) for x in closing])
@@ -137,9 +137,9 @@ ROWS = (
         "Velocities after constraints are met, and after impulses; and what the constraints exert.",
         optional=("time", "restitution"),
         options=(PASSIVE,),
-        wrenched=True,
-        acting="impulses",
+        takes_wrenches=True,
+        wrench_argument="impulses",
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -291,7 +291,7 @@ ROWS = (
         "Forces of actuators, and of constraints, that accelerate the robot.",
         optional=("gravity", "time", "weights", "loop_forces"),
         options=(ACTUATORS, PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
     ),
     FunctionSpec.of(
@@ -308,7 +308,7 @@ ROWS = (
         "How forces of actuators, and of constraints, vary with q, v and a.",
         optional=("gravity", "time", "weights"),
         options=(ACTUATORS, PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
     ),
 )

@@ -16,8 +16,8 @@ Source: Lanczos, The Variational Principles of Mechanics, 4th ed., 1970, chapter
 
 Joint wrenches (reactions) of robots with constraints: of joints of the tree, and of those that close loops.
 
-A joint of the tree is opened: behind it stands one that lets everything go and does not move (`opened`).  What that one
-would have to exert is the wrench across the joint.  With the rows G′ of the constraints and the wrenches F of what
+A free joint that does not move is inserted behind a joint of the tree (`insert_free_joint`).  The wrench that it would
+have to exert is the wrench across the joint.  With the rows G′ of the constraints and the wrenches F of what
 closes loops in this wider tree, and w₀ the wrench that bodies and what acts on them from outside take,
 
     w = w₀ − G′ᵀ λ − J′ᵀ F,
@@ -62,7 +62,7 @@ from linkwork.mechanisms.algorithms.loop_joint_functions import (
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import ACTUATORS, PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits import opened
+from linkwork.model.tree_edits import insert_free_joint
 from linkwork.spatial import Force
 
 __all__ = [
@@ -319,7 +319,7 @@ def _opened_rows(
     """G′ (nc, 6 × joints) of the tree with these joints opened, and J′ᵀ F (6 × joints) of what acts in loops."""
     wide, wide_q, wide_v = tree, list(q), list(v)
     for joint in joints:
-        wide = opened(wide, joint)
+        wide = insert_free_joint(wide, joint)
         wide_q += wide.bodies[wide.joint_index(joint) + 1].joint.zero()
         wide_v += [0.0] * 6
     rows = [row[tree.nv :] for row in rates_of(wide, wide_q, wide_v, time).rows]
@@ -334,7 +334,7 @@ ROWS = (
         "How much of each constraint force dynamics leaves open.",
         optional=("time",),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         constraint_power,
@@ -343,9 +343,9 @@ ROWS = (
         "Power of what constraints exert.",
         optional=("gravity", "time"),
         options=(PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         loop_joint_wrenches,
@@ -354,8 +354,8 @@ ROWS = (
         "Wrenches across the joints that close loops.",
         optional=("gravity", "constraint_forces", "loop_forces", "time"),
         options=(*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
-        weighed=True,
+        takes_wrenches=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         joint_wrench_indeterminacy,
@@ -363,7 +363,7 @@ ROWS = (
         Output(("nb", 6), "1"),
         "How much of each joint wrench dynamics leaves open.",
         optional=("time",),
-        weighed=True,
-        regular=True,
+        needs_body_inertia=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -24,8 +24,8 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_ra
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.joints.base.from_transform import units
-from linkwork.kinematics.algorithms.joint_path import PathJoint, way
+from linkwork.joints.base.from_transform import unit_vectors
+from linkwork.kinematics.algorithms.joint_path import PathJoint, joint_path
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of_some
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Subspace, cross, cross_star
@@ -117,9 +117,9 @@ def _of_fixed_wrenches(
     total = sum((W * x for W, x in zip(wrenches, forces, strict=True)), Force.zero())
     steps: list[_Step] = []
     V = A = Motion.zero()
-    for passed in way(tree, q, frame, relative_to, frame):
-        (bias,) = passed.seen(Subspace((tree.bodies[passed.body].bias(q[passed.body], v[passed.body]),)))
-        V_m, A_m = passed.moving(v), passed.moving(a) + bias
+    for passed in joint_path(tree, q, frame, relative_to, frame):
+        (bias,) = passed.transformed(Subspace((tree.bodies[passed.body].bias(q[passed.body], v[passed.body]),)))
+        V_m, A_m = passed.twist(v), passed.twist(a) + bias
         steps.append(_Step(passed, V_m, A_m, V, A))
         V, A = V + V_m, A + A_m + cross(V, V_m)
     by_q, by_v = ([Motion.zero()] * n for _ in range(2))
@@ -127,9 +127,9 @@ def _of_fixed_wrenches(
         i = step.way.body
         body, first = tree.bodies[i], tree.v_slices[i].start
         V_after = V - step.V_before - step.V
-        for k, (c, along) in enumerate(zip(step.way.columns, units(body.joint.nv), strict=True), start=first):
-            own = Subspace(step.way.seen(body.S_dot(q[i], along)))
-            (bias_q, bias_v) = step.way.seen(
+        for k, (c, along) in enumerate(zip(step.way.columns, unit_vectors(body.joint.nv), strict=True), start=first):
+            own = Subspace(step.way.transformed(body.S_dot(q[i], along)))
+            (bias_q, bias_v) = step.way.transformed(
                 Subspace((bias_by_q(body, q[i], v[i], along), bias_by_v(body, q[i], v[i], along)))
             )
             V_own, A_own = own @ v[i], own @ a[i] + bias_q

@@ -83,7 +83,7 @@ class _Problem:
             known = [k for k, place in enumerate(places) if place in given]
             at, by = [q1[k] for k in own], [phi[k] for k in places]
             if len(known) == len(places):
-                for k, x in zip(own, body.asked("integrate", at, by), strict=True):
+                for k, x in zip(own, body.call_joint("integrate", at, by), strict=True):
                     start[k] = x
             elif adds_up(body.joint):
                 for k in known:
@@ -92,10 +92,10 @@ class _Problem:
             else:
                 open_ += places
                 charts += [(i, known, at, by)] if known else []
-                there = body.asked("difference", at, [q0[k] for k in own]) if known else []
+                there = body.call_joint("difference", at, [q0[k] for k in own]) if known else []
                 for k in known:
                     there[k] = by[k]
-                for k, x in zip(own, body.asked("integrate", at, there) if known else (), strict=bool(known)):
+                for k, x in zip(own, body.call_joint("integrate", at, there) if known else (), strict=bool(known)):
                     start[k] = x
         return _Problem(tree, start, open_, charts, time)
 
@@ -120,9 +120,11 @@ class _Problem:
         """The local coordinates of one joint's configuration around another, and how they vary with v."""
         body, start = self.tree.bodies[i], self.tree.v_slices[i].start
         own = [q[k] for k in range(self.tree.nq)[self.tree.q_slices[i]]]
-        rates = [SparseTangent({start + k: x for k, x in enumerate(row)}) for row in body.asked("q_dot_jacobian", own)]
+        rates = [
+            SparseTangent({start + k: x for k, x in enumerate(row)}) for row in body.call_joint("q_dot_jacobian", own)
+        ]
         moving = seeded(own, rates)
-        result = [parts(x, moving[0].level) for x in body.asked("difference", at, moving)]
+        result = [parts(x, moving[0].level) for x in body.call_joint("difference", at, moving)]
         return [x for x, _ in result], [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in result]
 
     def step(self, q: Scalars) -> list[Any]:

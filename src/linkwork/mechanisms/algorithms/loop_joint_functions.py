@@ -16,7 +16,7 @@ from typing import Any
 from linkwork.constraints import LoopJoint
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import force_derivatives
 from linkwork.dynamics.algorithms.passive_joint_forces import exerted
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.body import WORLD, Body, Drive, Limits
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
@@ -150,7 +150,7 @@ def loop_motor_wrenches(
         if acts:
             v_J = joint.velocity_from_twist(q_J, between.twist)
             own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, friction), strict=True)]
-        ways = [joint.velocity_from_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
+        ways = [joint.velocity_from_twist(q_J, Motion.of(unit)) for unit in unit_vectors(6)]  # the columns of S⁺
         result.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
     return result
 
@@ -180,6 +180,6 @@ ROWS = (
         Output(("nl",), "N·m, N"),
         "What springs, damping and friction exert on the joints that close loops.",
         options=(FRICTION,),
-        resisted=True,
+        needs_passive_forces=True,
     ),
 )

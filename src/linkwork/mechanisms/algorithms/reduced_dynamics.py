@@ -127,7 +127,7 @@ def reduced_forward_dynamics(
 _OF_FORCES: dict[str, Any] = {
     "optional": ("gravity", "time"),
     "options": (INDEPENDENT, PASSIVE, SMOOTH_FRICTION),
-    "wrenched": True,
+    "takes_wrenches": True,
     "joint_space": True,
 }
 
@@ -241,7 +241,7 @@ ROWS = (
         "q v tau",
         Output(("ni",), "rad/s², m/s²"),
         "Accelerations of independent velocities under joint forces.",
-        regular=True,
+        requires_regular_coordinates=True,
         **_OF_FORCES,
     ),
     FunctionSpec.of(
@@ -257,8 +257,8 @@ ROWS = (
         "The linear system of small changes of a mechanism's independent coordinates and velocities, and joint forces.",
         optional=("gravity", "time"),
         options=(INDEPENDENT, COORDINATES, PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

@@ -66,7 +66,7 @@ class OptimalNumbers(NamedTuple):
     upper: Any
     floor: Any  # (parameters,): bounds
     ceiling: Any
-    rate: Any = ()  # (nv,): the velocity before the first step, of a path that is launched
+    rate: Any = ()  # (nv,): the velocity before the first step, of a path that is moves_at_start
 
 
 class PathPoint(NamedTuple):
@@ -90,8 +90,8 @@ class PathProgram:
     durations: int = 0  # how many parameters are durations
     uniform: bool = True  # whether all steps take equally long
     contacts: tuple[PathContact | ConstraintForce, ...] = ()  # what acts on the robot, by variables of steps
-    launched: bool = False  # whether it starts with a velocity, and free durations say where it was before
-    robot_numbers: tuple[Parameter, ...] = ()  # of the robot, that come with each call in the place of its own
+    moves_at_start: bool = False  # whether it starts with a velocity, and free durations say where it was before
+    robot_parameters: tuple[Parameter, ...] = ()  # of the robot, that come with each call in the place of its own
 
     def on(self, tree: Tree) -> PathProgram:
         """Return the program of a robot with other numbers."""

@@ -61,7 +61,7 @@ class PathSteps:
         past = np.array(self.numbers.past, dtype=object).reshape(m, program.tree.nq)
         if not program.started and m:
             past = np.concatenate([point.q[:1]] * m)
-        if program.launched and m > 1:
+        if program.moves_at_start and m > 1:
             step: Any = self.numbers.step if program.uniform else self.numbers.step[0]
             for k, rate in enumerate(self._first_rates):
                 step = step + rate * point.p[k]
@@ -122,7 +122,7 @@ class PathSteps:
             inputs["later"] = np.array([[self._later(k, t) for k in parted] for t in range(program.steps)])
         if moving:
             inputs["moving"] = tuple(moving)
-        if program.launched and program.depth > 1:
+        if program.moves_at_start and program.depth > 1:
             inputs["ages"] = np.array([self._ages(t) for t in range(program.steps)])
         if duals is not None and program.force_count(program.everywhere):
             inputs["forces"] = duals.everywhere
@@ -171,7 +171,7 @@ class PathSteps:
             assert t is not None
             own_u = [list(x[t]) for x in u] or [[]] * (program.depth + 1)
             w = program.window([list(x[t]) for x in q], own_u, list(point.p), self._clocks[t])
-            if program.launched:
+            if program.moves_at_start:
                 w.ages, w.retreat = self._ages(t), self._retreat
             forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
             aim = self.numbers.targets[k]

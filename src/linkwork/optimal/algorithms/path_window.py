@@ -23,11 +23,12 @@ Scalars = Sequence[Any]
 
 
 class PathWindow(WindowDynamics):
-    """Configurations q_t, q_{t−1}, ... of a robot, each with its variables, the times between them, and parameters.
+    """Configurations q_t, q_{t−1}, ... of a robot, each with its variables and time step, and the path's parameters.
 
-    ``rates`` are those of each step's τ, and last of the time, by the path's parameters: column -> rate, nothing where
-    durations are given.  Of a path that is launched ``ages`` are how many steps before its start its configurations
-    are, where they are, and ``retreat`` how these move back for each, by each of the first parameters.
+    ``rates`` are the derivatives of each step's τ, and last of the time, by the path's parameters: a dict of column ->
+    rate, empty for fixed durations.  For a path with an initial velocity and free durations, ``ages`` are the numbers
+    of steps by which configurations precede the start, and ``retreat`` their derivatives per step by each of the first
+    parameters.
     """
 
     ages: Sequence[Any] = ()
@@ -116,7 +117,7 @@ class PathWindow(WindowDynamics):
             column: list[Any] = []
             for i, body in tree.stacked():
                 own = tree.q_slices[i]
-                column += body.asked("velocity_from_rate", q[own], [change.get(k, 0.0) for change in changes[own]])
+                column += body.call_joint("velocity_from_rate", q[own], [change.get(k, 0.0) for change in changes[own]])
             columns.append(column)
         by_end, by_begin = (transposed(some) for some in (columns[:n], columns[n:]))
         return MidpointState(TaskState(tree, q, self.time - self.step * (1.0 - share)), by_end, by_begin)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.optimal.algorithms.shooting.search_state import KEPT, begun
+from linkwork.optimal.algorithms.shooting.search_state import SHOOTING_SCALARS, begun
 from linkwork.optimal.infeasibility_proof import ConflictProof, conflict_of
 
 __all__ = ["motion_conflict_proof"]
@@ -46,16 +46,16 @@ class _LeastViolation:
     """Minimise the violations of one problem of a batch from where its search ended."""
 
     def __init__(self, result: Any, place: int) -> None:
-        self.result, self.program = result, result.prepared.program
+        self.result, self.program = result, result._prepared.program
         self.kernel = result._kernel
-        lead = result.state["told"].shape[:-1]
+        lead = result._state["scalars"].shape[:-1]
         index = np.unravel_index(place, lead) if lead else ()
 
         def own(x: Any, shape: tuple[int, ...]) -> Array:
             return np.array(np.broadcast_to(np.asarray(x, dtype=float), (*lead, *shape))[index])
 
         shapes = {port.name: port.shape for port in self.kernel.inputs}
-        self.first = {name: own(result._inputs[name], shape) for name, shape in shapes.items()}
+        self.first = {name: own(result._kernel_inputs[name], shape) for name, shape in shapes.items()}
         ended = {name: own(result._search[name], shapes[name]) for name in ("x", "u")}
         self.split = result._split
         terms, kinds = self.program.terms, {}
@@ -67,9 +67,9 @@ class _LeastViolation:
                         self.first[part] * np.array(kinds[name]) if "weights" in part else 0.0 * self.first[part]
                     )
         self.inputs = self.first | ended
-        self.tolerances = dict(zip(self.program.hard, result.tolerances[1:], strict=True))
-        weights = own(result.numbers["weights"], (self.program.steps, len(terms)))
-        scales = own(result.prepared.scaled_constants["scales"], (self.program.rows,))
+        self.tolerances = dict(zip(self.program.hard, result._tolerances[1:], strict=True))
+        weights = own(result._inputs["weights"], (self.program.steps, len(terms)))
+        scales = own(result._prepared.scaled_constants["scales"], (self.program.rows,))
         self.scales = np.zeros((self.program.steps, self.program.rows))
         searched = [k for some in self.split for k in some if terms[k].hard]
         for k in searched:
@@ -95,7 +95,7 @@ class _LeastViolation:
             share, used = new["decrement"] / size, damping
             regular = new["decrement"] < 1e29
             if regular and share <= _STATIONARY and used <= _MILD and here["gap"] < _GAP:
-                return self._told(beyond, here["u"], 1.0 / np.sqrt(max(share, 1e-32)))
+                return self._certificate(beyond, here["u"], 1.0 / np.sqrt(max(share, 1e-32)))
             if new["status"] != 0.0 and not np.isfinite(new["values"]).all():
                 return None
             if new["damping"] > 1e12:
@@ -107,16 +107,16 @@ class _LeastViolation:
     def _called(self, given: Mapping[str, Array], iterations: int, damping: float = 0.0) -> dict[str, Any]:
         """The kernel's result after so many iterations on violations alone."""
         kept = np.array(begun(float(given["ends"][0]), 1.0, True))
-        kept[KEPT.index("target")], kept[KEPT.index("damping")] = 1e-300, damping
+        kept[SHOOTING_SCALARS.index("target")], kept[SHOOTING_SCALARS.index("damping")] = 1e-300, damping
         ends = np.array([*given["ends"][:2], float(iterations)])
-        own = {**given, "kept": kept, "ends": ends}
+        own = {**given, "scalars": kept, "ends": ends}
         result = self.kernel(**{port.name: own[port.name] for port in self.kernel.inputs})
-        status, _, _, _, gap, decrement, *_ = np.asarray(result.told).tolist()
+        status, _, _, _, gap, decrement, *_ = np.asarray(result.diagnostics).tolist()
         return {
             "x": np.asarray(result.x),
             "u": np.asarray(result.u),
             "values": np.asarray(result.values),
-            "damping": float(np.asarray(result.kept)[KEPT.index("damping")]),
+            "damping": float(np.asarray(result.scalars)[SHOOTING_SCALARS.index("damping")]),
             "status": status,
             "gap": gap,
             "decrement": decrement,
@@ -128,7 +128,7 @@ class _LeastViolation:
         beyond = np.zeros_like(values)
         for k in self.searched:
             rows = self.program.rows_of[k]
-            beyond[:, rows] = self.result.prepared.beyond(k, values[:, rows])
+            beyond[:, rows] = self.result._prepared.beyond(k, values[:, rows])
         return np.where(self.scales != 0.0, beyond, 0.0)
 
     def _kept(self, beyond: Array, times: float) -> bool:
@@ -138,7 +138,7 @@ class _LeastViolation:
             for k in self.searched
         )
 
-    def _told(self, beyond: Array, u: Array, reach: float) -> ConflictProof | None:
+    def _certificate(self, beyond: Array, u: Array, reach: float) -> ConflictProof | None:
         program, multipliers = self.program, beyond * self.scales**2
         everywhere = np.zeros((program.steps, program.force_count(program.everywhere)))
         alone = np.zeros(program.force_count(program.alone))

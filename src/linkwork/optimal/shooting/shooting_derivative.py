@@ -19,7 +19,7 @@ from linkwork.ik.traced_ik import moved_target
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
-from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
 from linkwork.optimal.algorithms.shooting.shooting_kkt import StepConditions, decided, led_by
 from linkwork.optimal.kernels import target_sizes
@@ -34,7 +34,7 @@ from linkwork.optimal.optimum_derivative import (
     own_numbers,
     spread,
 )
-from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data, same_shapes, wanted_rows
+from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, cost_terms, row_data, same_shapes
 from linkwork.optimal.shooting.stagewise_kkt import StageRows, stages_solved
 
 __all__ = ["motion_derivative"]
@@ -45,7 +45,7 @@ Array = np.ndarray[Any, Any]
 
 def motion_derivative(result: Any, by: str) -> PathDerivative:
     """See `ShootingResult.derivative`."""
-    own, recipe, solved = result.prepared, result._recipe, optima(result)
+    own, recipe, solved = result._prepared, result._recipe, optima(result)
     parameter = asked_parameter(own, by)
     inputs = motion_given(result)
     steps = _moving_steps(own, by)
@@ -64,7 +64,7 @@ def motion_derivative(result: Any, by: str) -> PathDerivative:
         slopes_of = slopes_kernel(own, recipe, result._split, by, parameter)
         direction = np.zeros(size)
         if parameter is not None:
-            direction = own_numbers(recipe.program, result.numbers, parameter)
+            direction = own_numbers(recipe.program, result._inputs, parameter)
             direction = np.expand_dims(direction, -2) if direction.ndim > 1 else direction
         sloped = _called(slopes_of, inputs | {"pulls": pulls, "direction": direction})
     columns = []
@@ -118,7 +118,7 @@ class _Parts:
     def of(result: Any, recipe: ShootingRecipe) -> _Parts:
         dynamics, terms = recipe.dynamics(1.0), recipe.program.terms
         every = [kind for some in result._split for k in some for kind in row_kinds(terms[k])]
-        kinds = (*every, *("equality",) * led_by(dynamics), *("told",) * len(recipe.actuated))
+        kinds = (*every, *("equality",) * led_by(dynamics), *("output",) * len(recipe.actuated))
         inputs = motion_given(result)
         T = recipe.program.steps
         counts = np.concatenate([inputs.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached")], -1)
@@ -157,7 +157,7 @@ class _Parts:
     def _pinned(self) -> tuple[Array, Array]:
         """Rows of bounds that leave nothing between them: the first is an equality, the second says the same."""
         first, second = [], []
-        program, constants = self.recipe.program, self.result.prepared.constants
+        program, constants = self.recipe.program, self.result._prepared.constants
         for some in self.result._split:
             for k in some:
                 term, rows = program.terms[k], program.rows_of[k]
@@ -246,7 +246,7 @@ class _Parts:
         """By what it means."""
         recipe, z, n = self.recipe, self.z, self.n
         nv, names = n // 2, {}
-        forces = [(one.force.name, one.force.size) for one in recipe.holdings]
+        forces = [(one.force.name, one.force.size) for one in recipe.contact_models]
         start = nv if recipe.inverse else len(recipe.actuated)
         for name, size in recipe.program.variables if recipe.inverse else forces:
             names[name] = moved[..., start : start + size, :]
@@ -262,9 +262,9 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 def motion_given(result: Any) -> dict[str, Array]:
     """Steps of a motion, and what comes with each of them, by the kernels' names (..., T, numbers)."""
-    own, program = result.prepared, result._recipe.program
-    ports = [port for port, *_ in own.targets.values()] + [*inputs_of(program.robot_numbers).values()]
-    numbers = {port: result.numbers[port] for port in ports}
+    own, program = result._prepared, result._recipe.program
+    ports = [port for port, *_ in own.targets.values()] + [*inputs_of(program.robot_parameters).values()]
+    numbers = {port: result._inputs[port] for port in ports}
     arrays = row_data(own, program, result._split, result._schedule, numbers)
     shapes = own.shapes
     for port in ports:
@@ -282,7 +282,7 @@ def _shapes(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> dict[
     moved = sum(sizes[k] for k, term in enumerate(terms) if term.has_target_per_step)
     shapes: dict[str, tuple[int, ...]] = {
         "x": (dynamics.numbers,), "z": (decided(dynamics),), "y": (dynamics.numbers,), "step": (),
-        "given": (1 + moved + len(recipe.holdings),),
+        "given": (1 + moved + len(recipe.contact_models),),
         "moving_weights": (len(kinds[0]),), "reached_weights": (len(kinds[1]),),
         "pulls": (len(kinds[0]) + len(kinds[1]) + led_by(dynamics) + len(recipe.actuated),),
     }  # fmt: skip
@@ -299,9 +299,9 @@ def _conditions(
     """Of a step, with ``more`` numbers of the robot."""
     program = recipe.program
     own = {p: [*inputs[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
-    dynamics = recipe.dynamics(inputs["step"], parametrised(program.tree, own) if own else program.tree)
+    dynamics = recipe.dynamics(inputs["step"], parametrized(program.tree, own) if own else program.tree)
     weights = [x for name in ("moving", "reached") for x in inputs.get(f"{name}_weights", ())]
-    return StepConditions(wanted_rows(program, dynamics, split, inputs), weights, list(inputs["given"]))
+    return StepConditions(cost_terms(program, dynamics, split, inputs), weights, list(inputs["given"]))
 
 
 def _state(inputs: dict[str, Any]) -> tuple[list[Any], ...]:

@@ -29,7 +29,7 @@ from linkwork.model.description import (
 )
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
-from linkwork.model.value_check import check_inertial, taken_apart
+from linkwork.model.value_check import check_inertial, mass_properties
 from linkwork.parts.construction.robot_loading import Options
 from linkwork.parts.joint.joint import Joint, drive_of, limits_of
 from linkwork.shapes import Geometry, Shape
@@ -200,7 +200,7 @@ def _uniform(
     if len(parts) == 1:
         return parts[0]
     whole = sum((Inertia.at_center(*part) for part in parts), Inertia.zero())
-    return taken_apart(whole)
+    return mass_properties(whole)
 
 
 Part = Link | Joint | Iterable["Part"]

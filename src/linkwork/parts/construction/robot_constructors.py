@@ -19,8 +19,8 @@ from linkwork.errors import Findings, Issue, Location
 from linkwork.joints import Prismatic, Revolute
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.model.actuator import Actuator
-from linkwork.model.coupled_joints import coupled, read_couplings
-from linkwork.model.tree_edits import rerooted
+from linkwork.model.coupled_joints import read_couplings, with_couplings
+from linkwork.model.tree_edits import reroot
 from linkwork.parts.construction.link import Link, Part, built
 from linkwork.parts.construction.robot_loading import (
     BuildOptions,
@@ -85,7 +85,7 @@ class Constructors(RobotBase):
 
         Raises ModelError that lists all that is wrong with the robot; TypeError for what is no part.
         """
-        named("build", "name", name, what="the robot's name, a text", empty=True)
+        named("build", "name", name, what="the robot's name, a string", empty=True)
         return cls(built(name, parts, _options("build", options), actuators, named_configurations))
 
     @classmethod
@@ -145,7 +145,7 @@ class Constructors(RobotBase):
         follow each other in a cycle, a number is not finite, or a joint's type cannot follow or be followed: its
         configuration's rate must be its velocity.
         """
-        return type(self)(coupled(self._tree, read_couplings(self._tree, couplings)))
+        return type(self)(with_couplings(self._tree, read_couplings(self._tree, couplings)))
 
     def with_root(self, link: str) -> Self:
         """Return the same mechanism with another root link; joints keep their names, signs and places in q and v.
@@ -157,7 +157,7 @@ class Constructors(RobotBase):
         Poses, twists and accelerations of any frame relative to any other depend on the joints between them as before.
         Raises UnknownNameError for a link that is not there, ValueError where what moves then has no name of its own.
         """
-        return type(self)(rerooted(self._tree, link))
+        return type(self)(reroot(self._tree, link))
 
 
 def _options(function: str, value: BuildOptions) -> Options:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public_methods
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import asked
-from linkwork.joints.base.generic_rank import independent_motions
+from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.kernels.array_arguments import ArgumentReader, Size, generator_of, leading_of
 from linkwork.kernels.compiled_method import named_after
 from linkwork.kernels.compiler_api import Port
@@ -134,7 +134,7 @@ class Joint(LinkMethods, ResistanceEditing):
             )
         given_text(name, "joint")
         check_links(name, parent, child)
-        independent_motions(type, name)
+        check_joint_type(type, name)
         inf, nq, nv = float("inf"), type.nq, type.nv
         low = dof_values(name, "lower", -inf if lower is None else lower, nq)
         high = dof_values(name, "upper", inf if upper is None else upper, nq)
@@ -197,10 +197,10 @@ class Joint(LinkMethods, ResistanceEditing):
         if is_traced(q):
             given = ArgumentReader(self._subject(), "regularity", (Port("q", (self.nq,)),), ()).prepared_scalars([q])
             return over_samples(  # type: ignore[no-any-return]
-                lambda numbers: [[asked(self.name, self.type, "regularity", numbers)]], given, [1], [()]
+                lambda numbers: [[call_joint(self.name, self.type, "regularity", numbers)]], given, [1], [()]
             )[0]
         numbers = self.type.checked(q, self.name)
-        result = asked(self.name, self.type, "regularity", [numbers[..., k] for k in range(self.nq)])
+        result = call_joint(self.name, self.type, "regularity", [numbers[..., k] for k in range(self.nq)])
         return np.broadcast_to(np.asarray(result, dtype=float), numbers.shape[:-1])
 
     # -- bounds
@@ -237,7 +237,7 @@ class Joint(LinkMethods, ResistanceEditing):
         (TypeError): it could be a seed as well as a size.
         """
         lower, upper = self.position_bounds
-        drawn: np.ndarray = asked(
+        drawn: np.ndarray = call_joint(
             self.name, self.type, "random", generator_of(rng, seed), lower.tolist(), upper.tolist(), leading_of(size)
         )
         return drawn

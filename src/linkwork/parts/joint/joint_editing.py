@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.validation import is_integer, shown
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import asked
-from linkwork.joints.base.generic_rank import independent_motions
+from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.parts.joint.methods import JointMethods
 from linkwork.parts.joint.passive_parameters import DRIVE, check_drive, dof_values, given_drive, rest_values
 from linkwork.spatial import Pose, Vec3
@@ -106,9 +106,9 @@ class JointEditing(JointMethods):
                 f"joint {self.name!r}: expected a joint type with its parameters, such as "
                 f"linkwork.joints.Revolute((0, 0, 1)), got {type!r}"
             )
-        independent_motions(type, self.name)
+        check_joint_type(type, self.name)
         if (type.nq, type.nv) == (self.type.nq, self.type.nv):
-            unstated = np.array_equal(self.rest, asked(self.name, self.type, "zero"))
+            unstated = np.array_equal(self.rest, call_joint(self.name, self.type, "zero"))
             return self._replaced(type=type, rest=rest_values(self.name, type, None if unstated else self.rest))
         free_q, free_v = np.full(type.nq, math.inf), np.full(type.nv, math.inf)
         none = np.zeros(type.nv)

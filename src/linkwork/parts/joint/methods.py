@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.validation import shown
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import asked, blaming
+from linkwork.joints.base.error_context import attribute_errors, call_joint
 from linkwork.kernels.compiler_api import Space
 from linkwork.kernels.function_call import checked, lazily
 from linkwork.kernels.function_kernels import configuration_space, joint_kernel
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.owners import JointOwner
 from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
-from linkwork.model.body import Site
+from linkwork.model.body import PlacedJoint
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import is_rigid
 
@@ -68,7 +68,7 @@ class JointMethods:
         request = read_request(subject, name, value)
 
         def make() -> Callable[..., Any]:
-            with blaming(self.name, self.type):
+            with attribute_errors(self.name, self.type):
                 call = checked(subject, request, joint_kernel(subject, request))
             self._calls[name, swapped, *value] = call
             return call
@@ -76,7 +76,7 @@ class JointMethods:
         return lazily(subject, request, make)
 
     def _subject(self, swapped: bool = False) -> JointOwner:
-        return JointOwner(self.name, Site(self.type, self.placement, self.rotor, swapped), JOINT)
+        return JointOwner(self.name, PlacedJoint(self.type, self.placement, self.rotor, swapped), JOINT)
 
     def _refuse_warped(self, what: str, poses: ArrayLike) -> None:
         """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; others are told of later."""
@@ -279,7 +279,7 @@ class JointMethods:
 
     def zero_configuration(self) -> np.ndarray:
         """The configuration (nq,) whose transform is the identity.  It may lie outside the limits."""
-        return np.array(asked(self.name, self.type, "zero"), dtype=float)
+        return np.array(call_joint(self.name, self.type, "zero"), dtype=float)
 
     @property
     def configuration_space(self) -> Space:

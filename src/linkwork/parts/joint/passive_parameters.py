@@ -12,10 +12,10 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples
 from linkwork.expr.scalar.functions import sign
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.compiler_api import Port
-from linkwork.kernels.owners import Subject
+from linkwork.kernels.owners import KernelOwner
 from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
 from linkwork.spatial.arguments import fixed_array, given_numbers
 
@@ -73,7 +73,7 @@ def check_drive(name: str, friction: np.ndarray, result: dict[str, np.ndarray]) 
 def rest_values(name: str, type: JointType, rest: Any) -> np.ndarray:
     """A configuration (nq,), or the type's zero for None.  Raises ValueError."""
     if rest is None:
-        return fixed_array(asked(name, type, "zero"))
+        return fixed_array(call_joint(name, type, "zero"))
     numbers = np.asarray(rest)
     if numbers.ndim == 0 and type.nq == 1 and numbers.dtype != object:
         rest = numbers[np.newaxis]
@@ -88,7 +88,7 @@ def rest_values(name: str, type: JointType, rest: Any) -> np.ndarray:
 
 def stated_drive(name: str, type: JointType, friction: np.ndarray, given: dict[str, np.ndarray]) -> Drive:
     """Arrays as a tree has them, in which what is as usual is not stated."""
-    zero = asked(name, type, "zero")
+    zero = call_joint(name, type, "zero")
     usual = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "rest": zero, "static_friction": friction}
     usual["friction_velocity"] = FRICTION_VELOCITY
     same = {key: np.array_equal(given[key], np.broadcast_to(usual[key], given[key].shape)) for key in DRIVE}
@@ -102,7 +102,7 @@ def drive_arrays(body: Body) -> dict[str, Any]:
         "armature": Drive.full(drive.armature, nv, 0.0),
         "gear_ratio": Drive.full(drive.gear_ratio, nv, 1.0),
         "stiffness": Drive.full(drive.stiffness, nv, 0.0),
-        "rest": drive.rest or body.asked("zero"),
+        "rest": drive.rest or body.call_joint("zero"),
         "static_friction": drive.static_friction or body.friction,
         "friction_velocity": Drive.full(drive.friction_velocity, nv, FRICTION_VELOCITY),
     }
@@ -121,7 +121,7 @@ def dof_values(
     return fixed_array(np.broadcast_to(values, (count,)))
 
 
-def resistance(subject: Subject, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
+def resistance(subject: KernelOwner, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
     """τ = −damping · v − friction · sign(v), at a velocity that is looked at as those of compiled functions are."""
     asked = ArgumentReader(subject, "passive_torque", (Port("v", damping.shape),), ())
     if is_traced(v):

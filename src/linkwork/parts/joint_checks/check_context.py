@@ -61,7 +61,7 @@ class Bare(JointType):
 
     def __post_init__(self) -> None:
         names = "nq", "nv", "q_units", "v_units", "unit_length"
-        self._say(**{name: getattr(self.joint, name) for name in names})
+        self._set_attributes(**{name: getattr(self.joint, name) for name in names})
 
     def X(self, q: Sequence[Any]) -> Pose:
         return self.joint.X(q)

@@ -17,7 +17,7 @@ from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import JointType, Revolute
 from linkwork.model.body import Body, Limits
 from linkwork.model.random_tree import random_inertia
-from linkwork.model.simplify import lightened
+from linkwork.model.simplify import simplify_tree
 from linkwork.model.tree import Tree
 from linkwork.parts.joint_checks.check_context import TOLERANCE, Bare, Line, Trial, flat, matrix
 from linkwork.parts.joint_checks.motion_checks import reaches
@@ -72,7 +72,7 @@ def _names(t: Trial) -> list[float]:
         raise ValueError(f"v_units: q̇ is v, so expected the rates of {j.q_units}, got {j.v_units}")
     for what, names in (("q_names", j.q_names), ("v_names", j.v_names), ("type_name", (j.type_name(),))):
         if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
-            raise ValueError(f"{what}: expected texts that differ, got {names}")
+            raise ValueError(f"{what}: expected distinct strings, got {names}")
     places = [k for group in j.unit_length for k in group]
     if len(set(places)) < len(places) or not all(0 <= k < j.nq for k in places):
         raise ValueError(f"unit_length: expected places in q, none twice, got {j.unit_length}")
@@ -295,7 +295,7 @@ def _dynamics(t: Trial) -> list[float]:
     """In the middle of a chain of hinges, as algorithms see it, against the transform and the manifold alone."""
     errors = []
     stated, plain = (_chain(joint) for joint in (t.type, Bare(t.type)))
-    seen = lightened(stated)
+    seen = simplify_tree(stated)
     a = np.random.default_rng(10).normal(size=stated.nv).tolist()
     for (q, v), turn in zip(t.states(), np.random.default_rng(11).normal(size=(t.samples + 1, 4)), strict=False):
         q, v = [turn[0], *q, turn[1]], [turn[2], *v, turn[3]]

@@ -18,7 +18,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, scan, take, while_loop
 from linkwork.expr.control.conditional import SharedCall
 from linkwork.expr.scalar.functions import and_, floor, fmax, fmin, le, lt, not_, or_, sqrt, where
-from linkwork.kinematics.algorithms.low_discrepancy import spread
+from linkwork.kinematics.algorithms.low_discrepancy import kronecker_point
 
 __all__ = ["ABREAST", "CutPath", "Touches", "Ways", "ceiling", "cut_short", "looked_along", "touching"]
 
@@ -79,7 +79,7 @@ def cut_short(
     room = len(nodes)
 
     def onward(at: _At) -> _At:
-        u, v = spread(at.tried + 1.0, shift)
+        u, v = kronecker_point(at.tried + 1.0, shift)
         low, high = fmin(u, v) * at.length, fmax(u, v) * at.length
         a, b = _places(at.links, low, high, room)
         (after, first), (behind, second) = take(at.links, a.node), take(at.links, b.node)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, take, while_loop
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, or_, sqrt, where
-from linkwork.kinematics.algorithms.low_discrepancy import spread
+from linkwork.kinematics.algorithms.low_discrepancy import kronecker_point
 from linkwork.planning.algorithms.path_shortcuts import ABREAST, Touches, Ways, ceiling
 
 __all__ = ["DEAD", "Sampling", "Trees", "TreesMet", "grown"]
@@ -150,7 +150,7 @@ def grown(
 def _sample(ways: Ways, value: Sampling, number: Any) -> list[Any]:
     """A configuration about a way, or anywhere."""
     n = len(ways.turning)
-    u = spread(number, value.shift)
+    u = kronecker_point(number, value.shift)
     which, chance, place = u[n:]
     share = which * take(value.pairs, value.many - 1.0)[-1]
     result = while_loop(

@@ -54,7 +54,7 @@ class Samples:
         result = np.empty((count, self._nq))
         result[:, self._even] = self._low + u * self._wide
         for body, q, low, high in self._others:
-            result[:, q] = body.asked("random", self._rng, low, high, (count,))
+            result[:, q] = body.call_joint("random", self._rng, low, high, (count,))
         return result
 
 

@@ -38,11 +38,11 @@ from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_ene
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.composite import Composite
 from linkwork.joints.planar import Planar
 from linkwork.model.tree import Tree
-from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointPlace
+from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointSlice
 from linkwork.spatial import Vec3
 
 __all__ = ["DiscreteMechanics", "Resisted", "with_resistance"]
@@ -127,7 +127,7 @@ def _carried_masses(tree: Tree) -> dict[int, Any]:
     return {range(tree.nv)[tree.v_slices[i]].start: mass[i] for i, _, body in tree.outward() if body.joint.nv}
 
 
-def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
+def _without_translation(place: JointSlice, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
     """Return by velocity of an end of the step the part of a joint's momentum m (nv) that multiplies its rates.
 
     u is the joint's velocity.  Rotation of an end about its origin changes the displacement of the origin perpendicular
@@ -141,7 +141,7 @@ def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict
     return result
 
 
-def _translations(place: JointPlace) -> list[tuple[range, range]]:
+def _translations(place: JointSlice) -> list[tuple[range, range]]:
     """Return by part of a joint the indices of angular velocities, and of linear ones in axes that these rotate."""
     if isinstance(place.joint, Composite):
         each = [(part, in_v.start) for part, _, in_v in composite_parts(place)]
@@ -167,19 +167,19 @@ def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
     return M
 
 
-def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
+def _rates_of_step(place: JointSlice, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
     """Return rates of a joint's displacement at the midpoint, and the velocities of its configuration there.
 
     They are for each unit velocity of one end of the step, the ``first`` or the other.
     """
     joint, n = place.joint, place.joint.nv
-    rows = asked(place.name, joint, "q_dot_jacobian", q if first else end)
+    rows = call_joint(place.name, joint, "q_dot_jacobian", q if first else end)
     moving = seeded(q if first else end, [SparseTangent(dict(enumerate(row))) for row in rows])
     level = moving[0].level
     begin, last = (moving, end) if first else (q, moving)
     there, moved = halved(place, begin, displacement(place, begin, last))
     ways, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, there))
-    return ways, [list(asked(place.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
+    return ways, [list(call_joint(place.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
 
 
 def _columns(tangents: Scalars, n: int) -> Matrix:
@@ -190,7 +190,7 @@ def _columns(tangents: Scalars, n: int) -> Matrix:
 class StepSpace:
     """Space of the configurations of a tree, with steps q ⊕ φ, φ = q⁺ ⊖ q, and their midpoints."""
 
-    joints: tuple[JointPlace, ...]  # empty if q is additive and q̇ = v
+    joints: tuple[JointSlice, ...]  # empty if q is additive and q̇ = v
 
     @staticmethod
     def of(tree: Tree) -> StepSpace:
@@ -227,7 +227,7 @@ class StepSpace:
         return middle, moved
 
 
-def retracted(place: JointPlace, q: Scalars, phi: Scalars) -> list[Any]:
+def retracted(place: JointSlice, q: Scalars, phi: Scalars) -> list[Any]:
     """Return q ⊕ φ of a joint."""
     joint = place.joint
     if isinstance(joint, Composite):
@@ -238,7 +238,7 @@ def retracted(place: JointPlace, q: Scalars, phi: Scalars) -> list[Any]:
     return place.integrate(q, phi, True)
 
 
-def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
+def displacement(place: JointSlice, q: Scalars, other: Scalars) -> list[Any]:
     """Return other ⊖ q of a joint."""
     joint = place.joint
     if isinstance(joint, Composite):
@@ -251,7 +251,7 @@ def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
     return place.difference(q, other, True)
 
 
-def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
+def halved(place: JointSlice, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
     """Return the configuration at the midpoint of a joint's step φ, and the displacement in the axes there."""
     joint = place.joint
     if isinstance(joint, Composite):
@@ -271,14 +271,14 @@ def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list
     return at, list(phi)
 
 
-def composite_parts(place: JointPlace) -> list[tuple[JointPlace, slice, slice]]:
+def composite_parts(place: JointSlice) -> list[tuple[JointSlice, slice, slice]]:
     """Return the parts of a composite joint, with their slices of its q and v."""
     result, q, v = [], 0, 0
     for part in place.joint.parts:
-        result.append((JointPlace(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
+        result.append((JointSlice(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
         q, v = q + part.nq, v + part.nv
     return result
 
 
-def _of_parts(place: JointPlace, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
+def _of_parts(place: JointSlice, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
     return [x for part, in_q, in_v in composite_parts(place) for x in compute(part, q[in_q], phi[in_v])]

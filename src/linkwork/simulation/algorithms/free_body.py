@@ -25,7 +25,7 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.linalg.triangular_factors import Pivots
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
-from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointPlace
+from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointSlice
 from linkwork.spatial import Inertia, Quaternion, Vec3
 
 __all__ = ["FreeBody", "flown", "free_bodies", "pushed_rates"]
@@ -40,7 +40,7 @@ _AGAIN = 2  # fixed-point iterations for Ω, with an error of order (h ω)⁴
 class FreeBody:
     """Floating body: its joint's slices of q and v, and its inertia in the joint's frame, None if it carries others."""
 
-    place: JointPlace
+    place: JointSlice
     inertia: Inertia | None
 
     def flown(self, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.error_context import call_joint
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
@@ -118,7 +118,7 @@ class MotionSystem:
         for place in space.joints:
             own = v[place.in_v]
             parts = q[place.in_q], other[place.in_q], own
-            result += own if place.is_plain else asked(place.name, place.joint, "difference_rate", *parts)
+            result += own if place.is_plain else call_joint(place.name, place.joint, "difference_rate", *parts)
         return result
 
     def rates(self, t: Any, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:

@@ -34,7 +34,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import Matrix, derivatives
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration, pose, twist
 from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.kinematics.algorithms.relative_kinematics import ancestors, rotated
@@ -111,7 +111,7 @@ def varying(
     J = Y @ body.S(q)
     V = V_p + J @ v
     columns = []
-    for k, along, column in zip(indices, units(body.joint.nv), J.columns, strict=True):
+    for k, along, column in zip(indices, unit_vectors(body.joint.nv), J.columns, strict=True):
         own = Y @ body.S_dot(q, along)
         V_rate, A_rate = own @ v, own @ a + Y @ bias_by_q(body, q, v, along)
         turning = cross(V_p, column) + V_rate
@@ -123,7 +123,7 @@ def varying(
 
 def bias_by_q(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
     """Return the derivative of a joint's bias by q along a velocity."""
-    moving = seeded(q, body.asked("q_dot", q, along))
+    moving = seeded(q, body.call_joint("q_dot", q, along))
     return _tangent(body.bias(moving, v), moving[0].level)
 
 
@@ -142,7 +142,7 @@ def joint_force_of_wrench(
 ) -> list[list[Any]]:
     """Return Jᵀ (nv × 6): the joint forces of a wrench on a frame, for each of its components."""
     result = [[0.0] * 6 for _ in range(tree.nv)]
-    for component, unit in enumerate(units(6)):
+    for component, unit in enumerate(unit_vectors(6)):
         for body, F in external_forces(tree, q, [(frame, expressed_in, unit)]).items():
             for c in _columns_to(tree, at, body):
                 result[c.number][component] += c.J.dot(at[body].Y @ F)
@@ -240,7 +240,7 @@ def _of_point(
 ) -> list[Matrix]:
     """Return ∂V/∂q, ∂V/∂v, ∂A/∂q, ∂A/∂v and ∂A/∂a in the world, at a point of the frame's body."""
     body, P, E = tree.frame(frame).body, tree.frame(at or frame), tree.frame(expressed_in)
-    carried = carriers(tree.under(Vec3.zero()), tree.split_q(q), tree.split_v(v), tree.split_v(a))
+    carried = carriers(tree.with_gravity(Vec3.zero()), tree.split_q(q), tree.split_v(v), tree.split_v(a))
     B = carried[body]
     V, A, p = B.V, B.A, B.Y.point(P.placement.translation)
     v_p = V.linear + V.angular.cross(p)

@@ -51,7 +51,7 @@ from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solut
 from linkwork.expr.control.loops import each
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
@@ -118,7 +118,7 @@ def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int
 
 def _floats(columns: Sequence[Motion]) -> bool:
     """Return True if a joint's columns are the six unit motions, in order."""
-    pairs = zip(_all(columns), [x for unit in units(6) for x in unit], strict=False)
+    pairs = zip(_all(columns), [x for unit in unit_vectors(6) for x in unit], strict=False)
     return len(columns) == 6 and all(isinstance(x, float) and x == y for x, y in pairs)
 
 
@@ -229,9 +229,9 @@ _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_dtau")
 _COMMON: dict[str, Any] = {
     "optional": ("gravity",),
     "options": (PASSIVE, SMOOTH_FRICTION),
-    "wrenched": True,
+    "takes_wrenches": True,
     "joint_space": True,
-    "regular": True,
+    "requires_regular_coordinates": True,
 }
 
 
@@ -273,7 +273,7 @@ class ImplicitDynamics(ImplicitDerivative):
     def solved(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
         """Return M(q)⁻¹ x, the acceleration at rest without gravity."""
         q, _, _ = self._apart(at.inputs)
-        tree = self._walked([*q, *right]).under(Vec3.zero())
+        tree = self._walked([*q, *right]).with_gravity(Vec3.zero())
         return articulated_bodies(tree, q, [0.0] * self.tree.nv, right)
 
     def _walked(self, inputs: Scalars) -> Tree:
@@ -301,10 +301,10 @@ ROWS = (
         "Derivatives of the accelerations of forward dynamics by q, v and tau.",
         optional=("gravity",),
         options=(PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
-        by_wrench=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
+        takes_wrenches=True,
+        per_wrench_output=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
     FunctionSpec.of(
         forward_dynamics_hessian,

@@ -294,7 +294,7 @@ _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_da")
 _COMMON: dict[str, Any] = {
     "optional": ("gravity",),
     "options": (PASSIVE, SMOOTH_FRICTION),
-    "wrenched": True,
+    "takes_wrenches": True,
     "joint_space": True,
 }
 
@@ -360,7 +360,7 @@ def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
     v, result = _kth(tree, k), [0.0] * tree.nq
     for i, body in tree.stacked():
         place = tree.q_slices[i]
-        result[place] = body.asked("q_dot", q[place], v[tree.v_slices[i]])
+        result[place] = body.call_joint("q_dot", q[place], v[tree.v_slices[i]])
     return result
 
 
@@ -385,7 +385,7 @@ ROWS = (
         "Derivatives of the joint forces of inverse dynamics by q, v and a.",
         optional=("gravity",),
         options=(PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
     ),
     FunctionSpec.of(

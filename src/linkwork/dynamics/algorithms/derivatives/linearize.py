@@ -188,8 +188,8 @@ ROWS = (
         "Linear system of small changes of state and joint forces, in time or for a step.",
         optional=("gravity", "dt"),
         options=(INTEGRATOR, PASSIVE, SMOOTH_FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
         joint_space=True,
-        regular=True,
+        requires_regular_coordinates=True,
     ),
 )

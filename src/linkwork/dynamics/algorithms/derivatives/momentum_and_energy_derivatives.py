@@ -49,7 +49,7 @@ from linkwork.dynamics.algorithms.momentum.center_of_mass import (
     total_mass,
 )
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -67,7 +67,7 @@ def centroidal_momentum_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[
     """Return ∂h/∂q, and ∂h/∂v = A, the centroidal momentum matrix."""
     share = 1.0 / total_mass(tree, "centroidal_momentum_derivatives")
     q, v = tree.split_q(q), tree.split_v(v)
-    at = carriers(tree.under(Vec3.zero()), q, v, tree.split_v([0.0] * tree.nv))
+    at = carriers(tree.with_gravity(Vec3.zero()), q, v, tree.split_v([0.0] * tree.nv))
     root, center = _roots(tree), centers(tree, *composite_inertias(tree, q))
     I_C = {i: at[i].Y @ body.inertia for i, _, body in tree.outward()}
     h = {i: I_C[i] @ at[i].V for i in I_C}
@@ -94,7 +94,7 @@ def centroidal_momentum_rate_derivatives(tree: Tree, q: Scalars, v: Scalars, a: 
     """Return ∂ḣ/∂q, ∂ḣ/∂v and ∂ḣ/∂a = A, of ḣ = A a + Ȧ v."""
     share = 1.0 / total_mass(tree, "centroidal_momentum_rate_derivatives")
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
-    at = carriers(tree.under(Vec3.zero()), q, v, a)
+    at = carriers(tree.with_gravity(Vec3.zero()), q, v, a)
     root, center = _roots(tree), centers(tree, *composite_inertias(tree, q))
     load: dict[int, MovingInertia] = {}
     F: dict[int, Force] = {}
@@ -194,7 +194,7 @@ def kinetic_energy_derivatives(tree: Tree, q: Scalars, v: Scalars, passive: bool
     by_q: dict[int, list[Any]] = {}
     by_v: dict[int, list[Any]] = {}
     for i, p, body in tree.inward():
-        changes = [body.S_dot(q[i], unit) @ v[i] for unit in units(len(S[i]))]
+        changes = [body.S_dot(q[i], unit) @ v[i] for unit in unit_vectors(len(S[i]))]
         turned = [cross(carried[i], S_c) + change for S_c, change in zip(S[i].columns, changes, strict=True)]
         by_q[i], by_v[i] = [V_c.dot(h[i]) for V_c in turned], S[i].T @ h[i]
         if p != WORLD:
@@ -213,7 +213,7 @@ ROWS = (
         "q v",
         (Output((6, "nv"), _RATES, "dh_dq"), Output((6, "nv"), _MATRIX, "dh_dv")),
         "Derivatives of the momentum about the centre of mass by configuration and velocities.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         centroidal_momentum_rate_derivatives,
@@ -224,7 +224,7 @@ ROWS = (
             Output((6, "nv"), _MATRIX, "dh_dot_da"),
         ),
         "Derivatives of the rate of the centroidal momentum by configuration, velocities and accelerations.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_velocity_derivatives,
@@ -232,7 +232,7 @@ ROWS = (
         (Output((3, "nv"), "1/s, m/s", "dc_dot_dq"), Output((3, "nv"), "1, m", "dc_dot_dv")),
         "Derivatives of the velocity of the centre of mass by configuration and velocities.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_acceleration_derivatives,
@@ -244,7 +244,7 @@ ROWS = (
         ),
         "Derivatives of the acceleration of the centre of mass by configuration, velocities and accelerations.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         kinetic_energy_derivatives,

@@ -26,7 +26,7 @@ from typing import Any
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import gradients, independent
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
-from linkwork.joints.base.from_transform import units
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import Body
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -109,7 +109,7 @@ def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
     for i, body in tree.stacked():
         start = tree.v_slices[i].start
         own = range(len(q))[tree.q_slices[i]]
-        for index, row in zip(own, body.asked("q_dot_jacobian", [q[k] for k in own]), strict=True):
+        for index, row in zip(own, body.call_joint("q_dot_jacobian", [q[k] for k in own]), strict=True):
             rates[index] = {start + k: rate for k, rate in enumerate(row)}
     return rates
 
@@ -118,16 +118,16 @@ def integrate_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
     """Return the derivatives of the tangent vector of q⁺ = q ⊕ v by that of q and by v, nv × nv each."""
 
     def reached(body: Body, q: Scalars, phi: Scalars) -> Scalars:
-        return body.asked("integrate", q, phi)  # type: ignore[no-any-return]
+        return body.call_joint("integrate", q, phi)  # type: ignore[no-any-return]
 
-    return _blocks(tree, reached, lambda body, to, rates: body.asked("velocity_from_rate", to, rates), q, v)
+    return _blocks(tree, reached, lambda body, to, rates: body.call_joint("velocity_from_rate", to, rates), q, v)
 
 
 def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Matrix]]:
     """Return φ̇ of local coordinates φ around q while q ⊕ φ moves with v, and its derivatives by q, φ and v."""
 
     def rate(body: Body, q: Scalars, phi: Scalars, v: Scalars) -> Scalars:
-        return body.asked("difference_rate", q, body.asked("integrate", q, phi), v)  # type: ignore[no-any-return]
+        return body.call_joint("difference_rate", q, body.call_joint("integrate", q, phi), v)  # type: ignore[no-any-return]
 
     rates = [0.0] * tree.nv
     for i, body in tree.stacked():
@@ -141,12 +141,12 @@ def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
     result = _zeros(tree.nv)
     for i, body in tree.stacked():
         own, q_i, v_i = tree.v_slices[i], q[tree.q_slices[i]], v[tree.v_slices[i]]
-        to_all = seeded(q_i, [SparseTangent(dict(enumerate(row))) for row in body.asked("q_dot_jacobian", q_i)])
-        along_v = seeded(q_i, body.asked("q_dot", q_i, v_i))
-        for k, unit in enumerate(units(body.joint.nv)):
-            first = [_in(parts(x, to_all[0].level)[1], k) for x in body.asked("q_dot", to_all, v_i)]
-            second = [parts(x, along_v[0].level)[1] for x in body.asked("q_dot", along_v, unit)]
-            column = body.asked("velocity_from_rate", q_i, [x - y for x, y in zip(first, second, strict=True)])
+        to_all = seeded(q_i, [SparseTangent(dict(enumerate(row))) for row in body.call_joint("q_dot_jacobian", q_i)])
+        along_v = seeded(q_i, body.call_joint("q_dot", q_i, v_i))
+        for k, unit in enumerate(unit_vectors(body.joint.nv)):
+            first = [_in(parts(x, to_all[0].level)[1], k) for x in body.call_joint("q_dot", to_all, v_i)]
+            second = [parts(x, along_v[0].level)[1] for x in body.call_joint("q_dot", along_v, unit)]
+            column = body.call_joint("velocity_from_rate", q_i, [x - y for x, y in zip(first, second, strict=True)])
             for row, x in zip(result[own], column, strict=True):
                 row[own.start + k] = x
     return result
@@ -178,7 +178,7 @@ def _columns(
         return
     rows = [
         SparseTangent({(0, k): rate for k, rate in enumerate(row)})
-        for row in body.asked("q_dot_jacobian", arguments[0])
+        for row in body.call_joint("q_dot_jacobian", arguments[0])
     ]
     rows += [SparseTangent({(block, k): 1.0}) for block in range(1, len(arguments)) for k in range(nv)]
     moving = seeded([x for some in arguments for x in some], rows)

@@ -271,7 +271,7 @@ ROWS = (
         Output((3,), "m"),
         "Centre of mass of the robot or of a subtree.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_velocity,
@@ -279,7 +279,7 @@ ROWS = (
         Output((3,), "m/s"),
         "Velocity of the centre of mass.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_acceleration,
@@ -287,7 +287,7 @@ ROWS = (
         Output((3,), "m/s²"),
         "Acceleration of the centre of mass.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_jacobian,
@@ -295,6 +295,6 @@ ROWS = (
         Output((3, "nv"), "1, m"),
         "Matrix that maps velocities to that of the centre of mass.",
         options=PART,
-        weighed=True,
+        needs_body_inertia=True,
     ),
 )

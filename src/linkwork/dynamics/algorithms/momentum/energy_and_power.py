@@ -104,7 +104,7 @@ ROWS = (
         "Potential energy of gravity and springs.",
         optional=("gravity",),
         options=(PASSIVE,),
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         lagrangian,
@@ -113,7 +113,7 @@ ROWS = (
         "Kinetic energy minus potential energy.",
         optional=("gravity",),
         options=(PASSIVE,),
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         power,
@@ -121,6 +121,6 @@ ROWS = (
         (Output((), "W", "joints"), Output((), "W", "wrenches"), Output((), "W", "dissipated")),
         "Power of joint forces and external wrenches, and power that damping and friction dissipate.",
         options=(PASSIVE, FRICTION),
-        wrenched=True,
+        takes_wrenches=True,
     ),
 )

@@ -158,7 +158,7 @@ _MATRIX = Output((6, "nv"), "kg·m², kg·m, kg")
 def centroidal_momentum_rate(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> Force:
     """Return ḣ (angular about the centre of mass; linear), in the world's axes."""
     total_mass(tree, "centroidal_momentum_rate")
-    X, _, F = carried_wrenches(tree.under(Vec3.zero()), q, v, a)
+    X, _, F = carried_wrenches(tree.with_gravity(Vec3.zero()), q, v, a)
     c = centers(tree, *composite_inertias(tree, tree.split_q(q)))
     total = Force.zero()
     for i, p, _ in tree.inward():
@@ -192,34 +192,36 @@ def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[An
 
 ROWS = (
     FunctionSpec.of(momentum, "q v", _MOMENTUM, "Momentum about the world's origin.", joint_space=True),
-    FunctionSpec.of(centroidal_momentum, "q v", _MOMENTUM, "Momentum about the centre of mass.", weighed=True),
+    FunctionSpec.of(
+        centroidal_momentum, "q v", _MOMENTUM, "Momentum about the centre of mass.", needs_body_inertia=True
+    ),
     FunctionSpec.of(
         centroidal_momentum_matrix,
         "q",
         _MATRIX,
         "Matrix that maps velocities to the centroidal momentum.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         centroidal_momentum_matrix_rate,
         "q v",
         Output((6, "nv"), "kg·m²/s, kg·m/s, kg/s"),
         "Rate of the centroidal momentum matrix.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         locked_inertia,
         "q",
         Output((6, 6), "kg·m², kg"),
         "Inertia about the centre of mass with all joints locked.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         centroidal_momentum_rate,
         "q v a",
         Output((6,), "N·m, N"),
         "Rate of the momentum about the centre of mass.",
-        weighed=True,
+        needs_body_inertia=True,
     ),
     FunctionSpec.of(
         zero_moment_point,
@@ -227,6 +229,6 @@ ROWS = (
         Output((3,), "m"),
         "Point of the ground about which gravity and inertia have no tipping moment.",
         optional=("gravity",),
-        weighed=True,
+        needs_body_inertia=True,
     ),
 )

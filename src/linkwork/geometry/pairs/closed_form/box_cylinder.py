@@ -21,15 +21,15 @@ from linkwork.expr.control.conditional import cond
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import BoxCore, CylinderCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
-from linkwork.geometry.pairs.closed_form.edge_rim_extremes import (
+from linkwork.geometry.pairs.closed_form.cylinder_projections import (
     CylinderInBoxFrame,
     in_both,
     in_cylinder,
     is_tied,
-    least_along_edges,
     out_of_cylinder,
     tolerance,
 )
+from linkwork.geometry.pairs.closed_form.edge_rim_extremes import least_along_edges
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_to_box
 from linkwork.geometry.unit_vectors import NOTHING, across, choose, clamp, length, unit
 from linkwork.spatial import Pose, Rotation, Vec3

@@ -34,15 +34,15 @@ from linkwork.expr.scalar.functions import (
 )
 from linkwork.geometry.cores import CylinderCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
-from linkwork.geometry.pairs.closed_form.edge_rim_extremes import (
+from linkwork.geometry.pairs.closed_form.cylinder_projections import (
     CylinderInBoxFrame,
-    along_axis,
     in_both,
     in_cylinder,
     is_tied,
     out_of_cylinder,
     tolerance,
 )
+from linkwork.geometry.pairs.closed_form.edge_rim_extremes import along_axis
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_of_segments
 from linkwork.geometry.pairs.convex.newton_refinement import absolute
 from linkwork.geometry.unit_vectors import choose, length, unit

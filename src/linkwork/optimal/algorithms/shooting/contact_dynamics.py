@@ -54,7 +54,7 @@ from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearS
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
 
-__all__ = ["ContactDynamics", "Holding", "NearlySymmetric"]
+__all__ = ["ContactDynamics", "ContactModel", "NearlySymmetric"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -65,7 +65,7 @@ _NOISE = 1e-18  # part of its size, squared, below which a row is nothing
 
 
 @dataclass(frozen=True)
-class Holding:
+class ContactModel:
     """What holds a robot while it acts: its force, and what is zero of a path meanwhile."""
 
     force: PathContact | ConstraintForce
@@ -84,23 +84,23 @@ class _Solved(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactDynamics(RobotDynamics):
-    """By ``holdings``; ``active`` has a number each, 1 or 0, and ``time`` is that at the end of the step."""
+    """By ``contact_models``; ``active`` has a number each, 1 or 0, and ``time`` is that at the end of the step."""
 
-    holdings: tuple[Holding, ...] = ()
+    contact_models: tuple[ContactModel, ...] = ()
     active: tuple[Any, ...] = ()
     time: Any = 0.0
 
     @property
     def more(self) -> int:  # type: ignore[override]
-        return sum(one.force.size for one in self.holdings)
+        return sum(one.force.size for one in self.contact_models)
 
     def at(self, data: Scalars) -> Dynamics:
         """In a step: ``given`` has the time first, and last what acts."""
-        return replace(self, time=data[0], active=tuple(data[len(data) - len(self.holdings) :]))
+        return replace(self, time=data[0], active=tuple(data[len(data) - len(self.contact_models) :]))
 
     def forces_by_name(self, numbers: Scalars) -> Mapping[str, list[Any]]:
         forces, start = {}, 0
-        for one in self.holdings:
+        for one in self.contact_models:
             forces[one.force.name] = list(numbers[start : start + one.force.size])
             start += one.force.size
         return forces
@@ -148,14 +148,14 @@ class ContactDynamics(RobotDynamics):
 
     def _masks(self) -> list[Any]:
         """By row: whether it acts."""
-        return [on for one, on in zip(self.holdings, self.active, strict=True) for _ in range(one.force.size)]
+        return [on for one, on in zip(self.contact_models, self.active, strict=True) for _ in range(one.force.size)]
 
     def _rows(self, q: Scalars, W: Matrix) -> tuple[Matrix, list[Any]]:
         """G of what acts, and what of S's diagonal is rounding."""
         tree, rows, sizes = self.tree, [], []
         split = tree.split_q(q)
         still = tree.split_v([0.0] * tree.nv)
-        for one in self.holdings:
+        for one in self.contact_models:
             if isinstance(one.force, PathContact):
                 frame, axes, _ = one.force.wrench([0.0] * one.force.size)
                 forces = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
@@ -181,7 +181,7 @@ class ContactDynamics(RobotDynamics):
         left: list[Any] = []
         by_v: Matrix = []
         by_q: Matrix = []
-        for one in self.holdings:
+        for one in self.contact_models:
             jacobian = one.feature.jacobian(window, ())
             end = jacobian.rows[0]
             begin = jacobian.rows[1] if len(jacobian.rows) > 1 else [[0.0] * n for _ in end]
@@ -236,10 +236,10 @@ class ContactDynamics(RobotDynamics):
         """How what a motion takes besides, M a + c − Gᵀ f, varies with q and v."""
         tree = self.tree
         named = self.forces_by_name(forces)
-        acting = [(one.force, on) for one, on in zip(self.holdings, self.active, strict=True)]
+        acting = [(one.force, on) for one, on in zip(self.contact_models, self.active, strict=True)]
         wrenches = [one.wrench(_times(named[one.name], on)) for one, on in acting if isinstance(one, PathContact)]
         by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive)
-        keeping = [one.force for one in self.holdings if isinstance(one.force, ConstraintForce)]
+        keeping = [one.force for one in self.contact_models if isinstance(one.force, ConstraintForce)]
         if keeping:
 
             def pulled(q: Scalars) -> list[Any]:

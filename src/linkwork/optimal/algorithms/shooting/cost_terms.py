@@ -19,7 +19,7 @@ from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDyn
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
 from linkwork.optimal.algorithms.shooting.shooting_window import ShootingWindow, WeighingWindow, window_of
 
-__all__ = ["WantedRows", "row_kinds", "split_terms"]
+__all__ = ["CostTerms", "row_kinds", "split_terms"]
 
 Scalars = Sequence[Any]
 
@@ -68,7 +68,7 @@ def _size(dynamics: RobotDynamics, term: PathTerm) -> int:
 
 
 @dataclass(frozen=True)
-class WantedRows(Terms):
+class CostTerms(Terms):
     """The rows of terms, by number those of steps and of states.
 
     ``given`` of a step is its time, then targets that differ from step to step, in the order of terms; the others are

@@ -115,7 +115,7 @@ class RobotDynamics(Dynamics):
         columns: list[Any] = []
         for i, body in self.tree.stacked():
             own = self.tree.q_slices[i]
-            columns += body.asked("velocity_from_rate", q[own], list(rates[own]))
+            columns += body.call_joint("velocity_from_rate", q[own], list(rates[own]))
         return [*columns, *rates[self.tree.nq :]]
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:

@@ -181,5 +181,5 @@ def _tangent(tree: Tree, q: Scalars, rates: Scalars) -> list[Any]:
     columns: list[Any] = []
     for i, body in tree.stacked():
         own = tree.q_slices[i]
-        columns += body.asked("velocity_from_rate", q[own], list(rates[own]))
+        columns += body.call_joint("velocity_from_rate", q[own], list(rates[own]))
     return columns

@@ -13,7 +13,7 @@ import numpy as np
 from linkwork.expr.control.loops import scan
 from linkwork.expr.scalar.functions import fmax, where
 
-__all__ = ["KEPT", "Packing", "RollOut", "SearchState", "ShootingFound", "begun", "chosen"]
+__all__ = ["SHOOTING_SCALARS", "Packing", "RollOut", "SearchState", "ShootingFound", "begun", "chosen"]
 
 
 SOLVED, STUCK, STOPPED, LOST = 0.0, 1.0, 2.0, 3.0
@@ -44,7 +44,7 @@ class ShootingFound(NamedTuple):
     roll_outs: Any
     status: Any
     penalty: Any
-    kept: Sequence[Any]  # as `KEPT` has them
+    scalars: Sequence[Any]  # as `SHOOTING_SCALARS` has them
 
 
 class SearchState(NamedTuple):
@@ -66,14 +66,14 @@ class SearchState(NamedTuple):
     status: Any
 
 
-KEPT = SearchState._fields[3:]
+SHOOTING_SCALARS = SearchState._fields[3:]
 
 
 """What a search goes on with, besides its motion and its multipliers: numbers."""
 
 
 def begun(tolerance: Any, penalty: Any, constrained: bool) -> list[Any]:
-    """What a search begins with, as `KEPT` has it."""
+    """What a search begins with, as `SHOOTING_SCALARS` has it."""
     least, far = tolerance * tolerance, 1e30
     target = fmax(least, 1e-4) if constrained else least
     return [penalty, 0.0, far, target, 0.0, 0.0, 0.0, far, far, far, 0.0, 0.0, STOPPED]
@@ -100,9 +100,9 @@ class Packing:
         kept = [x for k, x in enumerate(numbers) if k not in self._known]
         return np.array(kept, dtype=object) if traced else np.array(kept, dtype=float)
 
-    def unpacked(self, kept: Sequence[Any]) -> Any:
-        """The value again."""
-        rest = iter(list(kept))
+    def unpacked(self, values: Sequence[Any]) -> Any:
+        """Return the nested value of an array that `packed` returned."""
+        rest = iter(list(values))
         numbers = iter([self._known[k] if k in self._known else next(rest) for k in range(self._count)])
         return _put(self._form, numbers)
 

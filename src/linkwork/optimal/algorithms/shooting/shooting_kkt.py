@@ -29,7 +29,7 @@ from linkwork.kinematics.algorithms.configuration_manifold import difference, in
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.shooting.augmented_cost import CONSTRAINTS, counts
 from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics
-from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows
+from linkwork.optimal.algorithms.shooting.cost_terms import CostTerms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics, taken
 from linkwork.optimal.algorithms.window_dynamics import JointForces
@@ -59,7 +59,7 @@ def led_by(dynamics: RobotDynamics) -> int:
 class StepConditions:
     """Of rows with weights w: ``pulls`` are multipliers of all rows of `rows`, of which costs and squares have none."""
 
-    wanted: WantedRows
+    wanted: CostTerms
     weights: Scalars  # of moving and of reached rows
     data: Scalars
 
@@ -74,7 +74,7 @@ class StepConditions:
         """Of all rows: of what is wanted, of the step, and of its motors, which are told alone."""
         wanted = self.wanted
         step = ("equality",) * led_by(wanted.dynamics)
-        return (*wanted.moving_kinds, *wanted.reached_kinds, *step, *("told",) * len(wanted.dynamics.actuated))
+        return (*wanted.moving_kinds, *wanted.reached_kinds, *step, *("output",) * len(wanted.dynamics.actuated))
 
     def rows(self, x: Scalars, z: Scalars, y: Scalars, needed: bool = True) -> list[Any]:
         """What is wanted, times its weight and 0 where it does not count; e; forces of motors.
@@ -100,7 +100,7 @@ class StepConditions:
             return dynamics.apart(y, dynamics.step(x, u))
         tree, h = dynamics.tree, dynamics.h
         (q, v), (p, w) = dynamics.parted(x), dynamics.parted(y)
-        holdings = dynamics.holdings if isinstance(dynamics, ContactDynamics) else ()
+        contact_models = dynamics.contact_models if isinstance(dynamics, ContactDynamics) else ()
         forces = self._forces(dynamics)
         if needed:
             tau = taken(forces, [*q, *v, *self._accelerations(dynamics, x, y), *more])
@@ -110,7 +110,9 @@ class StepConditions:
         residual += difference(tree, p, integrate(tree, q, [b * h for b in w]))
         start = 0
         window = PathWindow(tree, [p, q], [h, h], self.data[0])
-        for one, on in zip(holdings, dynamics.active if isinstance(dynamics, ContactDynamics) else (), strict=True):
+        for one, on in zip(
+            contact_models, dynamics.active if isinstance(dynamics, ContactDynamics) else (), strict=True
+        ):
             own = more[start : start + one.force.size]
             residual += [on * r + (1.0 - on) * f for r, f in zip(one.feature.values(window, ()), own, strict=True)]
             start += one.force.size
@@ -120,8 +122,8 @@ class StepConditions:
         return [(c - b) / dynamics.h for b, c in zip(dynamics.parted(x)[1], dynamics.parted(y)[1], strict=True)]
 
     def _forces(self, dynamics: RobotDynamics) -> JointForces:
-        holdings = dynamics.holdings if isinstance(dynamics, ContactDynamics) else ()
-        acting = tuple(one.force for one in holdings)
+        contact_models = dynamics.contact_models if isinstance(dynamics, ContactDynamics) else ()
+        acting = tuple(one.force for one in contact_models)
         return JointForces(dynamics.tree, acting, dynamics.passive, self.data[0] - dynamics.h)
 
     # ---- how they vary
@@ -195,7 +197,7 @@ class StepConditions:
     def _pulled(self, values: Scalars, J: Matrix, pulls: Scalars) -> list[Any]:
         total: list[Any] = [0.0] * self.size
         for kind, value, row, pull in zip(self.kinds, values, J, pulls, strict=True):
-            if kind == "told":
+            if kind == "output":
                 continue
             force = pull if kind in CONSTRAINTS else 1.0 if kind == "cost" else value
             total = [a if is_zero(b) else a + force * b for a, b in zip(total, row, strict=True)]
