@@ -218,7 +218,6 @@ _VALUES: dict[str, Any] = {
     "convention": "standard",
     "couplings": {},
     "via": lambda _: lw.pose([0.5, 0.5, 0.0]),
-    "poses_given": lambda _: np.stack([np.eye(4), lw.pose([1.0, 0.0, 0.0]), lw.pose([1.0, 1.0, 0.0])]),
     "poses": lambda _: arm().pose(measured()[0], "hand"),
     "pairs": [("upper", "base")],
     "steps": 4,

@@ -29,7 +29,7 @@ from linkwork.cli.arguments import random_states
 from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.cli.output import table
 from linkwork.joints import Revolute, Spherical
-from linkwork.kernels.compiler_api import code_facts
+from linkwork.kernels.compiler_api import code_statistics
 
 from .paired_timing import compare
 from .targets import LARGE, LARGE_BYTES, Target
@@ -62,7 +62,7 @@ WAYS = ("straight", "outlined", "chosen")
 
 @dataclass(frozen=True, slots=True)
 class LargeResult:
-    """What was measured of a function of a robot, compiled in one of `WAYS`; times in seconds, of one state."""
+    """Measurements of a robot's function, compiled in one of `WAYS`; times in seconds for one state."""
 
     robot: str
     function: str
@@ -121,7 +121,7 @@ def large_robots(
 def measured(
     robot: lw.Robot, name: str, asked: str | tuple[str, str], way: str, batch: int, effort: Effort
 ) -> tuple[LargeResult, Arrays]:
-    """What a function of a robot takes, or one of a frame; and the results for a batch."""
+    """Measure a function of a robot or of a frame; return the measurements and the results for a batch."""
     function = asked if isinstance(asked, str) else asked[0]
     with environment(LINKWORK_CACHE="off"), threads(1), _forced(way):
         before = _memory(reset=True)
@@ -142,7 +142,7 @@ def measured(
         of_call = compare(Call(f"kernel({', '.join(one)})", {"kernel": kernel, **one}), None, effort).ours
         operations = sum(kernel.operations.values())
         is_outlined = any(i.operation.name == "rows" for i in kernel.program.instructions)
-        size = code_facts(kernel).code_bytes
+        size = code_statistics(kernel).code_bytes
     of_one = of_batch / batch
     return LargeResult(name, function, way, operations, cold, size, of_one, of_call, is_outlined, memory), answer
 
@@ -181,7 +181,7 @@ def _memory(*, reset: bool = False) -> int:
 
 
 def check_derivatives(robot: lw.Robot, function: str, count: int = 3) -> float:
-    """How far the `vjp` of a function is from the products with its named derivatives, relative to their size."""
+    """Return the maximum relative difference between a function's `vjp` and products with its named derivatives."""
     with environment(LINKWORK_CACHE="off"), threads(1):
         pulled, named = kernel_of(robot, VJP + function), robot.compile(f"{function}_derivatives")
         states = states_of(robot, pulled, VJP + function, 5, count)
@@ -199,7 +199,7 @@ def _forced(way: str) -> Iterator[None]:
         return
     module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
     least = 0 if way == "outlined" else math.inf
-    with mock.patch.multiple(module, _LEAST=least, _LEAST_OF_SHORT=least, _LEFT=math.inf):
+    with mock.patch.multiple(module, _MIN_INSTRUCTIONS=least, _MIN_OF_SHORT=least, _MAX_REMAINING=math.inf):
         yield
 
 

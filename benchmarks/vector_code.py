@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.vector_math import LANES, vector_function
 
 __all__ = [
@@ -46,10 +46,10 @@ def host_fuses() -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A function for each lane count, from arrays to a tuple of arrays (two for sincos), and the assembly of all.
+    """A function per lane count, from arrays to a tuple of arrays (two for sincos), and the assembly of all.
 
-    `loops` are the addresses of the loops over arrays: two inputs, two outputs (as many as there are, the others any
-    address), and the number of elements, a multiple of the lanes.
+    `loops` are the addresses of the loops over arrays.  Their arguments are two inputs and two outputs (unused ones:
+    any address), and the number of elements, a multiple of the lanes.
     """
 
     functions: dict[int, Callable[..., Arrays]]
@@ -63,7 +63,7 @@ def real(bits: int) -> type[np.float64] | type[np.float32]:
 
 def module_text(code: str, bits: int, fma: bool) -> str:
     """All lane counts in one module: every function and every declaration once, and loops over arrays."""
-    text = Text()
+    text = IrModule()
     loops = []
     for lanes in LANES:
         function = vector_function(code, lanes, bits, fma)

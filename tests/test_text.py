@@ -22,8 +22,8 @@ def test_the_nearest_names_come_first():
         ("joint_3", [f"joint_{i}" for i in range(9)], "did you mean 'joint_3' or 'joint_0' or 'joint_1'?"),
         ("q", ["a", "b"], "there are 'a', 'b'"),
         ("", ["b", "a"], "there are 'a', 'b'"),
-        ("a", [], "there are none"),
-        ("a", ["x" * 200], "there are names too long to list"),
+        ("a", [], "no names are defined"),
+        ("a", ["x" * 200], "the known names are too long to list"),
         ("q", [f"n{i:02}" for i in range(20)], "there are 'n00', 'n01', 'n02', 'n03', 'n04', 'n05', 'n06', 'n07', "),
     ):
         assert nearest(name, known).startswith(expected)

@@ -2,12 +2,12 @@
 
 `Result` is the base class of all results that may fail, and `Status` enumerates their outcomes.
 
-A `ModelError` is about a robot's description: it says what is wrong, where (file, line, column, element), what was
-got and what was expected, the nearest valid name and the remedy.  A reader collects up to 20 of them and raises one
-exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError` too)
-for a name that the robot does not have.  What is wrong with the cache of machine code is never an error but a
-`CacheWarning`; a configuration a little off its manifold is normalised with a `ConfigurationWarning`; what reading a
-robot repairs is told once, with a `ModelWarning`.
+A `ModelError` reports a problem in the description of a robot: the problem, its location (file, line, column,
+element), the expected and the actual value, the nearest valid name and the remedy.  A reader collects up to 20 problems
+and raises one exception that lists all of them.  Wrong arguments raise `ValueError`, or `UnknownNameError` (also a
+`KeyError`) for a name that the robot does not have.  Problems with the cache of machine code are reported by
+`CacheWarning`, never by an error.  A configuration slightly off its manifold is normalised with a
+`ConfigurationWarning`.  All repairs of one robot description are reported by one `ModelWarning`.
 """
 
 from __future__ import annotations
@@ -46,37 +46,37 @@ __all__ = [
 
 MOST_ISSUES = 20
 _LONGEST_NAME = 200  # characters of an unknown name that a message shows
-NOTED = frozenset({"IGNORED", "INERTIA_IGNORED", "MIMIC_FREE"})  # codes of what is said without being a repair
+NOTED = frozenset({"IGNORED", "INERTIA_IGNORED", "MIMIC_FREE"})  # codes of notes: nothing was repaired
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a robot's description."""
+    """A location in the description of a robot."""
 
     file: str | None = None
     line: int | None = None
     column: int | None = None
-    element: str | None = None  # path of elements, e.g. "robot/joint[elbow]/axis"
+    element: str | None = None  # path of the element, for example "robot/joint[elbow]/axis"
 
     def __str__(self) -> str:
         if self.file is None and self.line is None and self.element:
-            return self.element  # of a robot that is built by a program
-        place = self.file or "<string>"
+            return self.element  # the robot was built in Python
+        position = self.file or "<string>"
         if self.line is not None:
-            place += f":{self.line}"
+            position += f":{self.line}"
             if self.column is not None:
-                place += f":{self.column}"
-        return f"{place}: {self.element}" if self.element else place
+                position += f":{self.column}"
+        return f"{position}: {self.element}" if self.element else position
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that is wrong with a description, or odd about it."""
+    """One error or warning about a robot description."""
 
-    code: str  # e.g. "UNKNOWN_LINK"
-    message: str  # what, got, expected
+    code: str  # for example "UNKNOWN_LINK"
+    message: str  # the problem, with the expected and the actual value
     where: Location = Location()
-    hint: str | None = None  # the remedy, the nearest name
+    hint: str | None = None  # the remedy, or the nearest name
 
     def __str__(self) -> str:
         hint = f"\n    hint: {self.hint}" if self.hint else ""
@@ -84,7 +84,7 @@ class Issue:
 
 
 class ModelError(ValueError):
-    """A robot's description cannot be used.  ``issues`` lists what is wrong; the attributes are the first one's."""
+    """A robot description has errors.  ``issues`` lists them; the other attributes are those of the first one."""
 
     def __init__(self, issues: Issue | Sequence[Issue]) -> None:
         self.issues: tuple[Issue, ...] = (issues,) if isinstance(issues, Issue) else tuple(issues)
@@ -126,9 +126,9 @@ class ModelError(ValueError):
 
 
 class Findings:
-    """What is found wrong or odd while a description is read: errors to raise together, and warnings to list.
+    """The errors and warnings collected while a robot description is read.
 
-    ``strict`` makes an error of every repair, that is of every warning but of what is merely noted.
+    With ``strict`` every repair is an error: every warning, but no note (`NOTED`).
     """
 
     def __init__(self, *, strict: bool = False) -> None:
@@ -137,34 +137,35 @@ class Findings:
         self.warnings: list[Issue] = []
 
     def error(self, issue: Issue) -> None:
-        """Keeps an error.  Raises ModelError with all of them when there are `MOST_ISSUES`."""
+        """Add an error.  Raises ModelError with all errors when there are `MOST_ISSUES` of them."""
         self.errors.append(issue)
         if len(self.errors) >= MOST_ISSUES:
             self.raise_errors()
 
     def warn(self, issue: Issue) -> None:
-        """Keeps a warning about something repaired, guessed or suspicious: an error where ``strict``."""
+        """Add a warning about a repair, a guess or a suspicious value: an error if ``strict``."""
         if self.strict:
             self.error(issue)
         else:
             self.warnings.append(issue)
 
     def note(self, issue: Issue) -> None:
-        """Keeps a warning about something that is left out as it was asked for or has no bearing: one of `NOTED`."""
+        """Add a note, with a code of `NOTED`: something was ignored on request, or has no effect."""
         assert issue.code in NOTED, issue
         self.warnings.append(issue)
 
     def raise_errors(self) -> None:
-        """Raises ModelError with the errors found, if there are any."""
+        """Raise ModelError with the collected errors, if there are any."""
         if self.errors:
             raise ModelError(self.errors)
 
 
 class SingularInertiaError(ValueError):
-    """The inverse of the mass matrix was asked for where some joints move no inertia.  ``joint`` names one, ``joints``
-    all that take part: several may move none only together, as two hinges on one axis without inertia between them.
+    """The mass matrix is singular, so accelerations are not determined: some joint motions move no inertia.
 
-    ``motions`` says that it does move some, but its motions depend on each other where it is (gimbal lock).
+    ``joints`` names the joints of the motion, ``joint`` the first of them.  Several joints may move inertia one by one
+    and none together, for example two hinges on one axis without inertia between them.  ``motions`` is True if the
+    joint does move inertia, but its own motions are linearly dependent in this configuration (gimbal lock).
     """
 
     def __init__(self, joint: str, motions: bool = False, joints: tuple[str, ...] = ()) -> None:
@@ -175,26 +176,25 @@ class SingularInertiaError(ValueError):
         if self.motions:
             return (
                 f"joint {self.joint!r}: its motions depend on each other in this configuration (gimbal lock, or axes "
-                f"that meet), so their accelerations are not determined: ask `regularity`, or choose other coordinates"
+                f"that coincide), so their accelerations are not determined: see `regularity`, or use another joint"
             )
         if len(self.joints) > 1:
             names = f"{', '.join(map(repr, self.joints[:-1]))} and {self.joints[-1]!r}"
             return (
-                f"joints {names} move bodies without inertia, or against each other, so that nothing resists some of "
-                "their accelerations: give links after them masses, or fix a joint; `mass_matrix_null_space` has "
-                "these motions"
+                f"joints {names} move no inertia when they move together, so their accelerations are not determined: "
+                "give masses to links after them, or lock a joint; `mass_matrix_null_space` returns these motions"
             )
         return (
             f"joint {self.joint!r} moves bodies without inertia, so its acceleration is not determined: "
-            f"give a link after it a mass, or fix the joint"
+            f"give a link after it a mass, or lock the joint"
         )
 
 
 class SingularMatrixError(np.linalg.LinAlgError):
-    """A matrix cannot be factored: ``pivot`` is the place on its diagonal where the first pivot failed.
+    """A matrix cannot be factored: ``pivot`` is the index, from 0, of the first pivot that failed.
 
-    ``function`` is what was called, ``sample`` the first of the batch's matrices that failed, and ``samples`` how many
-    did.  ``positive`` says that pivots had to be positive.
+    ``function`` is the name of the called function, ``sample`` the index of the first failed matrix in the batch, and
+    ``samples`` the number of failed matrices.  ``positive`` is True if the factorization requires positive pivots.
     """
 
     def __init__(
@@ -205,29 +205,30 @@ class SingularMatrixError(np.linalg.LinAlgError):
         super().__init__(function, pivot)
 
     def __str__(self) -> str:
-        which = f"matrix {list(self.sample)} of the batch" if self.sample else "the matrix"
+        matrix = f"matrix {list(self.sample)} of the batch" if self.sample else "the matrix"
         more = f", and {self.samples - 1} more fail" if self.samples > 1 else ""
-        wrong = "is not positive definite" if self.positive else "is singular to this factorization"
-        result = "not positive" if self.positive else "zero"
+        problem = "is not positive definite" if self.positive else "is singular to this factorization"
+        value = "not positive" if self.positive else "zero"
         remedy = (
-            "assume='gen' needs no such matrix"
+            "assume='gen' accepts indefinite matrices"
             if self.positive
-            else "`pinv`, or `lstsq` with damping, takes such a matrix"
+            else "`pinv`, or `lstsq` with damping, accepts singular matrices"
         )
         return (
-            f"{self.function}: {which} {wrong}{more}: its pivot {self.pivot}, counted from 0, is {result} or no finite "
-            f"number; status=True gives a status instead of this error, and {remedy}"
+            f"{self.function}: {matrix} {problem}{more}: pivot {self.pivot} (from 0) is {value} or not finite; "
+            f"status=True returns a status instead of raising this error, and {remedy}"
         )
 
 
 class ArgumentError(TypeError, ValueError):
-    """An argument of a kind that the function does not take: a TypeError, and a ValueError too, as functions raise
-    either.  The message names the function and the argument.
+    """An argument has a type that the function does not accept.  The message names the function and the argument.
+
+    It is both a TypeError and a ValueError.
     """
 
 
 class AssemblyError(ValueError):
-    """No configuration was found that satisfies a robot's constraints: ``result`` has what was found instead."""
+    """No configuration was found that satisfies the robot's constraints.  ``result`` is the best one found."""
 
     def __init__(self, message: str, result: object = None) -> None:
         self.result = result
@@ -238,9 +239,10 @@ class AssemblyError(ValueError):
 
 
 class UnderactuatedError(ValueError):
-    """Joint forces are needed that neither actuators nor constraints exert.
+    """The motion needs joint forces that neither the actuators nor the constraints can exert.
 
-    ``motions`` are those that no actuator induces, each by the velocities in it, for a state of the batch, ``where``.
+    ``motions`` describes the motions that no actuator can induce, each by its joint velocities, in the state with index
+    ``where`` of the batch.  ``most`` is the largest missing joint force [N·m, N].
     """
 
     def __init__(
@@ -254,11 +256,11 @@ class UnderactuatedError(ValueError):
         self.actuators, self.motions, self.where, self.most, self.caller = actuators, motions, where, most, caller
         named = ", ".join(map(repr, actuators[:8])) + (", ..." if len(actuators) > 8 else "")
         state = f" in state {where[0] if len(where) == 1 else where}" if where else ""
-        moves = "; ".join(f"({motion})" for motion in motions) or "that is asked for"
+        moves = "; ".join(f"({motion})" for motion in motions) or "that is required"
         super().__init__(
             f"{caller}: actuators {named or 'none'} cannot induce{state} the motion"
             f"{'s' if len(motions) > 1 else ''} {moves}: joint forces of {most:.3g} are missing; name more joints in "
-            f"actuators, or ask for accelerations that follow by themselves"
+            f"actuators, or pass accelerations that need no such forces"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -266,9 +268,9 @@ class UnderactuatedError(ValueError):
 
 
 class UnknownNameError(KeyError, ValueError):
-    """A name that the robot does not have.  ``known`` are those of its kind, ``remedy`` says what is meant here.
+    """A name does not exist.  ``known`` has the existing names of its ``kind``, ``remedy`` the advice of the message.
 
-    ``where`` is the function that was called and its argument, as in "pose: frame", where that is known.
+    ``where`` names the called function and its argument, for example "pose: frame"; "" if that is not known.
     """
 
     def __init__(self, kind: str, name: object, known: Iterable[str], remedy: str = "", where: str = "") -> None:
@@ -284,38 +286,38 @@ class UnknownNameError(KeyError, ValueError):
         return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
 
     def at(self, where: str) -> UnknownNameError:
-        """Return the same error of this function and argument."""
+        """Return the same error for another function and argument."""
         return UnknownNameError(self.kind, self.name, self.known, self.remedy, where)
 
 
 class ModelWarning(UserWarning):
-    """Reading a robot repaired, guessed or left out something that bears on it: ``robot.report`` lists everything.
+    """The reader repaired, guessed or ignored something in a robot description; ``robot.report`` lists everything.
 
-    Once a robot is known, ``warnings.filterwarnings("ignore", category=ModelWarning)`` keeps them quiet, and
-    ``load(..., strict=True)`` makes errors of them.
+    ``warnings.filterwarnings("ignore", category=ModelWarning)`` silences these warnings; ``load(..., strict=True)``
+    raises errors instead.
     """
 
 
 class CacheWarning(UserWarning):
-    """The cache of machine code cannot be used, or an entry of it not be trusted: code is compiled as if without it."""
+    """The cache of machine code, or an entry of it, cannot be used or trusted; the code is compiled without it."""
 
 
 class ConfigurationWarning(UserWarning):
-    """A configuration is a little off its manifold (a quaternion that is not quite unit): the nearest one is used."""
+    """A configuration is slightly off its manifold (a quaternion not quite of unit length); the nearest one is used."""
 
 
 class SimulationWarning(UserWarning):
-    """A simulation begins, or goes on, where its numbers mean little: bodies that overlap, a step that is too long."""
+    """A simulation is in a state where its results are unreliable: bodies overlap, or the time step is too long."""
 
 
 class TraceWarning(UserWarning):
-    """A function that is compiled did something besides returning its result: that happens once, not in the kernel."""
+    """A function to compile has a side effect, which happens once during tracing and not in calls of the kernel."""
 
 
 class JointMethodError(RuntimeError):
-    """A method of a joint type raised, in use by a joint or a robot: ``joint``, its ``type``, the ``method``.
+    """A method of a joint type raised an exception, which is the cause of this error.
 
-    What it raised is the error's cause.
+    ``joint``, ``type`` and ``method`` name the joint, its type and the method.
     """
 
     def __init__(self, joint: str, type: str, method: str, problem: str) -> None:
@@ -325,19 +327,19 @@ class JointMethodError(RuntimeError):
     def __str__(self) -> str:
         return (
             f"joint {self.joint!r}: {self.type}.{self.method} raised {self.problem}; "
-            f"`linkwork.check_joint` tries the type by itself"
+            f"`linkwork.check_joint` checks the type by itself"
         )
 
 
 class ContractError(ValueError):
-    """A class breaks the contract of its base; the message lists the requirements that fail.
+    """A class violates the contract of its base class; the message lists the failed requirements.
 
-    `linkwork.ContractReport.raise_if_failed` raises it: see `linkwork.check_joint` and the other ``check_`` functions.
+    `linkwork.ContractReport.raise_if_failed` raises it; see `linkwork.check_joint` and the other ``check_`` functions.
     """
 
 
 class NotDifferentiableError(ValueError):
-    """A derivative was asked for that there is none of, or no way to: the message says what to write instead."""
+    """A requested derivative does not exist or cannot be computed; the message names the alternative."""
 
 
 def __dir__() -> list[str]:

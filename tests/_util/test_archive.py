@@ -121,18 +121,18 @@ def test_arrays_are_checked_against_what_is_expected(tmp_path: Path) -> None:
         ("'x': expected finite numbers, got nan", lambda r: r.array("x", (2, 2))),
         (r"'x': expected the shape \(3, n\), got \(2, 2\)", lambda r: r.array("x", (3, "n"))),
         ("'x': expected the shape", lambda r: (r.array("n", ("m",)), r.array("x", ("m", 3)))),
-        ("'n': expected numbers from 4, got 3", lambda r: r.array("n", least=4)),
-        ("'n': expected numbers up to 3, got 4", lambda r: r.array("n", most=3)),
-        ("'falling': expected numbers that do not decrease", lambda r: r.array("falling", ordered=True)),
+        ("'n': expected numbers >= 4, got 3", lambda r: r.array("n", least=4)),
+        ("'n': expected numbers <= 3, got 4", lambda r: r.array("n", most=3)),
+        ("'falling': expected non-decreasing numbers", lambda r: r.array("falling", ordered=True)),
         ("'flag': expected numbers, got bool", lambda r: r.array("flag")),
         ("'x': expected integers, got float64", lambda r: r.array("x", kind="integer")),
         ("'text': expected any, got <U1", lambda r: r.array("text", kind="any")),
         ("'none' is missing", lambda r: r.array("none")),
         ("'none' is missing", lambda r: r.text("none")),
         ("k: expected an integer from 0 to", lambda r: r.integer("k", 0)),
-        ("k: expected a text, got 1.5", lambda r: r.text("k")),
+        ("k: expected a string, got 1.5", lambda r: r.text("k")),
         ("b: expected true or false, got 1", lambda r: r.boolean("b")),
-        ("t: expected a list of texts", lambda r: r.texts("t")),
+        ("t: expected a list of strings", lambda r: r.texts("t")),
         ("big: expected a finite number", lambda r: r.number("big")),
     ]
     for said, read in wrong:
@@ -171,11 +171,11 @@ def test_only_regular_files_are_read_and_written(tmp_path: Path) -> None:
     (tmp_path / "folder.npz").mkdir()
     for name, kind in (("pipe.npz", "a pipe"), ("folder.npz", "a directory")):
         with (
-            pytest.raises(ValueError, match=f"expected a regular file, this is {kind}"),
+            pytest.raises(ValueError, match=f"expected a regular file, got {kind}"),
             open_archive(tmp_path / name, _FORMAT, "Test.save"),
         ):
             pass
-        with pytest.raises(ValueError, match=f"expected the path of a regular file, got .*, this is {kind}"):
+        with pytest.raises(ValueError, match=f"expected the path of a regular file, got .*, which is {kind}"):
             write_archive(tmp_path / name, {"format": _FORMAT}, {})
     assert {path.name for path in tmp_path.iterdir()} == {"pipe.npz", "folder.npz"}
 

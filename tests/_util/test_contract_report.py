@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import pytest
 
-from linkwork._util.contract_report import Requirement, check_requirements, relative_error
+from linkwork._util.contract_report import Requirement, check_requirements, misspelt_names, relative_error
 from linkwork.errors import ContractError
 
 
@@ -41,16 +42,16 @@ REQUIREMENTS: tuple[Requirement[Base], ...] = (
 
 def test_each_requirement_has_a_line_of_its_own() -> None:
     report = check_requirements("thing Raises", REQUIREMENTS, Raises(), Raises, Base)
-    assert [line.success for line in report.lines] == [True, True, False, False, False, False]
-    assert not report.success and report.failures == report.lines[2:]
+    assert [line.success for line in report.lines] == [True, True, False, False, False, False, True]
+    assert not report.success and report.failures == report.lines[2:6]
     assert report.lines[4].problem == "ValueError: size: expected 2, got 3"
     assert report.lines[5].problem.startswith("ZeroDivisionError: float division by zero in Raises.value, line ")
     assert report.lines[5].problem.endswith(": return 1.0 / 0.0")
     text = str(report).splitlines()
-    assert text[0] == "thing Raises breaks the contract: 4 of 6 requirements fail"
+    assert text[0] == "thing Raises breaks the contract: 4 of 7 requirements fail"
     assert [line[:4] for line in text[1:5]] == ["ok  ", "ok  ", "FAIL", "FAIL"]
     with pytest.raises(
-        ContractError, match=r"^thing Raises breaks the contract: 4 of 6 requirements fail\nFAIL  large"
+        ContractError, match=r"^thing Raises breaks the contract: 4 of 7 requirements fail\nFAIL  large"
     ):
         report.raise_if_failed()
 
@@ -67,3 +68,64 @@ def test_relative_errors_are_relative_to_the_reference() -> None:
     assert relative_error([], []) == 0.0
     with pytest.raises(ValueError, match="expected 2 values, got 1"):
         relative_error([1.0], [1.0, 2.0])
+
+
+class Contract:
+    time_dependent: bool = False
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ()
+
+    def rates(self, state: object) -> object:
+        return None
+
+    def error(self, state: object) -> object:
+        return None
+
+
+@dataclass(frozen=True)
+class Misspelt(Contract):
+    timed: bool = True
+
+    @property
+    def row_unit(self) -> tuple[str, ...]:
+        return ("m",)
+
+    def rate(self, state: object) -> object:
+        return None
+
+
+class Helpers(Contract):
+    """Close names that are the class's own: used by it, of another kind or call, or beside the contract's name."""
+
+    rate = 0.5
+    timely = True
+    _error = None
+
+    def errors(self, state: object) -> object:
+        return [self.rate, self.timely]
+
+    def error(self, state: object) -> object:
+        return None
+
+    def row_unit(self) -> str:
+        return "m"
+
+    def rates_of(self, state: object, joint: str) -> object:
+        return None
+
+    def geometry(self, state: object) -> object:
+        return None
+
+
+def test_misspelt_names_of_the_contract_are_reported() -> None:
+    expected = {"timed": "time_dependent", "row_unit": "row_units", "rate": "rates"}
+    assert misspelt_names(Misspelt, Contract) == expected
+    line = check_requirements("thing Misspelt", (), Misspelt(), Misspelt, Contract).lines[-1]
+    assert line.name == "attributes" and not line.success
+    assert "timed: not a name of Contract: did you mean 'time_dependent'?" in line.problem
+
+
+def test_a_class_may_have_helpers_of_any_name() -> None:
+    assert misspelt_names(Helpers, Contract) == {}

@@ -45,6 +45,12 @@ def calibrated(progress: Any) -> Any:
     return lw.identify.placements(robot, q, poses, "tool", parameters=["placement:elbow"], progress=progress)
 
 
+def swing() -> lw.TrajectoryProblem:
+    problem = lw.TrajectoryProblem(ARM, num_steps=4, duration=0.2)
+    problem = problem.add("acceleration", "least_squares")
+    return problem.add("configuration", "equality", steps=-1, target=[0.2, 0.2])
+
+
 CALLS: dict[str, tuple[Callable[[Any], Any], float | None]] = {  # with the total, where it is known
     "simulate": (lambda p: ARM.simulate([0.3, 0.1], duration=0.1, dt=0.01, progress=p), 10),
     "scipy": (lambda p: ARM.simulate([0.3, 0.1], duration=0.02, dt=0.01, method="scipy:RK45", progress=p), 2),
@@ -56,6 +62,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], float | None]] = {  # with the tota
     "exciting_trajectory": (lambda p: lw.identify.exciting_trajectory(ARM, num_trials=5, progress=p), 5),
     "inertias": (identified, 200),
     "placements": (calibrated, 100),
+    "solve": (lambda p: swing().solve([0.1, 0.1], max_iterations=40, progress=p), 40),
+    "shooting": (lambda p: swing().solve([0.1, 0.1], solver="ilqr", max_iterations=40, progress=p), 40),
 }
 
 
@@ -95,7 +103,7 @@ def test_what_the_function_raises_ends_the_work() -> None:
 
 
 def test_every_public_function_with_progress_is_tried_here() -> None:
-    owners: list[Any] = [lw.Robot, lw.planning.Roadmap, lw.identify, lw]
+    owners: list[Any] = [lw.Robot, lw.planning.Roadmap, lw.TrajectoryProblem, lw.identify, lw]
     names = {
         name
         for owner in owners

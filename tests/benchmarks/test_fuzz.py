@@ -96,7 +96,7 @@ def test_a_message_names_the_function_and_the_argument_not_words_like_them() -> 
         ("pose: no frame named 'x'", "frame", False),
         ("bounding_box: expected points (n, 3)", "points", False),
         ("Link: expected a name, got 3", "name", False),
-        ("Link: name: expected a text", "name", True),
+        ("Link: name: expected a string", "name", True),
         ("f: a[0] is NaN", "a", True),
         ("f: x: expected a number", "a", False),
         ("f: lower and upper: expected as many", "upper", True),

@@ -67,7 +67,7 @@ def test_info_as_json(linkwork, cache):
         "refused": None,
         "entries": 3,
         "bytes": sum(state.st_size for _, state in cache.entries()),
-        "most_bytes": 512 * MIB,
+        "max_bytes": 512 * MIB,
         "oldest_use": "2001-09-09T01:46:40Z",
         "newest_use": "2001-09-09T01:46:42Z",
     }
@@ -139,7 +139,7 @@ def test_switched_off(linkwork, cache, monkeypatch):
 @posix
 def test_a_place_that_is_not_trusted_is_left_alone(linkwork, cache):
     cache.folder.chmod(0o777)
-    reason = f"{cache.folder} can be written by others: take that away with chmod go-w"
+    reason = f"{cache.folder} is writable by others: run chmod go-w on it"
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")
     assert f"in use     no: {reason}\n" in ran.out
@@ -154,8 +154,7 @@ def test_warnings_are_logged_without_a_place_in_code(process, tmp_path):
     ran = process("cache", "info", LINKWORK_CACHE=str(tmp_path), LINKWORK_CACHE_SIZE="many")
     assert ran.returncode == 0
     assert ran.stderr.decode().splitlines() == [
-        "linkwork: warning: cache of machine code: LINKWORK_CACHE_SIZE: expected a number of MiB, got 'many'; "
-        "it is taken as 512"
+        "linkwork: warning: cache of machine code: LINKWORK_CACHE_SIZE: expected a number of MiB, got 'many'; using 512"
     ]
 
 

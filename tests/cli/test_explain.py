@@ -18,7 +18,17 @@ from linkwork.robot_table import robot_owner
 
 WORK_KEYS = {"arithmetic", "by_pass", "share", "operations"}
 CODE_KEYS = {
-    *("instructions", "fused", "most_alive", "segments", "lanes", "code_bytes", "seconds", "cached", "compile_seconds"),
+    *(
+        "instructions",
+        "fused",
+        "max_live_values",
+        "segments",
+        "lanes",
+        "code_bytes",
+        "seconds",
+        "cached",
+        "compile_seconds",
+    ),
     "trace_seconds",
 }
 
@@ -56,7 +66,7 @@ def test_kinds_and_code(linkwork):
     assert found == {name: str(count) for name, count in kernel.operations.items()}
     counts = [int(count) for count in found.values()]
     assert counts == sorted(counts, reverse=True)
-    assert [line.split()[0] for line in code.splitlines()] == ["instructions", "values", "machine", "made"]
+    assert [line.split()[0] for line in code.splitlines()] == ["instructions", "live", "machine", "compilation"]
 
 
 def test_a_function_of_a_frame(linkwork):
@@ -111,7 +121,7 @@ def test_facts_of_the_code(linkwork, monkeypatch):
     assert made["instructions"] == sum(program.operations.values())
     assert made["fused"] == sum(program.operations.get(name, 0) for name in ("fma", "fms", "fnma"))
     assert made["segments"] == len(plan(program).segments)
-    assert 1 < made["most_alive"] < made["instructions"]
+    assert 1 < made["max_live_values"] < made["instructions"]
     assert made["code_bytes"] > 4 * made["instructions"]
     assert kernel.llvm_ir.count(f"<{made['lanes']} x double>")
 
@@ -119,8 +129,8 @@ def test_facts_of_the_code(linkwork, monkeypatch):
 def test_where_the_code_came_from(linkwork, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path))
     arguments = ("explain", "arm6", "mass_matrix")
-    assert "made          traced in " in linkwork(*arguments).out
-    assert "made          found in the cache on disk in " in linkwork(*arguments).out
+    assert "compilation   traced in " in linkwork(*arguments).out
+    assert "compilation   loaded from the cache on disk in " in linkwork(*arguments).out
     again = json.loads(linkwork(*arguments, "--json").out)["code"]
     assert again["cached"] is True and again["compile_seconds"] > 0.0
 
@@ -139,12 +149,12 @@ class TestWrongUsage:
     def test_a_missing_frame(self, linkwork):
         ran = linkwork("explain", "arm7", "twist")
         assert (ran.code, ran.out) == (2, "")
-        assert "twist is about a frame: name one with --frame" in ran.err
+        assert "twist needs a frame: pass --frame" in ran.err
 
     def test_a_frame_too_much(self, linkwork):
         ran = linkwork("explain", "arm7", "mass_matrix", "--frame", "hand")
         assert (ran.code, ran.out) == (2, "")
-        assert "leave out --frame" in ran.err
+        assert "omit --frame" in ran.err
 
     def test_no_function(self, linkwork):
         assert linkwork("explain", "arm7").code == 2
@@ -167,7 +177,7 @@ def test_a_robot_that_does_not_move(linkwork, urdf):
     path = urdf('<robot name="r"><link name="world"/></robot>')
     ran = linkwork("explain", path, "inverse_dynamics")
     assert ran.code == 0
-    assert "nothing is computed" in ran.out
+    assert "no operations" in ran.out
     data = json.loads(linkwork("explain", path, "inverse_dynamics", "--json").out)
     assert data["bodies"] == [] and data["total"]["share"] is None
 

@@ -69,7 +69,7 @@ def test_the_path_is_the_robots(linkwork, files, tmp_path):
     first = next(k for k, row in enumerate(rows) if row == ["t", "[s]", "j", "k"])
     shown = np.array([[float(x) for x in row] for row in rows[first + 2 : first + 2 + len(found.path)]])
     assert np.allclose(shown[:, 2:], found.path, atol=5e-5) and np.allclose(shown[:, 1], data["times"], rtol=1e-3)
-    assert "proved free" in ran.out and "planning" not in ran.out
+    assert "proved collision-free" in ran.out and "planning" not in ran.out
 
 
 def test_goals_of_every_kind(linkwork, files):
@@ -112,7 +112,7 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
     bare = urdf('<robot name="bare"><link name="a"/></robot>', "bare.urdf")
     for arguments, code, said in (
         ((file,), 2, "expected a goal"),
-        ((file, "--to", "1"), 2, "--to: expected 2 numbers, those of q, got 1"),
+        ((file, "--to", "1"), 2, "--to: expected the 2 coordinates of q, got 1 numbers"),
         ((file, "--to", "1", "nan"), 2, "--to: expected a finite number, got 'nan'"),
         ((file, "--to", "jj=1"), 2, "did you mean 'j'"),
         ((file, "--to", "j=1", "2"), 2, "got both"),
@@ -120,18 +120,18 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
         ((file, "--pose", "hnad", "0", "0", "0"), 2, "hand"),
         ((file, "--pose", "hand", "0", "0"), 2, "--pose: expected FRAME"),
         ((file, "--to", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
-        ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "no such folder"),
-        ((file, "--to", "j=1", "--output", str(there)), 2, "exists already: --force replaces it"),
+        ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "the folder does not exist"),
+        ((file, "--to", "j=1", "--output", str(there)), 2, "exists already; pass --force to replace it"),
         ((file, "--to", "j=1", "--plot", str(tmp_path)), 2, "this is a directory"),
         ((file, "--to", "j=1", "--scene", str(tmp_path)), 2, "expected a regular file, this is a directory"),
         ((file, "--to", "j=1", "--scene", os.devnull), 2, "expected a regular file, this is a device"),
-        ((file, "--to", "j=1", "--budget", "nan"), 2, "at least 0"),
+        ((file, "--to", "j=1", "--budget", "nan"), 2, ">= 0"),
         ((file, "--to", "j=1", "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
-        ((bare, "--to", "0"), 2, "expected 0 numbers"),
+        ((bare, "--to", "0"), 2, "expected the 0 coordinates"),
         ((file, "--to", "j=1", "--limits", "jj=0:1"), 2, "did you mean 'j'"),
         ((file, "--to", "j=1", "--limits", "j=0"), 2, "--limits: expected NAME=LOW:HIGH, got 'j=0'"),
         ((file, "--to", "j=1", "--limits", "j=0:x"), 2, "--limits: j: expected a finite number, got 'x'"),
-        ((file, "--to", "j=1", "--iterations", "-1"), 2, "at least 0"),
+        ((file, "--to", "j=1", "--iterations", "-1"), 2, ">= 0"),
         ((file, "--to", "j=1", "--frame", "hnad", "--output", str(way)), 2, "did you mean 'hand'"),
     ):
         ran = linkwork("plan", *arguments)
@@ -152,9 +152,9 @@ def test_meshes_collide_by_their_hulls(linkwork, files, tmp_path, urdf):
     asked = (file, "--scene", scene, "--from", "j=-1", "--to", "j=1")
     for command in (("plan", *asked), ("distances", file)):
         ran = linkwork(*command)
-        assert ran.code == 2 and "package://arm/hand.stl; --meshes FOLDER says where they are" in ran.err
+        assert ran.code == 2 and "package://arm/hand.stl; pass their folder as --meshes FOLDER" in ran.err
         ran = linkwork(*command, "--meshes", str(tmp_path / "none"))
-        assert ran.code == 3 and "is no folder" in ran.err
+        assert ran.code == 3 and "is not a folder" in ran.err
     ran = linkwork("plan", *asked, "--meshes", str(tmp_path), "--json")
     found = lw.load(file).with_collision_hulls(tmp_path).plan([-1.0, 0.0], [[1.0, 0.0]], obstacles)
     data = json.loads(ran.out)

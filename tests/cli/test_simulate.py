@@ -41,10 +41,10 @@ def test_bad_usage(linkwork, urdf, tmp_path):
     for given, text in (
         (("--duration", "0.015", "--step", "0.01"), "expected whole steps"),
         (("--from", "k=1"), "there are 'j'"),
-        (("--velocity", "1", "2"), "expected 1 numbers, those of v, got 2"),
+        (("--velocity", "1", "2"), "expected the 1 coordinates of v, got 2 numbers"),
         (("--contacts", "uper"), "did you mean 'upper'"),
         (("--output", str(tmp_path / "run.csv")), "ends in .npz"),
-        (("--plot", str(tmp_path / "no" / "run.svg")), "no such folder"),
+        (("--plot", str(tmp_path / "no" / "run.svg")), "the folder does not exist"),
     ):
         ran = linkwork("simulate", file, *given)
         assert ran.code == 2 and text in ran.err, (given, ran.err)

@@ -24,12 +24,12 @@ def test_answers_keep_clear() -> None:
     assert (robot.minimum_distance(plain.q, scene) < 0.02).any()
     other = scene.with_pose("a", (0.0, 0.4, 0.6))
     settled = next(task for task in problem.tasks if task.name == "clearance")
-    moved = problem.solve(hand=X, clearance=settled.numbers_of(other))
+    moved = problem.solve(hand=X, clearance=settled.target_for(other))
     assert robot.minimum_distance(moved.q[moved.success], other).min() > 0.02 - 2e-6
     rows = settled.component_names
     assert "clearance: hand" not in rows and "clearance: wrist" in rows
     with pytest.raises(ValueError, match="capacities"):
-        settled.numbers_of(lw.Scene())
+        settled.target_for(lw.Scene())
     with pytest.raises(TypeError, match="Scene"):
         lw.ik.ClearanceTask(scene="kitchen")
     with pytest.raises(ValueError, match="at_least"):

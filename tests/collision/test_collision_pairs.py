@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.collision import collision_pair_methods as finding
-from linkwork.collision import separation_proof as never
+from linkwork.collision import pair_classification, separation_proof
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.shapes import Box, Sphere
@@ -80,11 +79,11 @@ def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
     robot = chain(rng, [cone, lw.shapes.Ellipsoid((0.1, 0.2, 0.3)), lw.shapes.Capsule(0.1, 0.3), box, hull], 2.0)
     asked, proved = [], []
     for a, b in robot.collision_pairs:
-        ranges = never.Ranges.between(robot.tree, a, b)
+        ranges = separation_proof.JointRanges.between(robot.tree, a, b)
         links = [[shape for shape in link_shapes(robot.tree) if shape.link == name] for name in (a, b)]
         own = [*range(int(a[4:]), int(b[4:]))]
         centers, half = rng.uniform(-1.0, 1.0, (6, len(own))), 10.0 ** rng.uniform(-2.0, -0.5, (6, len(own)))
-        proved.append(never._looked(robot.tree, links, ranges, centers, half))
+        proved.append(separation_proof._evaluated(robot.tree, links, ranges, centers, half))
         q = np.zeros((6, 30, robot.nq))
         q[..., own] = centers[:, None] + half[:, None] * rng.uniform(-1.0, 1.0, (6, 30, len(own)))
         q[:, :20, own] = centers[:, None] + half[:, None] * rng.choice([-1.0, 1.0], (6, 20, len(own)))
@@ -93,8 +92,8 @@ def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
     tight = 0
     for k, found in enumerate(proved):
         d = robot.distances(asked[k]).distance[..., k]
-        assert (found.apart <= d[:, 0] + 1e-12).all() and (found.gap <= d.min(1)).all()
-        tight += (found.apart - found.gap < 5.0 * (d[:, 0] - d.min(1))).sum()
+        assert (found.distance <= d[:, 0] + 1e-12).all() and (found.gap <= d.min(1)).all()
+        tight += (found.distance - found.gap < 5.0 * (d[:, 0] - d.min(1))).sum()
     assert tight >= 5  # and it is no idle bound
 
 
@@ -121,7 +120,7 @@ def test_many_joints_and_whole_turns() -> None:
 def test_what_first_samples_settle_is_not_sampled_on(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = arm(2.9)
     whole = robot.find_collision_pairs(num_samples=400, prove=False)
-    monkeypatch.setattr(finding, "_MANY", 0)
+    monkeypatch.setattr(pair_classification, "_MANY", 0)
     asked = []
     measure = type(robot).distances
     monkeypatch.setattr(
@@ -141,7 +140,7 @@ def test_pairs_are_chosen_and_written() -> None:
     assert arm().with_srdf_document(robot.srdf_document()) == robot
     found = robot.with_collision_pairs(robot.find_collision_pairs(num_samples=100))
     assert 'reason="Never"' in found.srdf_document() and found.collision_pairs == ()
-    with pytest.raises(ValueError, match="no pair"):
+    with pytest.raises(ValueError, match="no enabled collision pair"):
         found.distances(np.zeros(3))
     with pytest.raises(UnknownNameError, match="tip"):
         robot.with_collision_pairs([("base", "tpi")])

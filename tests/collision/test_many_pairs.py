@@ -13,7 +13,7 @@ from linkwork import joints
 from linkwork.collision import algorithms as distances
 from linkwork.collision.algorithms import pair_loops, path_bounds
 from linkwork.collision.algorithms.displacement_bounds import motion_bounds
-from linkwork.collision.algorithms.pair_loops import forks_from
+from linkwork.collision.algorithms.pair_loops import shared_ancestors
 from linkwork.collision.algorithms.path_bounds import bound_between, path_sums
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.joints import Revolute
@@ -56,8 +56,8 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
                 [
                     distances.in_collision(tree, q, *more, 0.02),
                     distances.minimum_distance(tree, q, *more),
-                    nearest.numbers[0],
-                    nearest.place,
+                    nearest.values[0],
+                    nearest.index,
                     sampled.status,
                     sampled.clearance,
                     certified.status,
@@ -133,7 +133,7 @@ def test_sums_of_a_straight_chain_are_its_bounds() -> None:
 def test_forks_of_a_body_are_those_of_each_pair() -> None:
     tree = random_tree(np.random.default_rng(3), 14)
     for body in range(14):
-        assert forks_from(tree, body) == [fork(tree, body, other)[0] for other in range(14)]
+        assert shared_ancestors(tree, body) == [fork(tree, body, other)[0] for other in range(14)]
 
 
 def test_a_robot_of_many_links_is_planned_for_in_loops() -> None:

@@ -18,7 +18,7 @@ Q = np.zeros(7)
 def test_refusals_say_where_what_and_what_to_do() -> None:
     box, X, infinite = Box((1, 1, 1)), lw.pose(), np.full(7, np.nan)
     wrong = {
-        r"distances: pairs: 'wrist' and 'wrist' are on one body": lambda: ROBOT.distances(
+        r"distances: pairs: 'wrist' and 'wrist' are on the same body": lambda: ROBOT.distances(
             Q, pairs=[("wrist", "wrist")]
         ),
         r"with_collision_pairs: pairs: expected two different links, got 'wrist'": lambda: ROBOT.with_collision_pairs(
@@ -32,7 +32,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
             Q, SCENE, pairs=[("wrist", "tabel")]
         ),
         r"or obstacle, named 'table'; there are 'base', ": lambda: ROBOT.distances(Q, pairs=[("wrist", "table")]),
-        r"'hand' is Mesh.*no distances: with_collision_hulls opens files": lambda: ROBOT.with_collisions(
+        r"do not support shape 'hand', Mesh.*convex hulls by with_collision_hulls": lambda: ROBOT.with_collisions(
             "hand", Mesh("a.stl")
         ).distances(Q),
         r"with_attached: the robot already has a frame 'wrist': choose another name": (
@@ -52,7 +52,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
             Q, Q, SCENE, collision_check="smpled"
         ),
         r"margin: expected a finite number, got nan": lambda: ROBOT.in_collision(Q, SCENE, margin=np.nan),
-        r"nothing measures a HalfSpace and a HalfSpace": lambda: lw.signed_distance(HalfSpace(), X, HalfSpace(), X),
+        r"of a HalfSpace and a HalfSpace is not supported": lambda: lw.signed_distance(HalfSpace(), X, HalfSpace(), X),
         r"signed_distance: a: expected a convex shape.*Sphere\), got <class": lambda: lw.signed_distance(
             Box, X, box, X
         ),

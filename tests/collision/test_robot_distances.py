@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said() -> None:
         ROBOT.distances(Q, SCENE, pairs=[("writs", "ball0")])
     with pytest.raises(UnknownNameError, match="wrist"):
         ROBOT.nearest_pair(Q[0], "writs")
-    with pytest.raises(ValueError, match="obstacles both"):
+    with pytest.raises(ValueError, match="both obstacles"):
         ROBOT.distances(Q, SCENE, pairs=[("ball0", "ball1")])
     for pairs in (3, "ab", ["ab"], [("base", "wrist", "x")]):
         with pytest.raises(ValueError, match="pairs of names"):

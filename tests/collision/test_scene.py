@@ -25,7 +25,7 @@ def test_a_scene_is_a_value() -> None:
     assert pickle.loads(pickle.dumps(scene)) == scene != scene.without("lamp")
     assert scene.with_pose("lamp", (0, 0, 1))["lamp"].pose.translation.z == 1.0
     assert scene.only(["can", "table"]).names == ("table", "can")
-    assert sum(capacity for _, capacity in scene.capacities) == 12 and len({*scene.places}) == 3
+    assert sum(capacity for _, capacity in scene.capacities) == 12 and len({*scene.row_indices}) == 3
 
 
 def test_a_scene_is_read_as_it_was_written() -> None:
@@ -38,7 +38,7 @@ def test_a_scene_is_read_as_it_was_written() -> None:
         ([{**one, "colour": 1}], "colour"),
         ([{**one, "shape": {"type": "spere", "radius": 1.0}}], "sphere"),
         ([{**one, "shape": {"type": "sphere"}}], "radius"),
-        ([{**one, "shape": {"type": "sphere", "radius": -1.0}}], "above zero"),
+        ([{**one, "shape": {"type": "sphere", "radius": -1.0}}], "positive number"),
         ([{**one, "pose": [0, 0]}], "pose"),
         ([{"shape": one["shape"]}], "name"),
         ("x", "list"),
@@ -69,7 +69,7 @@ def test_what_is_no_obstacle_is_refused() -> None:
         scene.with_sphere("ball", 0.1, np.ones((4, 4)))
     with pytest.raises(ValueError, match="name"):
         scene.with_sphere(" ", 0.1)
-    with pytest.raises(ValueError, match="above zero"):
+    with pytest.raises(ValueError, match="positive number"):
         scene.with_sphere("ball", -0.1)
 
 
@@ -91,9 +91,9 @@ def test_two_shapes() -> None:
     mirrored = np.diag([1.0, 1.0, -1.0, 1.0])
     for wrong, said in (
         (np.full((4, 4), np.nan), "nan"),
-        (nowhere, r"X_a: expected poses \(..., 4, 4\), got nan among"),
-        (endless, "got inf among"),
-        (far, r"no farther away than 1e\+20 m, got 1e\+200"),
+        (nowhere, r"X_a: expected poses \(..., 4, 4\) of finite numbers, got nan"),
+        (endless, "got inf"),
+        (far, r"positions within 1e\+20 m of the origin, got 1e\+200"),
         (np.eye(3), r"shape \(3, 3\)"),
         (2.0 * np.eye(4), "rotation"),
         (mirrored, "rotation"),

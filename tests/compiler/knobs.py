@@ -25,7 +25,7 @@ every_level = pytest.mark.parametrize("level", LEVELS)
 
 
 @contextlib.contextmanager
-def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._WORTH) -> Iterator[None]:
+def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._MIN_THREAD_WORK) -> Iterator[None]:
     """Kernels made inside, without the cache: programs of more than ``whole`` instructions are cut into ``most``, and a
     thread is worth its start for so many nanoseconds."""
 
@@ -37,7 +37,7 @@ def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._WORTH) ->
     with (
         mock.patch.object(Kernel, "__init__", made),
         mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
-        mock.patch.object(loops, "_WORTH", worth),
+        mock.patch.object(loops, "_MIN_THREAD_WORK", worth),
         mock.patch.dict(os.environ, {"LINKWORK_CACHE": "off"}),
     ):
         yield
@@ -48,9 +48,9 @@ def outlining(*, least: float = 0, left: float = math.inf, cache: str = "off") -
     """Inside, programs of ``least`` instructions that have marks are outlined where so much of them is ``left``."""
     module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
     with (
-        mock.patch.object(module, "_LEAST", least),
-        mock.patch.object(module, "_LEAST_OF_SHORT", least),
-        mock.patch.object(module, "_LEFT", left),
+        mock.patch.object(module, "_MIN_INSTRUCTIONS", least),
+        mock.patch.object(module, "_MIN_OF_SHORT", least),
+        mock.patch.object(module, "_MAX_REMAINING", left),
         mock.patch.dict(os.environ, {"LINKWORK_CACHE": cache}),
     ):
         yield

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.compiler.codegen.target import levels
 from linkwork.compiler.runtime import piecewise_kernel as along_calls
-from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel, compile_along
+from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel, compile_piecewise
 from linkwork.expr.scalar import functions as f
 
 
@@ -27,7 +27,7 @@ def expected(t, s, starts, table, common):
 @pytest.mark.parametrize("level", levels())
 def test_every_place_has_its_row(level, monkeypatch):
     monkeypatch.setenv("LINKWORK_SIMD", level)
-    kernel, rng = compile_along(two, "two", 1, 2), np.random.default_rng(0)
+    kernel, rng = compile_piecewise(two, "two", 1, 2), np.random.default_rng(0)
     for columns, rows in ((1, 1), (7, 2), (7, 33), (8, 100), (13, 5)):
         starts, table = np.cumsum(rng.uniform(0.1, 1.0, rows)), rng.normal(size=(rows, columns, 2))
         common = rng.normal(size=1)
@@ -46,7 +46,7 @@ def test_every_place_has_its_row(level, monkeypatch):
 
 
 def test_nothing_is_written_behind_the_results():
-    kernel, rng = compile_along(two, "two", 1, 2), np.random.default_rng(0)
+    kernel, rng = compile_piecewise(two, "two", 1, 2), np.random.default_rng(0)
     for columns in (1, 3, 5, 7):
         along = PiecewiseKernel(kernel, np.array([0.0, 0.5]), rng.normal(size=(2, columns, 2)), np.ones(1))
         t = rng.random(5)
@@ -59,7 +59,7 @@ def test_nothing_is_written_behind_the_results():
 
 
 def test_threads_share_places():
-    kernel, rng = compile_along(two, "two", 1, 2), np.random.default_rng(0)
+    kernel, rng = compile_piecewise(two, "two", 1, 2), np.random.default_rng(0)
     along = PiecewiseKernel(kernel, np.arange(50.0), rng.normal(size=(50, 3, 2)), np.ones(1))
     t = rng.uniform(0.0, 50.0, 400_001)
     before = lw.get_num_threads()

@@ -233,7 +233,7 @@ def test_an_entry_of_wrong_structure_is_compiled_anew_with_a_warning(
         for file in files:
             rewritten(file, change)
         monkeypatch.setattr(cache, "_warned", set())
-        with pytest.warns(CacheWarning, match="is damaged; its code is made anew") as caught:
+        with pytest.warns(CacheWarning, match="is damaged; its code is compiled again") as caught:
             assert Kernel(program)(np.ones(3)).tolist() == [2.0] * 3, what
         assert len(caught) == len(files) and work.since()[1], what
         assert Kernel(program)(np.ones(3)).tolist() == [2.0] * 3

@@ -119,7 +119,7 @@ class TestDamage:
         path = only_file(cache)
         path.write_bytes(spoil(path.read_bytes()))
         assert cache.facts(path) is None
-        refused(cache, "is damaged; its code is made anew")
+        refused(cache, "is damaged; its code is compiled again")
         cache.store(NAME, ENTRY)
         assert cache.load(NAME) == ENTRY
 
@@ -133,7 +133,7 @@ class TestFilesThatAreNotTrusted:
     def test_a_folder_in_its_place(self, cache):
         cache.folder.mkdir(mode=0o700)
         cache._path(NAME).mkdir()
-        refused(cache, "cannot use .*; its code is made anew")
+        refused(cache, "cannot use .*; its code is compiled again")
         with pytest.warns(CacheWarning, match="cannot write to"):
             cache.store(NAME, ENTRY)
         assert os.listdir(cache.folder) == [cache._path(NAME).name]
@@ -156,7 +156,7 @@ class TestFilesThatAreNotTrusted:
     def test_a_file_that_others_may_write(self, cache, mode):
         cache.store(NAME, ENTRY)
         only_file(cache).chmod(mode)
-        refused(cache, "it can be written by others")
+        refused(cache, "it is writable by others")
         cache.store(NAME, ENTRY)
         assert cache.load(NAME) == ENTRY
 

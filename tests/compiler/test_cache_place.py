@@ -18,7 +18,7 @@ import linkwork as lw
 from linkwork import errors
 from linkwork.compiler.cache import disk_cache as module
 from linkwork.compiler.cache import secure_directory as private
-from linkwork.compiler.cache.disk_cache import CacheWarning, Entry, digest, directory, place, shared
+from linkwork.compiler.cache.disk_cache import CacheWarning, Entry, cache_location, digest, directory, shared
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.runtime import fastcall
@@ -39,7 +39,7 @@ def refused(match: str) -> None:
     assert shared() is None
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    assert place().refused
+    assert cache_location().refused
 
 
 class TestDirectory:
@@ -47,7 +47,7 @@ class TestDirectory:
         assert directory() == cache_folder
         cache = shared()
         assert cache is not None and cache is shared()
-        assert (cache.folder, cache.most_bytes) == (cache_folder, 512 * MIB)
+        assert (cache.folder, cache.max_bytes) == (cache_folder, 512 * MIB)
         assert not cache_folder.exists()
         cache.store("a", ENTRY)
         assert cache_folder.is_dir()
@@ -57,12 +57,12 @@ class TestDirectory:
         monkeypatch.setenv("LINKWORK_CACHE", off)
         assert directory() is None
         assert shared() is None  # without a warning
-        assert place().off and place().refused
+        assert cache_location().off and cache_location().refused
 
     def test_a_relative_path_is_one_from_here(self, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("LINKWORK_CACHE", os.path.join("some", "place"))
-        assert directory() == tmp_path / "some" / "place"
+        monkeypatch.setenv("LINKWORK_CACHE", os.path.join("some", "cache_location"))
+        assert directory() == tmp_path / "some" / "cache_location"
         shared().store("a", ENTRY)
         assert shared().load("a") == ENTRY
 
@@ -96,7 +96,7 @@ class TestDirectory:
         for name in ("HOME", "LOCALAPPDATA", "XDG_CACHE_HOME"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(Path, "home", classmethod(homeless))
-        refused("there is no directory for it: Could not determine home directory")
+        refused("it has no directory: Could not determine home directory")
 
     @linux
     @pytest.mark.parametrize("asked", ["", "~/mine"])
@@ -106,13 +106,13 @@ class TestDirectory:
         monkeypatch.setenv("HOME", "here")
         monkeypatch.setenv("LINKWORK_CACHE", asked)
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-        refused("the home directory 'here' is no absolute path; LINKWORK_CACHE names another place")
+        refused("the home directory 'here' is not an absolute path; set LINKWORK_CACHE to another directory")
         assert not [*tmp_path.iterdir()]
 
     @posix
     def test_the_home_of_nobody(self, monkeypatch):
         monkeypatch.setenv("LINKWORK_CACHE", "~no-such-user-here/cache")
-        refused("there is no directory for it")
+        refused("it has no directory")
 
     @linux
     def test_a_current_directory_that_is_gone(self, monkeypatch, tmp_path):
@@ -121,7 +121,7 @@ class TestDirectory:
         os.chdir("gone")
         (tmp_path / "gone").rmdir()
         monkeypatch.setenv("LINKWORK_CACHE", "relative")
-        refused("there is no directory for it: No such file")
+        refused("it has no directory: No such file")
 
     def test_a_file(self, cache_folder):
         cache_folder.write_text("mine")
@@ -151,7 +151,7 @@ class TestOwners:
     def test_a_directory_that_others_may_write_to(self, cache_folder, mode):
         shared().store("a", ENTRY)
         cache_folder.chmod(mode)
-        refused("can be written by others: take that away with chmod go-w")
+        refused("is writable by others: run chmod go-w on it")
         cache_folder.chmod(0o755)
         assert shared().load("a") == ENTRY
 
@@ -183,7 +183,7 @@ class TestOwners:
         shared().store("a", ENTRY)
         monkeypatch.setattr(private, "_is_own_group", lambda group: False)
         (tmp_path / "shared").chmod(mode)
-        refused("shared, which it is in, can be written by others")
+        refused("its parent directory .*shared is writable by others")
         (tmp_path / "shared").chmod(0o1777)  # as /tmp is: nobody can put something else in the place of "mine"
         assert shared().load("a") == ENTRY
 
@@ -193,7 +193,7 @@ class TestOwners:
         inside.mkdir(parents=True, mode=0o700)
         monkeypatch.setenv("LINKWORK_CACHE", str(inside))
         os.chown(tmp_path / "theirs", 12345, -1)
-        refused("theirs, which it is in, belongs to another user")
+        refused("its parent directory .*theirs belongs to another user")
 
     @root
     def test_a_link_on_the_way_of_someone_else(self, monkeypatch, tmp_path):
@@ -233,7 +233,7 @@ class TestOwners:
         cache = shared()
         cache_folder.mkdir()
         cache_folder.chmod(0o777)
-        with pytest.warns(CacheWarning, match="can be written by others"):
+        with pytest.warns(CacheWarning, match="is writable by others"):
             cache.store("a", ENTRY)
         assert os.listdir(cache_folder) == []
 
@@ -243,7 +243,7 @@ class TestSize:
     def test_one_that_makes_no_sense_is_the_usual(self, monkeypatch, asked):
         monkeypatch.setenv("LINKWORK_CACHE_SIZE", asked)
         with pytest.warns(CacheWarning, match="LINKWORK_CACHE_SIZE: expected a number of MiB, got") as caught:
-            assert shared().most_bytes == shared().most_bytes == 512 * MIB
+            assert shared().max_bytes == shared().max_bytes == 512 * MIB
         assert len(caught) == 1
 
     @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ class TestSize:
     )
     def test_one_that_does(self, monkeypatch, asked, size):
         monkeypatch.setenv("LINKWORK_CACHE_SIZE", asked)
-        assert shared().most_bytes == size
+        assert shared().max_bytes == size
 
 
 class TestWarnings:
@@ -352,7 +352,7 @@ class TestDigest:
         found = []
         for then in (100.0, 100.9, 101.0, 101.99, 90.0):
             now[0] = then
-            found.append(module._own_files_lately())
+            found.append(module._recent_own_files())
         assert found == ["a", "a", "b", "b", "c"]
 
     @posix

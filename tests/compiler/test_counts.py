@@ -13,7 +13,7 @@ import pytest
 import linkwork as lw
 from expr.control.cases import CASES
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.runtime.code_statistics import code_facts
+from linkwork.compiler.runtime.code_statistics import code_statistics
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr import call, cond, fori_loop, linalg, root, scan, sin, while_loop
 from linkwork.expr.scalar import interpreter as interpret
@@ -113,6 +113,6 @@ def test_facts_of_kernels_with_loops() -> None:
     for name in ("everything", "called", "swing"):
         case = CASES[name]
         kernel = Kernel(trace(case.function, name, case.shapes))
-        facts = code_facts(kernel)
-        assert 0 < facts.instructions < 400 and facts.fused > 0 and facts.most_alive >= 1 and facts.segments >= 2
+        facts = code_statistics(kernel)
+        assert 0 < facts.instructions < 400 and facts.fused > 0 and facts.max_live_values >= 1 and facts.segments >= 2
         assert facts.code_bytes > 0 and facts.lanes >= 1

@@ -14,12 +14,12 @@ from compiler.support import all_bits_equal, bits_equal
 from linkwork.compiler import build
 from linkwork.compiler.codegen import entry_points as entries
 from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, CodegenOptions, EntryPoint
-from linkwork.compiler.codegen.float_type import DOUBLE, Real
-from linkwork.compiler.codegen.llvm_ir import Function, Text
+from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
+from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.codegen.straight_line import sample_declaration
 from linkwork.compiler.kernel import Kernel, make_ready
 from linkwork.compiler.runtime import fastcall
-from linkwork.compiler.runtime.code_statistics import code_facts
+from linkwork.compiler.runtime.code_statistics import code_statistics
 from linkwork.compiler.trace.trace import compile, trace
 from linkwork.expr.scalar import functions as f
 
@@ -36,7 +36,7 @@ class Compiled:
         monkeypatch.setenv("LINKWORK_CACHE", "off")
         monkeypatch.setattr(build, "compiled", self)
 
-    def __call__(self, source: build.Source, parts: Sequence[str], real: Real) -> dict[str, build.CompiledPart]:
+    def __call__(self, source: build.Source, parts: Sequence[str], real: FloatType) -> dict[str, build.CompiledPart]:
         if self.failing in parts:
             raise OSError("no room")
         self.parts += [f"{part} {real.name}" for part in parts]
@@ -106,7 +106,7 @@ def test_made_ready_nothing_is_left(compiled: Compiled) -> None:
 def test_facts_are_of_all_the_code(compiled: Compiled) -> None:
     kernel = made()
     first = kernel.compile_time
-    facts = code_facts(kernel)
+    facts = code_statistics(kernel)
     assert {part.split()[0] for part in compiled.since()} == {part for name in ENTRIES for part in parts_of(name)}
     assert 0.0 < first < kernel.compile_time == facts.seconds
     assert facts.code_bytes == sum(kernel._code.sizes.values()) > 1000 and facts.compile_seconds > 0.0
@@ -164,10 +164,10 @@ def test_threads_compile_an_entry_once(compiled: Compiled) -> None:
 
 
 def test_a_further_entry_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice(design: CodegenOptions) -> list[Text]:
+    def twice(design: CodegenOptions) -> list[IrModule]:
         """``@twice(in, out)``: one sample, and the same once more behind it."""
         text, program = design.text(), design.program
-        call = Function("define void @.twice(ptr %in, ptr %out)")
+        call = IrFunction("define void @.twice(ptr %in, ptr %out)")
         call.declare(sample_declaration(program))
         call.let("call i32 @.sample(ptr %in, ptr %out)")
         call.let(f"call i32 @.sample(ptr %in, ptr {call.at('%out', 8 * program.outputs[0].size)})")

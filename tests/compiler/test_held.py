@@ -14,7 +14,7 @@ import pytest
 
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.runtime import fastcall
-from linkwork.compiler.runtime.cpython import held
+from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.trace.trace import compile
 
 _TP_CLEAR = 51  # in Python's table of slots
@@ -124,7 +124,7 @@ def test_a_robot_in_cyclic_garbage(program: str, memory: dict[str, str]) -> None
 def test_what_this_rests_on() -> None:
     """The collector looks into no array, and takes no tuple, no built-in function and no ufunc apart."""
     kernel = compile(lambda q: 2.0 * q, q=3)
-    assert not gc.is_tracked(held(object()))
+    assert not gc.is_tracked(keep_alive(object()))
     slot = ctypes.pythonapi["PyType_GetSlot"]
     slot.restype, slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
     assert [slot(kind, _TP_CLEAR) for kind in (tuple, type(kernel.__call__), np.ufunc)] == [None] * 3
@@ -137,7 +137,7 @@ def test_what_is_held_lives_as_long_as_what_holds_it() -> None:
 
     thing = Thing()
     gone = weakref.ref(thing)
-    first = held(thing, 1)
+    first = keep_alive(thing, 1)
     second = (first, 2)
     del thing, first
     gc.collect()

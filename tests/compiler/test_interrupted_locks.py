@@ -105,14 +105,14 @@ def test_once_releases_the_key_of_what_could_not_be_made() -> None:
     for k in range(3):
         with pytest.raises(LookupError):
             once.get(("key", k), fail)
-    assert not len(once) and not len(once._turns)
-    assert once.get(("key", 0), lambda: 5) == 5 and not len(once._turns)
+    assert not len(once) and not len(once._key_locks)
+    assert once.get(("key", 0), lambda: 5) == 5 and not len(once._key_locks)
 
     def use() -> None:
         once.get(("another", len(once)), lambda: 7)
 
     def check() -> None:
-        assert is_free(once._lock) and not len(once._turns)
+        assert is_free(once._lock) and not len(once._key_locks)
 
     assert interrupted(use, check) >= 3
 

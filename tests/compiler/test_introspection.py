@@ -13,7 +13,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.codegen import cpu_backend
-from linkwork.compiler.kernel import Kernel, call_state, made_from, make_ready
+from linkwork.compiler.kernel import Kernel, call_state, make_ready, source_and_code
 from linkwork.compiler.program import Port
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.trace.trace import compile
@@ -82,7 +82,7 @@ def test_a_kernel_from_the_cache_says_the_same(cache_folder: Path, monkeypatch: 
         assert np.array_equal(got, expected)
     for got, expected in zip(second.interpret(*arguments), first.interpret(*arguments), strict=True):
         assert np.array_equal(got, expected)
-    assert made_from(second)[0].traced == made_from(first)[0].traced
+    assert source_and_code(second)[0].traced == source_and_code(first)[0].traced
 
 
 def test_a_robots_kernel_from_the_cache_is_traced_when_it_is_asked(

@@ -8,11 +8,11 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
-from linkwork.compiler.codegen.llvm_ir import Function
+from linkwork.compiler.codegen.llvm_ir import IrFunction
 from linkwork.compiler.codegen.target import LLVM_LOCK, host
 
 
-def run(f: Function, *arguments: int) -> list[int]:
+def run(f: IrFunction, *arguments: int) -> list[int]:
     """Call a function of (ptr %out, i64 %a, i64 %b); what it adds to %out counts."""
     text = f"{f}\nattributes #0 = {{ nounwind }}\n"
     with LLVM_LOCK:
@@ -27,11 +27,11 @@ def run(f: Function, *arguments: int) -> list[int]:
     return list(out)
 
 
-def function() -> Function:
-    return Function("define void @f(ptr %out, i64 %a, i64 %b)")
+def function() -> IrFunction:
+    return IrFunction("define void @f(ptr %out, i64 %a, i64 %b)")
 
 
-def count(f: Function, place: int, by: str | int = 1) -> None:
+def count(f: IrFunction, place: int, by: str | int = 1) -> None:
     pointer = f.at("%out", 8 * place)
     f.store("i64", f.let(f"add i64 {f.load('i64', pointer)}, {by}"), pointer)
 
@@ -82,7 +82,7 @@ def test_flags_together(values: tuple[int, int]) -> None:
 
 def test_what_is_required_leads_elsewhere_where_it_does_not_hold() -> None:
     def made() -> Any:
-        f = Function("define void @f(ptr %out, i64 %a, i64 %b)", end="ret void")
+        f = IrFunction("define void @f(ptr %out, i64 %a, i64 %b)", end="ret void")
         f.require(f.let("icmp slt i64 %a, 10"), "other")
         f.require(f.let("icmp slt i64 %b, 10"), "other")
         count(f, 0)

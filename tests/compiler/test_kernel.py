@@ -273,7 +273,7 @@ def test_a_target_without_fused_operations_gets_none() -> None:
 
 def test_passes_can_be_left_out() -> None:
     program = trace(lambda x: f.sin(x) + f.cos(x), "waves", {"x": ()})
-    with pytest.raises(ValueError, match="no pass named"):
+    with pytest.raises(ValueError, match="unknown passes"):
         Kernel(program, without_passes=["nothing"])
     kernel = Kernel(program, without_passes=["schedule", "fuse"])
     assert bits_equal(kernel(np.arange(9.0)), Kernel(program)(np.arange(9.0)))
@@ -282,5 +282,5 @@ def test_passes_can_be_left_out() -> None:
 def test_a_kernel_says_that_it_cannot_be_pickled_or_copied() -> None:
     kernel = compile(lambda x: 2.0 * x, x=(2,), name="twice")
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match=r"'twice'.*not pickled"):
+        with pytest.raises(TypeError, match=r"'twice'.*cannot be pickled"):
             attempt(kernel)

@@ -19,7 +19,7 @@ from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
 from compiler.test_loops import LAYOUTS
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
-from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, Real
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.target import EFFORT, VARIABLE, host, levels
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Program
@@ -69,7 +69,7 @@ def check(kernel: Kernel, batch: int, at_end: bool, dtype: Any) -> None:
 @every_level
 @every_type
 @cut_or_not
-def test_nothing_beyond_the_end_of_an_array_is_touched(level: str, real: Real, cut: bool) -> None:
+def test_nothing_beyond_the_end_of_an_array_is_touched(level: str, real: FloatType, cut: bool) -> None:
     lanes = LEVELS[level].lanes_of(real)
     for size in sorted({1, 2, 3, 7, lanes - 1, lanes + 1, 2 * lanes + 3}):
         kernel = kernel_of(size, level, cut)
@@ -96,7 +96,7 @@ def test_the_guard_guards_float32() -> None:
 @every_type
 @cut_or_not
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name not in ("float32", "unaligned by four")])
-def test_layouts_of_inputs_and_outputs(layout: str, level: str, real: Real, cut: bool) -> None:
+def test_layouts_of_inputs_and_outputs(layout: str, level: str, real: FloatType, cut: bool) -> None:
     kernel = transposing(level, cut)
     lanes = LEVELS[level].lanes_of(real)
     for batch in (1, 3, lanes - 1, lanes + 1, 8 * lanes + 3):
@@ -143,7 +143,7 @@ def expected(x: np.ndarray) -> np.ndarray:
 @every_level
 @every_type
 @cut_or_not
-def test_outputs_over_inputs(level: str, real: Real, cut: bool) -> None:
+def test_outputs_over_inputs(level: str, real: FloatType, cut: bool) -> None:
     with sizes(whole=3 if cut else 2000, most=6 if cut else 600, worth=0.0):
         kernel = Kernel(
             trace(lambda a, b: (a[::-1] + 2.0 * b, b - a), "two", {"a": 5, "b": 5}), backend=CPUBackend(LEVELS[level])
@@ -181,7 +181,7 @@ def test_an_array_that_is_input_and_output_of_other_ranks() -> None:
 
 
 @every_type
-def test_levels_that_fuse_agree_and_so_do_those_that_do_not(real: Real) -> None:
+def test_levels_that_fuse_agree_and_so_do_those_that_do_not(real: FloatType) -> None:
     def function(x: Any) -> Any:
         return np.array([f.sin(x[0]) * x[1] + x[2], f.exp(-x[1] * x[1]) / x[2], f.atan2(x[0], x[1] * x[2] - x[0])])
 
@@ -219,7 +219,7 @@ def test_the_variable_chooses_the_level(monkeypatch: pytest.MonkeyPatch) -> None
 @every_level
 @every_type
 def test_what_is_computed_does_not_depend_on_the_effort(
-    level: str, real: Real, monkeypatch: pytest.MonkeyPatch
+    level: str, real: FloatType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lanes, what is left of them, and one sample alone; straight-line code, and a loop that some lanes leave early."""
 

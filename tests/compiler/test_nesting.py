@@ -139,7 +139,7 @@ def test_what_is_nested_otherwise_is_refused(kernel: lw.Kernel) -> None:
 def test_names_that_meet_are_refused() -> None:
     with pytest.raises(ValueError, match="two arrays would be called 'a_b'"):
         trace(lambda a, a_b: a_b, "f", {"a": {"b": 2}, "a_b": 2})
-    with pytest.raises(TypeError, match="expected parts named by identifiers, got 'a_b c'"):
+    with pytest.raises(TypeError, match="expected entries named by identifiers, got 'a_b c'"):
         trace(lambda a: a, "f", {"a": {"b c": 2}})
 
 
@@ -215,7 +215,7 @@ def test_uncompiled_is_the_function_itself(what: str) -> None:
 
 def test_what_has_no_function_says_so() -> None:
     kernel = lw.load("arm7").compile("gravity_force")
-    with pytest.raises(TypeError, match=r"made of no Python function; `interpret`"):
+    with pytest.raises(TypeError, match=r"not compiled from a Python function; `interpret`"):
         kernel.call_python(np.zeros(7))
     with pytest.raises(ValueError, match=r"x: expected an array of shape \(\.\.\., 3\), got shape \(2,\)"):
         lw.compile(lambda x: x, x=3).call_python(np.zeros(2))

@@ -41,7 +41,7 @@ def test_it_is_said_once_and_after_a_second(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_long_compilation_says_so_on_a_terminal(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
-    line = "linkwork: compiling spring takes more than a second; the cache keeps it for the next process\n"
+    line = "linkwork: compiling spring takes more than a second; the cache stores it for the next process\n"
     for kind, step, said in ((Terminal, 5.0, line), (Terminal, 1e-6, ""), (io.StringIO, 5.0, "")):
         for found in cache_folder.glob("*"):
             found.unlink()

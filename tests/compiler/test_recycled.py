@@ -70,8 +70,8 @@ def test_batches_broadcast_and_wrong_ones_are_named_by_numpy(kernel: Kernel) -> 
 
 
 def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recycled, "_MOST", 1 << 20)
-    kept = recycled._Kept()
+    monkeypatch.setattr(recycled, "_MAX_UNUSED", 1 << 20)
+    kept = recycled._Pool()
     for size in (1 << 19, 1 << 18, 1 << 19, 1 << 21):
         kept.give(np.empty(size, np.uint8))
         assert kept._bytes <= 1 << 20

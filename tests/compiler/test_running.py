@@ -79,7 +79,7 @@ REFUSED: dict[Any, tuple[type[Exception], str]] = {
     sorts: (TypeError, "np.sort: not supported on symbols"),
     plain: (TypeError, "linkwork.expr.array"),
     asks_too_much: (ValueError, r"got shape \(3,\)"),
-    without_end: (RecursionError, "^f: it calls itself without end .*linkwork.while_loop"),
+    without_end: (RecursionError, "^f: infinite recursion while tracing.*linkwork.while_loop"),
 }
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import all_bits_equal, arrays_for, bits_equal, numbers, programs
-from linkwork.compiler.codegen.code_segments import MOST, MOST_OF_FEW, WHOLE, Plan, plan
+from linkwork.compiler.codegen.code_segments import MAX_SEGMENT, MAX_SEGMENT_OF_FEW, MAX_WHOLE, Plan, plan
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.straight_line import Layout
@@ -37,23 +37,23 @@ def check(cut: Plan, most: int) -> None:
     for segment in cut.segments:
         assert segment.stop - segment.start <= most
         here: set[int] = set()
-        for value, place in segment.taken.items():
+        for value, place in segment.reads.items():
             assert workspace[place] == value, "another value stands in the place that this one is taken from"
             assert value < segment.start
         for k in range(segment.start, segment.stop):
             operation, args, _ = program.instructions[k]
             for a in args:
                 leaf = program.instructions[a].operation in (INPUT, CONSTANT)
-                assert leaf or a in here or a in segment.taken, "a value is neither here nor taken"
+                assert leaf or a in here or a in segment.reads, "a value is neither here nor taken"
                 assert program.instructions[a].operation is not SINCOS or a in here, "a pair waits in the workspace"
             if operation in (SIN_OF, COS_OF):
                 assert args[0] in here
             here.add(k)
-            if k in segment.left:  # as the code does: while a segment runs
-                assert 0 <= segment.left[k] < cut.places
-                workspace[segment.left[k]] = k
-        assert not set(segment.left.values()) & set(segment.taken.values()), "a place is written that is still read"
-        assert len(set(segment.left.values())) == len(segment.left)
+            if k in segment.writes:  # as the code does: while a segment runs
+                assert 0 <= segment.writes[k] < cut.slots
+                workspace[segment.writes[k]] = k
+        assert not set(segment.writes.values()) & set(segment.reads.values()), "a place is written that is still read"
+        assert len(set(segment.writes.values())) == len(segment.writes)
         computed |= here
     assert computed == set(range(len(program.instructions)))
 
@@ -74,8 +74,8 @@ def test_every_value_waits_where_it_is_looked_for(program: Program, most: int) -
 
 def test_a_short_program_is_left_whole() -> None:
     program = Program("one", (Port("x", ()),), (Port("y", ()),), (Instruction(INPUT, (), 0),), (0,))
-    assert plan(program).program is program and not plan(program).segmented and plan(program).places == 0
-    assert MOST < WHOLE
+    assert plan(program).program is program and not plan(program).segmented and plan(program).slots == 0
+    assert MAX_SEGMENT < MAX_WHOLE
 
 
 def test_places_are_used_again() -> None:
@@ -84,12 +84,12 @@ def test_places_are_used_again() -> None:
     for k in range(5000):
         instructions.append(Instruction(BY_NAME["mul"], (k, k)))
     program = Program("chain", (Port("x", ()),), (Port("y", ()),), tuple(instructions), (5000,))
-    cut = plan(program, WHOLE, MOST)
-    check(cut, MOST)
-    assert len(cut.segments) > 8 and cut.places <= 2
+    cut = plan(program, MAX_WHOLE, MAX_SEGMENT)
+    check(cut, MAX_SEGMENT)
+    assert len(cut.segments) > 8 and cut.slots <= 2
 
 
-@pytest.mark.parametrize(("alive", "most"), [(2, MOST_OF_FEW), (150, MOST)])
+@pytest.mark.parametrize(("alive", "most"), [(2, MAX_SEGMENT_OF_FEW), (150, MAX_SEGMENT)])
 def test_segments_are_shorter_where_much_is_alive(alive: int, most: int) -> None:
     instructions = [Instruction(INPUT, (), 0)]
     instructions += [Instruction(BY_NAME["neg"], (k,)) for k in range(alive)]
@@ -236,7 +236,7 @@ def test_where_there_is_no_memory_for_a_sample_it_says_so() -> None:
     environment = os.environ | {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
     program = textwrap.dedent(code)
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
-    said = "starved: no memory for the values of a sample\n"
+    said = "starved: out of memory for the values of a sample\n"
     assert run.stdout == 2 * said + "True\n", run.stderr
 
 

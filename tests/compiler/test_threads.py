@@ -325,7 +325,7 @@ def test_the_environment_says_how_many_at_first(monkeypatch: pytest.MonkeyPatch)
     available = threads._available()
     for text in ("0", "257", "-1", "two", "1.5", " "):
         monkeypatch.setenv(threads.VARIABLE, text)
-        with pytest.warns(RuntimeWarning, match="LINKWORK_NUM_THREADS: expected a whole number from 1 to 256"):
+        with pytest.warns(RuntimeWarning, match="LINKWORK_NUM_THREADS: expected an integer from 1 to 256"):
             assert threads._from_environment() == min(available, 256)
     monkeypatch.setenv(threads.VARIABLE, "")
     assert threads._from_environment() == min(available, 256)

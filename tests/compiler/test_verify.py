@@ -51,7 +51,7 @@ BROKEN = {
     "an input beyond the ports": (program(Instruction(INPUT, (), 2)), "no input element 2"),
     "a negative input": (program(Instruction(INPUT, (), -1)), "no input element -1"),
     "an input without a place": (program(Instruction(INPUT, ())), "no input element None"),
-    "a whole number for a constant": (program(Instruction(CONSTANT, (), 1)), "a constant must be a float"),
+    "an integer for a constant": (program(Instruction(CONSTANT, (), 1)), "a constant must be a float"),
     "arithmetic on a truth value": (program(X, ONE, LESS, instruction("add", 2, 0)), "got .'truth', 'number'."),
     "a number as condition": (program(X, ONE, instruction("where", 0, 0, 1)), "expected arguments .'truth', 'number'"),
     "a choice of truth values": (program(X, ONE, LESS, instruction("where", 2, 2, 2)), "got .'truth', 'truth'"),

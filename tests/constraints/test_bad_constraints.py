@@ -28,10 +28,10 @@ BAD = (
     (
         lambda: lw.constraints.Belt("elbow", "wrist_roll", -0.1, 0.2),
         ValueError,
-        "Belt: radius_a: expected a length above 0",
+        "Belt: radius_a: expected a length > 0",
     ),
     (lambda: lw.constraints.Belt("elbow", "wrist_roll", 0.1, 0.2, crossed=1), TypeError, "Belt: crossed"),
-    (lambda: lw.constraints.Distance("p", "world", -1.0), ValueError, "Distance: length: expected a length above 0"),
+    (lambda: lw.constraints.Distance("p", "world", -1.0), ValueError, "Distance: length: expected a length > 0"),
     (lambda: lw.constraints.Distance("p", "world", 0.0), ValueError, "Distance: length"),
     (lambda: lw.constraints.Distance("p", "world", NAN), ValueError, "Distance: length"),
     (lambda: lw.constraints.PointOnPlane("p", "world.z", offset=NAN), ValueError, "PointOnPlane: offset"),
@@ -40,7 +40,7 @@ BAD = (
         ValueError,
         "PointOnLine: line_point: expected three numbers",
     ),
-    (lambda: lw.constraints.PointOnSurface("p", "z"), TypeError, "PointOnSurface: expected a function"),
+    (lambda: lw.constraints.PointOnSurface("p", "z"), TypeError, "PointOnSurface: function: expected a function"),
     (lambda: lw.constraints.Angle("hand.x", "world.z", 0.0), ValueError, "between 0 and π .* Parallel"),
     (lambda: lw.constraints.Angle("hand.x", "world.z", 3.2), ValueError, "between 0 and π"),
     (lambda: lw.constraints.Weld("hand", pose=np.ones((4, 4))), ValueError, "Weld: pose"),
@@ -84,7 +84,7 @@ UNFIT = (
     (lw.constraints.Coupling(("elbow",), lambda elbow: 1.0), "gives the same whatever the joints do"),
     (lw.constraints.Coupling(("elbow",), lambda: 1.0), "raised TypeError"),
     (lw.constraints.Coupling(("elbow",), lambda elbow: (elbow, elbow)), "expected 1 numbers, got 2"),
-    (lw.constraints.PointOnSurface("p", lambda r: 0.0), "gives the same for all places"),
+    (lw.constraints.PointOnSurface("p", lambda r: 0.0), "returns the same value for all positions"),
     (lw.constraints.PointOnCurve("p", lambda r: r[0]), "expected 2 numbers, got 1"),
     (lw.constraints.PointOnSurface("p", lambda r: "z"), "expected a number or an array of numbers, got 'z'"),
     (lw.constraints.Prescribed("elbow", lambda t: (t, t)), "expected 1 numbers, got 2"),
@@ -136,10 +136,13 @@ def test_couplings_are_of_joints_of_one_number():
     links = [lw.Link(name, mass=1.0, inertia=(1, 1, 1)) for name in ("cart", "disc", "rod")]
     cart = lw.Robot.build("cart", *links, free, wheel, arm)
     for constraint, message in (
-        (lw.constraints.Gear("base", "arm", 2.0), "joint 'base' is of type planar, with 3 numbers in q and 3 in v"),
+        (
+            lw.constraints.Gear("base", "arm", 2.0),
+            "joint 'base' is of type planar, with 3 coordinates and 3 velocities",
+        ),
         (
             lw.constraints.Gear("arm", "wheel", 2.0),
-            "joint 'wheel' is of type unbounded revolute, with 2 numbers in q and 1 in v",
+            "joint 'wheel' is of type unbounded revolute, with 2 coordinates and 1 velocities",
         ),
         (lw.constraints.Coupling({"arm": 1.0, "base": 1.0}), "'base' is of type planar"),
         (lw.constraints.Coupling(("arm", "base"), lambda a, b: a - b), "'base' is of type planar"),
@@ -160,7 +163,7 @@ def test_a_kind_that_does_not_say_what_it_is_names_what_is_missing():
         component_names = ("row",)
         row_units = ("m",)
 
-    with pytest.raises(TypeError, match=r"Silent: a kind of constraint has to say what its rows are called"):
+    with pytest.raises(TypeError, match=r"Silent: expected a class that defines the names of its rows"):
         robot().with_constraints(Silent()).constraint_error(np.zeros(7))
-    with pytest.raises(TypeError, match=r"Named: a kind of constraint has to say its error \(`error`\)"):
+    with pytest.raises(TypeError, match=r"Named: expected a class that defines its error \(`error`\)"):
         robot().with_constraints(Named()).constraint_error(np.zeros(7))

@@ -147,6 +147,17 @@ class Pushed(Height):
         return (lw.spatial.Force(Vec3(0.0, 0.0, 1.0), Vec3.zero()),)
 
 
+class Timed(Height):
+    timed = True
+
+
+class Misnamed(Height):
+    uses_inertias = True
+
+    def bound(self, k: Kinematics) -> Misnamed:
+        return self
+
+
 def test_a_constraint_of_ones_own_passes() -> None:
     check_constraint(Height(), ARM).raise_if_failed()
 
@@ -163,7 +174,9 @@ def test_a_constraint_of_ones_own_passes() -> None:
         (Rising, "drift"),
         (Branching, "compiled"),
         (Pushed, "fixed_wrenches"),
-        (Heavy, "weighed"),
+        (Heavy, "uses_inertia"),
+        (Timed, "attributes"),
+        (Misnamed, "attributes"),
     ],
 )
 def test_a_broken_line_is_named(kind: type[Height], line: str) -> None:

@@ -78,7 +78,7 @@ def test_contact_comes_and_goes_with_rolling():
 
 def test_bad_wheels_are_refused():
     for made, message in (
-        (lambda: Rolling("disc", radius=0.0), "Rolling: radius: expected a length above 0"),
+        (lambda: Rolling("disc", radius=0.0), "Rolling: radius: expected a length > 0"),
         (lambda: Rolling("disc", radius=float("nan")), "radius"),
         (lambda: Rolling("disc", radius="large"), "radius"),
         (lambda: Rolling("disc", radius=0.1, axis=(0, 0, 0)), "axis"),

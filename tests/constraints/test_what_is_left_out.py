@@ -22,7 +22,7 @@ def test_functions_that_would_leave_forces_out_are_refused() -> None:
         getattr(robot, name)(*arguments)
     with pytest.raises(ValueError, match=r"passive_force: .*'pin' does"):
         robot.passive_force(q, v)
-    with pytest.raises(ValueError, match="hybrid_dynamics: it is a function of robots without constraints"):
+    with pytest.raises(ValueError, match="hybrid_dynamics: the function does not support constraints"):
         robot.hybrid_dynamics(q, v, v, v, robot.joints[0].name)
     robot.constrained_forward_dynamics(q, v, np.zeros(3), passive=True)
     with pytest.raises(ValueError, match="has constraints, whose forces are not among what is measured"):

@@ -149,7 +149,7 @@ def test_a_broken_requirement_is_named(kind: type[Sound]) -> None:
     report = check_controller(kind(), samples=3)
     assert not report.success
     assert BROKEN[kind] in [line.name for line in report.failures], str(report)
-    with pytest.raises(ContractError, match=rf"controller {kind.__name__} breaks the contract: \d+ of 10 requirements"):
+    with pytest.raises(ContractError, match=rf"controller {kind.__name__} breaks the contract: \d+ of 11 requirements"):
         report.raise_if_failed()
 
 

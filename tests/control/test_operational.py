@@ -239,11 +239,11 @@ def test_a_force_is_held_on_a_wall() -> None:
 def test_what_is_wrong_is_refused() -> None:
     robot = _planar()
     floating: Any = lw.load("quadruped", floating_base=True)
-    with pytest.raises(ValueError, match=r"nothing drives .*WholeBody"):
+    with pytest.raises(ValueError, match=r"without an actuator.*WholeBody"):
         OperationalSpace(floating, PositionTask("trunk"))
-    with pytest.raises(ValueError, match="closes a loop"):
+    with pytest.raises(ValueError, match="expected no constraints"):
         OperationalSpace(lw.load("fourbar"), PostureTask())
-    with pytest.raises(ValueError, match=r"stiffness of task 'tool': expected a number from 0, got -1"):
+    with pytest.raises(ValueError, match=r"stiffness of task 'tool': expected a number >= 0, got -1"):
         OperationalSpace(robot, PositionTask(TIP), -1.0)
     with pytest.raises(UnknownNameError):
         OperationalSpace(robot, PositionTask(TIP), {"hand": 1.0})
@@ -251,17 +251,17 @@ def test_what_is_wrong_is_refused() -> None:
         Impedance(robot, "hand", stiffness=1.0, damping=1.0)
     with pytest.raises(UnknownNameError):
         HybridForcePosition(robot, TIP, "w")
-    with pytest.raises(ValueError, match="'x' is among both"):
+    with pytest.raises(ValueError, match="expected axes that are not motion_axes, got 'x' in both"):
         HybridForcePosition(robot, TIP, "x", motion_axes=["x", "y"])
-    with pytest.raises(ValueError, match="nullspace_damping acts where no posture does"):
+    with pytest.raises(ValueError, match="nullspace_damping: not available with the posture task"):
         OperationalSpace(robot, [PositionTask(TIP), PostureTask(level=1)], nullspace_damping=1.0)
     for law, name in (
         (Impedance(robot, TIP, stiffness=1.0, damping=1.0), "target"),
         (OperationalSpace(robot, PoseTask(TIP)), TIP),
     ):
-        with pytest.raises(ValueError, match=f"{name}: expected a pose, a matrix with a rotation"):
+        with pytest.raises(ValueError, match=f"{name}: expected poses, 4 x 4 matrices with a rotation"):
             law(0.0, Q, 0.0 * Q, **{name: np.zeros((4, 4))})
-        with pytest.raises(ValueError, match=f"{name}: expected a pose"):
+        with pytest.raises(ValueError, match=f"{name}: expected poses"):
             robot.simulate(Q, controller=law, duration=0.01, constants={name: np.ones((4, 4))})
     with pytest.raises(ValueError, match="max_condition: expected a number above 1"):
         OperationalSpace(robot, PositionTask(TIP), max_condition=0.5)

@@ -80,14 +80,14 @@ def test_what_is_carried_moves_with_time(problem: Any) -> None:
     controller = problem.controller()
     controller.step((np.array([3.0, -1.0]), np.array([1.9, 0.0])))
     planner, search = controller.planner, controller._search
-    whole, half = planner.moved(search, 1.0), planner.moved(search, 0.5)
+    whole, half = planner.shifted(search, 1.0), planner.shifted(search, 0.5)
     assert np.array_equal(whole["q"][:, :-1], search["q"][:, 1:])
     assert np.array_equal(whole["everywhere"][:, :-1], search["everywhere"][:, 1:])
     assert np.abs(search["everywhere"]).max() > 0.0
     rates = np.diff(search["q"], axis=1)
     assert np.allclose(whole["q"][:, -1], search["q"][:, -1] + rates[:, -1])
     assert np.allclose(half["q"][:, :-1], search["q"][:, :-1] + 0.5 * rates)
-    assert np.allclose(planner.moved(half, 0.0)["q"], half["q"]) and search["q"] is controller._search["q"]
+    assert np.allclose(planner.shifted(half, 0.0)["q"], half["q"]) and search["q"] is controller._search["q"]
     # a path that is optimal, moved along itself, is what the next step finds
     path = controller.plan
     again = controller.step((path.q[1], path.v[1]))
@@ -154,15 +154,15 @@ def test_references_have_the_axes_of_environments(problem: Any) -> None:
         assert np.array_equal(alone.torque, together.torque[k]) and alone.cost == together.cost[k]
     same = problem.controller().step((q, 0.0 * q), {"place": aims[0, 0]})
     assert np.array_equal(same.torque[0, 0], together.torque[0, 0]) and same.torque.shape == (2, 3, 2)
-    with pytest.raises(ValueError, match=r"reference: expected leading axes of the state's, \(2, 3\), got \(4,\)"):
+    with pytest.raises(ValueError, match=r"reference: expected the leading axes of the state, \(2, 3\), got \(4,\)"):
         problem.controller().step((q, 0.0 * q), {"place": np.zeros((4, 2))})
 
 
 def test_what_plans_is_exchangeable(problem: Any) -> None:
     class Slow(AugmentedPlanner):
-        def iterated(self, search: Any, q: Any, v: Any, numbers: Any, upto: int) -> Any:
-            counts.append(upto)
-            return super().iterated(search, q, v, numbers, upto)
+        def iterate(self, search: Any, q: Any, v: Any, inputs: Any, iterations: int) -> Any:
+            counts.append(iterations)
+            return super().iterate(search, q, v, inputs, iterations)
 
     counts: list[int] = []
     state = (np.array([0.5, 0.1]), np.zeros(2))
@@ -257,11 +257,11 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         (([np.nan, 0.0], v), None, {}, r"state: q: .*got nan at 0"),
         ((q, [0.0, np.inf]), None, {}, r"state: v: .*got inf at 1"),
         ((q[:1], v), None, {}, r"state: q: expected \(nq,\) = \(2,\) numbers.*got shape \(1,\)"),
-        ((q, np.tile(v, (3, 1))), None, {}, "of as many environments"),
+        ((q, np.tile(v, (3, 1))), None, {}, "with the same leading axes"),
         ((np.tile(q, (3, 1)), np.tile(v, (3, 1))), None, {}, r"as in the steps before, got \(3, 2\)"),
         (q, None, {}, r"expected a pair \(q, v\)"),
         ((q, v), {"place": [np.nan, 0.0]}, {}, "place.*expected finite numbers"),
-        ((q, v), None, {"elapsed": -1.0}, "elapsed: expected seconds from 0 on"),
+        ((q, v), None, {"elapsed": -1.0}, "elapsed: expected a time >= 0"),
     ]
     for state, reference, options, message in cases:
         with pytest.raises(ValueError, match=message):
@@ -270,16 +270,16 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         controller.step((q, v), {"plce": [0.0, 0.0]})
     assert np.array_equal(controller.step((q, v)).torque, twin.step((q, v)).torque)
     for options, message in (
-        ({"max_iterations": 0}, "max_iterations: expected a whole number from 1"),
-        ({"period": 0.0}, "period: expected seconds above 0"),
+        ({"max_iterations": 0}, "max_iterations: expected an integer"),
+        ({"period": 0.0}, "period: expected a time > 0"),
         ({"solver": "quick"}, "solver: expected one of 'augmented'"),
-        ({"effort_limits": -1.0}, "effort_limits: expected numbers from 0 on"),
-        ({"effort_limits": "x"}, "effort_limits: expected numbers from 0 on"),
-        ({"max_constraint_violation": "x"}, "max_constraint_violation: expected a number above 0, got 'x'"),
-        ({"max_constraint_violation": np.nan}, "max_constraint_violation: expected a number above 0, got nan"),
-        ({"R": -1.0}, "R: expected one symmetric matrix that is positive definite"),
-        ({"R": 0.0}, "R: expected one symmetric matrix that is positive definite"),
-        ({"Q": (-1.0, 1.0)}, "Q: expected one symmetric matrix that is nowhere negative"),
+        ({"effort_limits": -1.0}, "effort_limits: expected numbers >= 0"),
+        ({"effort_limits": "x"}, "effort_limits: expected numbers >= 0"),
+        ({"max_constraint_violation": "x"}, "max_constraint_violation: expected a positive number, got 'x'"),
+        ({"max_constraint_violation": np.nan}, "max_constraint_violation: expected a positive number, got nan"),
+        ({"R": -1.0}, "R: expected one symmetric, positive definite matrix"),
+        ({"R": 0.0}, "R: expected one symmetric, positive definite matrix"),
+        ({"Q": (-1.0, 1.0)}, "Q: expected one symmetric, positive semidefinite matrix"),
     ):
         with pytest.raises(ValueError, match=message):
             problem.controller(**options)
@@ -296,6 +296,6 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
             "velocity", "least_squares"
         )
         for solver in ("augmented", "ilqr"):
-            with pytest.raises(ValueError, match=r"duration is one number"):
+            with pytest.raises(ValueError, match=r"problem: expected one fixed duration"):
                 free.controller(solver=solver)
     assert isinstance(controller, ModelPredictiveController)

@@ -76,7 +76,7 @@ def test_what_they_were_made_with_counts_where_a_step_says_none() -> None:
     assert np.abs(changed.torque - one.torque).max() > 1.0
     with pytest.raises(ValueError, match=r"step: parameters: .* 'gravity', 'inertia:payload', got 'damping': name it"):
         both.step(state, PLACE, parameters={"damping": [0.1, 0.1]})
-    with pytest.raises(ValueError, match=r"step: parameters: gravity: expected leading axes .* \(2,\), got \(3,\)"):
+    with pytest.raises(ValueError, match=r"step: parameters: gravity: expected the leading axes .* \(2,\), got \(3,\)"):
         both.step(state, PLACE, parameters={"gravity": np.zeros((3, 3))})
     with pytest.raises(lw.errors.UnknownNameError, match="gravitation"):
         _reach(ARM, parameters=["gravitation"])

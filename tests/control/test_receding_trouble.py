@@ -25,11 +25,11 @@ def _problem(scale: float = 0.1) -> Any:
 def test_what_is_no_number_is_no_plan() -> None:
     """A feature that is NaN from somewhere on, and one whose derivative is: by feature and step, by environment."""
     odd: dict[str, Any] = {
-        "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, row 'odd'"),
+        "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, component 'odd'"),
         "derivative": (
             lambda w: where(w.q(back=1)[0] - 1.0 < 0.0, w.q()[0], sqrt(fmax(w.q()[0] - 9.0, 0.0))),
             2.0,
-            "the derivative of 'odd' in step 0, row 'odd'",
+            "the derivative of 'odd' in step 0, component 'odd'",
         ),
     }
     for asked, far, why in odd.values():
@@ -71,7 +71,7 @@ def test_multipliers_are_carried(solver: str) -> None:
     controller.step((q, v), target)
     names = [name for name in controller._search if name in ("everywhere", "moving_forces", "reached_forces")]
     assert any(np.abs(controller._search[name]).max() > 1e-2 for name in names)
-    moved = controller.planner.moved(controller._search, 1.0)
+    moved = controller.planner.shifted(controller._search, 1.0)
     for name in names:
         assert np.array_equal(moved[name][:, :-1], controller._search[name][:, 1:])
     q, v = controller.plan.q[1], controller.plan.v[1]

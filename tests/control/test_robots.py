@@ -19,6 +19,7 @@ from linkwork.control import (
     lqr_about_trajectory,
 )
 from linkwork.control.linear_quadratic import dense_linearization
+from linkwork.control.linear_quadratic.arguments import state_cost
 from linkwork.control.linear_quadratic.dense_linearization import _by_directions
 
 
@@ -88,11 +89,13 @@ def test_deviations_of_free_bodies_are_those_of_their_manifold() -> None:
     robot = lw.load("double_pendulum", floating_base=True)
     q, n = robot.random_configuration(seed=1), robot.nv
     zeros, K = np.zeros(n), np.random.default_rng(0).normal(size=(n, 2 * n))
-    held = LQRController(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n))
+    held = LQRController._make(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n))
     turned = robot.integrate(q, 0.3 * np.eye(n)[2])
     assert np.allclose(held.deviation(turned, zeros), 0.3 * np.eye(2 * n)[2], atol=1e-12)
     assert np.allclose(held(turned, zeros), -0.3 * K[:, 2])
-    with pytest.raises(ValueError, match=r"rest needs a force of .* from 'floating_base\..*', which is no actuator"):
+    with pytest.raises(
+        ValueError, match=r"rest needs a force of .* from 'floating_base\..*', which is not an actuator"
+    ):
         lqr_about_state(robot, q)
 
 
@@ -100,22 +103,37 @@ def test_what_robots_regulators_refuse() -> None:
     robot = lw.load("double_pendulum")
     first, second = robot.v_names
     way = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
-    with pytest.raises(ValueError, match=f"rest needs a force of .* from '{first}', which is no actuator"):
+    with pytest.raises(ValueError, match=f"rest needs a force of .* from '{first}', which is not an actuator"):
         lqr_about_state(robot, [0.5, 0.0], actuators=second)
     with pytest.raises(ValueError, match=f"the trajectory of state 0 needs a force of .* from '{second}'"):
         lqr_about_trajectory(robot, way, actuators=first)
     with pytest.raises(KeyError, match=first):
         lqr_about_state(robot, [0.0, 0.0], actuators=first + "x")
-    with pytest.raises(ValueError, match=r"Q: expected a number, \(4,\) numbers of a diagonal, or a matrix"):
+    with pytest.raises(
+        ValueError, match=r"Q: expected a number, a diagonal \(4,\), a pair \(position weight.*, or a matrix"
+    ):
         lqr_about_state(robot, [0.0, 0.0], Q=np.ones(3))
     with pytest.raises(ValueError, match=r"q: expected \(nq,\) = \(2,\) numbers.*got nan at 1"):
         lqr_about_state(robot, [0.0, np.nan])
     with pytest.raises(ValueError, match="expected one of robot 'double_pendulum'"):
         lqr_about_trajectory(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
-    with pytest.raises(ValueError, match="dt: expected seconds above 0"):
+    with pytest.raises(ValueError, match="dt: expected a positive time"):
         lqr_about_trajectory(robot, way, dt=0.0)
     with pytest.raises(TypeError, match="expected a robot"):
         lqr_about_state("double_pendulum", [0.0, 0.0])
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_two_weights_are_those_of_positions_and_velocities(n: int) -> None:
+    whole = np.diag(np.repeat([10.0, 2.0], n))
+    one, other = np.full(n, 10.0), np.full(n, 2.0)
+    for value in ((10.0, 2.0), [10.0, 2.0], np.array([10.0, 2.0]), (one, 2.0), [10.0, other], [one, other]):
+        assert np.array_equal(state_cost("f", "Q", value, n), whole)
+    for value in (whole, whole.tolist(), tuple(map(tuple, whole.tolist())), np.diag(whole)):
+        assert np.array_equal(state_cost("f", "Q", value, n), whole)
+    assert np.array_equal(state_cost("f", "Q", np.stack([whole, 2.0 * whole]), n), [whole, 2.0 * whole])
+    with pytest.raises(ValueError, match=r"f: Q\[1\]: expected a number, a diagonal"):
+        state_cost("f", "Q", [1.0, np.ones(n + 1)], n)
 
 
 def test_steps_of_no_length_are_refused() -> None:

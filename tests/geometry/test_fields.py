@@ -274,9 +274,9 @@ def test_values_and_what_they_refuse() -> None:
         r"height field: heights: .*all finite, got nan at \(1, 0\)": lambda: shapes.HeightField(
             [[0, 0], [np.nan, 0]], 1
         ),
-        r"height field: spacing: expected 2 numbers above zero": lambda: shapes.HeightField(np.zeros((2, 2)), -0.1),
+        r"height field: spacing: expected 2 positive numbers": lambda: shapes.HeightField(np.zeros((2, 2)), -0.1),
         r"height field: origin: expected two numbers": lambda: shapes.HeightField(np.zeros((2, 2)), 1, (0, 0, 0)),
-        r"point cloud: points: expected .* one point at least, got an array of shape \(0, 3\)": (
+        r"point cloud: points: expected .* at least one point, got an array of shape \(0, 3\)": (
             lambda: shapes.PointCloud(np.zeros((0, 3)))
         ),
         r"point cloud: points: .*shape \(4, 2\)": lambda: shapes.PointCloud(np.zeros((4, 2))),
@@ -287,14 +287,14 @@ def test_values_and_what_they_refuse() -> None:
         r"height field: capacity: .* got \(3, 3\)": lambda: fields.ground_arrays(GROUND, (3, 3)),
         r"distance field: values: .*at least \(2, 2, 2\)": lambda: shapes.DistanceField(np.zeros((2, 2)), 0.1),
         r"distance field: spacing": lambda: shapes.DistanceField(np.zeros((2, 2, 2)), 0.0),
-        r"distance_field: spacing and margin: expected at most": lambda: lw.distance_field([shapes.Sphere(1.0)], 1e-3),
+        r"distance_field: spacing: expected a grid of at most": lambda: lw.distance_field([shapes.Sphere(1.0)], 1e-3),
         r"distance_field: shapes: expected shapes of a known size": lambda: lw.distance_field(
             [shapes.HalfSpace()], 0.1
         ),
         r"rounded: shape: expected a convex shape, got PointCloud": lambda: shapes.Rounded(
             shapes.PointCloud([[0, 0, 0]]), 0.1
         ),
-        r"compound: parts: expected one part at least": lambda: shapes.Compound([]),
+        r"compound: parts: expected at least one shape": lambda: shapes.Compound([]),
     }
     for message, call in bad.items():
         with pytest.raises(ValueError, match=message):
@@ -302,5 +302,5 @@ def test_values_and_what_they_refuse() -> None:
     for wrong in (3.0, [3.0], shapes.Sphere(1.0), "box"):
         with pytest.raises(TypeError, match="compound: parts: expected shapes"):
             shapes.Compound(wrong)
-    with pytest.raises(TypeError, match="nothing measures a HeightField and a HeightField"):
+    with pytest.raises(TypeError, match="distance of a HeightField and a HeightField is not supported"):
         fields.distance_of_shapes(GROUND, Pose.identity(), GROUND, Pose.identity())

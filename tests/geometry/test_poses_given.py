@@ -35,7 +35,7 @@ def test_what_is_a_pose_and_what_is_none(caller: str) -> None:
         "last row": lambda x: x[..., 3, 0].__iadd__(1e-3),
         "nan": lambda x: x[..., 1, 1].__imul__(np.nan),
         "inf": lambda x: x[..., 0, 3].__iadd__(np.inf),
-        "no farther away": lambda x: x[..., 2, 3].__iadd__(1e25),
+        "positions within": lambda x: x[..., 2, 3].__iadd__(1e25),
     }
     for said, change in wrong.items():
         for given in (X[4].copy(), X.copy()):
@@ -47,7 +47,7 @@ def test_what_is_a_pose_and_what_is_none(caller: str) -> None:
     assert np.array_equal(asked(caller, lw.pose(), X), many)
     with pytest.raises(ValueError, match=r"X_b: expected poses \(\.\.\., 4, 4\), got an array of shape \(3, 4\)"):
         asked(caller, lw.pose(), np.eye(4)[:3])
-    with pytest.raises(ValueError, match=r"do not broadcast together"):
+    with pytest.raises(ValueError, match=r"do not broadcast"):
         asked(caller, X[:3], X[:2])
     with pytest.raises((TypeError, ValueError), match="X_a"):
         asked(caller, "here", X)

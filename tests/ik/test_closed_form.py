@@ -121,10 +121,10 @@ def test_seven_axes_with_one_held():
     form = robot.closed_form("hand")
     assert form.redundant == "wrist_roll"
     q = np.random.default_rng(1).uniform(-2.9, 2.9, (200, 7))
-    branches = check(robot, form, q, held=q[:, 6])
+    branches = check(robot, form, q, locked=q[:, 6])
     assert (branches.q[..., 6] == q[:, np.newaxis, 6]).all()
-    assert robot.closed_form("hand", held="wrist_roll").redundant == "wrist_roll"
-    assert robot.closed_form("hand", held="elbow") is None
+    assert robot.closed_form("hand", locked="wrist_roll").redundant == "wrist_roll"
+    assert robot.closed_form("hand", locked="elbow") is None
 
 
 def test_limits_are_kept():
@@ -303,12 +303,12 @@ def test_arms_without():
     assert general.closed_form("link6") is None
     assert general.closed_form("link5") is None
     assert general.closed_form("link6", relative_to="link6") is None
-    assert puma560().closed_form("link6", held="joint1") is None
+    assert puma560().closed_form("link6", locked="joint1") is None
     following = ur5().with_couplings({"joint6": ("joint5", 1.0, 0.0)})
     assert following.closed_form("link6") is None
     rows = [{"a": 0.3}, {"a": 0.2}, {"prismatic": True}, {"a": 0.1}, {"alpha": 1.0, "d": 0.2}, {"a": 0.3}]
     assert lw.Robot.from_dh("sliding", rows, convention="standard").closed_form("link6") is None
-    for wrong in ({"frame": "hnd"}, {"frame": "link6", "relative_to": "wrld"}, {"frame": "link6", "held": "joint9"}):
+    for wrong in ({"frame": "hnd"}, {"frame": "link6", "relative_to": "wrld"}, {"frame": "link6", "locked": "joint9"}):
         with pytest.raises(UnknownNameError):
             ur5().closed_form(**wrong)
 
@@ -320,18 +320,18 @@ def test_bad_input():
         with pytest.raises(ValueError, match="X_target: expected poses"):
             form.branches(target)
     for arguments, words in (
-        ({"elbow": 0.1}, "nothing is redundant"),
-        ({"held": 0.1}, "nothing is redundant"),
+        ({"elbow": 0.1}, "not redundant"),
+        ({"locked": 0.1}, "not redundant"),
         ({"q_init": np.zeros(5)}, "q_init"),
         ({"q_init": np.full(6, np.nan)}, "q_init"),
     ):
         with pytest.raises(ValueError, match=words):
             form.branches(X, **arguments)
     with pytest.raises(ValueError, match="redundant is"):
-        seven.branches(X, held=0.1)
+        seven.branches(X, locked=0.1)
     with pytest.raises(ValueError, match="expected angles"):
         seven.branches(X, elbow=np.nan)
-    with pytest.raises(ValueError, match="leave nothing open"):
+    with pytest.raises(ValueError, match="expected a redundant arm"):
         form.redundant_angle(np.zeros(6))
 
 
@@ -383,7 +383,7 @@ def test_empty_batches_and_symbols():
         robot = ur5().with_parameters({"placement:joint2": [angle, 0.0, 0.0, 0.0, 0.0, 0.0]})
         return robot.closed_form("link6")
 
-    with pytest.raises(TypeError, match="has symbols for numbers"):
+    with pytest.raises(TypeError, match="has symbols"):
         lw.compile(told, angle=())
     # the kernel in another: the first branch, moved on
     q = np.array([0.1, -1.0, 1.2, 0.4, 0.9, -0.3])
@@ -424,7 +424,7 @@ def test_ranges_of_the_elbow():
                     ends = form.branches(X, elbow=np.array([start, stop]), position_limits=False).q[:, k]
                     assert np.abs(np.abs(ends) - bounds).min(axis=-1).max() < 1e-6
             assert (within != valid[:, k]).sum() <= 2 * len(own)
-    with pytest.raises(ValueError, match="leave nothing open"):
+    with pytest.raises(ValueError, match="expected a redundant arm"):
         ur5().closed_form("link6").redundant_ranges(np.eye(4))
     for wrong in ({"X_target": np.eye(3)}, {"X_target": np.eye(4), "samples": 2}):
         with pytest.raises(ValueError, match="expected"):

@@ -14,15 +14,18 @@ ONE_TWO = "first and second axis intersect"
 FAMILIES = {  # robot, frame, relative to: family, redundant
     ("ur5", "tool0", "world"): ("three parallel axes, the last two intersect", None),
     ("kinova", "j2s6s200_end_effector", "world"): (f"{WRIST}, {ONE_TWO}, second and third axis parallel", None),
-    ("panda", "panda_hand", "world"): (f"{WRIST}, {ONE_TWO}, {BACK}, joint panda_joint7 held", "panda_joint7"),
-    ("xarm7", "link_eef", "world"): (f"{WRIST}, {ONE_TWO}, {BACK}, joint joint7 held", "joint7"),
-    ("tiago", "wrist_ft_tool_link", "torso_lift_link"): (f"{WRIST}, {ONE_TWO}, joint arm_1_joint held", "arm_1_joint"),
+    ("panda", "panda_hand", "world"): (f"{WRIST}, {ONE_TWO}, {BACK}, joint panda_joint7 locked", "panda_joint7"),
+    ("xarm7", "link_eef", "world"): (f"{WRIST}, {ONE_TWO}, {BACK}, joint joint7 locked", "joint7"),
+    ("tiago", "wrist_ft_tool_link", "torso_lift_link"): (
+        f"{WRIST}, {ONE_TWO}, joint arm_1_joint locked",
+        "arm_1_joint",
+    ),
     ("pr2", "l_gripper_tool_frame", "torso_lift_link"): (
-        "third to fifth axis through one point, fifth and sixth axis intersect, joint l_wrist_roll_joint held",
+        "third to fifth axis through one point, fifth and sixth axis intersect, joint l_wrist_roll_joint locked",
         "l_wrist_roll_joint",
     ),
     ("talos", "gripper_left_base_link", "torso_2_link"): (
-        f"{WRIST}, {ONE_TWO}, joint arm_left_1_joint held",
+        f"{WRIST}, {ONE_TWO}, joint arm_left_1_joint locked",
         "arm_left_1_joint",
     ),
     ("talos", "leg_left_6_link", "base_link"): (f"three parallel axes, the last two intersect, {BACK}", None),

@@ -29,7 +29,7 @@ def test_two_elbows_by_the_law_of_cosines():
     assert found.q.shape == (3, 2) and found.success.tolist() == [True, True, False]
     assert found.status.tolist() == ["solved", "solved", "no_other_solution"]
     assert np.abs(found.q[:2, 1] - [-bend, bend]).max() < 1e-5  # the nearer one first
-    assert "2 answers that differ" in found.explain(2) and found.explain(0).startswith("solved")
+    assert "2 distinct solutions" in found.explain(2) and found.explain(0).startswith("solved")
     assert problem.solve([1.0, 1.0], num_solutions=1, place=place).q[0, 1] > 0.0
 
 

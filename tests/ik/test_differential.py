@@ -92,9 +92,9 @@ def test_limits_hold_for_every_joint_type(name):
 
 
 def numbers_of(robot):
-    from linkwork.kinematics.algorithms.coordinates import numbered
+    from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 
-    return numbered(robot.tree).items()
+    return coordinate_indices(robot.tree).items()
 
 
 def test_it_is_the_least_within_the_box():
@@ -281,7 +281,7 @@ def test_bad_input_says_what():
     for call, error, text in (
         (lambda: ARM.velocity_for(task, q, 0.0, hand=X), ValueError, "dt"),
         (lambda: ARM.velocity_for(task, q, np.nan, hand=X), ValueError, "dt"),
-        (lambda: ARM.velocity_for(task, q, DT), ValueError, "aims at nothing"),
+        (lambda: ARM.velocity_for(task, q, DT), ValueError, "has no target"),
         (lambda: ARM.velocity_for(task, q, DT, hnad=X), UnknownNameError, "hand"),
         (lambda: ARM.velocity_for(task, q, DT, hand=late), ValueError, "nan"),
         (lambda: ARM.velocity_for(task, q * np.nan, DT, hand=X), ValueError, "NaN"),

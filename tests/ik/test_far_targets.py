@@ -97,5 +97,5 @@ def test_no_certificate_without_a_proof():
         for status, proof in zip(found.status, found.proof, strict=True):
             assert (status != "out_of_reach") or proof.proved
     assert "not_found" in held.status and all(
-        "not_found: no answer by" in held.explain(k) for k in range(12) if held.status[k] == "not_found"
+        "not_found: no solution from" in held.explain(k) for k in range(12) if held.status[k] == "not_found"
     )

@@ -62,7 +62,7 @@ def test_a_forced_reconfiguration_is_counted_and_named():
     assert abs(angles[step - 1] + 0.5) <= 0.6 + 1e-6 < angles[step] + 0.5  # as far as it could
     assert found.largest_jump.step == step and found.largest_jump.joint == "j1"
     assert np.isclose(found.largest_jump.size, 2.0, atol=0.1)
-    assert f"reconfigured on the way to target {step}: j1" in found.explain()
+    assert f"reconfigured before target {step}: j1" in found.explain()
     free = planar((-3.0, 3.0), (-2.5, 2.5)).ik_problem(lw.ik.PositionTask("l3"))
     assert free.follow(np.array([0.5, -1.0]), l3=places).reconfigurations == 0
 
@@ -73,7 +73,7 @@ def test_what_is_out_of_reach_is_no_success_and_no_jump():
     found = robot.ik_problem(lw.ik.PositionTask("l3")).follow(np.array([0.9, -1.8]), l3=places)
     assert np.array_equal(found.success, places[:, 0] < 1.95) or found.success.sum() in (8, 9)
     assert found.reconfigurations == 0 and np.isfinite(found.q).all()
-    assert f"target {int(found.success.sum())} is the first that is not" in found.explain()
+    assert f"the first failure is target {int(found.success.sum())}" in found.explain()
 
 
 def test_a_batch_of_paths_is_as_each_alone():
@@ -99,9 +99,9 @@ def test_bad_input_says_what():
         (lambda: ARM.inverse_kinematics_path(late, "hand"), ValueError, "nan"),
         (lambda: ARM.inverse_kinematics_path(turned, "hand"), ValueError, "rotation|pose"),
         (lambda: ARM.inverse_kinematics_path(X, "hadn"), UnknownNameError, "hand"),
-        (lambda: ARM.inverse_kinematics_path(X, "hand", max_joint_jump=0.0), ValueError, "largest_jump"),
+        (lambda: ARM.inverse_kinematics_path(X, "hand", max_joint_jump=0.0), ValueError, "max_joint_jump"),
         (lambda: ARM.inverse_kinematics_path(X, "hand", q_init=np.zeros(2)), ValueError, "q_init"),
-        (lambda: problem.follow(hand=X[:, :3, 3], forearm_distal=X[:2, :3, :3]), ValueError, "one length"),
+        (lambda: problem.follow(hand=X[:, :3, 3], forearm_distal=X[:2, :3, :3]), ValueError, "equal length"),
         (lambda: problem.follow(hnad=X[:, :3, 3]), UnknownNameError, "hand"),
     ):
         with pytest.raises(error, match=text):

@@ -139,14 +139,14 @@ def test_bad_input_says_what():
         (
             lambda: ARM.inverse_kinematics(X, "hand", position_limits=(np.ones(7), -np.ones(7))),
             ValueError,
-            "leave nothing",
+            "empty range",
         ),
         (lambda: ARM.inverse_kinematics(X, "hand", locked=["elbow9"]), UnknownNameError, "joint"),
         (lambda: ARM.inverse_kinematics(X, "hand", time_limit=1.0), ValueError, "one state"),
         (lambda: ARM.inverse_kinematics(X, "hand", axes="tools"), ValueError, "axes"),
         (lambda: ARM.ik_problem([]), ValueError, "task"),
-        (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "two tasks"),
-        (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(), ValueError, "aims at nothing"),
+        (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "distinct names"),
+        (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(), ValueError, "has no target"),
         (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(hnad=X), UnknownNameError, "did you mean"),
         (lambda: lw.ik.PoseTask("hand", weight=-1.0), ValueError, "weight"),
     ):
@@ -220,7 +220,7 @@ def test_seeds_are_looked_at_in_every_call():
     turned = ARM.random_configuration(seed=2)
     X = ARM.pose(turned, "hand")
     turned[0] += 2.0 * np.pi
-    with pytest.raises(ValueError, match="beyond its limits"):
+    with pytest.raises(ValueError, match="locked: expected q_init"):
         ARM.inverse_kinematics(X, "hand", q_init=turned, locked=[ARM.joints[0].name])
     assert ARM.inverse_kinematics(X, "hand", q_init=turned, locked=[ARM.joints[0].name], position_limits=False).success
 

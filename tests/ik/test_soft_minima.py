@@ -73,4 +73,4 @@ def test_raising_at_most_is_proposed_where_it_helps():
         stuck = ~found.success & ~more.success
         assert stuck.sum() >= 3 and set(found.status[stuck]) <= {"local_minimum", "singular"}
         for k in np.flatnonzero(~found.success):
-            assert ("a search of" in found.explain(k)) == bool(more.success[k])
+            assert ("iterations find a solution" in found.explain(k)) == bool(more.success[k])

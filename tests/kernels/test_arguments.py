@@ -43,7 +43,7 @@ REFUSED = {
     "dates": (np.zeros(N, dtype="M8[s]"), "datetime64"),
     "text": ("arm", "got 'arm'"),
     "texts": (["1.0"] * N, "<U3"),
-    "ragged": ([[1.0, 2.0], [3.0]], "no array"),
+    "ragged": ([[1.0, 2.0], [3.0]], "not an array"),
 }
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_configuration_is_refused(robot, what):
 
 
 def test_batches_that_do_not_fit_together(robot, q):
-    with pytest.raises(ValueError, match=r"do not broadcast together: q \(2, 3, 9\), v \(9,\), a \(2, 9\)"):
+    with pytest.raises(ValueError, match=r"do not broadcast: q \(2, 3, 9\), v \(9,\), a \(2, 9\)"):
         robot.inverse_dynamics(q, np.zeros(N), np.zeros((2, N)))
 
 
@@ -100,7 +100,7 @@ def test_inputs_whose_products_overflow_are_refused_where_the_result_is_not_fini
     robot = shipped("double_pendulum")
     q, v, large = np.zeros(2), np.ones(2), np.array([-1e300, 1.0])
     many = np.array([v, large])
-    place = r"forward_dynamics: v: expected numbers of which no product overflows, got v\[{}\] = -1e\+300"
+    place = r"forward_dynamics: v: expected numbers whose products do not overflow, got v\[{}\] = -1e\+300"
     for call, where in (
         (lambda: robot.forward_dynamics(q, large, q), "0"),
         (lambda: robot.forward_dynamics(q, np.array([1e300, -1e300]) * -1.0, q), "0"),  # whose sum is 0
@@ -148,7 +148,7 @@ def test_wrong_outputs(robot, q):
             robot.mass_matrix(q, out=wrong)
     with pytest.raises(ValueError, match="out: expected 1 arrays"):
         robot.mass_matrix(q, out=(np.zeros((2, 3, N, N)), None))
-    with pytest.raises(ValueError, match="cannot be written to"):
+    with pytest.raises(ValueError, match="read-only"):
         robot.mass_matrix(q, out=np.broadcast_to(0.0, (2, 3, N, N)))
 
 
@@ -319,9 +319,9 @@ def test_wrong_dicts(robot, legs):
         (
             lambda: robot.mass_matrix({"elbow": np.zeros(5), "shoulder_pan": np.zeros(3)}),
             ValueError,
-            "q: the joints' values do not broadcast together: elbow (5,), shoulder_pan (3,)",
+            "q: the joints' values do not broadcast: elbow (5,), shoulder_pan (3,)",
         ),
-        (lambda: robot.bias_force({"elbow": np.zeros(5)}, np.zeros((3, N))), ValueError, "do not broadcast together"),
+        (lambda: robot.bias_force({"elbow": np.zeros(5)}, np.zeros((3, N))), ValueError, "do not broadcast"),
         (lambda: legs.gravity_force({"floating_base": 1.0}), ValueError, "q['floating_base']: expected 7 numbers"),
         (
             lambda: legs.bias_force({}, {"floating_base": np.zeros(7)}),

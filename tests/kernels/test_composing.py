@@ -16,7 +16,7 @@ from linkwork.expr.arrays.symbol_array import SymbolArray, is_traced, object_arr
 from linkwork.expr.autodiff.dual_numbers import Dual, seeded
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import input_ports, trace_requests
-from linkwork.kernels.owners import JointOwner, Subject
+from linkwork.kernels.owners import JointOwner, KernelOwner
 from linkwork.model.body import PlacedJoint
 from linkwork.model.function_spec import FunctionSpec
 from linkwork.robot_table import JOINT, ROBOT, robot_owner
@@ -26,7 +26,7 @@ from oracles.trees import TREES, robot_of, state
 ARM = lw.load("arm7")
 
 
-def own(subject: Subject, request: Request) -> tuple[Program, dict[str, tuple[int, ...]]]:
+def own(subject: KernelOwner, request: Request) -> tuple[Program, dict[str, tuple[int, ...]]]:
     """The program of a function's own kernel, and the shapes of its inputs."""
     program = trace_requests(subject, request.label, {request.label: request}).unguarded
     return program, {port.name: port.shape for port in input_ports(subject, {request.label: request})}
@@ -191,7 +191,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "no joint": (lambda q: ARM.gravity_force({"elbo": q[0]}), UnknownNameError, "elbow"),
     "out": (lambda q: ARM.gravity_force(q, out=np.zeros(7)), TypeError, "got symbols, which out= cannot take"),
     "truth": (lambda q: ARM.gravity_force(q < 0.0), ValueError, "got a truth value"),
-    "texts": (lambda q: ARM.gravity_force([*q[:6], "x"]), ValueError, "'x' in it, which is no number"),
+    "texts": (lambda q: ARM.gravity_force([*q[:6], "x"]), ValueError, "'x' in it, which is not a number"),
     "no broadcast": (
         lambda q: ARM.bias_force(np.stack([q, q]), np.zeros((3, 7))),
         ValueError,

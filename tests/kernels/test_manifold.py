@@ -151,7 +151,7 @@ def test_forward_dynamics_tells_of_motions_that_depend_on_each_other(joint, regu
     for place in meeting:
         q[5, 1:] = place
         expected = (
-            rf"forward_dynamics: joint 'wrist' .* singular at \[{float(place[0])!r}, .*its motions depend on each"
+            rf"forward_dynamics: joint 'wrist' .* singular at \[{float(place[0])!r}, .*its motions are linearly dep"
         )
         for given in (q, q[5], {"hinge": 0.4, "wrist": q[:, 1:]}):
             with pytest.warns(ConfigurationWarning, match=expected):

@@ -116,7 +116,7 @@ def test_what_code_depends_on() -> None:
 
     def content(robot: lw.Robot, asked: Any) -> Any:
         request = read_request(robot_owner(robot.tree), asked)
-        return robot_owner(robot.tree).content([request.row], request.options)
+        return robot_owner(robot.tree).content([request.spec], request.options)
 
     plain = lw.load("arm7")
     for asked, edited in (

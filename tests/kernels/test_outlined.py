@@ -11,8 +11,8 @@ import pytest
 
 import linkwork as lw
 from compiler.knobs import num_threads, outlining
-from linkwork.compiler.kernel import Kernel, made_from, make_ready
-from linkwork.compiler.outlined_calls import ROWS, Rows
+from linkwork.compiler.kernel import Kernel, make_ready, source_and_code
+from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace
@@ -40,9 +40,9 @@ def outlined(program: Program) -> Kernel:
     return kernel
 
 
-def rows_in(kernel: Kernel) -> Rows:
-    (found,) = (i.value for i in kernel.program.instructions if i.operation is ROWS)
-    assert isinstance(found, Rows)
+def rows_in(kernel: Kernel) -> OutlinedCalls:
+    (found,) = (i.value for i in kernel.program.instructions if i.operation is OUTLINED_CALLS)
+    assert isinstance(found, OutlinedCalls)
     return found
 
 
@@ -106,7 +106,7 @@ def test_steps_of_a_tree_are_few() -> None:
 
 def test_a_mass_matrix_is_made_of_steps_along_the_ancestors() -> None:
     rows = rows_in(check(random_tree(np.random.default_rng(1), 20, types=[Revolute], shape="chain"), "mass_matrix"))
-    assert len(rows.rows) > 200 > 4 * len(rows.bodies)
+    assert len(rows.calls) > 200 > 4 * len(rows.bodies)
 
 
 def test_joints_that_follow_others() -> None:
@@ -126,7 +126,7 @@ def test_functions_of_a_robot_inside_of_ones_own() -> None:
     with outlining():
         kernel = lw.compile(energy_rate, q=(robot.nq,), v=(robot.nv,))
         found = kernel(*arrays)
-        assert len(rows_in(kernel).rows) > 2 * len(rows_in(kernel).bodies)
+        assert len(rows_in(kernel).calls) > 2 * len(rows_in(kernel).bodies)
     np.testing.assert_allclose(found, kernel.interpret(*arrays), rtol=1e-11)
 
 
@@ -137,11 +137,11 @@ def test_derivatives_of_kernels(asked: str) -> None:
         with outlining():
             kernel = robot.compile(asked)
             for derived in (kernel.vjp(), kernel.jvp("q", "v")):
-                program = made_from(derived)[0].traced
+                program = source_and_code(derived)[0].traced
                 arrays = states(robot.tree, program, 9)
                 found, expected, alone = derived(*arrays), derived.interpret(*arrays), derived(*(x[4] for x in arrays))
                 rows = rows_in(derived)
-                assert len(rows.bodies) < 0.9 * len(rows.rows) or shape == "chain"
+                assert len(rows.bodies) < 0.9 * len(rows.calls) or shape == "chain"
                 for one, other, single in zip(*map(listed, (found, expected, alone)), strict=True):
                     np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-11 * (np.abs(other).max() + 1.0))
                     np.testing.assert_array_equal(single, one[4])
@@ -154,7 +154,7 @@ def listed(found: Any) -> tuple[np.ndarray, ...]:
 def test_derivatives_of_inverse_dynamics_are_a_form_for_pairs_of_joints() -> None:
     tree = random_tree(np.random.default_rng(1), 24, types=[Revolute], shape="chain")
     rows = rows_in(check(tree, "inverse_dynamics_derivatives"))
-    assert len(rows.rows) > 24 * 23 / 2 > 6 * len(rows.bodies)
+    assert len(rows.calls) > 24 * 23 / 2 > 6 * len(rows.bodies)
 
 
 def test_what_comes_before_a_loop_is_outlined() -> None:
@@ -164,7 +164,7 @@ def test_what_comes_before_a_loop_is_outlined() -> None:
     with mock.patch.multiple(module, _LONG=-1, _PER_VELOCITY=1):
         kernel = check(tree, "forward_dynamics_derivatives", rtol=1e-9)
     names = [i.operation.name for i in kernel.program.instructions if i.operation.arity < 0]
-    assert names == ["rows", "loop"]
+    assert names == ["outlined_calls", "loop"]
     assert len(kernel.program.instructions) < 0.1 * kernel.arithmetic
 
 
@@ -227,4 +227,4 @@ def test_batches_of_float32() -> None:
 def test_large_robots_are_outlined_and_small_ones_are_not() -> None:
     for bodies, expected in ((20, False), (130, True)):
         program = optimize(traced(random_tree(np.random.default_rng(1), bodies, types=[Spherical]), "inverse_dynamics"))
-        assert any(i.operation is ROWS for i in program.instructions) == expected
+        assert any(i.operation is OUTLINED_CALLS for i in program.instructions) == expected

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, numbered, unit_steps
+from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, coordinate_indices, unit_steps
 from oracles.trees import TREES
 
 
@@ -13,7 +13,7 @@ def test_a_number_of_a_velocity_is_moved_by_it_alone():
     rng = np.random.default_rng(0)
     for tree in TREES.values():
         q = [x for _, body in tree.stacked() for x in body.joint.zero()]
-        for k, n in numbered(tree).items():
+        for k, n in coordinate_indices(tree).items():
             step = [0.0] * tree.nv
             step[k] = float(rng.uniform(0.1, 0.5))
             moved = np.array(integrate(tree, q, step), dtype=float) - np.array(q)

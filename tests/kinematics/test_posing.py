@@ -43,12 +43,12 @@ def test_what_is_no_pose() -> None:
         r"pose: xyz: expected three numbers \[m\], got an array of shape \(2,\)": {"xyz": (1, 2)},
         r"pose: xyz: expected three numbers \[m\], got 'up'": {"xyz": "up"},
         r"pose: rpy: expected three numbers \[rad\], got \(0, 0, nan\)": {"rpy": (0, 0, math.nan)},
-        r"pose: expected one way to say how it is turned, got rpy and axis": {
+        r"pose: expected at most one of .*, got rpy and axis": {
             "rpy": (0, 0, 0),
             "axis": (0, 0, 1),
             "angle": 1,
         },
-        r"pose: axis and angle go together": {"angle": 1.0},
+        r"pose: axis, angle: expected both": {"angle": 1.0},
         r"pose: angle: expected a number \[rad\], got '1'": {"axis": (0, 0, 1), "angle": "1"},
         r"pose: axis: expected three finite numbers, not all zero": {"axis": (0, 0, 0), "angle": 1.0},
         r"pose: quaternion_wxyz: .* of length 1, got \(1, 1, 0, 0\) of length 1.41": {"quaternion_wxyz": (1, 1, 0, 0)},

@@ -93,7 +93,7 @@ def test_wheels_of_a_differential_drive_give_its_heading():
     assert heading.positions == ("base.angle + 0.166667 left_joint - 0.166667 right_joint",)
     assert heading.rows == ("left rolls: along x", "right rolls: along x")
     np.testing.assert_allclose(heading.weights, (1.0, -1.0), atol=1e-12)
-    assert "said by others already: right rolls: along y" in str(report)
+    assert "redundant: right rolls: along y" in str(report)
 
 
 @pytest.mark.parametrize("size", [1e-5, 1.0, 1e4])
@@ -118,7 +118,7 @@ def test_integrating_factors_are_no_obstacle():
         return k.point_velocity("body")[0] - k.q("base")[2] * k.point_velocity("body")[1]
 
     (found,) = planar().with_constraints(C.Pfaffian("p", exact)).integrability(HERE).integrable
-    assert found.rows == ("p",) and not found.positions and "no position that has a simple name" in str(found)
+    assert found.rows == ("p",) and not found.positions and "without a simple position function" in str(found)
     assert dimensions(planar().with_constraints(C.Pfaffian("p", bound)).integrability(HERE)) == (2, 3)
 
 
@@ -139,7 +139,7 @@ def test_special_configurations_are_told():
     )
     beside, there = robot.integrability(HERE), robot.integrability([0.1, 0.2, 0.0])
     assert dimensions(beside) == (2, 3) and beside.generic
-    assert dimensions(there) == (2, 2) and not there.generic and "special" in str(there)
+    assert dimensions(there) == (2, 2) and not there.generic and "singular configuration" in str(there)
     assert there.integrable[0].positions == ("base.angle",)
     flat = fourbars(1)
     report = flat.integrability(parallel(flat, 0.0)[0])
@@ -153,7 +153,7 @@ def test_loops_and_velocities_together():
     assert dimensions(robot.without_constraints().integrability(q)) == (robot.nv, robot.nv)
     held = robot.with_constraints(C.NoSlip("tip1", "world.x")).integrability(q)
     assert dimensions(held) == (0, 0) and held.holonomic and held.integrable[0].positions
-    with pytest.raises(ValueError, match="does not obey the constraints of positions: 'C1"):
+    with pytest.raises(ValueError, match=r"satisfies the holonomic constraints: error .* of 'C1"):
         robot.integrability(q + 0.1)
 
 

@@ -229,7 +229,9 @@ def test_dicts_by_name(bound):
     q = {"j0": 0.25, "j3": [0.5, -0.5]}
     assert np.array_equal(bound.mass_matrix(q), bound.mass_matrix(np.array([[0.25, 0.5], [0.25, -0.5]])))
     assert np.array_equal(bound.mass_matrix({}), bound.mass_matrix(bound.neutral()))
-    with pytest.raises(ValueError, match=r"joint 'j2' has no numbers of its own: it follows joint 'j3', j2 = -1 \* j3"):
+    with pytest.raises(
+        ValueError, match=r"joint 'j2' has no coordinates of its own: it follows joint 'j3', j2 = -1 \* j3"
+    ):
         bound.mass_matrix({"j2": 0.1})
     with pytest.raises(ValueError, match=r"q\[1\] is NaN \(joint 'j3'\)"):
         bound.mass_matrix(np.array([0.0, np.nan]))
@@ -273,7 +275,7 @@ def test_info_shows_couplings(tmp_path, capsys):
     path.write_text(text(j1='<mimic joint="j3" multiplier="-0.5" offset="0.25"/>'), encoding="utf-8")
     assert main(["info", str(path), "--mimic", "coupled"]) == 0
     out = capsys.readouterr().out
-    assert "4 moving joints, 1 of them bound to others (nq 3, nv 3)" in out
+    assert "4 moving joints, 1 of them coupled to others (nq 3, nv 3)" in out
     assert "  -0.5 × j3 + 0.25" in out
     assert main(["info", str(path), "--mimic", "coupled", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

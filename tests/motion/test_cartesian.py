@@ -13,7 +13,7 @@ from helpers.closed_form_arms import ur5
 from linkwork.errors import UnknownNameError
 from linkwork.motion.cartesian import path_following as following
 from linkwork.motion.cartesian.configuration_choice import Labels, advanced
-from linkwork.motion.cartesian.tracking_outcome import levers
+from linkwork.motion.cartesian.tracking_outcome import displacement_bounds
 
 ARM = lw.load("arm6")
 SEVEN = lw.load("arm7")
@@ -231,7 +231,7 @@ def test_a_line_next_to_a_singularity_says_so():
     for way in ways:
         if not way.success:
             J = ARM.jacobian(way.q[-1], "tool")
-            assert np.linalg.svd(J)[1][-1] < 0.05 and "least singular value" in way.message
+            assert np.linalg.svd(J)[1][-1] < 0.05 and "smallest singular value" in way.message
             assert 0.0 < way.fraction < 1.0 and f"{100 * way.fraction:.4g} %" in way.message
     assert ARM.track_cartesian_path(path, "tool").success  # another branch knows a way
 
@@ -280,7 +280,7 @@ def test_why_it_ends():
     nowhere = lw.motion.line(lw.pose((5, 0, 0)) @ X, lw.pose((6, 0, 0)) @ X)
     found = SEVEN.track_cartesian_path(nowhere, "hand")
     assert found.status == "out_of_reach" and found.fraction == 0.0 and not len(found.q)
-    with pytest.raises(ValueError, match="nothing of the path"):
+    with pytest.raises(ValueError, match="no part of the path"):
         found.trajectory()
 
 
@@ -348,35 +348,37 @@ def test_what_is_in_the_way_is_named():
     rng = np.random.default_rng(0)
     q = rng.uniform(-2.0, 2.0, (200, 3))
     J = np.linalg.norm(robot.jacobian(q, "l4")[:, 3:], axis=1)
-    bound = levers(robot, robot.lower, robot.upper)
+    bound = displacement_bounds(robot, robot.lower, robot.upper)
     assert (bound >= J).all() and (J.max(axis=0) > 0.8 * (bound - 0.35)).all()
 
 
 def test_where_no_branch_is_known_searches_begin(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
-    monkeypatch.setattr(following, "_within", lambda asked, q, turning: q[:0])
+    monkeypatch.setattr(following, "_within_limits", lambda asked, q, turning: q[:0])
     assert ARM.track_cartesian_path(path, "tool", num_starts=2).success
-    monkeypatch.setattr(following, "_ways", lambda *given: [])
+    monkeypatch.setattr(following, "_candidates", lambda *given: [])
     found = ARM.track_cartesian_path(path, "tool")  # of collisions nothing is said without a scene
-    assert found.status == "out_of_reach" and "no configuration was found to begin at" in found.message
+    assert found.status == "out_of_reach" and "no start configuration was found" in found.message
 
 
 def test_what_bounds_how_far_points_move():
     point = lw.shapes.PointCloud([[0.0, 0.0, 0.0]])
     tip = SMALL.with_collisions("l4", point)
-    assert np.allclose(levers(tip, tip.lower, tip.upper), [1.1, 0.8, 0.4])  # from frame to frame, and a reach of 0
+    assert np.allclose(
+        displacement_bounds(tip, tip.lower, tip.upper), [1.1, 0.8, 0.4]
+    )  # from frame to frame, and a reach of 0
     inner = SMALL.with_collisions("l3", point)
-    assert np.allclose(levers(inner, tip.lower, tip.upper), [0.7, 0.4, 0.0])  # the last one moves nothing
-    with pytest.raises(ValueError, match=r'has no end.*: use collision_check="sampled"'):
-        levers(SMALL.with_collisions("l4", lw.shapes.HalfSpace()), tip.lower, tip.upper)
+    assert np.allclose(displacement_bounds(inner, tip.lower, tip.upper), [0.7, 0.4, 0.0])  # the last one moves nothing
+    with pytest.raises(ValueError, match=r'is unbounded.*: use collision_check="sampled"'):
+        displacement_bounds(SMALL.with_collisions("l4", lw.shapes.HalfSpace()), tip.lower, tip.upper)
     # what slides is bounded by the limits that were asked for, and by none where there are none
     slider = chain_text([("revolute", "0 0 1", "0 0 0", -3, 3), ("prismatic", "1 0 0", "0 0 0", 0, 1)], "0.2 0 0")
     slider = slider.with_collisions("l3", point)
-    assert np.allclose(levers(slider, slider.lower, np.array([3.0, 0.5])), [0.7, 1.0])
+    assert np.allclose(displacement_bounds(slider, slider.lower, np.array([3.0, 0.5])), [0.7, 1.0])
     scene = lw.Scene().with_sphere("ball", 0.1, (0.0, 0.0, 2.0))
     path = lw.motion.line(slider.pose([0.0, 0.1], "l3"), slider.pose([0.0, 0.2], "l3"))
-    with pytest.raises(ValueError, match=r'has no end.*: use collision_check="sampled"'):
+    with pytest.raises(ValueError, match=r'is unbounded.*: use collision_check="sampled"'):
         slider.track_cartesian_path(path, "l3", orientation="free", scene=scene, position_limits=False)
     assert slider.track_cartesian_path(
         path, "l3", orientation="free", scene=scene, position_limits=False, collision_check="sampled"
@@ -390,11 +392,11 @@ def test_bad_input_says_what():
     path = lw.motion.line(X, lw.pose((0.1, 0, 0)) @ X)
     motion = lw.motion
     for call, error, text in (
-        (lambda: motion.polyline([X]), ValueError, "two at least"),
-        (lambda: motion.pose_spline([X]), ValueError, "two at least"),
+        (lambda: motion.polyline([X]), ValueError, "at least two poses"),
+        (lambda: motion.pose_spline([X]), ValueError, "at least two poses"),
         (lambda: motion.line(X, X), ValueError, "same pose"),
-        (lambda: motion.pose_spline([X, B, B]), ValueError, "poses 1 and 2 are the same"),
-        (lambda: motion.polyline([X, X]), ValueError, "all poses are the same"),
+        (lambda: motion.pose_spline([X, B, B]), ValueError, "poses 1 and 2 are equal"),
+        (lambda: motion.polyline([X, X]), ValueError, "two different poses"),
         (lambda: motion.line(X, nan), ValueError, "X1"),
         (lambda: motion.polyline([A, nan]), ValueError, "pose 1"),
         (lambda: motion.polyline([A, B, C], blend=np.nan), ValueError, "blend"),
@@ -411,10 +413,10 @@ def test_bad_input_says_what():
         (lambda: path(0.2), ValueError, "from 0 to 0.1"),
         (lambda: path.with_approach(0.0), ValueError, "distance"),
         (lambda: path.with_retreat(0.1, "w"), ValueError, "axis"),
-        (lambda: path.append(path), ValueError, "0.1 m and 0 rad away"),
+        (lambda: path.append(path), ValueError, "0.1 m and 0 rad from the end"),
         (lambda: ARM.track_cartesian_path(path, "tol"), UnknownNameError, "tool"),
         (lambda: ARM.track_cartesian_path([X, B], "tool"), TypeError, "CartesianPath"),
-        (lambda: ARM.track_cartesian_path(path, "tool", q_init=Q + 0.1), ValueError, "away from where the path begins"),
+        (lambda: ARM.track_cartesian_path(path, "tool", q_init=Q + 0.1), ValueError, "from the beginning of the"),
         (lambda: ARM.track_cartesian_path(path, "tool", q_init=Q[:3]), ValueError, "q_init"),
         (
             lambda: ARM.track_cartesian_path(path, "tool", q_init=Q + np.array([0, 0, 9, 0, 0, 0])),

@@ -7,8 +7,8 @@ import pytest
 
 import linkwork as lw
 from helpers.arms import chain_text
-from linkwork.motion.timing.limits import PathNumbers, PathRows
-from linkwork.motion.timing.phase_plane_plot import fastest_speeds
+from linkwork.motion.timing.limits import PathConstraints, PathSamples
+from linkwork.motion.timing.timed_path import fastest_speeds
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -48,9 +48,9 @@ def test_limits_are_shaded_and_joints_named(arm):
     for options, text in (
         ({"limits": {"speed": 1.0}}, "position, velocity"),
         ({"limits": {"velocity": np.nan}}, "velocity"),
-        ({"limits": {"velocity": (0.5, 1.0)}}, "velocity of .*: expected a lower limit that lets it rest"),
+        ({"limits": {"velocity": (0.5, 1.0)}}, "velocity of .*: expected a lower limit that permits rest"),
         ({"limits": {"position": (1.0, -1.0)}}, "position: expected lower limits below upper ones"),
-        ({"limits": {"position": "far"}}, "position: expected a number for all, or 2"),
+        ({"limits": {"position": "far"}}, "position: expected a number or an array"),
         ({"limits": 3.0}, "expected True"),
         ({"columns": 0}, "columns"),
     ):
@@ -63,11 +63,11 @@ def test_the_phase_plane_says_what_holds_back():
     limits = {"velocity": 1.0, "acceleration": (-2.0, 2.0)}
     timed = lw.motion.time_optimal(path, **limits)
     assert len(timed.plot().lines) == 1
-    (most,) = (line for line in timed.plot(velocity=1.0).lines if line.get_label() == "greatest speed")
+    (most,) = (line for line in timed.plot(velocity=1.0).lines if line.get_label() == "speed limit")
     assert np.allclose(most.get_ydata(), 1.0 / (2.0 + 2.0 * most.get_xdata()), rtol=1e-6)
     axis = timed.plot(**limits)
     drawn = {line.get_label(): line for line in axis.lines if not line.get_label().startswith("_")}
-    s, most = (np.asarray(x) for x in drawn["greatest speed"].get_data())
+    s, most = (np.asarray(x) for x in drawn["speed limit"].get_data())
     inside = (s > 0.1) & (s < 0.9)
     assert np.allclose(most[inside], 1.0 / (2.0 + 2.0 * s[inside]), rtol=1e-6)  # the first coordinate's velocity
     assert np.interp(s, timed.s, timed.speed).max() <= most.max() * (1 + 1e-9)
@@ -83,9 +83,9 @@ def test_the_greatest_speed_is_where_nothing_obeys_all_limits():
     A, B, C = rng.normal(size=(3, 30, 1, 3))
     C *= 0.3
     A[:5, :, 0] = 0.0
-    rows = PathRows(A, B, C, np.full(3, -1.5), np.full(3, 2.0), None, None)
+    rows = PathConstraints(A, B, C, np.full(3, -1.5), np.full(3, 2.0), None, None)
     once = np.zeros((30, 1, 2))
-    found = fastest_speeds(PathNumbers(once, once, once), rows, (np.full(2, -1.0), np.full(2, 1.0)))
+    found = fastest_speeds(PathSamples(once, once, once), rows, (np.full(2, -1.0), np.full(2, 1.0)))
     u = np.linspace(-60.0, 60.0, 6001)
     for k in range(30):
         for factor, fine in ((0.98, True), (1.02, False)):

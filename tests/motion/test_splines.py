@@ -12,7 +12,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import spline
 from linkwork.motion.splines.interpolation import control_knots
-from linkwork.motion.splines.spline import free_angles
+from linkwork.motion.splines.spline import unlimited_angles
 
 ROTATING = (joints.Floating, joints.UnboundedRevolute)
 
@@ -188,7 +188,7 @@ def test_which_angles_turn_freely():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=(joints.Revolute, joints.Helical)))
     turning = [robot.joints[k].type.__class__ is joints.Revolute for k in range(4)]
     assert True in turning and False in turning
-    assert free_angles(robot) == [k for k in range(4) if turning[k]]
+    assert unlimited_angles(robot) == [k for k in range(4) if turning[k]]
     q = np.array([[3.0] * 4, [-3.0] * 4])
     expected = np.where(turning, 2.0 * np.pi - 6.0, -6.0)
     assert np.allclose(np.diff(robot.spline([0.0, 1.0], q, "linear", turns="short")([0.0, 1.0]).q, axis=0), expected)
@@ -344,18 +344,18 @@ def test_what_is_refused():
     robot, (t, q) = robot_of(ROTATING), points(robot_of(ROTATING), 4)
     wrong = {
         "increasing": lambda: robot.spline([0.0, 1.0, 1.0, 2.0], q),
-        "two times": lambda: robot.spline([0.0], q[:1]),
+        "two increasing times": lambda: robot.spline([0.0], q[:1]),
         "shape": lambda: robot.spline(t, q[:3]),
         "got nan": lambda: spline([0.0, 1.0], [[0.0], [np.nan]]),
-        "brackets": lambda: spline([0.0, 1.0], [0.0, 1.0]),
+        "np.newaxis": lambda: spline([0.0, 1.0], [0.0, 1.0]),
         "did you mean": lambda: robot.spline(t, q, "cubik"),
         "is for kind": lambda: robot.spline(t, q, "squad", velocity=q),
         "clamped": lambda: robot.spline(t, q, velocity=np.zeros((2, robot.nv))),
         "last point": lambda: robot.spline(t, q, boundary="periodic"),
         "degree": lambda: robot.spline(t, q, "bspline", degree=4),
         "floating joint": lambda: robot.spline(t, q, "slerp"),
-        "does not go": lambda: robot.spline(t, q, "screw", floating="decoupled"),
-        "of rotations": lambda: spline(t, np.zeros((4, 1)), "squad"),
+        "sets how floating": lambda: robot.spline(t, q, "screw", floating="decoupled"),
+        "for rotations": lambda: spline(t, np.zeros((4, 1)), "squad"),
         "velocity": lambda: robot.spline(t, q, "hermite", velocity=np.zeros(3)),
     }
     for said, call in wrong.items():

@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.joints.straight_motion import straightened
+from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.tree import Tree
 from linkwork.model.tree_edits import affine_coordinates, straight_tree
 from linkwork.parts.joint_checks.check_joint import check_joint
@@ -53,7 +53,7 @@ def _based(joint: joints.JointType) -> lw.Robot:
 def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(2)
     joint = kind.example(rng)
-    straight = straightened(joint)
+    straight = straight_motion_joint(joint)
     free = [np.inf] * joint.nq
     lengths = [k for k, unit in enumerate(joint.q_units) if unit == "m"]
     assert affine_coordinates(straight)[lengths].all() and not affine_coordinates(joint)[lengths].any()

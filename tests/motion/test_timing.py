@@ -13,8 +13,8 @@ import linkwork as lw
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
 from linkwork.motion.timing import toppra as kernels
 from linkwork.motion.timing import toppra as sweeps
-from linkwork.motion.timing.limits import MotionAsked
-from linkwork.motion.timing.segment_grid import first_of
+from linkwork.motion.timing.limits import LimitSet
+from linkwork.motion.timing.segment_grid import coarse_count
 from linkwork.motion.timing.toppra_single_kernel import motions_by_single_kernel
 
 
@@ -71,20 +71,20 @@ def test_many_paths_at_once():
     assert rounded[0].duration > found[0].duration and len(rounded) == 2
     assert time_optimal([], **how) == []
     # one that is blocked, here at its start, leaves the others as they are alone
-    asked = MotionAsked.read("", paths[0], None, 1.0, 2.0, None, None, ())
+    asked = LimitSet.read("", paths[0], None, 1.0, 2.0, None, None, ())
     slow = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.2], [0.0, 0.1]]])
     fast = Trajectory.polynomial([0.0, 1.0], [[[0.0, 5.0], [0.0, 0.1]]])
     pairs = ([slow], [fast, slow, slow])
     (alone,), (_, *others) = (motions_by_single_kernel(x, asked, [1.0, 1.0], 50, 2, 1e-6) for x in pairs)
     assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
-    with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path obeys"):
+    with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path satisfies"):
         time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
     flat = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0], [0.0, 0.1]]])
     with pytest.raises(ValueError, match="time_optimal: path 1: velocity: '0' moves along the path"):
         time_optimal([flat, slow], velocity=[0.0, 1.0], acceleration=2.0)
     with pytest.raises(TypeError, match="path 1: expected a trajectory, got 3"):
         time_optimal([paths[0], 3], **how)
-    with pytest.raises(ValueError, match="path 1: expected one of the same as path 0"):
+    with pytest.raises(ValueError, match="path 1: expected the robot and coordinates of path 0"):
         time_optimal([paths[0], _cubic(0, 3)], **how)
 
 
@@ -98,8 +98,8 @@ def test_a_first_pass_of_fewer_segments_tells_as_much():
     assert abs(found.duration - of_all.duration) < 4e-4 * of_all.duration
     assert _kept(found, 1, -np.ones(2), np.ones(2)) < 1e-8
     assert _kept(found, 2, np.full(2, -3.0), np.full(2, 3.0)) < 1e-8
-    assert [first_of(n, 3) for n in (50, 100, 200, 400, 800)] == [50, 100, 100, 100, 200]
-    assert first_of(400, 40) == first_of(400, 200) == 400
+    assert [coarse_count(n, 3) for n in (50, 100, 200, 400, 800)] == [50, 100, 100, 100, 200]
+    assert coarse_count(400, 40) == coarse_count(400, 200) == 400
 
 
 def test_limits_hold_at_all_times_between():
@@ -168,7 +168,7 @@ def test_ones_own_limits_hold_between_points(monkeypatch: pytest.MonkeyPatch) ->
     assert np.abs(limit.function(*moved)).max() < 4.0 * (1.0 + 1e-6)
     assert found.duration < slower.duration < 1.01 * found.duration
     monkeypatch.setattr("linkwork.motion.timing.time_optimal._FINEST", 50)
-    with pytest.raises(ValueError, match=r"between points of the grid: another is passed by 0\.\d+ of its limit"):
+    with pytest.raises(ValueError, match=r"between points of the grid: another is exceeded by 0\.\d+ of its limit"):
         time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50, start_speed=0.05)
 
 
@@ -236,7 +236,7 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
         raise AssertionError("compiled")
 
     monkeypatch.setattr("linkwork.motion.timing.time_optimal.motions_by_single_kernel", never)
-    monkeypatch.setattr("linkwork.motion.timing.time_optimal._timed", never)
+    monkeypatch.setattr("linkwork.motion.timing.time_optimal._time_path", never)
     arm = lw.load("arm7")
     q = arm.random_configuration(seed=0)
     for path in (
@@ -255,33 +255,33 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
 def test_limits_of_ones_own_hold_where_nothing_moves():
     arm = lw.load("arm7")
     still = arm.spline([0.0, 1.0], [np.full(7, 0.6)] * 2)
-    with pytest.raises(ValueError, match="no speed along the path obeys all limits"):
+    with pytest.raises(ValueError, match="no speed along the path satisfies all limits"):
         time_optimal(still, velocity=1.0, torque=0.1)
 
 
 def test_what_is_refused():
     path = _cubic(0, 2)
     cases = [
-        ({"velocity": 1.0}, "expected limits of acceleration= or torque="),
+        ({"velocity": 1.0}, "expected limits acceleration= or torque="),
         ({"acceleration": [1.0, 2.0, 3.0]}, r"acceleration: expected a positive number"),
-        ({"acceleration": (0.1, 1.0)}, "acceleration of 0: expected a lower limit that lets it rest, got 0.1"),
+        ({"acceleration": (0.1, 1.0)}, "acceleration of 0: expected a lower limit that permits rest, got 0.1"),
         ({"acceleration": 1.0, "velocity": [0.0, 1.0]}, "'0' moves along the path, and its limit is 0"),
         (
             {"acceleration": 1.0, "velocity": 1.0, "start_speed": 50.0},
             "start_speed: no motion within the limits begins",
         ),
-        ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number from 0 on"),
-        ({"acceleration": float("nan")}, "expected a limit that lets it rest, got nan"),
+        ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number >= 0"),
+        ({"acceleration": float("nan")}, "expected a limit that permits rest, got nan"),
         ({"torque": 1.0}, "torque: expected a path of a robot, or robot="),
-        ({"acceleration": 1.0, "num_points": 0}, "num_points: expected a whole number from 1"),
+        ({"acceleration": 1.0, "num_points": 0}, "num_points: expected an integer >= 1"),
         (
             {"motion_limits": [MotionLimit(lambda q, v, a: a + v, -1.0, 1.0, "drag")]},
             "drag: expected a function that is linear",
         ),
-        ({"motion_limits": [MotionLimit(lambda q, v, a: a[0], -1.0, 1.0, "odd")]}, "odd: expected numbers"),
+        ({"motion_limits": [MotionLimit(lambda q, v, a: a[0], -1.0, 1.0, "odd")]}, "odd: expected a result of shape"),
         (
             {"motion_limits": [MotionLimit(lambda q, v, a: 3.0 + 0.0 * a, -1.0, 1.0, "far")]},
-            "no speed along the path obeys",
+            "no speed along the path satisfies",
         ),
     ]
     for how, text in cases:
@@ -325,9 +325,9 @@ def test_one_kernel_serves_any_number_of_segments(monkeypatch: pytest.MonkeyPatc
     # blocks that end anywhere: the number of segments is a multiple of theirs, or is not
     for n in (1, 2, 63, 64, 65, 128, 129):
         s = np.linspace(path.start_time, path.end_time, n + 1)
-        asked = MotionAsked.read("", path, None, 1.0, 3.0, None, None, ())
+        asked = LimitSet.read("", path, None, 1.0, 3.0, None, None, ())
         made = sweeps.Grid(sweeps.TimingQuery("", path, asked, np.zeros(0), [0.1, 0.0], 1, None), s)
-        x, u = made.swept(None)
+        x, u = made.solve(None)
         assert x.shape == (n + 1,) and u.shape == (n,) and (x >= 0.0).all()
         assert abs(x[0] - 0.01) < 1e-15 and x[-1] == 0.0 and np.allclose(np.diff(x), 2.0 * u * made.steps)
 

@@ -128,11 +128,11 @@ def test_a_loaded_arm():
 def test_what_is_refused():
     path = _cubic(0)
     cases = [
-        ({"jerk": -1.0}, "jerk of 0: expected a limit that lets it rest, got -1"),
-        ({"jerk": float("nan")}, "jerk of 0: expected a limit that lets it rest, got nan"),
+        ({"jerk": -1.0}, "jerk of 0: expected a limit that permits rest, got -1"),
+        ({"jerk": float("nan")}, "jerk of 0: expected a limit that permits rest, got nan"),
         ({"jerk": [0.0, 1.0]}, "jerk: '0' moves along the path, and its limit is 0"),
-        ({"jerk": 1.0, "tolerance": 0.0}, "tolerance: expected a number above 0, or None"),
-        ({"jerk": 1e-3, "start_speed": 1.0, "num_points": 25}, "no motion within the limits was found between s = 0"),
+        ({"jerk": 1.0, "tolerance": 0.0}, "tolerance: expected a positive number or None"),
+        ({"jerk": 1e-3, "start_speed": 1.0, "num_points": 25}, "no motion found within the limits between s = 0"),
     ]
     for how, text in cases:
         with pytest.raises(ValueError, match=text):

@@ -12,7 +12,7 @@ from linkwork import joints
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory
 from linkwork.motion.algorithms.curves import CurveSpace
-from linkwork.motion.trajectory.piecewise_evaluation import pieces_at
+from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
 from linkwork.motion.trajectory.trajectory_construction import through_states
 
 TIMES = np.array([0.0, 0.7, 1.5, 2.0, 3.1])
@@ -269,7 +269,7 @@ def test_limits_are_kept_or_not():
     assert mixed.satisfies_limits(velocity=np.inf)
     fastest = np.maximum(-mixed.extremes(1).lower, mixed.extremes(1).upper)
     assert mixed.satisfies_limits(velocity=fastest) and not mixed.satisfies_limits(velocity=fastest * (1.0 - 1e-5))
-    with pytest.raises(ValueError, match="lets it rest"):
+    with pytest.raises(ValueError, match="permits rest"):
         curve.satisfies_limits(jerk=-1.0)
 
 
@@ -335,7 +335,9 @@ def test_pieces_of_many_parameters_are_those_of_bisection():
             [rng.uniform(starts[0] - 1.0, last + 1.0, 3000), *[np.nextafter(starts, x) for x in (-9e9, 9e300)], starts]
         )
         for x in (s, np.sort(s), np.sort(s)[::-1]):
-            assert np.array_equal(pieces_at(starts, x), np.maximum(np.searchsorted(starts, x, side="right") - 1, 0))
+            assert np.array_equal(
+                segment_indices(starts, x), np.maximum(np.searchsorted(starts, x, side="right") - 1, 0)
+            )
 
 
 def test_many_times_in_order_have_the_bits_of_each_alone():

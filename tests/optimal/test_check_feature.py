@@ -128,11 +128,11 @@ class Changes(Feature):
         (OtherValues, "jacobian", ""),
         (LooksFurther, "values", "IndexError: .* in LooksFurther.values"),
         (NoName, "values", "expected 1, one for each of component_names, got 2"),
-        (NoUnit, "component_names, row_units", "row_units: expected 2 texts"),
-        (TwoAlike, "component_names, row_units", "texts that differ"),
+        (NoUnit, "component_names, row_units", "row_units: expected 2 strings"),
+        (TwoAlike, "component_names, row_units", "distinct strings"),
         (TooDeep, "bind", "from 0 to 3, got 4"),
         (WithPast, "rows_without_past", ""),
-        (Infinite, "values", "row 'speed' is inf"),
+        (Infinite, "values", "component 'speed': expected a finite value, got inf"),
         (AsksFloats, "traced", ""),
         (WrongTarget, "target", r"numbers of shape \(3\)"),
         (Raises, "bind", "ArithmeticError: the sum of it in Raises.bind"),
@@ -176,4 +176,6 @@ def test_what_is_no_feature_is_said() -> None:
     with pytest.raises(TypeError, match="check_feature: robot: expected a robot"):
         check_feature(Spin(), "arm7")
     report = check_feature(lw.optimal.TaskFeature(lw.ik.PositionTask("nose")), ARM)
-    assert [line.name for line in report.lines] == ["value", "bind"] and "'nose'" in report.failures[0].problem
+    assert [line.name for line in report.lines] == ["value", "bind", "attributes"] and "'nose'" in report.failures[
+        0
+    ].problem

@@ -147,10 +147,10 @@ def test_another_scene_comes_as_a_target():
     other = where.with_pose("table", lw.pose((0.3, 0.3, 0.4)))
     q = robot.random_configuration(seed=1)
     assert np.allclose(
-        found(robot, feature, q, feature.numbers_of(other))[0], -robot.distance_derivatives(q, other).distance
+        found(robot, feature, q, feature.target_for(other))[0], -robot.distance_derivatives(q, other).distance
     )
     with pytest.raises(ValueError, match="feature 'clearance': expected a scene of capacities"):
-        feature.numbers_of(lw.Scene().with_sphere("one", 0.1))
+        feature.target_for(lw.Scene().with_sphere("one", 0.1))
 
 
 def test_what_is_no_clearance():
@@ -158,13 +158,13 @@ def test_what_is_no_clearance():
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
     for make, told in (
         (lambda: Clearance(at_least=np.nan), "at_least: expected a finite number"),
-        (lambda: Clearance(near=-1.0), "near: expected a number from 0"),
-        (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite number above 0"),
-        (lambda: Clearance(between=-1), "between: expected a whole number from 0"),
+        (lambda: Clearance(near=-1.0), "near: expected a number >= 0"),
+        (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite positive number"),
+        (lambda: Clearance(between=-1), "between: expected an integer"),
         (lambda: Clearance(per="joint"), "per: expected one of 'pair', 'link', 'robot', got 'joint'"),
         (lambda: Clearance(scene="table"), "scene: expected a linkwork.Scene"),
         (lambda: Clearance(scene=where, pairs=[(links[-1], "tabel")]), "table"),
-        (lambda: Clearance(scene=where, pairs=[("ball", "table")]), "are obstacles both"),
+        (lambda: Clearance(scene=where, pairs=[("ball", "table")]), "are both obstacles"),
     ):
         with pytest.raises((ValueError, TypeError, KeyError), match=told):
             make().bind(robot, at)

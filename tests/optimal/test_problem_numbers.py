@@ -9,11 +9,11 @@ import linkwork as lw
 from linkwork.expr import sqrt
 from linkwork.optimal.algorithms.block_banded import (
     WindowShare,
-    border_solved,
-    eliminated,
-    eliminated_wide,
-    substituted,
-    substituted_wide,
+    eliminate,
+    eliminate_wide,
+    solve_border,
+    substitute,
+    substitute_wide,
 )
 
 
@@ -45,9 +45,9 @@ def test_fronts_are_dense_equations(depth, many):
 
     padded = tuple(np.concatenate([x, *[x[-1:]] * depth]) for x in (blocks, sides, lines, forces))
     exact = np.linalg.solve(H, g)
-    for wide, forward, backward in ((False, eliminated, substituted), (True, eliminated_wide, substituted_wide)):
+    for wide, forward, backward in ((False, eliminate, substitute), (True, eliminate_wide, substitute_wide)):
         found = forward(width, depth, many, windows, partial(added, wide), padded, 0.0)
-        border, _ = border_solved(found.border, found.rest)
+        border, _ = solve_border(found.border, found.rest)
         x = backward(width, depth, found, border)
         assert bool(found.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10
         assert np.abs(np.array(border, dtype=float) - exact[windows * width :]).max(initial=0.0) < 1e-10
@@ -132,7 +132,7 @@ def test_what_is_not_finite_is_named(slider):
     problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
     problem = problem.add(lambda w: sqrt(w.q("elbow") - 3.0), "least_squares", name="odd", steps=2)
     found = problem.solve(np.zeros(2))
-    assert found.status == "not_finite" and found.message == "'odd' is nan in step 2, row 'odd'"
+    assert found.status == "not_finite" and found.message == "'odd' is nan in step 2, component 'odd'"
     # where it does not count, it may be what it likes
     problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
     problem = problem.add(lambda w: sqrt(w.q("elbow") - 0.5), "least_squares", name="odd", steps=[3])
@@ -151,7 +151,7 @@ def test_derivatives_that_are_not_finite_are_named(slider):
             found = problem.solve(np.zeros((n, 2) if n else 2), solver=solver)
             said = found.explain(n - 1 if n else ())
             assert np.all(found.status == "not_finite"), (solver, found.status)
-            assert said.startswith(f"not_finite: the derivative of 'speed' in step {step}, row 'speed'. "), (
+            assert said.startswith(f"not_finite: the derivative of 'speed' in step {step}, component 'speed'. "), (
                 solver,
                 said,
             )

@@ -27,7 +27,7 @@ def test_a_configuration_of_the_wrong_length() -> None:
         HINGE.torque([0.1], np.zeros(3))
     with pytest.raises(ValueError, match=r"link_pose: parent_pose: expected an array of shape \(\.\.\., 4, 4\)"):
         HINGE.link_pose([0.1], np.zeros(3))
-    with pytest.raises(ValueError, match="do not broadcast together"):
+    with pytest.raises(ValueError, match="do not broadcast"):
         HINGE.twist(np.zeros((2, 1)), np.zeros((3, 1)))
     for wrong in ("up", None, [1j], ["1"]):
         with pytest.raises(ValueError, match="joint 'elbow': transform: q"):
@@ -62,7 +62,7 @@ def test_a_quaternion_far_from_unit_is_refused() -> None:
     with pytest.raises(ValueError, match=r"joint 'base' .* of length 0"):
         FREE.motion_subspace(np.zeros(7))
     with pytest.raises(
-        ValueError, match=r"joint 'base': motion_subspace: q\[0\] is inf; 7 numbers that are not finite"
+        ValueError, match=r"joint 'base': motion_subspace: q\[0\] is inf; 7 elements that are not finite"
     ):
         FREE.motion_subspace(np.full(7, np.inf))
     with pytest.raises(ValueError, match="has no nearest configuration"):
@@ -172,7 +172,7 @@ def test_what_is_no_joint_of_two_links() -> None:
 def test_bounds_damping_and_velocities_that_cannot_be() -> None:
     hinge = lw.joints.Revolute((0, 0, 1))
     for lower, upper in ((1.0, -1.0), (np.inf, np.inf), (-np.inf, -np.inf)):
-        with pytest.raises(ValueError, match=r"joint 'elbow': lower limit .* of number 0 is above upper limit"):
+        with pytest.raises(ValueError, match=r"joint 'elbow': lower limit .* of coordinate 0 exceeds upper limit"):
             lw.Joint.of(hinge, name="elbow", lower=lower, upper=upper)
     for what in ("damping", "friction"):
         for value in (np.inf, np.nan, np.ma.masked_array([1.0], [True])):
@@ -297,5 +297,5 @@ def test_what_is_no_joint() -> None:
         lw.Joint.of(lw.joints.Floating)
     with pytest.raises(ValueError, match="joint 'x': lower: expected a number or 7 of them"):
         lw.Joint.of(lw.joints.Floating(), name="x", lower=[1.0, 2.0])
-    with pytest.raises(ValueError, match="joint 'joint': effort: expected a number, none negative"):
+    with pytest.raises(ValueError, match="joint 'joint': effort: expected a number, non-negative"):
         lw.Joint.of(lw.joints.Revolute((1, 0, 0)), effort=-1.0)

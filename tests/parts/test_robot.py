@@ -213,7 +213,7 @@ def test_random_configurations_by_seed_and_size(arm):
     joint = arm.joints[0]
     for draw in (arm.random_configuration, joint.random_configuration):
         for number in (100, np.int64(100)):
-            with pytest.raises(TypeError, match="100 alone could be a seed or how many: write seed=100 or size=100"):
+            with pytest.raises(TypeError, match="100 could be a seed or a size: write seed=100 or size=100"):
                 draw(number)
         with pytest.raises(TypeError, match="could be a seed"):
             draw(rng=3)
@@ -223,10 +223,10 @@ def test_random_configurations_by_seed_and_size(arm):
             draw("abc")
         with pytest.raises(TypeError, match="a generator or a seed, got both"):
             draw(np.random.default_rng(0), seed=3)
-        with pytest.raises(ValueError, match="negative"):
+        with pytest.raises(ValueError, match=">= 0"):
             draw(size=-1)
     for size in (-1, (2, -1)):
-        with pytest.raises(ValueError, match="negative"):
+        with pytest.raises(ValueError, match=">= 0"):
             arm.random_configuration(seed=0, size=size)
 
 

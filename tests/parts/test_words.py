@@ -46,7 +46,7 @@ def test_another_kind_of_thing_is_told_for_what_it_is() -> None:
 
 def test_frames_are_names_and_come_after_arrays() -> None:
     assert told(lambda: ARM.pose("hand", Q)) == (  # type: ignore[arg-type]
-        "pose: frame: expected a frame's name, got an array of shape (7,); arrays come before it, as in pose(q, frame)"
+        "pose: frame: expected a frame's name, got an array of shape (7,); pass arrays before it, as in pose(q, frame)"
     )
     point: Any = [0, 0, 1]
     for ask, begins in (
@@ -58,11 +58,11 @@ def test_frames_are_names_and_come_after_arrays() -> None:
 
 
 def test_functions_go_by_their_names() -> None:
-    assert "functions go by their names: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
+    assert "pass the function's name: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
 
 
 def test_a_robot_is_no_name() -> None:
-    assert "expected a tree, got 'arm7'; linkwork.load reads one" in told(lambda: lw.Robot("arm7"))  # type: ignore[arg-type]
+    assert "Robot: tree: expected a Tree, got 'arm7'; use linkwork.load" in told(lambda: lw.Robot("arm7"))  # type: ignore[arg-type]
 
 
 def test_methods_go_by_the_name_of_their_class() -> None:
@@ -75,16 +75,16 @@ def test_methods_go_by_the_name_of_their_class() -> None:
 def test_numbers_of_a_floating_base_are_missed() -> None:
     dog = lw.load("quadruped", floating_base=True)
     text = told(lambda: dog.forward_dynamics(dog.neutral(), np.zeros(18), np.zeros(12)))
-    assert text.endswith("; the first 6 numbers are those of joint 'floating_base'")
+    assert text.endswith("; the first 6 elements are those of joint 'floating_base'")
     assert told(lambda: dog.pose(np.zeros((5, 12)), "trunk")).endswith(
-        "; the first 7 numbers are those of joint 'floating_base'"
+        "; the first 7 elements are those of joint 'floating_base'"
     )
     assert "floating_base" not in told(lambda: dog.pose(np.zeros(11), "trunk"))
 
 
 def test_one_number_stands_in_brackets() -> None:
     elbow = ARM.joint("elbow")
-    assert told(lambda: elbow.transform(0.25)).endswith("; one number stands in brackets: [0.25]")
+    assert told(lambda: elbow.transform(0.25)).endswith("; use brackets for a single element: [0.25]")
     assert told(lambda: elbow.transform(Q)).endswith("; one for each sample: q[..., np.newaxis]")
 
 
@@ -95,10 +95,10 @@ def test_parts_are_what_they_are_said_to_be() -> None:
 
 @pytest.mark.parametrize("of", [ARM, ARM.joint("elbow")])
 def test_what_random_configurations_take(of: Any) -> None:
-    expected = "size: expected a whole number or a tuple of whole numbers, got 2.0"
+    expected = "size: expected an integer or a tuple of integers, got 2.0"
     assert expected in told(lambda: of.random_configuration(size=2.0))
     for seed in ("a", -1):
-        expected = f"random_configuration: seed: expected a numpy.random.Generator or an integer from 0, got {seed!r}"
+        expected = f"random_configuration: seed: expected a numpy.random.Generator or an integer >= 0, got {seed!r}"
         assert expected in told(lambda seed=seed: of.random_configuration(seed=seed))  # type: ignore[misc]
 
 

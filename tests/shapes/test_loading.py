@@ -109,36 +109,36 @@ def test_what_is_not_opened(folder) -> None:
         r"expected package://, file:// or a path": lambda: load_mesh("http://a/b.stl", inside),
         r"a mesh of type .stl, .obj, .dae, .ply, got '.step'": lambda: load_mesh("meshes/box.step", inside),
         r"expected a regular file": lambda: load_mesh("meshes/folder.stl", inside),
-        r"more bytes than the limit, max_bytes=99": lambda: load_mesh("meshes/box.stl", inside, max_bytes=99),
-        r"162 vertices are more than the limit": lambda: load_mesh("meshes/ball.ply", inside, max_vertices=100),
-        r"line.stl: its triangles are points and lines": lambda: load_mesh("meshes/line.stl", inside),
+        r"too large: the limit is max_bytes=99": lambda: load_mesh("meshes/box.stl", inside, max_bytes=99),
+        r"162 vertices exceed the limit": lambda: load_mesh("meshes/ball.ply", inside, max_vertices=100),
+        r"line.stl: all triangles are degenerate": lambda: load_mesh("meshes/line.stl", inside),
         r"short.stl: expected 12 triangles, got 2": lambda: load_mesh("meshes/short.stl", inside),
         r"lie.stl: expected 2147483647 triangles, got 12": lambda: load_mesh("meshes/lie.stl", inside),
-        r"empty.obj: there are no triangles in it": lambda: load_mesh("meshes/empty.obj", inside),
-        r"nan.obj: there are coordinates that are not finite": lambda: load_mesh("meshes/nan.obj", inside),
+        r"empty.obj: expected triangles, got none": lambda: load_mesh("meshes/empty.obj", inside),
+        r"nan.obj: expected finite coordinates": lambda: load_mesh("meshes/nan.obj", inside),
         r"text.stl: ": lambda: load_mesh("meshes/text.stl", inside),
-        r"bad.ply: not a PLY file that can be read": lambda: load_mesh("meshes/bad.ply", inside),
-        r"bomb.dae: a DAE file with a DOCTYPE": lambda: load_mesh("meshes/bomb.dae", inside),
-        r"bomb16.dae: a DAE file with a DOCTYPE": lambda: load_mesh("meshes/bomb16.dae", inside),
+        r"bad.ply: not a readable PLY file": lambda: load_mesh("meshes/bad.ply", inside),
+        r"bomb.dae: DAE files with a DOCTYPE": lambda: load_mesh("meshes/bomb.dae", inside),
+        r"bomb16.dae: DAE files with a DOCTYPE": lambda: load_mesh("meshes/bomb16.dae", inside),
         r"deep.dae: .* elements more than 256 deep": lambda: load_mesh("meshes/deep.dae", inside),
-        r"cut.dae: not a DAE file that can be read": lambda: load_mesh("meshes/cut.dae", inside),
-        r"zip.dae: expected the type DAE, this is a zip archive": lambda: load_mesh("meshes/zip.dae", inside),
-        r"hidden.dae: expected the type DAE, this is a zip": lambda: load_mesh("meshes/hidden.dae", inside),
-        r"zip.obj: expected the type OBJ, this is a zip": lambda: load_mesh("meshes/zip.obj", inside),
-        r"hidden.stl: expected the type STL, this is a zip": lambda: load_mesh("meshes/hidden.stl", inside),
-        r"scale: .* none of them zero, got \(1, 0, 1\)": lambda: load_mesh("a.stl", inside, scale=(1, 0, 1)),
+        r"cut.dae: not a readable DAE file": lambda: load_mesh("meshes/cut.dae", inside),
+        r"zip.dae: expected the type DAE, got a zip archive": lambda: load_mesh("meshes/zip.dae", inside),
+        r"hidden.dae: expected the type DAE, got a zip": lambda: load_mesh("meshes/hidden.dae", inside),
+        r"zip.obj: expected the type OBJ, got a zip": lambda: load_mesh("meshes/zip.obj", inside),
+        r"hidden.stl: expected the type STL, got a zip": lambda: load_mesh("meshes/hidden.stl", inside),
+        r"scale: .* non-zero .*, got \(1, 0, 1\)": lambda: load_mesh("a.stl", inside, scale=(1, 0, 1)),
         r"scale: .* got 0": lambda: load_mesh("a.stl", inside, scale=0),
         r"scale: .* got nan": lambda: load_mesh("a.stl", inside, scale=float("nan")),
-        r"unit: expected a length above zero": lambda: load_mesh("a.stl", inside, unit=0.0),
+        r"unit: expected a positive length": lambda: load_mesh("a.stl", inside, unit=0.0),
         r"uri: expected the name of a file, got ' '": lambda: load_mesh(" ", inside),
-        r"folders: .* is no folder": lambda: load_mesh("a.stl", inside / "none"),
+        r"folders: .* is not a folder": lambda: load_mesh("a.stl", inside / "none"),
         r"folders: expected paths of folders, got 3": lambda: load_mesh("a.stl", 3),  # type: ignore[arg-type]
-        r"and folders to look in, got 'a.stl' and \[\]": lambda: load_mesh("a.stl", []),
+        r"and folders to search, got 'a.stl' and \[\]": lambda: load_mesh("a.stl", []),
     }
     for message, make in bad.items():
         with pytest.raises(ValueError, match=message):
             make()
-    with pytest.raises(FileNotFoundError, match=r"looked for as\n .*meshes.none.stl\n .*arm.none.stl"):
+    with pytest.raises(FileNotFoundError, match=r"paths searched:\n .*meshes.none.stl\n .*arm.none.stl"):
         load_mesh("none.stl", [inside / "meshes", inside])
     if sys.platform != "win32":
         os.symlink(folder / "secret.stl", inside / "link.stl")

@@ -70,18 +70,18 @@ def test_a_shape_at_a_place() -> None:
 
 def test_what_is_no_shape() -> None:
     bad = {
-        r"box: size: expected 3 numbers above zero \[m\], got \(1, 2, 0\)": lambda: Box((1, 2, 0)),
+        r"box: size: expected 3 positive numbers \[m\], got \(1, 2, 0\)": lambda: Box((1, 2, 0)),
         r"box: size: .* got an array of shape \(2,\)": lambda: Box((1, 2)),  # type: ignore[arg-type]
         r"box: size: .* got \('1', '2', '3'\)": lambda: Box(("1", "2", "3")),  # type: ignore[arg-type]
-        r"cylinder: radius: expected a number above zero \[m\], got -0.1": lambda: Cylinder(-0.1, 1.0),
+        r"cylinder: radius: expected a positive number \[m\], got -0.1": lambda: Cylinder(-0.1, 1.0),
         r"cylinder: length: .* got inf": lambda: Cylinder(0.1, math.inf),
         r"sphere: radius: .* got nan": lambda: Sphere(math.nan),
-        r"sphere: radius: expected a number above zero \[m\] and at most 1e\+20 m, got 1e\+30": lambda: Sphere(1e30),
+        r"sphere: radius: expected a positive number \[m\] and at most 1e\+20 m, got 1e\+30": lambda: Sphere(1e30),
         r"box: size: .* at most 1e\+20 m, got \(1, 1e\+200, 1\)": lambda: Box((1, 1e200, 1)),
-        r"box: size: .* above zero \[m\], got \(1, -1, 1\)": lambda: Box((1, -1, 1)),
+        r"box: size: .* positive numbers \[m\], got \(1, -1, 1\)": lambda: Box((1, -1, 1)),
         r"sphere: radius: .* got True": lambda: Sphere(True),
         r"mesh: uri: expected the name of a file, got ' '": lambda: Mesh(" "),
-        r"mesh: scale: expected three numbers, none of them zero, got \(1, 0, 1\)": lambda: Mesh("a", (1, 0, 1)),
+        r"mesh: scale: expected three non-zero numbers, got \(1, 0, 1\)": lambda: Mesh("a", (1, 0, 1)),
         r"material: rgba: .* between 0 and 1, got \(0, 0, 2\)": lambda: Material(rgba=(0, 0, 2)),  # type: ignore[arg-type]
         r"material: rgba: .* got an array of shape \(2,\)": lambda: Material(rgba=(0, 0)),  # type: ignore[arg-type]
     }

@@ -136,11 +136,11 @@ def test_every_shape_is_a_solid() -> None:
 
 def test_what_is_no_such_shape() -> None:
     bad = {
-        r"capsule: radius: expected a number above zero \[m\], got -1": lambda: Capsule(-1, 1),
-        r"capsule: length: expected a number that is not negative \[m\], got -1": lambda: Capsule(1, -1),
+        r"capsule: radius: expected a positive number \[m\], got -1": lambda: Capsule(-1, 1),
+        r"capsule: length: expected a non-negative number \[m\], got -1": lambda: Capsule(1, -1),
         r"cone: length: .* got 0": lambda: Cone(1, 0),
-        r"ellipsoid: radii: expected 3 numbers above zero": lambda: Ellipsoid((1, 1, 0)),
-        r"rounded: radius: .* not negative \[m\], got -0.1": lambda: Rounded(Sphere(1), -0.1),
+        r"ellipsoid: radii: expected 3 positive numbers": lambda: Ellipsoid((1, 1, 0)),
+        r"rounded: radius: .* non-negative number \[m\], got -0.1": lambda: Rounded(Sphere(1), -0.1),
         r"rounded: radius: .* got nan": lambda: Rounded(Sphere(1), math.nan),
         r"rounded: shape: expected a convex shape, got Mesh": lambda: Rounded(Mesh("a"), 0.1),
         r"rounded: shape: expected a convex shape, got 3": lambda: Rounded(3, 0.1),  # type: ignore[arg-type]

@@ -47,8 +47,8 @@ class Height(simulation.Sensor):
     def size(self, robot: Any) -> int:
         return 1
 
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
-        return [seen.robot.pose(seen.q, self.frame)[2, 3]]
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        return [state.robot.pose(state.q, self.frame)[2, 3]]
 
 
 class Unequal(Height):
@@ -59,13 +59,13 @@ class Unequal(Height):
 
 
 class TwoOfOne(Height):
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
-        return [*Height.readings(self, seen), seen.t]
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        return [*Height.readings(self, state), state.t]
 
 
 class Infinite(Height):
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
-        return [seen.t / (0.05 - seen.t) ** 0.5]
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        return [state.t / (0.05 - state.t) ** 0.5]
 
 
 _calls = itertools.count()
@@ -74,8 +74,8 @@ _calls = itertools.count()
 class OfPython(Height):
     """What it reads besides its state is fixed when it is traced."""
 
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
-        return [Height.readings(self, seen)[0] + next(_calls)]
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        return [Height.readings(self, state)[0] + next(_calls)]
 
 
 class TwiceBiased(Height):

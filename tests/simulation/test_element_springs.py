@@ -63,7 +63,7 @@ def test_elements_act_by_every_method():
         assert far > 0.05
         for method in ("semi_implicit_euler", "variational", "implicit_midpoint"):
             assert np.abs(robot.simulate(q, method=method, **how).q[-1] - best).max() < 0.02 * far, method
-        assert np.abs(robot.simulate(q, passive="coulomb", **how).q[-1] - best).max() < 0.05 * far
+        assert np.abs(robot.simulate(q, friction="coulomb", **how).q[-1] - best).max() < 0.05 * far
 
 
 def test_undamped_elements_keep_their_energy():
@@ -85,7 +85,7 @@ def test_stiff_elements_settle_and_are_told_of():
     for kind in ("spring", "bushing"):
         for method in SYMPLECTIC:
             robot = slider(1e6, 0.0, kind)
-            with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s: it is taken implicitly"):
+            with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s, and is treated implicitly"):
                 found = robot.simulate([0.1], duration=0.5, dt=0.01, method=method)
             assert np.abs(found.q[-1]) < 1e-9 and np.abs(found.v[-1]) < 1e-9, (kind, method)
     with warnings.catch_warnings():
@@ -100,7 +100,7 @@ def test_every_stiffness_and_damping_is_stable(stiffness, damping):
     that of a symplectic step does, and where springs are taken at the middle of a step none is gained."""
     bar, start = fourbar(stiffness, damping, 0.01)
     for robot, q in ((slider(stiffness, damping), [0.1]), (bar, start)):
-        for how in ({}, {"method": "variational"}, {"passive": "coulomb"}):
+        for how in ({}, {"method": "variational"}, {"friction": "coulomb"}):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SimulationWarning)
                 energy, _ = energies(robot, q, duration=2.0, dt=0.01, **how)

@@ -118,7 +118,7 @@ def test_convex_program_takes_energy_from_loops_only():
     robot, q, v = turning_fourbar(6.0)
     lost, gained = [], []
     for h in (2e-3, 1e-3):
-        found = robot.simulate(q, v, duration=4.0, dt=h, passive="coulomb", **ENERGIES)
+        found = robot.simulate(q, v, duration=4.0, dt=h, friction="coulomb", **ENERGIES)
         total = energies(found)
         assert np.all(found.success) and (np.diff(total[:: round(1.0 / h)]) < 0.0).all()
         gained.append((total - total[0]).max() / total[0])
@@ -192,7 +192,7 @@ def test_joints_that_close_loops_exert_their_own_forces():
     far = np.abs(best - free).max()
     for method in ("semi_implicit_euler", "variational", "rk4", "implicit_midpoint"):
         assert np.abs(robot.simulate(q, v, method=method, **how).q[-1] - best).max() < 0.02 * far, method
-    assert np.abs(robot.simulate(q, v, passive="coulomb", **how).q[-1] - best).max() < 0.2 * far
+    assert np.abs(robot.simulate(q, v, friction="coulomb", **how).q[-1] - best).max() < 0.2 * far
 
 
 def test_warning_of_steps_that_turn_too_far():
@@ -201,5 +201,5 @@ def test_warning_of_steps_that_turn_too_far():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         robot.simulate(q, v, duration=0.5, joint_limit_mode="ignored")
-    with pytest.warns(SimulationWarning, match=r"turns by .* rad in a step of 0.001 s .* would do"):
+    with pytest.warns(SimulationWarning, match=r"rotates by .* rad in a step of 0.001 s .* use a step of"):
         robot.simulate(q, 100.0 * v, duration=0.01, method="rk4", joint_limit_mode="ignored")

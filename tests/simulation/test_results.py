@@ -62,9 +62,9 @@ def test_pictures(run):
     moving._draw_was_started = True
     matplotlib.pyplot.close("all")
     for text, wrong in (
-        ("expected 1 numbers for an environment", lambda: found.plot()),
-        ("expected 1 numbers for an environment", lambda: found.strip(2)),
-        ("count: expected", lambda: found.strip(0, num_frames=0)),
+        ("environment: expected 1 indices", lambda: found.plot()),
+        ("environment: expected 1 indices", lambda: found.strip(2)),
+        ("num_frames: expected", lambda: found.strip(0, num_frames=0)),
         ("speed: expected", lambda: found.animation(0, speed=0.0)),
     ):
         with pytest.raises(ValueError, match=text):

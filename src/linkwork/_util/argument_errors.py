@@ -1,4 +1,4 @@
-"""Errors of public functions that name the function and the argument: those that go in the place of others."""
+"""Errors that name the public function and the argument, and replace errors that do not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.declared_kinds import declared, fits, is_meaningless, said
+from linkwork._util.declared_kinds import declared, fits, is_meaningless, kind_text
 from linkwork._util.messages import nearest
 from linkwork._util.unknown_names import unknown_name_error
 from linkwork._util.validation import MOST_COUNT, is_integer, is_real, shown
@@ -25,17 +25,17 @@ __all__ = ["ABOUT_ARGUMENTS", "caller_of", "misfit_error", "named_error"]
 ABOUT_ARGUMENTS = (
     *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError, MemoryError, RecursionError),
 )
-_KNOWN = ("builtins", "linkwork", "numpy")  # where types of arguments are from, as a rule
-_OBJECT = re.compile(r"(?!expected )[a-zA-Z ]+ '[^']*'")  # as texts about an object begin: joint 'elbow'
-_GOT = re.compile(r"got (shape|one|none|no|an?|numbers|something|nothing)\b|got [(\[\d]")  # what is given, in words
+_KNOWN = ("builtins", "linkwork", "numpy")  # packages that define the usual types of arguments
+_OBJECT = re.compile(r"(?!expected )[a-zA-Z ]+ '[^']*'")  # beginning of a message about an object: joint 'elbow'
+_GOT = re.compile(r"got (shape|one|none|no|an?|numbers|something|nothing)\b|got [(\[\d]")  # actual values
 _HUGE = 1e100  # numbers whose products overflow
-_SEVERAL = 10_000  # items of an argument that are looked through for a name
-_USERS_LINE = ("\n    in ", "\n    at ")  # before the line, as traces of functions add it to errors
+_SEVERAL = 10_000  # items of an argument that are searched for a name
+_USERS_LINE = ("\n    in ", "\n    at ")  # text before the user's line, as tracing adds it to errors
 _Value = tuple[str, inspect.Parameter, Any]
 
 
 def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
-    """Return the error for a value that is not of its kind."""
+    """Return the error for a value that is not of the declared kind."""
     numeric = any(part is int or part is float for part in (kind, *typing.get_args(kind)))
     number = numeric and (isinstance(value, (float, np.floating)) or is_integer(value))
     near = ""
@@ -43,12 +43,12 @@ def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
         hint = nearest(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
         number, near = True, f"; {hint}" if hint.startswith("did") else ""
     return (ValueError if number else ArgumentError)(
-        f"{caller}: {name}: expected {said(kind)}, got {shown(value)}{near}"
+        f"{caller}: {name}: expected {kind_text(kind)}, got {shown(value)}{near}"
     )
 
 
 def caller_of(function: Any, arguments: tuple[Any, ...], method: bool) -> str:
-    """Return what messages call a function: methods of robots by their name alone, constructors by their class."""
+    """Return the name of a function in messages: methods of Robot without the class, constructors by their class."""
     if not method:
         return str(function.__name__)
     owner = arguments[0] if arguments else None
@@ -63,10 +63,10 @@ def caller_of(function: Any, arguments: tuple[Any, ...], method: bool) -> str:
 def named_error(
     function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception, method: bool
 ) -> Exception | None:
-    """Return the error to raise instead of one that a function raised, which names the function and the argument.
+    """Return the error, with the names of function and argument, to raise instead of one that a function raised.
 
-    None stands for an error that names both, has a text of its own (a matrix that is singular), or is not about
-    arguments: one of a function of the user's, or of how the function was called.
+    Returns None if the error names both already, if it belongs to a public class with its own message (a singular
+    matrix), or if it is not about arguments: an error of a user's function, or of the form of the call.
     """
     below = error.__traceback__.tb_next if error.__traceback__ else None
     own = getattr(inspect.unwrap(function), "__code__", None)
@@ -79,13 +79,13 @@ def named_error(
         return None  # Python's own error names what is missing or unexpected
     caller, text, is_deep = caller_of(function, arguments, method), str(error), _is_deep(below, own)
     values = _values(function, bound, method)
-    given = [entry for entry in values if entry[2] is not entry[1].default]
+    passed = [entry for entry in values if entry[2] is not entry[1].default]
     if isinstance(error, UnknownNameError):
         return unknown_name_error(error, function, caller, values)
     if type(error).__module__ == ArgumentError.__module__ and type(error) is not ArgumentError:
-        return None  # public classes of errors have their own texts
+        return None  # public error classes have their own messages
     if any(where in text for where in _USERS_LINE):
-        return None  # it is about what a function of the user's does, and names its line
+        return None  # the error is about a user's function, and names its line
     is_plain = isinstance(error, (TypeError, ValueError, IndexError)) and not is_deep
     if is_plain and any(_names_argument(text, name) for name, _, _ in values):
         return (
@@ -95,8 +95,8 @@ def named_error(
     if result is not None:
         return result
     if is_plain and _names_caller(text, caller) and _OBJECT.match(_without_caller(text, caller)):
-        return None  # it is about the object whose method was called
-    culprit = _culprit(given, text, is_plain) or _passed_on(given, text, below)
+        return None  # the error is about the object whose method was called
+    culprit = _culprit(passed, text, is_plain) or _passed_on(passed, text, below)
     if culprit is not None:
         name, value = culprit
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
@@ -108,21 +108,21 @@ def named_error(
     if is_plain and _OBJECT.match(text):
         return _again(type(error), f"{caller}: {text}")
     if is_plain or (is_deep and not isinstance(error, (AssertionError, AttributeError, ZeroDivisionError))):
-        listed = ", ".join(f"{name} {_summary(value)}" for name, _, value in given)
+        listed = ", ".join(f"{name} {_summary(value)}" for name, _, value in passed)
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
         return kind(f"{caller}: these arguments do not fit together: {listed or 'none'}: {text[:300]}")
     return None
 
 
 def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exception, text: str) -> Exception | None:
-    """Return the error for the argument that is not of its declared kind, or of no kind at all; None where all are.
+    """Return the error for the first argument that is not of its declared kind, or None if all are.
 
-    ``text`` is that of an error of linkwork's own, which is added.
+    ``text``, the message of an error that linkwork itself raised, is appended.
     """
     for name, parameter, value in values:
-        wanted = declared(function, parameter)
-        if value is not parameter.default and not fits(wanted, value):
-            misfit = misfit_error(caller, name, wanted, value)
+        kind = declared(function, parameter)
+        if value is not parameter.default and not fits(kind, value):
+            misfit = misfit_error(caller, name, kind, value)
             return type(misfit)(f"{misfit}; {text}") if text else misfit
     for name, _, value in values:
         if isinstance(error, AttributeError) and error.obj is value:
@@ -139,13 +139,14 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
     return None
 
 
-def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] | None:
-    """Return the one argument that an error can be about, which does not name it: the only one given, the one whose
-    value the text shows, or the one whose type an error of Python's names.  None where several can be meant.
+def _culprit(passed: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] | None:
+    """Return the one argument that an error without an argument name can be about, or None if several qualify.
+
+    It is the only argument passed, the one whose value the message shows, or the one whose type Python's error names.
     """
     is_of_it = not is_plain or "expected" not in text or _GOT.search(text) is not None
-    if len(given) == 1 and is_of_it:  # and not of what lacks, or of what is made of it
-        return given[0][0], given[0][2]
+    if len(passed) == 1 and is_of_it:  # not about a missing value, or one computed from it
+        return passed[0][0], passed[0][2]
     flat, types_said = " ".join(text.split()), set(re.findall(r"(?:'|can only concatenate )([\w.]+)", text))
     looks: list[Callable[[Any], object]] = [
         lambda value: f"got {shown(value)}" in flat or f"got {_begin_of(value)}" in flat,
@@ -165,28 +166,28 @@ def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] 
         lambda value: not is_plain and callable(value) and not isinstance(value, types.FunctionType),
     ]
     for look in looks:
-        named = [(name, value) for name, _, value in given if _is_told(look, value)]
+        named = [(name, value) for name, _, value in passed if _matches(look, value)]
         if len({name for name, _ in named}) == 1:
             return named[0]
     return None
 
 
-def _is_told(look: Callable[[Any], object], value: Any) -> bool:
+def _matches(look: Callable[[Any], object], value: Any) -> bool:
     try:
         return bool(look(value))
     except Exception:  # of an object whose comparisons or length raise
         return False
 
 
-def _passed_on(given: list[_Value], text: str, traceback: types.TracebackType | None) -> tuple[str, Any] | None:
-    """Return the argument that a function below took as the one of its own that the text names.  None where none is."""
+def _passed_on(passed: list[_Value], text: str, traceback: types.TracebackType | None) -> tuple[str, Any] | None:
+    """Return the argument that was passed on as the parameter of an inner function that the message names, or None."""
     result: dict[str, Any] = {}
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         code, own = frame.f_code, frame.f_locals
         for below in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
             if below in own and re.search(rf"(?:^|: ){re.escape(below)}: expected", text):
-                result |= {name: value for name, _, value in given if value is own[below]}
+                result |= {name: value for name, _, value in passed if value is own[below]}
     return next(iter(result.items())) if len(result) == 1 else None
 
 
@@ -195,7 +196,7 @@ def _shows_shape(value: Any, text: str) -> bool:
 
 
 def _calls_of(value: Any, text: str) -> bool:
-    """Return True where a text is of a call of this function that does not take what it is given."""
+    """Return True if the message says that this function was called with the wrong arguments."""
     name = getattr(value, "__qualname__", None)
     if not (isinstance(name, str) and callable(value) and f"{name}()" in text):
         return False
@@ -210,7 +211,7 @@ def _has_item_of(value: Any, types_said: set[str]) -> bool:
 
 
 def _begin_of(value: Any) -> str:
-    """Return how the text of a value begins, in one line, as an error that shows the whole has it."""
+    """Return the first characters of a value's repr, on one line, as a message with the whole repr shows them."""
     try:
         return " ".join(repr(value).split())[:40]
     except Exception:
@@ -226,7 +227,7 @@ def _without_caller(text: str, caller: str) -> str:
 
 
 def _is_of_user(traceback: types.TracebackType | None) -> bool:
-    """Return True for an error from a function of the user's: no operator of an argument, no other library."""
+    """Return True for an error from a user's function, but not from an operator of an argument or another library."""
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         file, function = frame.f_code.co_filename, frame.f_code.co_name
@@ -247,14 +248,14 @@ def _again(kind: type[Exception], text: str) -> Exception:
 
 
 def _names_caller(text: str, caller: str) -> bool:
-    """Return True where a text names the function, or the class in words for a constructor, before what it says."""
+    """Return True if a message begins with the name of the function, or for a constructor with the class in words."""
     head = text.partition(": expected")[0] if ": expected" in text else text.rpartition(": ")[0] or text
     short = caller.rpartition(".")[2]
     return _has_word(head, short) or _has_word(head, _in_words(short))
 
 
 def _in_words(name: str) -> str:
-    """Return the name of a class in words: "height field"."""
+    """Return the name of a class in lower-case words: "height field"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
@@ -263,8 +264,9 @@ def _has_word(text: str, word: str) -> bool:
 
 
 def _names_argument(text: str, name: str) -> bool:
-    """Return True where a text names an argument: as in ``step: expected``, ``q[3] is`` or ``lower and upper``, and not
-    as the word that it is in English, as in ``expected a function of time``.
+    """Return True if a message names an argument, as in ``step: expected``, ``q[3] is`` or ``lower and upper``.
+
+    The same word in an English sentence, as in ``expected a function of time``, does not count.
     """
     word = rf"(?<![A-Za-z0-9_.]){re.escape(name)}"
     if name in _ENGLISH:
@@ -281,7 +283,7 @@ _ENGLISH = frozenset(
 
 
 def _is_deep(traceback: types.TracebackType | None, own: Any) -> bool:
-    """Return True for an error that linkwork did not raise itself."""
+    """Return True for an error that Python or a library raised, and not linkwork itself."""
     if traceback is None:
         return True
     while traceback.tb_next is not None:
@@ -294,7 +296,7 @@ def _is_deep(traceback: types.TracebackType | None, own: Any) -> bool:
 
 
 def _values(function: Any, bound: inspect.BoundArguments, method: bool) -> list[tuple[str, inspect.Parameter, Any]]:
-    """Return the arguments one by one: name, parameter and value."""
+    """Return the name, parameter and value of each argument."""
     result = []
     for k, (name, value) in enumerate(bound.arguments.items()):
         parameter = bound.signature.parameters[name]

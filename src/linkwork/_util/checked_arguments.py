@@ -1,10 +1,12 @@
 """The decorator of public functions and classes: every error about an argument names function and argument.
 
-``@public`` compares arguments with what the signature declares.  What is no boolean where one is declared, and integers
-that nothing holds, are refused before the call.  For other kinds the function has the first word, as its own messages
-have units and remedies: where it fails without naming the argument, or takes it without a word, the argument that does
-not fit is named, with the original error as the cause.  Errors of the user's own functions pass as they are.
-``@public(tolerance=non_negative, ...)`` runs checks of `validation` first.  Arrays are not looked into before a call.
+``@public`` compares arguments with the annotations of the signature.  Before the call it raises only for values that
+are not booleans where a bool is declared, and for integers above `MOST_COUNT`.  Other arguments are left to the
+function, whose own messages have units and remedies.  If the function raises an error that does not name the argument,
+or accepts the argument silently, the error is replaced by one that names the unsuitable argument, with the original
+error as its cause.  Errors of the user's own functions are not changed.
+``@public(tolerance=non_negative, ...)`` runs checks of `validation` first.  The contents of arrays are not checked
+before a call.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def public(target: T, /) -> T: ...
 @typing.overload
 def public(**checks: Check) -> Callable[[T], T]: ...
 def public(target: Any = None, /, **checks: Check) -> Any:
-    """Decorate a public function, or all public methods of a class and its constructor, which the checks are of."""
+    """Decorate a public function, or all public methods of a class; ``checks`` are of the function or constructor."""
     if target is None:
         return functools.partial(_decorated, checks=checks)
     return _decorated(target, checks)
@@ -45,9 +47,9 @@ def public_constructor(target: type[T], /) -> type[T]: ...
 @typing.overload
 def public_constructor(**checks: Check) -> Callable[[type[T]], type[T]]: ...
 def public_constructor(target: Any = None, /, **checks: Check) -> Any:
-    """Decorate the constructor of a class alone, where its methods are called by the library.
+    """Decorate only the constructor of a class, for classes whose methods the library calls.
 
-    The annotations of a dataclass say what is stored: containers and objects may be made of something else.
+    The annotations of a dataclass declare the stored fields: a container or an object may be passed in another form.
     """
 
     def decorated(cls: Any) -> Any:
@@ -66,12 +68,12 @@ def raise_named(
     method: bool = True,
     frame: types.FrameType | None = None,
 ) -> None:
-    """Raise, in the place of an error of a public function, one that names the function and the argument.
+    """Raise an error that names the function and the argument, in place of an error of a public function.
 
-    Call it where the public function handles `ABOUT_ARGUMENTS`, and raise the error itself after it.  It does nothing
-    where linkwork's own code called the function, whose public caller handles the error; where the error names both;
-    and where it is about something else: see `named_error`.  ``frame`` is the frame that called the public function, by
-    default the caller of the function that calls this one.
+    Call it in the handler of `ABOUT_ARGUMENTS` of a public function, and raise the original error after it.  It returns
+    without raising if linkwork's own code called the function (its public caller handles the error), if the error names
+    both already, or if it is about something else: see `named_error`.  ``frame`` is the frame that called the public
+    function; the default is the caller of the function that calls this one.
     """
     if _is_linkwork(sys._getframe(2) if frame is None else frame):
         return
@@ -86,18 +88,18 @@ def _is_linkwork(frame: types.FrameType) -> bool:
 
 
 def unchecked(caller: str, argument: str, value: Any) -> Any:
-    """Pass a value on as a check that refuses nothing: for counts of any size, or where a function has better words."""
+    """Return any value unchanged: a check for counts of any size, or if the function has a better message."""
     return value
 
 
 def quick(method: T) -> T:
-    """Decorate a method that is called in loops and looks at its arguments itself: it stays as it is."""
+    """Mark a method that is called in loops and checks its own arguments: `public` does not wrap it."""
     method._is_checked = True  # type: ignore[attr-defined]
     return method
 
 
 def public_methods(cls: type[T], leave: Callable[[Any], bool] = lambda method: False) -> type[T]:
-    """Decorate the public methods of a class and of its bases in linkwork, but for those to ``leave``."""
+    """Decorate the public methods of a class and of its bases in linkwork, except those for which ``leave`` is True."""
     for base in cls.__mro__:
         if base.__module__.partition(".")[0] == "linkwork":
             _decorate_methods(base, {}, leave)
@@ -116,12 +118,12 @@ def _decorate_methods(cls: type, checks: Mapping[str, Check], leave: Callable[[A
         if key.startswith("_") and key not in ("__init__", "__call__"):
             continue
         if isinstance(value, (staticmethod, classmethod)):
-            made: Any = type(value)(_wrapped(value.__func__, {}, method=isinstance(value, classmethod)))
+            wrapped: Any = type(value)(_wrapped(value.__func__, {}, method=isinstance(value, classmethod)))
         elif isinstance(value, types.FunctionType) and not leave(value) and not hasattr(value, "_is_checked"):
-            made = _wrapped(value, checks if key == "__init__" else {}, method=True)
+            wrapped = _wrapped(value, checks if key == "__init__" else {}, method=True)
         else:
             continue
-        setattr(cls, key, made)
+        setattr(cls, key, wrapped)
 
 
 def _wrapped(function: Any, checks: Mapping[str, Check], method: bool) -> Any:
@@ -145,20 +147,20 @@ def _wrapped(function: Any, checks: Mapping[str, Check], method: bool) -> Any:
     return wrapped
 
 
-_Entry = tuple[str, Any, Any, frozenset[type]]  # name, default, kind, and types that are of it without another look
+_Entry = tuple[str, Any, Any, frozenset[type]]  # name, default, kind, and types that need no further check
 
 
 class _Signature:
-    """Checks of a function's arguments before it runs, against the declared kinds that are quick to look at.
+    """Checks of a function's arguments before it runs, against those declared kinds that are quick to check.
 
-    It is made at the first call, when all names that annotations use are there.
+    It is built at the first call, when all names in annotations are defined.
     """
 
-    __slots__ = ("by_name", "checks", "function", "many", "method", "places")
+    __slots__ = ("by_name", "checks", "function", "many", "method", "positional")
 
     def __init__(self, function: Any, checks: Mapping[str, Check], method: bool) -> None:
         self.function, self.checks, self.method = function, checks, method
-        self.places: list[_Entry | None] | None = None
+        self.positional: list[_Entry | None] | None = None
         self.by_name: dict[str, _Entry] = {}
         self.many: _Entry | None = None
         if checks:
@@ -167,31 +169,32 @@ class _Signature:
                 raise TypeError(f"{function.__qualname__}: no parameter named {min(unknown)!r} to check")
 
     def check(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Exception | None:
-        """Raise for an argument that a check refuses, for what is no boolean where one is declared, and for sizes that
-        nothing holds.  Return the error for another that is not of its kind: the function has better words, if any.
+        """Raise for an argument that fails its check, is not a declared boolean, or is an integer above `MOST_COUNT`.
+
+        Return the error for any other misfit, to be raised only if the function does not raise a better one.
         """
         misfit: Exception | None = None
-        if self.places is None:
+        if self.positional is None:
             self._prepare()
-        assert self.places is not None
-        for entry, value in zip(self.places, arguments):  # noqa: B905 - there may be fewer, or more
+        assert self.positional is not None
+        for entry, value in zip(self.positional, arguments):  # noqa: B905 - the call may pass fewer or more
             if entry is not None and type(value) not in entry[3] and value is not entry[1]:
-                misfit = self._look(entry, value, arguments) or misfit
+                misfit = self._check_one(entry, value, arguments) or misfit
         if self.many is not None:
-            for value in arguments[len(self.places) :]:
-                misfit = self._look(self.many, value, arguments) or misfit
+            for value in arguments[len(self.positional) :]:
+                misfit = self._check_one(self.many, value, arguments) or misfit
         for name, value in named.items():
             entry = self.by_name.get(name)
             if entry is not None and type(value) not in entry[3] and value is not entry[1]:
-                misfit = self._look(entry, value, arguments) or misfit
+                misfit = self._check_one(entry, value, arguments) or misfit
         return misfit
 
-    def _look(self, entry: _Entry, value: Any, arguments: tuple[Any, ...]) -> Exception | None:
+    def _check_one(self, entry: _Entry, value: Any, arguments: tuple[Any, ...]) -> Exception | None:
         name, _, kind, _ = entry
         check = self.checks.get(name)
         if check is not None:
             check(caller_of(self.function, arguments, self.method), name, value)
-        elif is_integer(value) and abs(value) > MOST_COUNT and _counts(kind):
+        elif is_integer(value) and abs(value) > MOST_COUNT and _is_count(kind):
             caller = caller_of(self.function, arguments, self.method)
             raise ValueError(f"{caller}: {name}: expected an integer up to {MOST_COUNT}, got {shown(value)}")
         elif not fits(kind, value):
@@ -201,8 +204,8 @@ class _Signature:
             return misfit
         return None
 
-    def _known(self, name: str, kind: Any) -> frozenset[type]:
-        """Return the types whose values are of a kind, whatever they are."""
+    def _trusted_types(self, name: str, kind: Any) -> frozenset[type]:
+        """Return the types all of whose values are of a kind."""
         if name in self.checks or kind is AxesKind:
             return frozenset()
         if kind is AnyKind:
@@ -214,25 +217,25 @@ class _Signature:
         )
 
     def _prepare(self) -> None:
-        places: list[_Entry | None] = []
+        positional: list[_Entry | None] = []
         for k, (name, parameter) in enumerate(inspect.signature(self.function).parameters.items()):
             kind = declared(self.function, parameter)
             if kind is Any and name == "axes":
                 kind = AxesKind
-            if name in ("seed", "rng") and kind is not Any and not fits(kind, [0.0]):  # no configuration
+            if name in ("seed", "rng") and kind is not Any and not fits(kind, [0.0]):  # a seed, not a configuration
                 self.checks = {name: optional(seed) if fits(kind, None) else seed, **self.checks}
             if kind is Any or not is_quick(kind):
                 kind = AnyKind
-            entry: _Entry | None = (name, parameter.default, kind, self._known(name, kind))
+            entry: _Entry | None = (name, parameter.default, kind, self._trusted_types(name, kind))
             if self.method and k == 0:
                 entry = None
             if parameter.kind is parameter.VAR_POSITIONAL:
                 self.many = entry
             elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                places.append(entry)
+                positional.append(entry)
             if entry is not None and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 self.by_name[name] = entry
-        self.places = places
+        self.positional = positional
 
 
 _PLAIN_TYPES = frozenset(
@@ -241,12 +244,12 @@ _PLAIN_TYPES = frozenset(
 
 
 def _is_flat(kind: Any) -> bool:
-    """Return True for types and unions of them, without parameters."""
+    """Return True for a type without parameters, or a union of such types."""
     parts = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     return all(part is None or isinstance(part, type) for part in parts)
 
 
-def _counts(kind: Any) -> bool:
-    """Return True for integers alone."""
+def _is_count(kind: Any) -> bool:
+    """Return True for a kind that accepts integers but not floats."""
     parts = (kind, *typing.get_args(kind))
     return any(part is int for part in parts) and not any(part is float for part in parts)

@@ -1,7 +1,4 @@
-"""Streams that people read, whatever their encoding.
-
-A line on a terminal where something takes long that nobody would expect to.
-"""
+"""Text streams with any encoding, and the notice that an unexpectedly long computation prints on a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ __all__ = ["Notice", "Stream", "backslashed", "shown_elsewhere"]
 
 
 class Stream:
-    """A stream of lines.  What its encoding lacks is written in ASCII; a closed stream takes nothing."""
+    """A stream of lines.  Characters that its encoding lacks are written in ASCII; None discards the text."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
@@ -24,7 +21,7 @@ class Stream:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person sees each character as it comes."""
+        """True if the stream is a terminal."""
         return self._stream is not None and self._stream.isatty()
 
     def line(self, text: str = "") -> None:
@@ -39,7 +36,7 @@ class Stream:
             self._stream.write(self.fitting(text))
 
     def json(self, data: Any) -> None:
-        """One JSON document, in ASCII.  NaN and infinity are errors: see `finite`."""
+        """Write one JSON document, in ASCII.  Raises ValueError for NaN and infinity."""
         self.line(json.dumps(data, indent=2, allow_nan=False))
 
     def flush(self) -> None:
@@ -47,7 +44,7 @@ class Stream:
             self._stream.flush()
 
     def fitting(self, text: str) -> str:
-        """The text in characters that the stream can encode."""
+        """Return the text in characters that the stream can encode."""
         if self._can(text):
             return text
         return "".join(c if self._can(c) else _PLAIN.get(c) or backslashed(c) for c in text)
@@ -61,26 +58,26 @@ class Stream:
 
 
 def backslashed(c: str) -> str:
-    """A character as a backslash escape."""
+    """Return a character as a backslash escape."""
     return c.encode("unicode_escape").decode("ascii")
 
 
 _PLAIN = dict(zip("├└│─█░…·×µ²", "|`|-#.~.xu2", strict=True))
 
 
-_LONG = 1.0  # seconds
+_LONG = 1.0  # [s] after which a notice is printed
 _clock = time.monotonic
 _elsewhere: set[object] = set()  # a token for each task that shows its own progress
 
 
 class Notice:
-    """Says once, on standard error and where that is a terminal, that something takes more than a second."""
+    """Print a text once on standard error, if that is a terminal, when a computation takes more than a second."""
 
     def __init__(self, text: str) -> None:
         self._text, self._begin, self._done = text, _clock(), False
 
     def __call__(self) -> float | None:
-        """Say it if it is time.  Returns after how many more seconds it may be; None: not any more."""
+        """Print the text if it is due.  Returns the remaining time until then [s]; None if no more calls are needed."""
         log = Stream(sys.stderr)
         if self._done or _elsewhere or not log.is_terminal:
             return None
@@ -95,7 +92,7 @@ class Notice:
 
 @contextmanager
 def shown_elsewhere() -> Iterator[None]:
-    """What takes long in here is shown by others, or not to be shown."""
+    """Suppress notices inside the ``with`` statement: the caller reports progress itself, or wants no output."""
     token = object()
     try:
         _elsewhere.add(token)

@@ -9,26 +9,42 @@ random numbers).  `check_requirements` tries each requirement by itself, so one 
     )
     report = check_requirements("sensor Thermometer", REQUIREMENTS, trial, type(sensor), Sensor)
 
+The last line of each report is about names: the library would ignore an attribute whose name is close to one of the
+contract, but not equal to it.  `misspelt_names` lists them.
+
 `tests/_util/test_contract_report.py` shows all outcomes of a requirement.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import product, takewhile
 from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from linkwork._util.user_frames import own_line
+from linkwork._util.messages import close_names
+from linkwork._util.user_frames import names_in, own_line
 from linkwork.errors import ContractError
 
-__all__ = ["ContractLine", "ContractReport", "Requirement", "check_requirements", "relative_error", "require_value"]
+__all__ = [
+    "ContractLine",
+    "ContractReport",
+    "Requirement",
+    "check_requirements",
+    "misspelt_names",
+    "relative_error",
+    "require_value",
+]
 
 Trial = TypeVar("Trial")
+_SIMILAR = 0.8  # least similarity of a misspelt name, above that of hints: helpers must not be reported
+_STEM = 4  # least length of a common beginning of words
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +126,84 @@ def check_requirements(
         except Exception as raised:
             problem = own_line(raised, kind, base)
         lines.append(ContractLine(requirement.name, requirement.statement, error, requirement.tolerance, problem))
+    problem = "; ".join(
+        f"{name}: not a name of {base.__name__}: did you mean {contract!r}?"
+        for name, contract in misspelt_names(kind, base).items()
+    )
+    lines.append(ContractLine("attributes", "no attribute is a misspelt name of the contract", 0.0, 0.0, problem))
     return ContractReport(subject, tuple(lines))
+
+
+def misspelt_names(kind: type, base: type) -> dict[str, str]:
+    """Return the attributes of a class whose names look misspelt, each with the contract's name that is meant.
+
+    The contract is the public names of ``base`` and of the library's classes between ``base`` and ``kind``.  An
+    attribute of a class outside the library is reported if all of this holds, so helpers of the class are not:
+
+    - it is a method, a property or a bool, and so is the attribute of the contract;
+    - a method accepts the arguments of the contract's method;
+    - the names are close as those of `close_names`, or for flags a word of one begins with a word of the other;
+    - the class does not define the contract's name;
+    - the class's own code does not use the attribute.
+    """
+    above = list(takewhile(lambda owner: owner is not base, kind.__mro__))
+    own: dict[str, Any] = {}
+    contract: dict[str, Any] = {}
+    for owner in reversed(kind.__mro__):
+        if owner in above and owner.__module__.partition(".")[0] != "linkwork":
+            own |= {name: x for name, x in _attributes(owner).items() if name in vars(owner) or name not in contract}
+        else:
+            contract |= _attributes(owner)
+    functions = [f for owner in above for value in vars(owner).values() for f in _functions(value)]
+    known = {*contract, *(name for f in functions if not _is_generated(f) for name in names_in(f.__code__))}
+    result = {}
+    for name, value in own.items():
+        if name in known or name.startswith("_"):
+            continue
+        candidates = [key for key, x in contract.items() if key not in own and _alike(value, x)]
+        near = close_names(name, candidates, _SIMILAR)
+        near += [key for key in candidates if isinstance(value, bool) and _share_word(name, key)]
+        if near:
+            result[name] = near[0]
+    return result
+
+
+def _attributes(owner: type) -> dict[str, Any]:
+    """Return the attributes of a class by name; fields of a dataclass that are declared as bool stand as False."""
+    declared = vars(owner).get("__dataclass_fields__", {})
+    return dict(vars(owner)) | {name: False for name, field in declared.items() if field.type in (bool, "bool")}
+
+
+def _functions(value: Any) -> list[Callable[..., Any]]:
+    """Return the functions of an attribute of a class: a function, a method of any kind, or a property."""
+    inner = [getattr(value, key, None) for key in ("fget", "fset", "func", "__func__")]
+    return [inspect.unwrap(x) for x in (value, *inner) if inspect.isfunction(x)]
+
+
+def _is_generated(function: Callable[..., Any]) -> bool:
+    """Return True for methods that `dataclass` writes: they use all fields."""
+    return function.__name__.startswith("__") and function.__code__.co_filename == "<string>"
+
+
+def _alike(value: Any, contract: Any) -> bool:
+    """Return True if an attribute could take the place of another: flags, properties, or methods of equal calls."""
+    if isinstance(value, bool):
+        return isinstance(contract, bool)
+    functions = _functions(value), _functions(contract)
+    if not all(functions):
+        return False
+    if inspect.isfunction(value) and inspect.isfunction(contract):
+        counts = [
+            sum(p.default is p.empty for p in inspect.signature(x).parameters.values()) for x in (value, contract)
+        ]
+        return counts[0] == counts[1]
+    return not inspect.isfunction(value) and not inspect.isfunction(contract)
+
+
+def _share_word(a: str, b: str) -> bool:
+    """Return True if a word of one name begins with a word of the other: "timed" and "time_dependent"."""
+    pairs = product(a.split("_"), b.split("_"))
+    return any(min(len(x), len(y)) >= _STEM and (x.startswith(y) or y.startswith(x)) for x, y in pairs)
 
 
 def relative_error(values: Sequence[Any] | np.ndarray, reference: Sequence[Any] | np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""The kinds of arguments that signatures declare: which values are of a kind, and its name in messages."""
+"""The kinds of arguments that signatures declare: the values of a kind, and the text of a kind in messages."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from linkwork._util.validation import as_numbers, is_integer, is_real, is_symbol
+from linkwork._util.validation import as_float_array, is_integer, is_real, is_symbol
 
-__all__ = ["STORED", "AnyKind", "AxesKind", "declared", "fits", "is_meaningless", "is_quick", "said"]
+__all__ = ["STORED", "AnyKind", "AxesKind", "declared", "fits", "is_meaningless", "is_quick", "kind_text"]
 
-STORED: set[Any] = set()  # constructors whose annotations are of what is stored
-_SPATIAL = "linkwork.spatial"  # values that are made of lists of numbers, too
+STORED: set[Any] = set()  # constructors whose annotations declare the stored fields
+_SPATIAL = "linkwork.spatial"  # its values can also be passed as lists of numbers
 
 
-class _Numbers:
-    """An array of numbers, or anything that NumPy makes one of."""
+class _ArrayKind:
+    """An array of numbers, or any value that NumPy converts to one."""
 
 
 _ALIASES: dict[str, Any] = {
-    "ArrayLike": _Numbers,
-    "Scalars": _Numbers,
-    "Array": _Numbers | Mapping,
-    "np.ndarray": _Numbers,
+    "ArrayLike": _ArrayKind,
+    "Scalars": _ArrayKind,
+    "Array": _ArrayKind | Mapping,
+    "np.ndarray": _ArrayKind,
 }
 
 
 class _Names(dict):  # type: ignore[type-arg]
-    """The names that an annotation is evaluated with: what is not known at run time may be anything."""
+    """The namespace in which annotations are evaluated; names that do not exist at run time become Any."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         super().__init__()
@@ -62,19 +62,19 @@ def _kind_of(function: Any, annotation: Any) -> Any:
 
 
 class AnyKind:
-    """Whatever the function looks at itself, but for what is never meant: bytes are no numbers."""
+    """Any value that the function checks itself, except bytes and modules, which are never valid."""
 
 
 class AxesKind:
-    """Axes of Matplotlib, or several of them."""
+    """Matplotlib axes, or a sequence of them."""
 
 
 class _Something:
-    """Anything but nonsense: no NaN, bytes, complex number or module."""
+    """Any value except NaN, bytes, complex numbers and modules."""
 
 
 def _scalar_alone(kind: Any) -> Any:
-    """Return a kind, with `_Something` for containers and objects."""
+    """Return a kind, or `_Something` for containers and objects."""
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         parts = [_scalar_alone(part) for part in typing.get_args(kind)]
         return _Something if _Something in parts else kind
@@ -84,7 +84,7 @@ def _scalar_alone(kind: Any) -> Any:
 
 
 def declared(function: Any, parameter: inspect.Parameter) -> Any:
-    """Return the kind that a function's signature declares for a parameter: Any where that is not known."""
+    """Return the kind that a function's signature declares for a parameter; Any if that is not known."""
     if isinstance(function, type):
         function = vars(function).get("__init__", function.__init__)  # type: ignore[misc]
     if parameter.annotation is parameter.empty:
@@ -96,7 +96,7 @@ def declared(function: Any, parameter: inspect.Parameter) -> Any:
 
 
 def fits(kind: Any, value: Any) -> bool:
-    """Return False where a value is certainly not of the declared kind."""
+    """Return False if a value is certainly not of the declared kind."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if kind is Any or isinstance(kind, (TypeVar, str)) or getattr(kind, "__module__", "").startswith(_SPATIAL):
         return True
@@ -114,7 +114,7 @@ def fits(kind: Any, value: Any) -> bool:
         return is_integer(value) and abs(int(value)) < 2**63
     if kind is float:
         return is_real(value)
-    if kind in (_Numbers, np.ndarray):
+    if kind in (_ArrayKind, np.ndarray):
         return _is_array(value)
     if kind is AnyKind:
         return not isinstance(value, (bytearray, memoryview, types.ModuleType)) and not _is_bytes(value)
@@ -141,7 +141,7 @@ def fits(kind: Any, value: Any) -> bool:
 
 
 def _fits_items(origin: Any, parts: tuple[Any, ...], value: Any) -> bool:
-    if isinstance(value, Mapping):  # its keys are meant
+    if isinstance(value, Mapping):  # its keys are the items
         return origin is collections.abc.Iterable and (not parts or all(fits(parts[0], key) for key in value))
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         return False
@@ -153,7 +153,7 @@ def _fits_items(origin: Any, parts: tuple[Any, ...], value: Any) -> bool:
 
 
 def is_quick(kind: Any) -> bool:
-    """Return True for a kind that is told by a look: no arrays, no protocols, and not anything."""
+    """Return True for a kind that is quick to check: no arrays, no protocols, not Any."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return all(map(is_quick, parts))
@@ -162,20 +162,20 @@ def is_quick(kind: Any) -> bool:
     if origin in (typing.Literal, collections.abc.Callable, collections.abc.Mapping, dict, os.PathLike):
         return True
     if kind in _WORDS or kind in (os.PathLike, dict):
-        return kind is not _Numbers
-    return False  # classes: other objects may be taken for theirs
+        return kind is not _ArrayKind
+    return False  # classes: objects of other classes may be accepted for them
 
 
 def _is_array(value: Any) -> bool:
-    """Return True for numbers without NaN; symbols among them are numbers."""
+    """Return True for an array of numbers without NaN; symbols count as numbers."""
     if isinstance(value, bool):
         return True
     if isinstance(value, (list, tuple)):
-        result = as_numbers(value)
+        result = as_float_array(value)
         if result is None:
             return _has_symbols(value)
     else:
-        result = as_numbers(value)
+        result = as_float_array(value)
         if result is None:
             return isinstance(value, np.ndarray) and value.dtype == object and _has_symbols(value.ravel().tolist())
     return not np.isnan(result).any()
@@ -186,7 +186,7 @@ def _has_symbols(values: Any) -> bool:
 
 
 def is_meaningless(value: Any) -> bool:
-    """Return True for what no function takes as an argument whose kind is not declared."""
+    """Return True for a value that no function accepts for an argument of undeclared kind."""
     if isinstance(value, np.ndarray):
         if isinstance(value, (np.matrix, np.ma.MaskedArray)) or value.dtype.kind in "USMmVSc":
             return True
@@ -196,7 +196,7 @@ def is_meaningless(value: Any) -> bool:
     return (
         isinstance(value, (bytes, complex, set, slice, types.ModuleType, types.GeneratorType, type(...)))
         or type(value) is object
-        or (isinstance(value, (list, tuple)) and as_numbers(value) is None and _is_ragged(value))
+        or (isinstance(value, (list, tuple)) and as_float_array(value) is None and _is_ragged(value))
     )
 
 
@@ -222,15 +222,15 @@ def _is_ragged(value: Sequence[Any]) -> bool:
     return len({len(x) for x in value}) > 1
 
 
-def said(kind: Any) -> str:
-    """Return a declared kind in words."""
+def kind_text(kind: Any) -> str:
+    """Return the text of a declared kind in messages."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys(said(part) for part in parts))
+        return " or ".join(dict.fromkeys(kind_text(part) for part in parts))
     if origin is typing.Literal:
         return f"one of {', '.join(map(repr, parts))}"
     if origin in (collections.abc.Iterable, collections.abc.Sequence, tuple, list):
-        inner = [said(part) for part in parts if part is not Ellipsis]
+        inner = [kind_text(part) for part in parts if part is not Ellipsis]
         return f"a sequence ({', '.join(dict.fromkeys(inner))}{', ...' if Ellipsis in parts else ''})"
     if origin is collections.abc.Callable:
         return "a function"
@@ -249,12 +249,12 @@ _WORDS: dict[Any, str] = {
     bool: "True or False",
     int: "an integer",
     float: "a number",
-    str: "a text",
+    str: "a string",
     bytes: "bytes",
-    _Numbers: "an array of numbers",
-    AxesKind: "axes of Matplotlib",
-    AnyKind: "numbers, or another value as its documentation says",
-    _Something: "a value as its documentation says, without NaN",
+    _ArrayKind: "an array of numbers",
+    AxesKind: "Matplotlib axes",
+    AnyKind: "numbers, or another value that its documentation lists",
+    _Something: "a value that its documentation lists, without NaN",
     collections.abc.Callable: "a function",
     collections.abc.Mapping: "a dict",
 }

@@ -1,7 +1,7 @@
-"""Hints for attributes that do not exist: the nearest name, or what other libraries' names are called here.
+"""Hints for attributes that do not exist: the nearest name, or the equivalent of another library's name.
 
-Sources: the interfaces of Robotics Toolbox for Python 1.1, MATLAB's rigidBodyTree, Pinocchio 4.1, Drake 1.51 and the
-names of formats that people look for.
+Sources: the interfaces of Robotics Toolbox for Python 1.1, MATLAB's rigidBodyTree, Pinocchio 4.1 and Drake 1.51, and
+names of common file formats.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ _MODULE = {
 _REMEDIES = {
     **dict.fromkeys(
         ("from_mjcf", "load_mjcf", "MJCF", "from_sdf", "load_sdf", "from_usd", "load_usd"),
-        "URDF is the only format of robots that is read: convert the file to URDF, or build the robot in Python by "
-        "Robot.build",
+        "linkwork reads URDF only: convert the file to URDF, or build the robot with Robot.build",
     ),
     **dict.fromkeys(
         ("show", "view", "visualize", "render", "plotly", "display", "draw"),
@@ -71,13 +70,13 @@ _REMEDIES = {
 
 
 FOREIGN_NAMES = {name: f"use robot.{own}" for own, theirs in _ROBOT.items() for name in theirs} | _REMEDIES
-"""What is said of an attribute of robots that other libraries have."""
+"""Advice for each attribute of robots that other libraries have."""
 
 
 class ForeignName:
-    """A name that other libraries have: an AttributeError tells what it is called here.
+    """Descriptor for a name of another library: access raises an AttributeError with the equivalent name.
 
-    A class with a `__getattr__`, which could say the same, takes twice as long for each call of a method.
+    A `__getattr__` of the class could do the same, but would double the time of each method call.
     """
 
     def __init__(self, name: str) -> None:
@@ -90,7 +89,7 @@ class ForeignName:
 
 
 def add_foreign_names(kind: type) -> None:
-    """Let a class tell what names of other libraries are called here, but for those that it has."""
+    """Add a `ForeignName` to a class for each name of other libraries that the class does not define."""
     known = {name for base in kind.__mro__ for name in vars(base)}
     for name in FOREIGN_NAMES:
         if name not in known:
@@ -98,7 +97,7 @@ def add_foreign_names(kind: type) -> None:
 
 
 def missing_attribute(module: str, name: str, known: Iterable[str]) -> str:
-    """The message of an AttributeError of a module: what is missing, and a name that exists."""
+    """Return the message of a module's AttributeError: the missing name and the nearest existing one."""
     for own, theirs in _MODULE.items():
         if name in theirs:
             return f"module {module!r} has no attribute {name!r}; use linkwork.{own}"

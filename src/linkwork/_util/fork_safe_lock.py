@@ -1,4 +1,4 @@
-"""Locks that are free in a forked process, and that no interrupt leaves held."""
+"""Locks that are released in a forked process, and that no interrupt leaves acquired."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Lock"]
 
 
 class Lock(type(threading.RLock())):  # type: ignore[misc]  # the class itself has no public name
-    """A reentrant lock that is free in a forked process if another thread held it.
+    """A reentrant lock that is released in a forked process if another thread had acquired it.
 
     A fork copies only the thread that forks, so no other thread could release the lock there.
 
     `with` calls methods that are written in C.  A signal handler runs between two bytecodes, so it cannot raise after
-    the lock is acquired and before the block is entered: Ctrl-C never leaves the lock held.
+    the lock is acquired and before the block is entered: Ctrl-C never leaves the lock acquired.
     """
 
     __slots__ = ()
@@ -27,7 +27,7 @@ class Lock(type(threading.RLock())):  # type: ignore[misc]  # the class itself h
         _locks.add(self)
 
     def renewed(self) -> None:
-        """Become free, unless this thread holds the lock."""
+        """Release the lock in a forked process, unless this thread has acquired it."""
         if self.acquire(blocking=False):
             self.release()
         else:
@@ -40,12 +40,12 @@ _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
 def _after_fork() -> None:
     for lock in list(_locks):
         lock.renewed()
-    if sys.version_info < (3, 12):  # later ones have no lock
+    if sys.version_info < (3, 12):  # later versions have no lock
         _renew_cached_properties()
 
 
 def _renew_cached_properties() -> None:
-    """Until Python 3.11 a `cached_property` has a lock, which another thread may have had."""
+    """Replace the locks of `cached_property`, which Python has until 3.11 and another thread may have acquired."""
     known = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == _PACKAGE]
     kinds = {kind for module in known for kind in vars(module).values() if isinstance(kind, type)}
     for kind in kinds:

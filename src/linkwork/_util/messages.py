@@ -1,7 +1,4 @@
-"""How messages show names: quoted, shortened, and the nearest of those there are.
-
-Names and numbers as people read them: made safe to print, cut where they are long, as wide as they are.
-"""
+"""Names and numbers in messages and tables: quoted, escaped, shortened, aligned, and hints of similar names."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ import numpy as np
 from linkwork._util.console import backslashed
 
 __all__ = [
+    "close_names",
     "cut",
     "escaped",
     "label",
@@ -35,114 +33,115 @@ __all__ = [
 
 
 def letters(text: str) -> str:
-    """A text as a part of identifiers: letters, digits and underscores, which stand for all else."""
+    """Return a text as part of an identifier: underscores replace all but ASCII letters and digits."""
     return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text)
 
 
 def repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that stands more than once, or None."""
+    """Return the first name that occurs more than once, or None."""
     counts = Counter(names)
     return next((name for name, count in counts.items() if count > 1), None)
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """A hint: the known names nearest to one that is not known, or some of those there are.
+    """Return a hint for an unknown name: the most similar known names, or else the first of the known names.
 
-    However many and long the names are, the work is bounded: it looks at the first `_MOST_NAMES` of them and compares
-    `_MOST_WORK` characters.  A set is sorted first, so that the hint is the same in every process; a large collection
-    had better be in an order already.
+    The work is bounded: the first `_MOST_NAMES` names are considered, and `_MOST_WORK` characters compared.  A set is
+    sorted first, so that the hint is the same in every process.
     """
     if isinstance(known, (set, frozenset)):
         known = sorted(known)
     names = sorted({k for k in islice(known, _MOST_NAMES) if len(k) <= _LONGEST_NAME})
-    close = _close(name, names) if len(name) <= _LONGEST_NAME else []
+    close = close_names(name, names) if len(name) <= _LONGEST_NAME else []
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not names:
-        return "there are names too long to list" if known else "there are none"
+        return "the known names are too long to list" if known else "no names are defined"
     more = len(names) - 12 + max(len(known) - _MOST_NAMES, 0)
-    shown = ", ".join(repr(n) for n in names[:12])
+    shown = ", ".join(repr(known_name) for known_name in names[:12])
     return f"there are {shown}" + (f" and {more} more" if more > 0 else "")
 
 
-def _close(name: str, names: list[str]) -> list[str]:
-    """Up to three names that are like one, the most similar first."""
+def close_names(name: str, names: Iterable[str], min_similarity: float = 0.65) -> list[str]:
+    """Return up to three names that resemble a name, the most similar first.
+
+    The similarity of two names is twice the length of their longest common subsequence over the sum of their lengths.
+    """
     similar = [k for k in names if 3 * max(len(k), len(name)) <= 7 * min(len(k), len(name))]
     similar.sort(key=lambda k: abs(len(k) - len(name)))
-    places: dict[str, int] = {}  # of each character: a bit for each place in the name
+    positions: dict[str, int] = {}  # by character: one bit for each position in the name
     for i, character in enumerate(name):
-        places[character] = places.get(character, 0) | 1 << i
+        positions[character] = positions.get(character, 0) | 1 << i
     work, result = 0, []
     for k in similar:
         work += len(k)
         if work > _MOST_WORK:
             break
-        likeness = 2.0 * _common(k, places, len(name)) / (len(k) + len(name))
-        if likeness >= _LIKE:
-            result.append((-likeness, k))
+        similarity = 2.0 * _common(k, positions, len(name)) / (len(k) + len(name))
+        if similarity >= min_similarity:
+            result.append((-similarity, k))
     return [k for _, k in sorted(result)[:3]]
 
 
-def _common(text: str, places: dict[str, int], length: int) -> int:
-    """The length of the longest common subsequence of a text and a name given by its characters' places.
+def _common(text: str, positions: dict[str, int], length: int) -> int:
+    """Return the length of the longest common subsequence of a text and a name with known character positions.
 
-    One step for each character of the text, on integers with a bit for each of the name's: Hyyrö, Bit-parallel
+    One step per character of the text, on integers with one bit per character of the name: Hyyrö, Bit-parallel
     LCS-length computation revisited, 2004.
     """
-    everywhere = row = (1 << length) - 1
+    mask = bits = (1 << length) - 1
     for character in text:
-        matches = row & places.get(character, 0)
-        row = ((row + matches) | (row - matches)) & everywhere
-    return length - row.bit_count()
+        matches = bits & positions.get(character, 0)
+        bits = ((bits + matches) | (bits - matches)) & mask
+    return length - bits.bit_count()
 
 
 def printable(text: str) -> str:
-    """A text as messages print it: short, and with its control characters escaped."""
+    """Return a text for a message: shortened, with control characters escaped."""
     text = text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 3] + "..."
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
 def quoted(text: str) -> str:
-    """A text as messages quote it: short and escaped."""
+    """Return a quoted text for a message: shortened and escaped."""
     return repr(text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 3] + "...")
 
 
 def listed(names: Iterable[str], between: str = ", ") -> str:
-    """Names as messages list them: quoted, and no more than 50."""
+    """Return a list of names for a message: quoted, at most 50."""
     shown = list(names)
     rest = len(shown) - _SHOWN_NAMES
     text = between.join(quoted(name) for name in shown[:_SHOWN_NAMES])
     return f"{text}{between}... and {rest} more" if rest > 0 else text
 
 
-_LONGEST_NAME = 120  # names beyond these bounds are not compared: hints must not take seconds
+_LONGEST_NAME = 120  # characters; longer names are not compared, so that hints take milliseconds
 _MOST_NAMES = 10_000
 _MOST_WORK = 100_000  # characters compared for one hint
-_LIKE = 0.65  # twice the characters in common, in their order, over all characters
 _SHOWN_LENGTH, _SHOWN_NAMES = 80, 50
 
 
 _LONGEST = 60  # characters of a name in a table
-_FEW = 12  # numbers of an array that are shown
+_FEW = 12  # elements of an array or a list that `short_repr` shows
 
 
 def escaped(text: str) -> str:
-    """A text from outside, with control characters (and all else that does not print) as backslash escapes."""
+    """Return an untrusted text with unprintable characters as backslash escapes."""
     return text if text.isprintable() else "".join(c if c.isprintable() else backslashed(c) for c in text)
 
 
 def label(text: str) -> str:
-    """A name from a file as tables have it: `escaped`, and cut where it is very long."""
+    """Return a name from a file for a table: `escaped`, and shortened to 60 characters."""
     return escaped(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
 
 def number(x: float) -> str:
-    """A number with up to six digits."""
+    """Return the text of a number with up to six significant digits."""
     return f"{x + 0.0:.6g}"
 
 
 def numbers(values: Iterable[float]) -> str:
-    """One number, or several in parentheses; a dash where none of them is finite."""
+    """Return the text of one number, or of several in parentheses; "-" if all of them are infinite."""
     shown = [number(x) for x in values]
     if all(text in ("inf", "-inf") for text in shown):
         return "-"
@@ -150,7 +149,7 @@ def numbers(values: Iterable[float]) -> str:
 
 
 def cut(text: str, columns: int) -> str:
-    """A text in at most so many columns: its end is left out where it takes more."""
+    """Return a text shortened to a number of terminal columns."""
     if width(text) <= columns:
         return text
     while width(text) >= columns:
@@ -159,14 +158,14 @@ def cut(text: str, columns: int) -> str:
 
 
 def width(text: str) -> int:
-    """How many columns a text takes in a terminal."""
+    """Return the number of terminal columns of a text."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> list[str]:
-    """Rows under a header, in columns as wide as they need; columns ``left`` are flush left, the others right."""
+    """Return the lines of a table; columns ``left`` are aligned left, the others right."""
     widths = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
     lines = []
     for row in (header, ["-" * n for n in widths], *rows):
@@ -179,7 +178,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequenc
 
 
 def short_repr(value: Any) -> str:
-    """The class and the fields of a named tuple or a dataclass, with large arrays by their shapes: its ``__repr__``.
+    """Return the ``__repr__`` of a named tuple or a dataclass, with large arrays by their shapes.
 
     >>> from typing import NamedTuple
     >>> class Gains(NamedTuple):

@@ -1,4 +1,4 @@
-"""Sequences whose members have names: tuples that are looked into by name too, with names that editors complete."""
+"""Tuples whose members can also be accessed by name, with completion of the names in editors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 
 class Named(tuple[T, ...]):
-    """A tuple of names, or of what has a ``name``; ``found["elbow"]`` is the member of that name.
+    """A tuple of names, or of objects with a ``name``: ``joints["elbow"]`` is the member with that name.
 
-    Editors that ask a sequence for its keys complete them.  A name that is not there is an UnknownNameError.
+    IPython completes the names.  An unknown name raises UnknownNameError.
     """
 
-    kind: str  # what a member is, for messages
+    kind: str  # the kind of the members in messages, for example "joint"
 
     def __new__(cls, members: Iterable[T], kind: str = "member") -> Named[T]:
         result = super().__new__(cls, members)

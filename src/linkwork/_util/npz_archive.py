@@ -1,7 +1,7 @@
-"""Files of NumPy arrays (npz) with a text that says what they are: written whole, and read with care, to the bit.
+"""Archives of NumPy arrays (npz) with a JSON header, written atomically and read with checks.
 
-A file is read as if a stranger had written it.  Its arrays are stored as they are, not compressed, so the memory that
-they take is never more than the file's size; each array's type, shape and size are known before it is read.
+A file is read as untrusted input.  Its arrays are not compressed, so they never need more memory than the file's size.
+The type, shape and size of each array are checked before it is read.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["ArchiveReader", "OtherFileError", "npz_path", "open_archive", "write
 T = TypeVar("T")
 
 _SAID = "said"
-_MAX_TEXT = 1 << 24  # bytes of the text
+_MAX_TEXT = 1 << 24  # [bytes] of the JSON header
 _MAX_MEMBERS = 100_000
-_MAX_HEADER = 10_000  # bytes of an array's head
-_KINDS = {"number": "iuf", "integer": "iu", "bool": "b", "any": "biuf"}  # of types of arrays, by NumPy's letters
+_MAX_HEADER = 10_000  # [bytes] of an array's header
+_KINDS = {"number": "iuf", "integer": "iu", "bool": "b", "any": "biuf"}  # NumPy kind letters of array types
 
 
 class OtherFileError(ValueError):
-    """A file is undamaged, but of something else: of a robot with other joints, of another problem."""
+    """A file is intact but belongs to another object, such as a robot with other joints or another problem."""
 
 
 def npz_path(caller: str, path: str | os.PathLike[str]) -> Path:
-    """The path of a file named .npz.  Raises TypeError for what is no path, ValueError for another name."""
+    """Return a path that ends in .npz.  Raises TypeError for other types, ValueError for another suffix."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{caller}: path: expected the path of a file, got {path!r}")
     where = Path(path)
@@ -47,9 +47,9 @@ def npz_path(caller: str, path: str | os.PathLike[str]) -> Path:
 
 
 def write_archive(where: Path, said: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Write arrays by name, and what is said of them, which has a "format".
+    """Write arrays by name, and the header ``said``, a dict with the key "format".
 
-    A file that was there is replaced when the new one is complete.
+    An existing file is replaced when the new one is complete.
     """
     text = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
     with replaced(where) as file:
@@ -58,11 +58,11 @@ def write_archive(where: Path, said: Mapping[str, Any], arrays: Mapping[str, Any
 
 @contextmanager
 def open_archive(where: Path, form: str, writer: str) -> Iterator[ArchiveReader]:
-    """Open a file of a format, which ``writer`` writes.
+    """Open a file of the format ``form``, which ``writer`` writes.
 
-    Raises ValueError, with the file's name, for what is no such file: also for whatever goes wrong inside of the
-    ``with``, where its arrays are read; an `OtherFileError` keeps its own text after the name.
-    FileNotFoundError, PermissionError and the like come as they are.
+    Raises ValueError with the name of the file for any other file, and for any error inside the ``with`` statement,
+    where its arrays are read; the message of an `OtherFileError` follows the name.  FileNotFoundError, PermissionError
+    and other errors of the system are not changed.
     """
     reader: ArchiveReader | None = None
     try:
@@ -72,7 +72,7 @@ def open_archive(where: Path, form: str, writer: str) -> Iterator[ArchiveReader]
                 yield reader
             except OtherFileError:
                 raise
-            except Exception as error:  # whatever a damaged file makes of zipfile, NumPy and JSON
+            except Exception as error:  # any error of zipfile, NumPy or JSON in a damaged file
                 problem = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else str(error)
                 raise ValueError(f"{where}: not a file that {writer} wrote: {problem}") from None
     except (NotRegularError, OtherFileError) as error:
@@ -80,9 +80,9 @@ def open_archive(where: Path, form: str, writer: str) -> Iterator[ArchiveReader]
 
 
 class ArchiveReader:
-    """What a file says of its arrays, and the arrays, each read when it is asked for.
+    """The header of an archive, and its arrays, each read on request.
 
-    Sizes are named: a word in a shape is the same number wherever it stands.
+    Sizes can be named: a word in a shape is the same size in all arrays.
     """
 
     def __init__(self, file: BinaryIO, size: int, form: str) -> None:
@@ -106,46 +106,46 @@ class ArchiveReader:
         text = self._read(_SAID, "any", most=_MAX_TEXT)
         said = json.loads(text.tobytes())
         if not isinstance(said, dict):
-            raise ValueError(f"expected a text with keys, got {type(said).__name__}")
+            raise ValueError(f"expected a JSON object, got {type(said).__name__}")
         if said.get("format") != form:
             raise ValueError(f"expected format {form!r}, got {said.get('format')!r}")
         self.said: dict[str, Any] = said
 
-    # -- what is said
+    # -- header
 
     def text(self, key: str) -> str:
-        """A text."""
+        """Return a string of the header."""
         value: str = self.said[key]
-        return self._checked(key, value, isinstance(value, str), "a text")
+        return self._checked(key, value, isinstance(value, str), "a string")
 
     def texts(self, key: str, default: Sequence[str] | None = None) -> list[str]:
-        """A list of texts."""
+        """Return a list of strings of the header."""
         if default is not None and key not in self.said:
             return [*default]
         value: list[str] = self.said[key]
         fine = isinstance(value, list) and all(isinstance(x, str) for x in value)
-        return self._checked(key, value, fine, "a list of texts")
+        return self._checked(key, value, fine, "a list of strings")
 
     def boolean(self, key: str, default: bool | None = None) -> bool:
-        """A truth value."""
+        """Return a boolean of the header."""
         value: bool = self.said.get(key, default) if default is not None else self.said[key]
         return self._checked(key, value, isinstance(value, bool), "true or false")
 
     def integer(self, key: str, least: int, most: int = 2**31) -> int:
-        """An integer between two bounds."""
+        """Return an integer of the header, from ``least`` to ``most``."""
         value: int = self.said[key]
         fine = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
         return self._checked(key, value, fine, f"an integer from {least} to {most}")
 
     def number(self, key: str, least: float = -math.inf) -> float:
-        """A finite number, at least ``least``."""
+        """Return a finite number of the header, not below ``least``."""
         value = self.said[key]
         fine = isinstance(value, (int, float)) and not isinstance(value, bool)
         fine = fine and max(least, -sys.float_info.max) <= value <= sys.float_info.max
-        return float(self._checked(key, value, fine, f"a finite number, at least {least:g}"))
+        return float(self._checked(key, value, fine, f"a finite number >= {least:g}"))
 
     def integers(self, key: str, least: int, most: int = 2**31) -> list[int]:
-        """A list of integers between two bounds."""
+        """Return a list of integers of the header, each from ``least`` to ``most``."""
         value: list[int] = self.said[key]
         fine = isinstance(value, list) and all(type(x) is int and least <= x <= most for x in value)
         return self._checked(key, value, fine, f"a list of integers from {least} to {most}")
@@ -177,10 +177,11 @@ class ArchiveReader:
         most: float | None = None,
         ordered: bool = False,
     ) -> np.ndarray:
-        """An array, of a shape of sizes: a number, a word that is the same size everywhere, or None for any size.
+        """Return an array and check its shape and values.
 
-        ``kind`` is "number" (which gives float64), "integer", "bool" or "any".  Values are finite, unless ``finite`` is
-        False, from ``least`` to ``most``, and never decrease along the last axis where they are to be ``ordered``.
+        A size of ``shape`` is an integer, a word that is the same size in all arrays, or None for any size.  ``kind``
+        is "number" (returned as float64), "integer", "bool" or "any".  Values must be finite unless ``finite`` is
+        False, from ``least`` to ``most``, and with ``ordered`` non-decreasing along the last axis.
         """
         x = self._read(name, kind)
         if kind == "number":
@@ -190,22 +191,22 @@ class ArchiveReader:
         if finite and x.dtype.kind == "f" and not np.isfinite(x).all():
             self._refuse(name, "finite numbers", x[~np.isfinite(x)][0])
         if least is not None and x.size and not x.min() >= least:
-            self._refuse(name, f"numbers from {least:g}", x.min())
+            self._refuse(name, f"numbers >= {least:g}", x.min())
         if most is not None and x.size and not x.max() <= most:
-            self._refuse(name, f"numbers up to {most:g}", x.max())
+            self._refuse(name, f"numbers <= {most:g}", x.max())
         if ordered and not (np.diff(x, axis=-1) >= 0.0).all():
-            self._refuse(name, "numbers that do not decrease", "others")
+            self._refuse(name, "non-decreasing numbers", "others")
         return x
 
     def group(self, prefix: str) -> dict[str, np.ndarray]:
-        """All arrays whose names begin with ``prefix.``, by the rest of their names, of any numbers and shapes."""
+        """Return all arrays whose names begin with ``prefix.``, of any type and shape, by the rest of their names."""
         names = [name for name in self.names if name.startswith(f"{prefix}.")]
         return {name.removeprefix(f"{prefix}."): self.array(name, kind="any", finite=False) for name in names}
 
     def _fit(self, name: str, got: tuple[int, ...], shape: Sequence[int | str | None]) -> None:
-        wanted = [self.sizes.get(size) if isinstance(size, str) else size for size in shape]
-        if len(got) != len(wanted) or any(w is not None and w != g for w, g in zip(wanted, got, strict=True)):
-            words = [w if w is not None else size for w, size in zip(wanted, shape, strict=True)]
+        expected = [self.sizes.get(size) if isinstance(size, str) else size for size in shape]
+        if len(got) != len(expected) or any(w is not None and w != g for w, g in zip(expected, got, strict=True)):
+            words = [w if w is not None else size for w, size in zip(expected, shape, strict=True)]
             self._refuse(name, f"the shape ({', '.join(map(str, words))})", got)
         self.sizes |= {size: g for size, g in zip(shape, got, strict=True) if isinstance(size, str)}
 
@@ -225,15 +226,15 @@ class ArchiveReader:
             shape, by_columns, dtype = read_header(member, max_header_size=_MAX_HEADER)
             if dtype.kind not in _KINDS[kind] or dtype.itemsize > 8 or dtype.shape:
                 self._refuse(
-                    name, {"number": "numbers", "integer": "integers", "bool": "truth values"}.get(kind, kind), dtype
+                    name, {"number": "numbers", "integer": "integers", "bool": "booleans"}.get(kind, kind), dtype
                 )
             count = math.prod(shape)
             if min(shape, default=0) < 0 or count * dtype.itemsize != info.file_size - member.tell():
-                raise ValueError(f"array {name!r}: shape {shape} of {dtype} does not fit the bytes that are there")
+                raise ValueError(f"array {name!r}: shape {shape} of {dtype} does not match the number of bytes")
             data = np.empty(count, dtype)
             if data.nbytes and cast(Any, member).readinto(data.view(np.uint8)) != data.nbytes:
-                raise ValueError(f"array {name!r}: the file ends inside of it")
-            member.read(1)  # so that the checksum of the whole is looked at
+                raise ValueError(f"array {name!r}: the file ends before its last byte")
+            member.read(1)  # reading past the end verifies the checksum
         if dtype.kind == "b" and count and data.view(np.uint8).max() > 1:
-            raise ValueError(f"array {name!r}: expected truth values, got other bytes")
+            raise ValueError(f"array {name!r}: expected booleans, got other bytes")
         return data.reshape(shape, order="F" if by_columns else "C")

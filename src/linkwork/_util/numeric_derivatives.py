@@ -1,7 +1,6 @@
-"""Differences along a manifold, and configurations where errors vanish: references that need no derivative in code.
+"""Central differences on a configuration manifold, and roots of constraint errors: references for contract checks.
 
-``move(q, v)`` is the configuration that velocities v (..., nv) lead to from q in a unit of time, such as
-`Robot.integrate`.
+``move(q, v)`` returns q ⊕ v for tangent vectors v (..., nv), as `Robot.integrate` does.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ __all__ = ["COLORS", "label_time", "new_axes", "plot_lines", "pyplot", "quantity
 COLORS = tuple(
     f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown", "pink", "gray", "olive", "cyan")
 )
-_MAX_LEGEND = 12  # lines that a legend names
-_MARGIN = 1.05  # of a shared scale, relative to the extent of what is drawn
+_MAX_LEGEND = 12  # lines above which there is no legend
+_MARGIN = 1.05  # extent of a shared scale, relative to the data
 
 
 def pyplot() -> Any:
-    """Return matplotlib.pyplot.  Raises ImportError where matplotlib is not installed."""
+    """Return matplotlib.pyplot.  Raises ImportError if matplotlib is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -32,7 +32,7 @@ def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
 
 
 def space_axes() -> Any:
-    """Return axes in space, labelled in metres."""
+    """Return three-dimensional axes, labelled in metres."""
     axes = pyplot().figure(figsize=(7.0, 7.0), layout="constrained").add_subplot(projection="3d")
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     return axes
@@ -47,7 +47,7 @@ def quantity_label(quantity: str, units: Iterable[str]) -> str:
 def plot_lines(
     axis: Any, t: np.ndarray, lines: Mapping[str, np.ndarray], *, legend: bool = True, columns: int = 4
 ) -> None:
-    """Draw lines by time; a legend names them if they are few."""
+    """Plot lines over time t (samples,) [s], with a legend if there are at most `_MAX_LEGEND`."""
     for name, x in lines.items():
         axis.plot(t, x, label=name)
     if legend and len(lines) <= _MAX_LEGEND:
@@ -55,13 +55,13 @@ def plot_lines(
 
 
 def label_time(axes: Any) -> None:
-    """Label the time below the last of axes that stand one below the other."""
+    """Label the time axis of the lowest axes of a column."""
     for axis in np.atleast_1d(np.atleast_1d(axes)[-1]):
         axis.set_xlabel("t [s]")
 
 
 def share_scale(axes: Any) -> None:
-    """Give several axes in space one cube, which holds all that is drawn on any of them."""
+    """Set the limits of several three-dimensional axes to one common cube that contains all their data."""
     boxes = np.array([[axis.get_xlim(), axis.get_ylim(), axis.get_zlim()] for axis in axes])
     low, high = boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)
     half = 0.5 * _MARGIN * float((high - low).max())

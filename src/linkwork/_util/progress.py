@@ -1,4 +1,4 @@
-"""Progress of long computations: a bar on standard error, or a function of the user's that receives `Progress` values.
+"""Progress of long computations: a bar on standard error, or a user's function that receives `Progress` values.
 
 Every function that takes ``progress`` reads it by `Reporter`:
 
@@ -28,10 +28,11 @@ _PAUSE = 0.1  # [s] between two drawings in a terminal
 
 
 class Progress(NamedTuple):
-    """Progress of a long computation, as a function that is given as ``progress`` receives it.
+    """Progress of a long computation, the argument of a function that is passed as ``progress``.
 
-    ``done`` and ``total`` are in the unit of the computation: time steps of `Robot.simulate`, seconds of
-    `Robot.plan`, functions of `Robot.warm_up`.  A computation may end before ``done`` reaches ``total``.
+    ``done`` and ``total`` are in the unit of the computation: time steps of `Robot.simulate`, seconds of `Robot.plan`,
+    iterations of `TrajectoryProblem.solve`, functions of `Robot.warm_up`.  A computation may end before ``done``
+    reaches ``total``.
 
     >>> import linkwork as lw
     >>> robot = lw.load("double_pendulum")
@@ -47,13 +48,13 @@ class Progress(NamedTuple):
 
 
 class Reporter(AbstractContextManager["Reporter"]):
-    """Reports progress to a bar, a function or nobody, from its ``with`` statement's beginning to its end."""
+    """Report progress to a bar, to a function or not at all, inside a ``with`` statement."""
 
     def __init__(self, caller: str, progress: Any, label: str, total: float, begun: float | None = None) -> None:
-        """``progress`` is True for a bar, False for none, None for one if standard error is a terminal, or a function.
+        """Read the option ``progress``: True for a bar, False for no output, None for a bar on a terminal, a function.
 
-        ``begun``, a time of `time.perf_counter`, is when the computation began, by default when it is entered.  Raises
-        TypeError for anything else.
+        ``begun`` is the start of the computation, a time of `time.perf_counter`; the default is the start of the
+        ``with`` statement.  Raises TypeError for any other ``progress``.
         """
         self._function = read_progress(caller, progress)
         self._label, self._total, self._done = label, total, 0.0 if isinstance(total, float) else 0
@@ -76,6 +77,11 @@ class Reporter(AbstractContextManager["Reporter"]):
         self._stack.enter_context(shown_elsewhere())
         return self
 
+    @property
+    def active(self) -> bool:
+        """True if a bar or a function receives the progress; known once the ``with`` statement is entered."""
+        return self._bar is not None or callable(self._function)
+
     def advance(self, amount: float = 1) -> None:
         """Report that ``amount`` more is done."""
         self._done = min(self._done + amount, self._total)
@@ -85,7 +91,7 @@ class Reporter(AbstractContextManager["Reporter"]):
             self._function(Progress(self._done, self._total, time.perf_counter() - self._begin))
 
     def reach(self, done: float) -> None:
-        """Report that ``done`` is done in all."""
+        """Report that ``done`` of the total is done."""
         self.advance(max(0.0, done - self._done))
 
 
@@ -103,7 +109,7 @@ def read_progress(caller: str, progress: Any) -> bool | Callable[[Progress], Any
 
 
 class ProgressBar:
-    """Shows the share of ``total`` that is done: one line that fills in a terminal, a few plain lines elsewhere."""
+    """The share of ``total`` that is done: one line that fills on a terminal, a few plain lines elsewhere."""
 
     def __init__(self, log: Stream, label: str, total: float) -> None:
         self._log, self._label, self._total = log, label, total

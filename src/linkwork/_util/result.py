@@ -1,4 +1,4 @@
-"""Base classes of what linkwork returns: `Made` has no public constructor, `Result` has a status.
+"""Base classes of returned values: `Made` has no public constructor, `Result` has a status.
 
 `Result` is public as `linkwork.errors.Result`.
 """
@@ -17,7 +17,7 @@ __all__ = ["Made", "Result"]
 
 
 class Made:
-    """A value that functions and methods of linkwork return, and that has no public constructor."""
+    """Base class of values that linkwork returns and users do not construct."""
 
     __slots__ = ()
 
@@ -27,34 +27,34 @@ class Made:
             cls.__module__ = f"linkwork.{room[0]}"  # which publishes the class
 
     def __init__(self) -> None:
-        """Raise TypeError: linkwork's functions and methods make these values."""
-        raise TypeError(f"{type(self).__name__}: has no constructor: functions and methods of linkwork return it")
+        """Raise TypeError: only functions and methods of linkwork create these values."""
+        raise TypeError(f"{type(self).__name__}: has no constructor; functions and methods of linkwork create it")
 
     @classmethod
     def _make(cls, *values: Any, **named: Any) -> Self:
-        """Make an instance, of the values of `_fill`."""
-        made = object.__new__(cls)
-        made._fill(*values, **named)
-        return made
+        """Create an instance from the arguments of `_fill`."""
+        instance = object.__new__(cls)
+        instance._fill(*values, **named)
+        return instance
 
     def _fill(self, *values: Any, **named: Any) -> None:
-        """Set the fields of a dataclass.  Other classes have their own."""
+        """Set the fields of a dataclass, by position or by name.  Classes that are not dataclasses override it."""
         cls: Any = type(self)
         names, defaults, factories = _fields_of(cls)
         if len(values) == len(names) and not named:
             vars(self).update(zip(names, values, strict=True))
             return
-        given = dict(zip(names, values, strict=False)) | named
+        fields = dict(zip(names, values, strict=False)) | named
         for name, factory in factories.items():
-            if name not in given:
-                given[name] = factory()
-        given = defaults | given
-        if len(values) > len(names) or given.keys() != set(names):
-            raise TypeError(f"{type(self).__name__}: expected the fields {names}, got {(*given,)}")
-        vars(self).update(given)
+            if name not in fields:
+                fields[name] = factory()
+        fields = defaults | fields
+        if len(values) > len(names) or fields.keys() != set(names):
+            raise TypeError(f"{type(self).__name__}: expected the fields {names}, got {(*fields,)}")
+        vars(self).update(fields)
 
     def _replaced(self, **changes: Any) -> Self:
-        """Return a dataclass with other values for some fields."""
+        """Return a copy of a dataclass with some fields replaced."""
         cls: Any = type(self)
         names, _, _ = _fields_of(cls)
         return self._make(**({name: vars(self)[name] for name in names} | changes))
@@ -65,7 +65,7 @@ Made.__init__.__annotations__.clear()  # then help() shows no constructor of sub
 
 @functools.cache
 def _fields_of(cls: Any) -> tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]:
-    """Return the names of a dataclass's fields, the defaults of some, and functions that make those of others."""
+    """Return the field names of a dataclass, the default values and the default factories, by field."""
     fields = dataclasses.fields(cls)
     missing = dataclasses.MISSING
     defaults = {f.name: f.default for f in fields if f.default is not missing}
@@ -78,13 +78,13 @@ class Result(Made):
 
     All results have
 
-    - ``success``: True where the result may be used; bool, or an array (...) of a batch;
-    - ``status``: the outcome as a `Status`, or an array (...) of its words of a batch;
-    - ``message``: a sentence with names and numbers, of a batch a summary;
-    - ``iterations``: the iterations of the computation, an integer or an array (...);
+    - ``success``: True where the result may be used; bool, or an array (...) for a batch;
+    - ``status``: the outcome as a `Status`; for a batch an array (...) of status words;
+    - ``message``: a sentence with names and values; for a batch a summary;
+    - ``iterations``: number of iterations of the computation, an integer or an array (...);
     - `explain`: status, message and advice.
 
-    Results have no truth value, since those of batches have none: use ``success``.
+    A result has no truth value, because a batch of results has none: use ``success``.
     """
 
     __slots__ = ()
@@ -103,26 +103,26 @@ class Result(Made):
 
     @property
     def message(self) -> str:
-        """The outcome in a sentence with names and numbers; of a batch, how many have which status."""
+        """The outcome in a sentence with names and values; for a batch, the number of entries of each status."""
         words = np.asarray(self.status)
         return self._sentence(()) if not words.ndim else counted(words)
 
     def explain(self, index: int | tuple[int, ...] = ()) -> str:
-        """Return status, message and advice; of a batch those at an index, or of the whole batch without one.
+        """Return status, message and advice of one entry of a batch, or a summary of the whole batch without ``index``.
 
-        Raises ValueError for an index that does not fit the batch, IndexError for one beyond it.
+        Raises ValueError for an index of another length than the batch shape, IndexError for an index out of range.
         """
         words = np.asarray(self.status)
         if words.ndim and isinstance(index, tuple) and not index:
             failed = [Status(word) for word in np.unique(words[~np.asarray(self.success, dtype=bool)])]
             return "\n".join([self.message, *(f"{status}: {status.advice}" for status in failed if status.advice)])
-        place = _checked_index(index, words.shape)
-        status = Status(words[place])
-        advice = "" if np.asarray(self.success)[place] or not status.advice else f". {status.advice}"
-        return f"{status}: {self._sentence(place)}{advice}"
+        entry = _checked_index(index, words.shape)
+        status = Status(words[entry])
+        advice = "" if np.asarray(self.success)[entry] or not status.advice else f". {status.advice}"
+        return f"{status}: {self._sentence(entry)}{advice}"
 
-    def _sentence(self, place: tuple[int, ...]) -> str:
-        """Return the message of one entry: the index has an integer for each axis of the batch."""
+    def _sentence(self, entry: tuple[int, ...]) -> str:
+        """Return the message of one entry; its index has one integer per axis of the batch."""
         raise NotImplementedError
 
     def __bool__(self) -> NoReturn:
@@ -132,7 +132,7 @@ class Result(Made):
 
 
 def counted(words: np.ndarray) -> str:
-    """Return how many entries have which status, the most frequent first: "3 of 5 solved, 2 out_of_reach"."""
+    """Return the number of entries of each status, the most frequent first: "3 of 5 solved, 2 out_of_reach"."""
     if not words.size:
         return "an empty batch"
     names, counts = np.unique(words, return_counts=True)
@@ -143,13 +143,13 @@ def counted(words: np.ndarray) -> str:
 
 
 def _checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return an index of a batch as integers from 0 on.  Raises ValueError and IndexError."""
-    place = index if isinstance(index, tuple) else (index,)
-    if len(place) != len(shape) or not all(map(_is_integer, place)):
+    """Return an index of a batch as non-negative integers.  Raises ValueError and IndexError."""
+    entry = index if isinstance(index, tuple) else (index,)
+    if len(entry) != len(shape) or not all(map(_is_integer, entry)):
         raise ValueError(f"explain: index: expected {len(shape)} integers, for a batch of {shape}, got {index!r}")
-    if not all(-n <= k < n for k, n in zip(place, shape, strict=True)):
+    if not all(-n <= k < n for k, n in zip(entry, shape, strict=True)):
         raise IndexError(f"explain: index: expected integers within the batch {shape}, got {index!r}")
-    return tuple(int(k) % n for k, n in zip(place, shape, strict=True))
+    return tuple(int(k) % n for k, n in zip(entry, shape, strict=True))
 
 
 def _is_integer(x: object) -> bool:

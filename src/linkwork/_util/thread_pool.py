@@ -1,6 +1,6 @@
-"""Several tasks at once, on threads whose stacks are large enough to compile on; on none where none can be started.
+"""Parallel execution of tasks on threads with stacks large enough for compilation, with progress reports.
 
-Doing several things at once, with progress shown on standard error.
+If no thread can be started, the tasks run in the calling thread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["in_parallel", "run"]
 
 
 T = TypeVar("T")
-_STACK = 1 << 23  # bytes: LLVM takes more than threads have where a system or a program gives them little
+_STACK = 1 << 23  # [bytes] LLVM needs more than the small default stacks of some systems and programs
 _starting = Lock()
 
 
@@ -28,58 +28,58 @@ def run(
     done: Callable[[], None] = lambda: None,
     waiting: Callable[[], float | None] = lambda: None,
 ) -> list[T]:
-    """The results of all tasks, of which as many run at the same time as there are processors.
+    """Run all tasks, as many in parallel as there are processors, and return their results in order.
 
-    ``done`` is called here after each task.  ``waiting`` is called here before each wait for one, and returns after how
-    many seconds it wants to be called again, if so.  The first error is raised when the tasks that had begun are done;
-    those that had not are left.  Where no thread can be started, the tasks run here one after the other.
+    ``done`` is called in this thread after each task.  ``waiting`` is called in this thread before each wait for a
+    task; it returns the time [s] after which to call it again, or None.  The first error is raised after the running
+    tasks have ended; tasks not yet started are dropped.  If no thread can be started, the tasks run in this thread.
     """
     work = _Work(tasks)
-    threads = _started(work.some, min(len(tasks), os.cpu_count() or 1))
+    threads = _started(work.run_all, min(len(tasks), os.cpu_count() or 1))
     try:
         for _ in tasks:
             if threads:
                 work.wait(waiting)
             else:
                 waiting()
-                work.one()
+                work.run_one()
                 work.wait(lambda: None)
             done()
     finally:
-        work.left.clear()
+        work.remaining.clear()
         for thread in threads:
             thread.join()
     return [work.results[k] for k in range(len(tasks))]
 
 
 class _Work(Generic[T]):
-    """Tasks that are left, results that there are, and word of each that has ended."""
+    """The remaining tasks, the results by task index, and a queue with one entry per finished task."""
 
     def __init__(self, tasks: Sequence[Callable[[], T]]) -> None:
-        self.left = list(enumerate(tasks))[::-1]
+        self.remaining = list(enumerate(tasks))[::-1]
         self.results: dict[int, T] = {}
         self._ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
-    def some(self) -> None:
-        """Do tasks as long as some are left."""
-        while self.left:
-            self.one()
+    def run_all(self) -> None:
+        """Run tasks until none is left."""
+        while self.remaining:
+            self.run_one()
 
-    def one(self) -> None:
+    def run_one(self) -> None:
         try:
-            k, task = self.left.pop()
-        except IndexError:  # another thread was faster
+            k, task = self.remaining.pop()
+        except IndexError:  # another thread took the last task
             return
         try:
             self.results[k] = task()
-        except BaseException as error:  # it is raised where the results are waited for
-            self.left.clear()
+        except BaseException as error:  # `wait` raises it in the calling thread
+            self.remaining.clear()
             self._ended.put(error)
         else:
             self._ended.put(None)
 
     def wait(self, waiting: Callable[[], float | None]) -> None:
-        """Wait until one more task has ended.  Raises its error."""
+        """Wait until one more task has ended, and raise its error if there is one."""
         while True:
             try:
                 error = self._ended.get(timeout=waiting())
@@ -91,9 +91,9 @@ class _Work(Generic[T]):
 
 
 def _started(work: Callable[[], None], count: int) -> list[threading.Thread]:
-    """So many threads, or as many as can be started."""
+    """Start up to ``count`` threads and return those that could be started."""
     threads: list[threading.Thread] = []
-    if sys.is_finalizing():  # a thread started now would wait for Python for ever
+    if sys.is_finalizing():  # a thread started now would wait for the interpreter forever
         return threads
     with _starting:
         before = _stack_size(_STACK)
@@ -104,7 +104,7 @@ def _started(work: Callable[[], None], count: int) -> list[threading.Thread]:
                 thread = threading.Thread(target=work)
                 thread.start()
                 threads.append(thread)
-        except (RuntimeError, MemoryError):  # no more threads are allowed, or Python is ending
+        except (RuntimeError, MemoryError):  # the limit of threads is reached, or the interpreter is shutting down
             pass
         finally:
             _stack_size(before)
@@ -112,7 +112,7 @@ def _started(work: Callable[[], None], count: int) -> list[threading.Thread]:
 
 
 def _stack_size(size: int) -> int:
-    """Set the size of the stacks of threads started from now on, where it can be set.  Returns what it was."""
+    """Set the stack size [bytes] of new threads, if possible, and return the previous size."""
     try:
         return threading.stack_size(size)
     except (ValueError, RuntimeError):
@@ -120,9 +120,9 @@ def _stack_size(size: int) -> int:
 
 
 def in_parallel(caller: str, tasks: Sequence[Callable[[], Any]], label: str, progress: Any) -> None:
-    """Call every task, as many at a time as there are processors, and report ``progress`` (see `Reporter`).
+    """Call every task, as many in parallel as there are processors, and report ``progress`` (see `Reporter`).
 
-    The first error is raised when the tasks that had begun are done.
+    The first error is raised after the running tasks have ended.
     """
     if not tasks:
         return

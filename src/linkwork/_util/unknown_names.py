@@ -1,4 +1,4 @@
-"""The argument in which an unknown name stands, for errors that a function below raised without it."""
+"""Search for the argument that contains an unknown name, to add it to an error raised by an inner function."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from linkwork.errors import UnknownNameError
 __all__ = ["unknown_name_error"]
 
 _NUMBERS = (bool, int, float, np.number)
-_SEVERAL = 10_000  # items of an argument that are compared with the name
-_DEEPEST = 3  # levels of containers and objects that are searched
+_SEVERAL = 10_000  # maximum number of items of an argument that are compared with the name
+_DEEPEST = 3  # maximum depth of nested containers and objects that are searched
 
-# How likely an argument is the one meant, by where in it the name was found; smaller is likelier.
+# Rank of an argument by where the name occurs in its value; the smallest rank is the most likely.
 _ITSELF, _ITEM, _USED_UP, _NESTED, _WITHIN_TEXT, _NOT_FOUND = 0, 1, 2, 3, 6, 20
-_AS_NUMBERS = 10  # added where the argument is an array of numbers, where no name is meant
+_AS_NUMBERS = 10  # added for arguments that are arrays of numbers, which contain no names
 
 _Value = tuple[str, inspect.Parameter, Any]
 _Same = Callable[[Any, object], bool]
@@ -29,16 +29,16 @@ _Same = Callable[[Any, object], bool]
 def unknown_name_error(
     error: UnknownNameError, function: Any, caller: str, values: Sequence[_Value]
 ) -> UnknownNameError | None:
-    """Return the same error with the caller and the argument that the name stands in.
+    """Return the error with the names of the caller and of the argument that contains the unknown name.
 
-    None stands for an error that has both already.
+    Returns None if the error has both already.
     """
     begin, _, rest = error.where.partition(": ")
     argument = rest.partition("[")[0]
     if begin == caller and any(argument == name for name, _, _ in values):
         return None
-    given = [entry for entry in values if entry[2] is not entry[1].default]
-    name = _argument_of(error.name, function, given)
+    passed = [entry for entry in values if entry[2] is not entry[1].default]
+    name = _argument_of(error.name, function, passed)
     if name:
         return error.at(f"{caller}: {name}")
     if begin == caller:
@@ -46,48 +46,48 @@ def unknown_name_error(
     return error.at(f"{caller}: {error.where}" if error.where else caller)
 
 
-def _argument_of(name: object, function: Any, given: Sequence[_Value]) -> str:
-    """Return the argument whose value most likely holds the name, or "" where none is likelier than others."""
-    kinds = {key: declared(function, parameter) for key, parameter, _ in given}
+def _argument_of(name: object, function: Any, passed: Sequence[_Value]) -> str:
+    """Return the argument whose value most likely contains the name, or "" if several are equally likely."""
+    kinds = {key: declared(function, parameter) for key, parameter, _ in passed}
     for same in (_is_identical, _is_of_type, _is_equal):
-        ranks = [(_rank(name, same, kinds[key], value), key) for key, _, value in given]
+        ranks = [(_rank(name, same, kinds[key], value), key) for key, _, value in passed]
         rank, key = min(ranks, key=lambda pair: pair[0], default=(_NOT_FOUND, ""))
         if rank < _NOT_FOUND:
             return key
-    misfits = [key for key, _, value in given if not fits(kinds[key], value)]
-    candidates = misfits or [key for key, _, _ in given]
+    misfits = [key for key, _, value in passed if not fits(kinds[key], value)]
+    candidates = misfits or [key for key, _, _ in passed]
     return candidates[0] if len(candidates) == 1 else ""
 
 
 def _rank(name: object, same: _Same, kind: Any, value: Any) -> int:
-    result = _depth(name, same, value, _DEEPEST)
+    rank = _depth(name, same, value, _DEEPEST)
     numeric = not isinstance(name, str) and kind is not Any and fits(kind, 0.5) and fits(kind, np.ones(2))
-    return min(result + (_AS_NUMBERS if numeric else 0), _NOT_FOUND)
+    return min(rank + (_AS_NUMBERS if numeric else 0), _NOT_FOUND)
 
 
 def _depth(name: object, same: _Same, value: Any, levels: int) -> int:
-    """Return where in a value the name is found."""
+    """Return the rank of a value by where the name occurs in it."""
     if same(value, name):
         return _ITSELF
     if isinstance(value, str):
-        within = same is _is_equal and isinstance(name, str) and bool(name) and name in value  # "zero:elbow", say
+        within = same is _is_equal and isinstance(name, str) and bool(name) and name in value  # as in "zero:elbow"
         return _WITHIN_TEXT if within else _NOT_FOUND
     if isinstance(value, types.GeneratorType):
-        return _USED_UP  # its items are gone; one of them may be the name
+        return _USED_UP  # its items are consumed; one of them may be the name
     if isinstance(value, np.ndarray):
         items = [*(value[:_SEVERAL] if value.ndim else ()), *value.ravel()[:_SEVERAL]]
         return _ITEM if any(same(x, name) for x in items) else _NOT_FOUND
     if not levels:
         return _NOT_FOUND
-    items, nested = _parts(name, value)
+    items, nested = _items(name, value)
     if any(same(x, name) for x in items):
         return _ITEM
     inner = min((_depth(name, same, x, levels - 1) for x in (*items, *nested)), default=_NOT_FOUND)
     return min(inner + _NESTED, _NOT_FOUND)
 
 
-def _parts(name: object, value: Any) -> tuple[list[Any], list[Any]]:
-    """Return the items of a container, where names stand, and other objects in a value, in which they may."""
+def _items(name: object, value: Any) -> tuple[list[Any], list[Any]]:
+    """Return the items of a container, which may be names, and nested objects, which may contain names."""
     if isinstance(value, Mapping):
         return [*value][:_SEVERAL], [*value.values()][:_SEVERAL]
     if isinstance(value, (list, tuple, set, frozenset, bytes)):
@@ -113,5 +113,5 @@ def _is_equal(x: Any, name: object) -> bool:
         if isinstance(x, _NUMBERS) and isinstance(name, _NUMBERS):
             return bool(x == name) or bool(x != x and name != name)
         return type(x) is type(name) and repr(x) == repr(name)
-    except Exception:  # of an object whose text or comparison raises
+    except Exception:  # repr or comparison of the object raises
         return False

@@ -1,4 +1,4 @@
-"""Lines of the user's code: where a warning points to, and where an error comes from."""
+"""Stack frames of the user's code: the line that a warning points to, and the line that caused an error."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from itertools import takewhile
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-__all__ = ["levels_up", "line_of", "names_in", "own_frames", "own_line", "place_of"]
+__all__ = ["levels_up", "line_of", "names_in", "own_frames", "own_line", "source_of"]
 
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
 
 def levels_up() -> int:
-    """How far up the stack from the caller the line is that is not linkwork's own: a warning's ``stacklevel``."""
+    """Return the ``stacklevel`` of a warning that points to the innermost line outside linkwork."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "linkwork":
         frame, level = frame.f_back, level + 1
@@ -26,7 +26,7 @@ def levels_up() -> int:
 
 
 def line_of(traceback: TracebackType | None) -> str:
-    """The innermost line of an error's way that is the user's own: file, line, function and text; "" for none."""
+    """Return the innermost line of a traceback in the user's code: file, line, function and text; or ""."""
     result = ""
     while traceback is not None:
         frame, line = traceback.tb_frame, traceback.tb_lineno
@@ -38,7 +38,7 @@ def line_of(traceback: TracebackType | None) -> str:
 
 
 def _is_library(frame: FrameType) -> bool:
-    """Whether this is linkwork's code, NumPy's, or that of Python's standard library, which they call."""
+    """Return True for code of linkwork, NumPy or Python's standard library."""
     if frame.f_globals.get("__name__", "").partition(".")[0] in ("linkwork", "numpy"):
         return True
     file = frame.f_code.co_filename
@@ -46,13 +46,13 @@ def _is_library(frame: FrameType) -> bool:
 
 
 def names_in(code: CodeType) -> list[str]:
-    """The names that code and the functions in it look up in the module, each once."""
+    """Return the names that a code object and its inner functions refer to, each once."""
     inner = (name for constant in code.co_consts if isinstance(constant, CodeType) for name in names_in(constant))
     return list(dict.fromkeys((*code.co_names, *inner)))
 
 
-def place_of(function: Callable[..., Any]) -> str:
-    """The file and line where a function is written; "" where that is not known."""
+def source_of(function: Callable[..., Any]) -> str:
+    """Return "file:line" of a function's definition; "" if that is not known."""
     plain = inspect.unwrap(function)
     code = getattr(plain, "__code__", None) or getattr(
         inspect.getattr_static(type(plain), "__call__", None), "__code__", None
@@ -66,7 +66,7 @@ def own_line(raised: BaseException, kind: type, base: type) -> str:
     The class's own code is that of ``kind`` and of its bases below ``base``.
     """
     own = own_frames(raised, kind, base)
-    text = f": {own[-1].line}" if own and own[-1].line else ""  # code typed at a prompt has no text
+    text = f": {own[-1].line}" if own and own[-1].line else ""  # code typed at a prompt has no source text
     where = f" in {kind.__name__}.{own[-1].name}, line {own[-1].lineno}{text}" if own else ""
     return f"{type(raised).__name__}: {raised}{where}"
 

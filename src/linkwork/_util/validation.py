@@ -1,11 +1,11 @@
 """Checks of arguments, shared by all public functions, and the decorator that names an argument in every error.
 
-A check takes the name of the function that was called, the argument's name and its value, returns the value as it is
-meant to be used, and raises ArgumentError (wrong kind) or ValueError (wrong value):
+A check takes the name of the called function, the name of the argument and its value.  It returns the value in the
+form that the function uses, and raises ArgumentError (wrong type) or ValueError (wrong value):
 
     <caller>: <argument>: expected ..., got ...; <remedy>
 
-Booleans, texts and bytes are no numbers here; NaN is none either.  Symbols of a trace pass as numbers.
+Booleans, strings, bytes and NaN are not accepted as numbers.  Symbols of a trace are.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = [
     "MOST_COUNT",
     "boolean",
     "bounds",
+    "duration",
     "finite_array",
     "finite_number",
     "floats",
@@ -48,12 +49,12 @@ __all__ = [
 
 Check = Callable[[str, str, Any], Any]
 
-MOST_COUNT = 2**31 - 1  # counts beyond it are refused: what is made of each item would fill any memory
+MOST_COUNT = 2**31 - 1  # larger counts are errors: arrays of that size exceed any memory
 _LONGEST = 120  # characters of a value that a message shows
 
 
 def shown(value: Any) -> str:
-    """Return a short text of a value for a message; never raises."""
+    """Return a short text of a value for a message.  It never raises."""
     try:
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**40:
             return f"an integer of {value.bit_length()} bits"
@@ -72,12 +73,12 @@ def is_symbol(value: Any) -> bool:
 
 
 def is_integer(value: Any) -> TypeGuard[int]:
-    """Return True for an integer that is no boolean."""
+    """Return True for an integer that is not a boolean."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def is_real(value: Any) -> bool:
-    """Return True for one real number that a float holds, infinities too; NaN is none."""
+    """Return True for one real number that a float can represent, including infinity but not NaN."""
     if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "iuf":
         value = value[()]
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating, Fraction)):
@@ -102,11 +103,11 @@ def integer(
     what: str = "an integer",
     remedy: str = "",
 ) -> int:
-    """Return an integer from ``least`` to ``most`` as int."""
+    """Return an integer from ``least`` to ``most`` as int; ``what`` describes it in the message."""
     if least is not None and most not in (None, MOST_COUNT):
         expected = f"{what} from {least} to {most}"
     else:
-        expected = what if least is None else f"{what} from {least}"
+        expected = what if least is None else f"{what} >= {least}"
     if not is_integer(value):
         _refuse(caller, argument, expected, value, ArgumentError, remedy)
     result = int(value)
@@ -134,7 +135,7 @@ def finite_number(
 ) -> Any:
     """Return one real number as float: finite unless ``infinite``, within bounds.  Symbols pass if ``symbols``.
 
-    ``what`` describes the number and its bounds in messages in other words.
+    ``what`` replaces the description of the number and its bounds in messages.
     """
     if symbols and is_symbol(value):
         return value
@@ -164,24 +165,29 @@ def _range(what: str, least: float | None, above: float | None, most: float | No
 def positive(
     caller: str, argument: str, value: Any, *, unit: str = "", infinite: bool = False, symbols: bool = True
 ) -> Any:
-    """Return a number above 0."""
+    """Return a positive number."""
     return finite_number(caller, argument, value, above=0.0, unit=unit, infinite=infinite, symbols=symbols)
 
 
 def non_negative(
     caller: str, argument: str, value: Any, *, unit: str = "", infinite: bool = False, symbols: bool = True
 ) -> Any:
-    """Return a number from 0 on."""
+    """Return a non-negative number."""
     return finite_number(caller, argument, value, least=0.0, unit=unit, infinite=infinite, symbols=symbols)
 
 
+def duration(caller: str, argument: str, value: Any) -> float:
+    """Return a duration [s], a number >= 0; infinity passes, symbols do not."""
+    return float(finite_number(caller, argument, value, least=0.0, unit="s", infinite=True, symbols=False))
+
+
 def tolerance(caller: str, argument: str, value: Any, *, unit: str = "") -> Any:
-    """Return a tolerance: a finite number from 0 on."""
+    """Return a tolerance: a finite non-negative number."""
     return finite_number(caller, argument, value, least=0.0, unit=unit)
 
 
 def seed(caller: str, argument: str, value: Any, *, generator: bool = True) -> Any:
-    """Return a seed of random numbers: a non-negative integer, or a generator where that may be."""
+    """Return a seed of random numbers: a non-negative integer, or a generator if ``generator``."""
     if generator and isinstance(value, (np.random.Generator, np.random.SeedSequence, np.random.BitGenerator)):
         return value
     what = "a numpy.random.Generator or an integer" if generator else "an integer"
@@ -196,7 +202,7 @@ def boolean(caller: str, argument: str, value: Any) -> bool:
 
 
 def name(caller: str, argument: str, value: Any, *, what: str = "a name", empty: bool = False) -> str:
-    """Return a text, one that is not blank unless it may be ``empty``."""
+    """Return a string; blank strings are an error unless ``empty``."""
     if not isinstance(value, str):
         _refuse(caller, argument, what, value, ArgumentError)
     if not empty and not value.strip():
@@ -205,14 +211,14 @@ def name(caller: str, argument: str, value: Any, *, what: str = "a name", empty:
 
 
 def names(caller: str, argument: str, value: Any, *, what: str = "names") -> tuple[str, ...]:
-    """Return names as a tuple, of one or several."""
+    """Return one name or several names as a tuple."""
     if isinstance(value, str):
         return (name(caller, argument, value),)
     return sequence_of(caller, argument, value, name, what=what)
 
 
 def one_of(caller: str, argument: str, value: Any, known: Collection[str]) -> str:
-    """Return one of some names, or raise with the nearest."""
+    """Return a string that is one of ``known``; the error names the nearest."""
     expected = f"one of {', '.join(map(repr, known))}"
     if not isinstance(value, str):
         _refuse(caller, argument, expected, value, ArgumentError)
@@ -222,7 +228,7 @@ def one_of(caller: str, argument: str, value: Any, known: Collection[str]) -> st
 
 
 def function(caller: str, argument: str, value: Any, *, what: str = "a function") -> Any:
-    """Return what can be called."""
+    """Return a callable."""
     if not callable(value):
         _refuse(caller, argument, what, value, ArgumentError)
     return value
@@ -239,7 +245,7 @@ def instance(caller: str, argument: str, value: Any, *classes: type, what: str =
 def sequence_of(
     caller: str, argument: str, value: Any, check: Check, *, what: str = "a sequence", least: int = 0
 ) -> tuple[Any, ...]:
-    """Return the items of an iterable that is no text and no mapping, each checked, as a tuple."""
+    """Return the items of an iterable, each checked, as a tuple; strings and mappings are errors."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         _refuse(caller, argument, what, value, ArgumentError)
     result = tuple(value)
@@ -259,12 +265,12 @@ def finite_array(
 ) -> np.ndarray:
     """Return real numbers as an array of float64, all finite unless ``infinite``; NaN never.
 
-    ``shape`` has sizes, names for any size, and first perhaps "..." for any leading dimensions.
+    ``shape`` has integers, names for arbitrary sizes, and optionally "..." first for any leading dimensions.
     """
     sizes = None if shape is None else ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
     expected = f"an array of {'numbers' if infinite else 'finite numbers'}"
     expected += (f" of shape ({sizes})" if sizes is not None else "") + (f" [{unit}]" if unit else "")
-    array = as_numbers(value)
+    array = as_float_array(value)
     if array is None:
         _refuse(caller, argument, expected, value, ArgumentError)
         raise AssertionError
@@ -276,7 +282,7 @@ def finite_array(
 
 
 def bounds(caller: str, lower: Any, upper: Any, *, shape: Sequence[int | str | None] | None = None) -> tuple[Any, Any]:
-    """Return lower and upper bounds as arrays, infinite ones too, the lower nowhere above the upper."""
+    """Return lower and upper bounds as arrays, with lower <= upper; bounds may be infinite."""
     low = finite_array(caller, "lower", lower, shape=shape, infinite=True)
     high = finite_array(caller, "upper", upper, shape=shape, infinite=True)
     try:
@@ -284,12 +290,12 @@ def bounds(caller: str, lower: Any, upper: Any, *, shape: Sequence[int | str | N
     except ValueError:
         raise ValueError(f"{caller}: lower and upper: shapes {low.shape} and {high.shape} do not broadcast") from None
     if wrong:
-        raise ValueError(f"{caller}: lower: expected bounds nowhere above upper, got {shown(lower)} and {shown(upper)}")
+        raise ValueError(f"{caller}: lower: expected bounds <= upper, got {shown(lower)} and {shown(upper)}")
     return low, high
 
 
 def optional(check: Check) -> Check:
-    """Return a check that lets None pass."""
+    """Return a check that accepts None."""
 
     def checked(caller: str, argument: str, value: Any) -> Any:
         return None if value is None else check(caller, argument, value)
@@ -297,8 +303,8 @@ def optional(check: Check) -> Check:
     return checked
 
 
-def as_numbers(value: Any) -> np.ndarray | None:
-    """Return real numbers as an array of float64, or None for what is none: texts, booleans alone, ragged lists."""
+def as_float_array(value: Any) -> np.ndarray | None:
+    """Return real numbers as an array of float64, or None for strings, single booleans, ragged lists and the like."""
     if isinstance(value, (str, bytes, bool, Mapping, set, frozenset, np.ma.MaskedArray)) or value is None:
         return None
     try:
@@ -321,22 +327,22 @@ def _has_shape(result: tuple[int, ...], shape: Sequence[int | str | None]) -> bo
 
 
 def floats(value: Any) -> np.ndarray:
-    """Return numbers as a new array of float64, as ``np.array(value, dtype=float)`` but for texts and bytes.
+    """Return numbers as a new array of float64, like ``np.array(value, dtype=float)`` without strings and bytes.
 
-    Raises TypeError or ValueError for what is no array of real numbers; NaN stays.
+    Raises TypeError or ValueError for anything but real numbers; NaN is accepted.
     """
     array = np.asarray(value)
     if array.dtype.kind in "SUMmVc" or isinstance(value, (str, bytes)):
-        raise TypeError("texts, bytes, dates and complex numbers are no numbers here")
+        raise TypeError("strings, bytes, dates and complex numbers are not real numbers")
     if array.dtype.kind == "O" and any(isinstance(x, (str, bytes, type(None))) for x in array.flat):
-        raise TypeError("texts, bytes and None are no numbers")
+        raise TypeError("strings, bytes and None are not numbers")
     return np.array(array, dtype=float)
 
 
 def number(value: Any) -> float:
-    """Return one number as float, as ``float(value)`` but for texts and bytes.  Raises TypeError or ValueError."""
+    """Return one number as float, like ``float(value)`` without strings and bytes.  Raises TypeError or ValueError."""
     if isinstance(value, (str, bytes, bytearray)):
-        raise TypeError("texts and bytes are no numbers")
+        raise TypeError("strings and bytes are not numbers")
     try:
         return float(value)
     except OverflowError as error:

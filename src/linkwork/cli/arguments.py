@@ -1,8 +1,6 @@
-"""Arguments that several commands take, and what goes wrong with them.
+"""Arguments that several commands have (robots, configurations, numbers, files), and their errors.
 
-Configurations, numbers and files that several commands take as text.
-
-Random states of a robot, as the functions of the table take them.
+`random_states` draws random inputs of a robot's functions.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ __all__ = [
     "from_zero",
     "issue_text",
     "load_robot",
-    "named_numbers",
+    "named_values",
     "number_from",
     "number_of",
     "positive",
@@ -53,11 +51,11 @@ __all__ = [
 
 
 FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
-_MAX_SCENE = 1 << 28  # bytes of a file of obstacles
+_MAX_SCENE = 1 << 28  # [bytes] of a file of obstacles
 
 
 class CommandError(Exception):
-    """What ends a command: an exit code, and a message for people."""
+    """The end of a command: an exit code and a message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -65,11 +63,11 @@ class CommandError(Exception):
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
-    """A robot, and how it is read: the options of `linkwork.load`."""
+    """Add the arguments of a robot and how it is read: the options of `linkwork.load`."""
     parser.add_argument("file", metavar="FILE", help="a robot file, or the name of a built-in robot (see `robots`)")
     parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
     parser.add_argument("--floating-base", action="store_true", help="free the root link instead of fixing it")
-    parser.add_argument("--strict", action="store_true", help="make errors of everything that would be repaired")
+    parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
     for name, (about, choices) in _CHOICES.items():
@@ -77,17 +75,17 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
 
 
 _CHOICES = {
-    "mimic": ("what becomes of joints that the file makes follow others", get_args(Mimicry)),
-    "continuous": ("how the configuration of a continuous joint is written", get_args(Continuous)),
+    "mimic": ("treatment of mimic joints", get_args(Mimicry)),
+    "continuous": ("coordinates of a continuous joint", get_args(Continuous)),
     "inertia": (
-        "whether inertias are those given, repaired where no body has them, or left out",
+        "inertias of the file, repaired where they are not physical, or ignored",
         get_args(Inertias),
     ),
 }
 
 
 def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
-    """The robot that arguments name, read as they say; its warnings are logged where text is printed.
+    """Load the robot named by the arguments; its warnings are logged if text is printed.
 
     Raises CommandError.
     """
@@ -99,20 +97,20 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
 
 
 def add_meshes(parser: argparse.ArgumentParser) -> None:
-    """Where mesh files are, whose hulls collide."""
+    """Add the options of mesh files, whose hulls collide."""
     parser.add_argument(
         "--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files: their convex hulls collide"
     )
     parser.add_argument(
-        "--hull-vertices", metavar="N", type=positive, default=32, help="of a hull, at most (default: 32)"
+        "--hull-vertices", metavar="N", type=positive, default=32, help="maximum vertices of a hull (default: 32)"
     )
     parser.add_argument(
-        "--convex-pieces", action="store_true", help="take meshes apart into convex pieces first (needs coacd)"
+        "--convex-pieces", action="store_true", help="decompose meshes into convex pieces first (needs coacd)"
     )
 
 
 def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
-    """The robot with hulls in the place of meshes that collide.  Raises CommandError."""
+    """Return the robot with hulls instead of colliding meshes. Raises CommandError."""
     meshes = {
         geometry.shape.uri
         for frame in robot.tree.frames
@@ -126,7 +124,7 @@ def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
         raise CommandError(
             USAGE,
             f"{label(robot.name)}: collision shapes are {quantity(len(meshes), 'mesh file')}, which have no distances "
-            f"until they are read: {some}{' ...' if len(meshes) > 3 else ''}; --meshes FOLDER says where they are",
+            f"until they are loaded: {some}{' ...' if len(meshes) > 3 else ''}; pass their folder as --meshes FOLDER",
         )
     try:
         return robot.with_collision_hulls(
@@ -141,29 +139,29 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number of at least one, as argparse's ``type``."""
+    """Return an integer >= 1, as argparse's ``type``."""
     try:
         value = int(text)
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
     return value
 
 
 def from_zero(text: str) -> int:
-    """A whole number of at least zero, as argparse's ``type``."""
+    """Return an integer >= 0, as argparse's ``type``."""
     try:
         value = int(text)
     except ValueError:
         value = -1
     if value < 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected an integer >= 0, got {text!r}")
     return value
 
 
 def number_from(least: float, why: str = "") -> Callable[[str], float]:
-    """A finite number from a bound on, as argparse's ``type``; ``why`` it is that bound."""
+    """Return argparse's ``type`` of finite numbers >= ``least``; ``why`` explains the bound."""
 
     def read(text: str) -> float:
         try:
@@ -171,14 +169,14 @@ def number_from(least: float, why: str = "") -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not least <= value < math.inf:
-            raise argparse.ArgumentTypeError(f"expected a number of at least {least:g}{why}, got {text!r}")
+            raise argparse.ArgumentTypeError(f"expected a number >= {least:g}{why}, got {text!r}")
         return value
 
     return read
 
 
 def scene_of(file: str | None) -> Scene | None:
-    """The scene of a file, if one is named.  Raises CommandError."""
+    """Return the scene of a file, or None without a file. Raises CommandError."""
     if file is None:
         return None
     try:
@@ -194,7 +192,7 @@ def scene_of(file: str | None) -> Scene | None:
 
 
 def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
-    """The robot that an argument names, loaded with options, its warnings logged.  Raises CommandError."""
+    """Load the robot of a name or file with options and log its warnings. Raises CommandError."""
     robot = read_robot(name, **options)
     for issue in robot.report.warnings:
         terminal.warning(issue_text(issue))
@@ -202,7 +200,7 @@ def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
 
 
 def read_robot(name: str, **options: Any) -> Robot:
-    """The robot that an argument names, loaded with options.  Raises CommandError."""
+    """Load the robot of a name or file with options. Raises CommandError."""
     try:
         return load(name, **options)
     except ModelError as error:
@@ -211,7 +209,7 @@ def read_robot(name: str, **options: Any) -> Robot:
         raise CommandError(BAD_MODEL, text) from error
     except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
-    except TypeError as error:  # an option that the file's format does not take
+    except TypeError as error:  # an option that the file's format does not have
         raise CommandError(USAGE, escaped(str(error))) from error
     except OSError as error:
         raise CommandError(
@@ -220,20 +218,20 @@ def read_robot(name: str, **options: Any) -> Robot:
 
 
 def issue_text(issue: Issue) -> str:
-    """What an issue says, in one line or with its hint in a second one."""
+    """Return the text of an issue, with its hint in a second line."""
     text = f"{escaped(str(issue.where))}: {escaped(issue.message)} [{issue.code}]"
     return f"{text}\n    hint: {escaped(issue.hint)}" if issue.hint else text
 
 
 def add_files(parser: argparse.ArgumentParser, output: str, plot: str) -> None:
-    """Options for the files that a command writes, with their help."""
+    """Add options for the files that a command writes, with their help."""
     parser.add_argument("--output", metavar="FILE", help=output)
     parser.add_argument("--plot", metavar="FILE", help=plot)
-    parser.add_argument("--force", action="store_true", help="replace files of these names that are there already")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
 
 
 def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None:
-    """Whether ``--output`` and ``--plot`` can be written, before anything is computed.  Raises CommandError."""
+    """Check that ``--output`` and ``--plot`` can be written, before the computation. Raises CommandError."""
     output, plot = arguments.output, arguments.plot
     if output is not None and Path(output).suffix not in endings:
         expected = " or ".join(endings)
@@ -242,13 +240,13 @@ def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None
         if file is None:
             continue
         if not Path(file).absolute().parent.is_dir():
-            raise CommandError(USAGE, f"{option}: cannot write {escaped(file)}: there is no such folder")
+            raise CommandError(USAGE, f"{option}: cannot write {escaped(file)}: the folder does not exist")
         if Path(file).exists():
             if not Path(file).is_file():
                 kind = kind_of_file(Path(file).stat().st_mode)
                 raise CommandError(USAGE, f"{option}: cannot write {escaped(file)}: this is {kind}")
             if not arguments.force:
-                raise CommandError(USAGE, f"{option}: {escaped(file)} exists already: --force replaces it")
+                raise CommandError(USAGE, f"{option}: {escaped(file)} exists already; pass --force to replace it")
     if plot is not None:
         try:
             import matplotlib  # noqa: F401
@@ -257,7 +255,7 @@ def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None
 
 
 def write_files(arguments: argparse.Namespace, save: Callable[[str], None] | None, draw: Callable[[], Any]) -> None:
-    """Write what ``save`` writes to ``--output``, and the figure that ``draw`` gives to ``--plot``.
+    """Write the output of ``save`` to ``--output``, and the figure of ``draw`` to ``--plot``.
 
     Raises CommandError.
     """
@@ -274,17 +272,17 @@ def write_files(arguments: argparse.Namespace, save: Callable[[str], None] | Non
     except OSError as error:
         name = escaped(str(error.filename or arguments.output or arguments.plot))
         raise CommandError(FAILED, f"cannot write {name}: {error.strerror or error}") from error
-    except ValueError as error:  # a kind of picture that is none
+    except ValueError as error:  # an unknown image format
         raise CommandError(USAGE, escaped(str(error))) from error
 
 
-def words_of(given: Sequence[str]) -> list[str]:
-    """What spaces and commas separate."""
-    return [word for text in given for word in re.split(r"[\s,]+", text.strip()) if word]
+def words_of(texts: Sequence[str]) -> list[str]:
+    """Return the words that are separated by spaces and commas."""
+    return [word for text in texts for word in re.split(r"[\s,]+", text.strip()) if word]
 
 
 def number_of(option: str, text: str) -> float:
-    """A finite number.  Raises ValueError."""
+    """Return a finite number. Raises ValueError."""
     try:
         result = float(text)
     except ValueError:
@@ -294,38 +292,41 @@ def number_of(option: str, text: str) -> float:
     return result
 
 
-def configuration_of(robot: Robot, option: str, given: Sequence[str], others: np.ndarray) -> np.ndarray:
-    """All numbers of q, or some of them by name.  Raises ValueError and UnknownNameError."""
-    return named_numbers(option, given, others, robot.q_names, "q")
+def configuration_of(robot: Robot, option: str, texts: Sequence[str], others: np.ndarray) -> np.ndarray:
+    """Return a configuration from all coordinates, or some by name. Raises ValueError and UnknownNameError."""
+    return named_values(option, texts, others, robot.q_names, "q")
 
 
-def named_numbers(
-    option: str, given: Sequence[str], others: np.ndarray, names: Sequence[str], symbol: str
+def named_values(
+    option: str, texts: Sequence[str], others: np.ndarray, names: Sequence[str], symbol: str
 ) -> np.ndarray:
-    """All numbers, or some of them by name and the others as they are.  Raises ValueError and UnknownNameError."""
-    words = words_of(given)
+    """Return values from all numbers, or some by name and the others of ``others``.
+
+    Raises ValueError and UnknownNameError.
+    """
+    words = words_of(texts)
     x = np.array(others, dtype=float)
     if all("=" in word for word in words):
         for word in words:
             name, _, text = word.rpartition("=")
             if name not in names:
-                raise UnknownNameError(f"number of {symbol}", name, names)
+                raise UnknownNameError(f"coordinate of {symbol}", name, names)
             x[names.index(name)] = number_of(f"{option}: {name}", text)
         return x
     if any("=" in word for word in words):
-        raise ValueError(f"{option}: expected numbers, or NAME=NUMBER each, got both")
+        raise ValueError(f"{option}: expected numbers or NAME=NUMBER, got both")
     if len(words) != len(names):
-        raise ValueError(f"{option}: expected {len(names)} numbers, those of {symbol}, got {len(words)}")
+        raise ValueError(f"{option}: expected the {len(names)} coordinates of {symbol}, got {len(words)} numbers")
     return np.array([number_of(option, word) for word in words])
 
 
 def random_states(
     robot: Robot, function: str, rng: np.random.Generator | int, size: int | None = None
 ) -> dict[str, np.ndarray]:
-    """Arrays for the inputs of a function, by name and in its order: (n,), or (size, n) in rows.
+    """Return random arrays for the inputs of a function, by name and in its order: (n,), or (size, n).
 
-    Configurations lie within the joints' limits, with unit quaternions; rates, velocities, accelerations and forces
-    are drawn from the normal distribution, of standard deviation 1 in SI units (forces: 10).
+    Configurations are within the joints' limits, with unit quaternions; rates, velocities, accelerations and forces are
+    drawn from the normal distribution, of standard deviation 1 in SI units (forces: 10).
     """
     generator = np.random.default_rng(rng)
     states = {}

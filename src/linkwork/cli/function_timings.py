@@ -1,7 +1,7 @@
 """Timings of a robot's functions: operations, compile time, seconds of a call and of a batch.
 
-A call is repeated until it fills a stretch of time that the clock resolves well, in several rounds, of which the median
-is reported.  Python's garbage collector runs as in anyone's program.
+A call is repeated for a time that the clock resolves well, in several rounds; the median is reported. Python's garbage
+collector runs as in any program.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Call:
     names: Mapping[str, Any]
 
     def timer(self) -> timeit.Timer:
-        # timeit would turn the collector off
+        # timeit would disable the garbage collector
         return timeit.Timer(self.statement, setup="_gc.enable()", globals={**self.names, "_gc": gc})
 
 
@@ -95,25 +95,25 @@ def threads(count: int) -> Iterator[None]:
         set_num_threads(before)
 
 
-def compile_cold(robot: Robot, function: str, *asked: str) -> Compiled:
-    """Compile a function for a copy of the robot that has compiled nothing yet, without the disk cache.
+def compile_cold(robot: Robot, function: str, *options: str) -> Compiled:
+    """Compile a function for a copy of the robot without compiled code, and without the disk cache.
 
-    ``asked`` is the frame, of functions that have one.
+    ``options`` is the frame, for functions that have one.
     """
     with environment(LINKWORK_CACHE="off"):
         fresh = Robot(robot.tree)
         start = time.perf_counter()
-        fresh.warm_up([(function, *asked)], progress=False)
+        fresh.warm_up([(function, *options)], progress=False)
         seconds = time.perf_counter() - start
-        label = read_request(robot_owner(robot.tree), (function, *asked)).label
-        kernel = fresh.compile({label: (function, *asked)})  # the method's own, which is named so
+        label = read_request(robot_owner(robot.tree), (function, *options)).label
+        kernel = fresh.compile({label: (function, *options)})  # the method's kernel, which has this name
     return Compiled(kernel.arithmetic, max(seconds - kernel.compile_time, 0.0), kernel.compile_time)
 
 
-def method_call(robot: Robot, function: str, states: dict[str, np.ndarray], *asked: str) -> Call:
-    """The call of a robot's method with these states, one or a batch: row-major arrays in, a new array out."""
-    robot.warm_up([(function, *asked)], progress=False)  # while it is compiled, single calls take another way
-    return Call(f"robot.{function}({', '.join([*states, *map(repr, asked)])})", {"robot": robot, **states})
+def method_call(robot: Robot, function: str, states: dict[str, np.ndarray], *options: str) -> Call:
+    """Return the call of a robot's method with one state or a batch: row-major arrays in, a new array out."""
+    robot.warm_up([(function, *options)], progress=False)  # until it is compiled, single calls use another path
+    return Call(f"robot.{function}({', '.join([*states, *map(repr, options)])})", {"robot": robot, **states})
 
 
 def seconds_per_call(call: Call, effort: Effort) -> float:
@@ -124,7 +124,7 @@ def seconds_per_call(call: Call, effort: Effort) -> float:
 
 
 def repetitions(timer: timeit.Timer, at_least: float) -> int:
-    """Return the number of repetitions that take ``at_least`` seconds.  The calls that find it warm up, too."""
+    """Return the number of repetitions that take ``at_least`` seconds. The calls to determine it are also warm-up."""
     count = 1
     while True:
         seconds = timer.timeit(count)

@@ -1,6 +1,6 @@
-"""The command `linkwork`: reads the arguments, runs a command, and turns what goes wrong into an exit code.
+"""The command `linkwork`: parses the arguments, runs a command, and converts errors to an exit code.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a robot that cannot be used, 130 interrupted, 141 nobody reads on.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a robot that cannot be used, 130 interrupted, 141 the output was closed.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = ["main"]
 INTERRUPTED, NO_READER = 130, 141
 
 _OWN = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
-_ARGUMENT = re.compile(r"\b(\w+)='(\w+)'")  # of a Python call, in a warning: here it is an option
+_ARGUMENT = re.compile(r"\b(\w+)='(\w+)'")  # an argument in a warning, which is an option here
 _COMMANDS = (demo, info, check, robots, explain, ik, distances, plan, simulate, bench, cache)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line (``sys.argv`` where no arguments are given); returns the exit code."""
+    """Run the command line (``sys.argv`` without arguments) and return the exit code."""
     terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
     try:
         with _warnings_logged(terminal):
@@ -55,21 +55,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminal.log.line("linkwork: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        _write_to_nowhere()
+        _discard_output()
         return NO_READER
-    except OSError as error:  # standard output is full, or gone
-        _write_to_nowhere()
+    except OSError as error:  # standard output is full or closed
+        _discard_output()
         terminal.error(f"cannot write: {error.strerror or error}")
         return FAILED
 
 
 def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
     parser = _parser()
-    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
     names = [module.__name__.rpartition(".")[2] for module in _COMMANDS]
-    if given and not given[0].startswith("-") and given[0] not in names:
+    if words and not words[0].startswith("-") and words[0] not in names:
         terminal.log.write(parser.format_usage())
-        raise CommandError(USAGE, f"no command {escaped(repr(given[0]))}; {nearest(given[0], names)}")
+        raise CommandError(USAGE, f"unknown command {escaped(repr(words[0]))}; {nearest(words[0], names)}")
     try:
         parsed = parser.parse_args(arguments)
     except SystemExit as end:  # after help or a version, or for wrong usage
@@ -84,7 +84,7 @@ def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="linkwork",
-        description="Robots as compiled mechanics: look at one, check it, measure it.",
+        description="Robots as compiled mechanics: inspect, check and measure them.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"linkwork {__version__}")
@@ -102,29 +102,29 @@ def _parser() -> argparse.ArgumentParser:
 def _warnings_logged(terminal: Terminal) -> Iterator[None]:
     """Log linkwork's warnings like any warning of a command, each text once.
 
-    They name no place in Python code, and options where they advise arguments.
+    They have no position in Python code, and name options instead of arguments.
     """
     logged: set[str] = set()
     with warnings.catch_warnings():
         for category in _OWN:
             warnings.simplefilter("always", category)
-        warnings.simplefilter("ignore", ModelWarning)  # commands list all that is odd about a robot
+        warnings.simplefilter("ignore", ModelWarning)  # commands list all problems of a robot
         otherwise = warnings.showwarning
 
-        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        def show(message: Warning | str, category: type[Warning], *position: Any, **more: Any) -> None:
             if issubclass(category, _OWN):
                 text = _ARGUMENT.sub(lambda result: f"--{result[1].replace('_', '-')} {result[2]}", str(message))
                 if text not in logged:
                     terminal.warning(escaped(text))
                 logged.add(text)
             else:
-                otherwise(message, category, *place, **more)
+                otherwise(message, category, *position, **more)
 
         warnings.showwarning = cast(Any, show)
         yield
 
 
-def _write_to_nowhere() -> None:
-    """Standard output goes nowhere from here on, so that Python's last flush does not fail again."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # it is no file
+def _discard_output() -> None:
+    """Discard further standard output, so that Python's last flush does not fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # it is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,8 +1,7 @@
-"""What the commands print: text that any stream takes, tables, JSON, and names made safe to print.
+"""Output of the commands: text that any stream accepts, tables, JSON, and names that are safe to print.
 
-Data goes to standard output and logs to standard error.  There is no colour.
-
-Tables that fit a width: columns that say nothing are left out, and those that do not fit follow below.
+Data is written to standard output and logs to standard error. There is no colour. `folded` prints tables that fit a
+width: empty columns are omitted, and columns that do not fit follow below.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where a command prints: data and logs."""
+    """The streams of a command: data and logs."""
 
     out: Stream
     log: Stream
@@ -48,20 +47,20 @@ class Terminal:
 
 
 def quantity(count: int, singular: str) -> str:
-    """ "1 link", "7 links"."""
+    """Return a count with its noun: "1 link", "7 links"."""
     return f"{count} {singular}" if count == 1 else f"{count} {singular}s"
 
 
 def finite(values: Any) -> list[float | None]:
-    """Numbers as JSON has them: None where there is no bound (infinity)."""
+    """Return values for JSON, with None for infinity (no bound)."""
     return [float(x) if np.isfinite(x) else None for x in values]
 
 
-_GAP = 2  # columns between two of a table
+_GAP = 2  # characters between two columns of a table
 
 
 def columns_of(out: Stream) -> int | None:
-    """How many columns a terminal shows; None for what is no terminal, which takes all."""
+    """Return the width of a terminal in characters; None for other streams, which have no limit."""
     return shutil.get_terminal_size().columns if out.is_terminal else None
 
 
@@ -73,40 +72,40 @@ def folded(
     left: Sequence[int] = (0,),
     together: Sequence[Sequence[int]] = (),
 ) -> list[str]:
-    """A table, in as many parts below each other as it takes to fit; each part begins with the first column.
+    """Return a table in as many parts, one below the other, as the width needs; each part begins with the first column.
 
-    Columns in which no row says anything (but a dash) are left out.  Those that are to stand ``together`` come in one
-    part where that has room for them.  Rows that say nothing in a part are in the first alone.  Cells are cut where
-    they are wider than a part, or names than three fifths.  Where ``columns`` is None there is room for all.
+    Columns without content (or only dashes) are omitted. Columns listed ``together`` are in one part if it has enough
+    space. Rows without content in a part appear only in the first. Cells wider than a part are cut, and names at three
+    fifths of the width. With ``columns`` None there is no limit.
     """
     if columns is None:
         return table(header, rows, left=left)
-    told = [0, *(k for k in range(1, len(header)) if any(row[k] not in ("", "-") for row in rows))]
+    used = [0, *(k for k in range(1, len(header)) if any(row[k] not in ("", "-") for row in rows))]
     wide = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
     wide[0] = min(wide[0], 3 * columns // 5)
     room = columns - wide[0]  # for the others, each with the gap before it
     wide = [wide[0], *(min(n, room - _GAP) for n in wide[1:])]
     parts: list[list[int]] = [[]]
-    for unit in _units(told[1:], together):
-        for piece in [unit] if _taken(unit, wide) <= room else [[k] for k in unit]:
-            if parts[-1] and _taken([*parts[-1], *piece], wide) > room:
+    for unit in _units(used[1:], together):
+        for group in [unit] if _width_of(unit, wide) <= room else [[k] for k in unit]:
+            if parts[-1] and _width_of([*parts[-1], *group], wide) > room:
                 parts.append([])
-            parts[-1] += piece
+            parts[-1] += group
     result: list[str] = []
     for part in parts:
         shown = [0, *part]
-        telling = [row for row in rows if part is parts[0] or any(row[k] not in ("", "-") for k in part)]
-        cells = [[cut(line[k], wide[k]) for k in shown] for line in (header, *telling)]
-        flush = [place for place, k in enumerate(shown) if k in left]
+        used_rows = [row for row in rows if part is parts[0] or any(row[k] not in ("", "-") for k in part)]
+        cells = [[cut(line[k], wide[k]) for k in shown] for line in (header, *used_rows)]
+        flush = [index for index, k in enumerate(shown) if k in left]
         result += [*([""] if result else []), *table(cells[0], cells[1:], left=flush)]
     return result
 
 
-def _units(told: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The columns in their order, those that stand together in one list."""
+def _units(used: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the columns in order, those that belong together in one list."""
     of = {k: list(unit) for unit in together for k in unit}
     units: list[list[int]] = []
-    for k in told:
+    for k in used:
         if units and units[-1][0] in of.get(k, ()):
             units[-1].append(k)
         else:
@@ -114,5 +113,5 @@ def _units(told: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[
     return units
 
 
-def _taken(chosen: Sequence[int], wide: Sequence[int]) -> int:
+def _width_of(chosen: Sequence[int], wide: Sequence[int]) -> int:
     return sum(_GAP + wide[k] for k in chosen)

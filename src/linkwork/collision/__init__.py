@@ -3,8 +3,8 @@
 `linkwork.signed_distance` and `linkwork.contact_points` are of two shapes.
 """
 
-from linkwork.collision.collision_pair_methods import CollisionPairs, FoundPair
 from linkwork.collision.motion_validity import MotionCheck
+from linkwork.collision.pair_classification import CollisionPairs, FoundPair
 from linkwork.collision.result import DistanceDerivatives, DistanceHessian, DistanceResult, RobotDistances
 from linkwork.collision.shape_distance import ContactPoints
 from linkwork.geometry.scene import Obstacle

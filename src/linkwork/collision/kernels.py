@@ -1,12 +1,13 @@
 """Distance kernels of a robot, for its pairs and the capacities of its scenes, shared by equal robots.
 
-Pairs may be split between several kernels; `least_of`, `smooth_of` and the others combine their results.
+`select_pairs` looks up names and returns the pairs that kernels evaluate.  Pairs may be split between several kernels;
+`minimum_of`, `smooth_minimum_of` and the others combine their results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -14,22 +15,27 @@ import numpy as np
 
 from linkwork.collision import algorithms
 from linkwork.collision.algorithms import PairMargins
+from linkwork.collision.algorithms.pair_selection import named_pairs
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import exp, fmax, fmin, log
+from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
 from linkwork.kernels.compiler_api import Kernel, Space, compile
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.model.collision_pairs import LinkShape
 from linkwork.model.tree import Tree
 
 __all__ = [
     "EACH",
     "DistanceSpec",
-    "computed_distances",
+    "PairSelection",
     "distance_kernel",
-    "least_of",
-    "most_of",
-    "smooth_gradient_of",
-    "smooth_of",
+    "evaluate_distances",
+    "maximum_of",
+    "minimum_of",
+    "select_pairs",
+    "smooth_minimum_gradient_of",
+    "smooth_minimum_of",
     "worst_edge",
 ]
 
@@ -37,12 +43,15 @@ __all__ = [
 Scalars = Sequence[Any]
 _KERNELS: LazyCache[Kernel] = LazyCache(128)
 EACH = "each"
-"""A word in the names of kernels that take a margin of each pair."""
+"""A word in the names of kernels that take a margin for each pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class DistanceSpec:
-    """What distances are asked of a robot: pairs of its shapes, shapes that meet a scene, and the scene's sizes."""
+    """Specification of a distance kernel: pairs of shapes, shapes checked against a scene, and capacities.
+
+    ``pairs`` and ``shapes`` are indices of `link_shapes`; ``capacities`` the number of rows of each kind of obstacle.
+    """
 
     tree: Tree
     pairs: tuple[tuple[int, int], ...]
@@ -51,97 +60,96 @@ class DistanceSpec:
 
     @property
     def count(self) -> int:
-        """How many pairs there are, with rows that are not there."""
+        """Number of pairs, including pairs with unused rows of the scene."""
         return len(self.pairs) + len(self.shapes) * sum(capacity for _, capacity in self.capacities)
 
     @property
     def rows(self) -> dict[str, Any]:
-        """The shapes of a kernel's inputs that are a scene's rows, by name."""
+        """Array shapes of the kernel inputs that hold a scene's rows, by name."""
         return {kind.name: (capacity, kind.size) for kind, capacity in self.capacities}
 
     @property
     def margins(self) -> dict[str, Any]:
-        """The shapes of a kernel's inputs that are margins of pairs, by name: those of the robot's own, and tables by
-        kind of obstacle (capacity, shapes).
+        """Array shapes of the kernel inputs that hold margins of pairs, by name.
+
+        One is of the robot's own pairs (pairs,), the others are tables by kind of obstacle (capacity, shapes).
         """
         own = {"margins_of_own": (len(self.pairs),)} if self.pairs else {}
         return own | {f"margins_of_{kind.name}": (capacity, len(self.shapes)) for kind, capacity in self.capacities}
 
-    def pair_margins(self, given: Mapping[str, Any]) -> PairMargins:
-        """Those margins, of a kernel's inputs by name."""
-        own = given["margins_of_own"] if self.pairs else ()
-        return PairMargins([*own], {kind: given[f"margins_of_{kind.name}"] for kind, _ in self.capacities})
+    def pair_margins(self, inputs: Mapping[str, Any]) -> PairMargins:
+        """Return the margins of pairs among a kernel's inputs by name."""
+        own = inputs["margins_of_own"] if self.pairs else ()
+        return PairMargins([*own], {kind: inputs[f"margins_of_{kind.name}"] for kind, _ in self.capacities})
 
-    def scene(self, given: Mapping[str, Any]) -> dict[SolidKind, Any]:
-        """A scene's rows by kind, of a kernel's inputs by name."""
-        return {kind: given[kind.name] for kind, _ in self.capacities}
+    def scene(self, inputs: Mapping[str, Any]) -> dict[SolidKind, Any]:
+        """Return a scene's rows by kind, from a kernel's inputs by name."""
+        return {kind: inputs[kind.name] for kind, _ in self.capacities}
 
 
-def _all(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    result = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
+def _all(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    result = algorithms.pair_distances(spec.tree, q, spec.pairs, spec.shapes, scene)
     return array([*result.own, *_by_obstacle(result.scene)])
 
 
-def _derivatives(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    result = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene, derivatives=True)
-    numbers = [*result.own, *_by_obstacle(result.scene)]
+def _derivatives(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    result = algorithms.pair_distances(spec.tree, q, spec.pairs, spec.shapes, scene, derivatives=True)
+    pairs = [*result.own, *_by_obstacle(result.scene)]
     gradient = [*result.own_gradient, *_by_obstacle(result.scene_gradient)]
-    return array([one[0] for one in numbers]), array(gradient)
+    return array([values[0] for values in pairs]), array(gradient)
 
 
-def _hessian(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    result = algorithms.pair_hessians(asked.tree, q, asked.pairs, asked.shapes, scene)
-    every = [*result.own, *_by_obstacle(result.scene)]
-    parts = [[one.numbers[0], one.gradient, one.hessian, one.exists] for one in every]
-    return tuple(array(list(part)) for part in zip(*parts, strict=True))
+def _hessian(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    result = algorithms.pair_hessians(spec.tree, q, spec.pairs, spec.shapes, scene)
+    pairs = [*result.own, *_by_obstacle(result.scene)]
+    outputs = [[pair.values[0], pair.gradient, pair.hessian, pair.exists] for pair in pairs]
+    return tuple(array(list(output)) for output in zip(*outputs, strict=True))
 
 
 def _by_obstacle(by_shape: Sequence[Sequence[Any]]) -> list[Any]:
-    """Row by row of the scene, each with all shapes: what is not there comes last."""
+    """Reorder results by shape and row to a flat list by row and shape; unused rows come last."""
     return [one for row in zip(*by_shape, strict=True) for one in row]
 
 
-def _minimum(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    return algorithms.minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene)
+def _minimum(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    return algorithms.minimum_distance(spec.tree, q, spec.pairs, spec.shapes, scene)
 
 
-def _collision(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
-    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin)
+def _collision(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
+    return algorithms.in_collision(spec.tree, q, spec.pairs, spec.shapes, scene, margin)
 
 
-def _deeper(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
-    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True)
+def _deeper(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
+    return algorithms.in_collision(spec.tree, q, spec.pairs, spec.shapes, scene, margin, depths=True)
 
 
 def _collision_each(
-    asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+    spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
 ) -> Any:
-    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, margins=margins)
+    return algorithms.in_collision(spec.tree, q, spec.pairs, spec.shapes, scene, margin, margins=margins)
 
 
 def _deeper_each(
-    asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+    spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
 ) -> Any:
-    return algorithms.in_collision(
-        asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True, margins=margins
-    )
+    return algorithms.in_collision(spec.tree, q, spec.pairs, spec.shapes, scene, margin, depths=True, margins=margins)
 
 
-def _nearest(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
-    result = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
-    return array([*result.numbers, result.place])
+def _nearest(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    result = algorithms.nearest_pair(spec.tree, q, spec.pairs, spec.shapes, scene)
+    return array([*result.values, result.index])
 
 
-def _smooth(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
-    return algorithms.smooth_minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
+def _smooth(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
+    return algorithms.smooth_minimum_distance(spec.tree, q, spec.pairs, spec.shapes, scene, sharpness)
 
 
-def _smooth_gradient(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
-    result = algorithms.smooth_minimum(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
+def _smooth_gradient(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
+    result = algorithms.smooth_minimum(spec.tree, q, spec.pairs, spec.shapes, scene, sharpness)
     return array(result.gradient)
 
 
-_COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "distances": (_all, ()),
     "distance_derivatives": (_derivatives, ()),
     "distance_hessian": (_hessian, ()),
@@ -154,63 +162,140 @@ _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "smooth_minimum_distance": (_smooth, ("sharpness",)),
     "smooth_minimum_distance_gradient": (_smooth_gradient, ("sharpness",)),
 }
-"""By name, and another word where there are several: what computes it, and the numbers that it takes besides."""
+"""By method and variant ("each", "deeper"): the function over any scalar, and the names of its scalar arguments."""
 
 
-def computed_distances(
-    what: str, asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], numbers: Scalars
+def evaluate_distances(
+    name: str, spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], arguments: Scalars
 ) -> Any:
-    """The same as the kernel, over any scalar."""
-    return _COMPUTED[what][0](asked, q, scene, *numbers)
+    """Evaluate the function of a kernel over any scalar."""
+    return _FUNCTIONS[name][0](spec, q, scene, *arguments)
 
 
-def distance_kernel(what: str, asked: DistanceSpec, space: Space) -> Kernel:
-    """The kernel of q, further numbers, margins of pairs where "each" has its own, and a scene's rows by kind."""
-    function, more = _COMPUTED[what]
-    each = EACH in what.split()
+def distance_kernel(name: str, spec: DistanceSpec, space: Space) -> Kernel:
+    """Return the kernel of q, scalar arguments, margins of pairs (variant "each") and a scene's rows by kind."""
+    function, arguments = _FUNCTIONS[name]
+    each = EACH in name.split()
 
-    def traced(*, q: Any, **given: Any) -> Any:
-        margins = [asked.pair_margins(given)] if each else []
-        return function(asked, [*q], asked.scene(given), *(given[name] for name in more), *margins)
+    def traced(*, q: Any, **inputs: Any) -> Any:
+        margins = [spec.pair_margins(inputs)] if each else []
+        return function(spec, [*q], spec.scene(inputs), *(inputs[argument] for argument in arguments), *margins)
 
-    def made() -> Kernel:
-        numbers: dict[str, Any] = dict.fromkeys(more, ())
-        margins = asked.margins if each else {}
-        return compile(traced, name=what.split()[0], q=space, **numbers, **margins, **asked.rows)
+    def compiled() -> Kernel:
+        numbers: dict[str, Any] = dict.fromkeys(arguments, ())
+        margins = spec.margins if each else {}
+        return compile(traced, name=name.split()[0], q=space, **numbers, **margins, **spec.rows)
 
-    return _KERNELS.get((what, asked), made)
+    return _KERNELS.get((name, spec), compiled)
+
+
+_NO_OBSTACLES = Scene()
+
+
+@dataclass(frozen=True)
+class PairSelection:
+    """Selected pairs of a robot and a scene, with the specification of the kernel that evaluates them."""
+
+    spec: DistanceSpec
+    scene: Scene
+    indices: np.ndarray | slice  # of the selected pairs among the kernel's
+    names: tuple[tuple[str, str], ...]
+    is_all: bool = False  # True if all of the kernel's pairs are selected, in their order
+    parts: tuple[PairSelection, ...] = ()  # groups of shapes with the same obstacles, if shapes differ in theirs
+    kernels: dict[str, Kernel] = field(default_factory=dict, compare=False, repr=False)
+    calls: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)  # for this scene
+
+    @property
+    def blocks(self) -> tuple[PairSelection, ...]:
+        """Selections whose kernels evaluate selected pairs only: the parts, or this selection."""
+        return self.parts or (self,)
+
+    def name_index(self, index: int) -> int:
+        """Return the index in ``names`` of a pair of the kernel."""
+        return index if isinstance(self.indices, slice) else int(np.flatnonzero(self.indices == index)[0])
+
+    def inputs(self, rows: Mapping[SolidKind, np.ndarray]) -> list[np.ndarray]:
+        """Return the arrays of a scene in the order of a kernel's inputs."""
+        return [rows[kind] for kind, _ in self.spec.capacities]
+
+    def kernel(self, name: str, space: Space) -> Kernel:
+        """Return the kernel of a distance function, compiled at the first call."""
+        result = self.kernels.get(name)
+        if result is None:
+            result = self.kernels[name] = distance_kernel(name, self.spec, space)
+        return result
+
+
+def select_pairs(
+    tree: Tree, caller: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None
+) -> PairSelection:
+    """Select all pairs, the named ``pairs`` or those of a link.  Raises ValueError, TypeError, UnknownNameError."""
+    if scene is not None and not isinstance(scene, Scene):
+        raise TypeError(f"{caller}: scene: expected a linkwork.Scene, got {scene!r}")
+    scene = _NO_OBSTACLES if scene is None else scene
+    shapes, own, with_scene = named_pairs(tree, caller, scene, pairs, link)
+    obstacles: dict[int, set[str]] = {}
+    for k, name in with_scene:
+        obstacles.setdefault(k, set()).add(name)
+    result = _selection(tree, scene, shapes, own, with_scene)
+    distinct = list(dict.fromkeys(frozenset(names) for names in obstacles.values()))
+    if len(distinct) < 2:
+        return result
+    groups = [[pair for pair in with_scene if obstacles[pair[0]] == names] for names in distinct]
+    parts = [_selection(tree, scene, shapes, own if k == 0 else [], pairs) for k, pairs in enumerate(groups)]
+    return replace(result, parts=tuple(parts))
+
+
+def _selection(
+    tree: Tree, scene: Scene, shapes: Sequence[LinkShape], own: list[tuple[int, int]], with_scene: list[tuple[int, str]]
+) -> PairSelection:
+    """Return the selection of the robot's own pairs and of pairs of shapes and obstacles."""
+    used = {name for _, name in with_scene}
+    if len(used) < len(scene):
+        scene = scene.only(used)
+    row = dict(zip(scene.names, scene.row_indices, strict=True))
+    indices = tuple(sorted({k for k, _ in with_scene}))
+    spec = DistanceSpec(tree, tuple(own), indices, scene.capacities if indices else ())
+    columns = [*range(len(own)), *(len(own) + indices.index(k) + row[name] * len(indices) for k, name in with_scene)]
+    names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in with_scene]
+    in_order = columns == [*range(len(columns))]
+    is_all = in_order and len(columns) == spec.count
+    selected = slice(0, len(columns)) if in_order else np.array(columns)
+    return PairSelection(spec, scene, selected, tuple(names), is_all)
 
 
 _FREE, _COLLIDING = 0.0, 1.0
 
 
-def least_of(values: Sequence[Any]) -> Any:
-    """Return the element-wise minimum of arrays, or of symbols."""
+def minimum_of(values: Sequence[Any]) -> Any:
+    """Return the element-wise minimum of arrays or symbols."""
     return values[0] if len(values) == 1 else reduce(fmin if is_traced(values) else np.minimum, values)
 
 
-def most_of(values: Sequence[Any]) -> Any:
-    """Return the element-wise maximum of arrays, or of symbols."""
+def maximum_of(values: Sequence[Any]) -> Any:
+    """Return the element-wise maximum of arrays or symbols."""
     return values[0] if len(values) == 1 else reduce(fmax if is_traced(values) else np.maximum, values)
 
 
-def smooth_of(values: Sequence[Any], sharpness: Any) -> Any:
-    """Return −log(Σ exp(−k m_i))/k of smooth minima m_i: the smooth minimum over all of their pairs."""
-    least = least_of(values)
-    total: Any = sum((_exp(sharpness * (least - m)) for m in values), start=0.0 * least)
-    return least - (log(total) if is_traced(total) else np.log(total)) / sharpness
+def smooth_minimum_of(values: Sequence[Any], sharpness: Any) -> Any:
+    """Return −log(Σ exp(−k m_i))/k of smooth minima m_i: the smooth minimum over the pairs of all kernels."""
+    minimum = minimum_of(values)
+    total: Any = sum((_exp(sharpness * (minimum - m)) for m in values), start=0.0 * minimum)
+    return minimum - (log(total) if is_traced(total) else np.log(total)) / sharpness
 
 
-def smooth_gradient_of(values: Sequence[Any], gradients: Sequence[Any], sharpness: Any) -> Any:
-    """Return Σ exp(k (m − m_i)) g_i, m the smooth minimum of all: its gradient (..., nv)."""
-    whole = smooth_of(values, sharpness)
-    weights = [np.asarray(_exp(sharpness * (whole - m)))[..., np.newaxis] for m in values]
+def smooth_minimum_gradient_of(values: Sequence[Any], gradients: Sequence[Any], sharpness: Any) -> Any:
+    """Return the gradient Σ exp(k (m − m_i)) g_i (..., nv) of m = `smooth_minimum_of`; m_i has gradient g_i."""
+    total = smooth_minimum_of(values, sharpness)
+    weights = [np.asarray(_exp(sharpness * (total - m)))[..., np.newaxis] for m in values]
     return sum((w * g for w, g in zip(weights[1:], gradients[1:], strict=True)), start=weights[0] * gradients[0])
 
 
 def worst_edge(result: Sequence[np.ndarray]) -> np.ndarray:
-    """Return one result (..., 4 + nq) of an edge kernel's results for the same edges: not free where one of them is
-    not, at what collides rather than what is undecided, with the least clearance and all checks.
+    """Combine the results (..., 4 + nq) of several edge kernels for the same edges into one.
+
+    "Colliding" takes precedence over "undecided", and that over "free"; the clearance is the minimum, and the number of
+    checks the sum.
     """
     best = np.array(result[0])
     for other in result[1:]:

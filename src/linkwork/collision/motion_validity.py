@@ -11,7 +11,6 @@ import numpy as np
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.collision import algorithms
-from linkwork.collision.algorithms import PairMargins
 from linkwork.collision.kernels import DistanceSpec
 from linkwork.errors import Status
 from linkwork.expr.arrays.symbol_array import array
@@ -32,18 +31,23 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 @dataclass(frozen=True, init=False)
 class MotionCheck(Result):
-    """Collision checks of straight motions: single values of one motion, arrays (...) of a batch.
+    """Results of collision checks of straight motions: single values for one motion, arrays (...) for a batch.
 
-    ``status`` is "free", which is proved of the whole motion; "free_at_samples", where no sample collides and nothing
-    is said of the motion between samples; "colliding", at the configuration ``q``; or "undecided", where distances are
-    too small at ``q`` to be told from a collision.  ``free`` is True for the first two.
+    ``status`` is one of
+
+    - "free": the whole motion is proved collision-free;
+    - "free_at_samples": no sample collides; the motion between samples is not checked;
+    - "colliding": the configuration ``q`` collides;
+    - "undecided": the clearance at ``q`` is too small to be distinguished from a collision.
+
+    ``free`` is True for the first two.
     """
 
     free: Any
     status: Any
-    t: Any  # where q is on the motion, from 0 to 1; NaN where it is free
-    q: Any  # (..., nq): a configuration that collides, or is undecided; NaN where it is free
-    clearance: Any  # the least signed distance at the configurations that were checked [m]
+    t: Any  # path parameter of q, from 0 to 1; NaN where the motion is free
+    q: Any  # (..., nq): a configuration that collides or is undecided; NaN where the motion is free
+    clearance: Any  # minimum signed distance at the configurations that were checked [m]
     iterations: Any  # number of configurations that were checked
 
     @property
@@ -52,56 +56,52 @@ class MotionCheck(Result):
         return self.free
 
     @staticmethod
-    def _of(method: str, numbers: np.ndarray) -> MotionCheck:
-        """Make the result of the output (..., 4 + nq) of a kernel."""
+    def _of(method: str, output: np.ndarray) -> MotionCheck:
+        """Create the result from the output (..., 4 + nq) of a kernel."""
         words = _STATUS[method]
-        if numbers.ndim == 1:
-            code, t, clearance, checks = numbers[:4].tolist()
-            free, q = code == 0.0, numbers[4:]
+        if output.ndim == 1:
+            code, t, clearance, checks = output[:4].tolist()
+            free, q = code == 0.0, output[4:]
             if free:
                 t, q = math.nan, np.full(len(q), math.nan)
             return MotionCheck._make(free, words[int(code)], t, q, clearance, int(checks))
-        free = numbers[..., 0] == 0.0
-        t, q = np.where(free, np.nan, numbers[..., 1]), np.where(free[..., np.newaxis], np.nan, numbers[..., 4:])
-        status, checks = statuses(numbers[..., 0], words), numbers[..., 3].astype(int)
-        return MotionCheck._make(free, status, t, q, numbers[..., 2], checks)
+        free = output[..., 0] == 0.0
+        t, q = np.where(free, np.nan, output[..., 1]), np.where(free[..., np.newaxis], np.nan, output[..., 4:])
+        status, checks = statuses(output[..., 0], words), output[..., 3].astype(int)
+        return MotionCheck._make(free, status, t, q, output[..., 2], checks)
 
-    def _sentence(self, place: tuple[int, ...]) -> str:
-        t, clearance = (float(np.asarray(x)[place]) for x in (self.t, self.clearance))
+    def _sentence(self, index: tuple[int, ...]) -> str:
+        t, clearance = (float(np.asarray(x)[index]) for x in (self.t, self.clearance))
         where = "" if math.isnan(t) else f" at {100.0 * t:.3g} % of the motion"
-        checks = int(np.asarray(self.iterations)[place])
-        return f"least distance {clearance:.3g} m{where}, {checks} configuration{'s' * (checks != 1)} checked"
+        checks = int(np.asarray(self.iterations)[index])
+        return f"minimum distance {clearance:.3g} m{where}, {checks} configuration{'s' * (checks != 1)} checked"
 
 
-def check_edges(asked: DistanceSpec) -> None:
-    """Raises TypeError for a joint that nothing bounds."""
-    for body in straight_tree(asked.tree).bodies:
+def check_edges(spec: DistanceSpec) -> None:
+    """Raise TypeError for a joint whose motion cannot be bounded."""
+    for body in straight_tree(spec.tree).bodies:
         try:
             algorithms.check_bounded(body)
         except TypeError as error:
-            raise TypeError(f'is_motion_free: {error}: use collision_check="sampled"') from None
+            raise TypeError(f'is_motion_free: {error}; use collision_check="sampled"') from None
 
 
-def edge_kernel(method: str, asked: DistanceSpec, space: Space, *, each: bool = False) -> Kernel:
-    """Return the kernel of segments along which planar and floating joints go straight (`straight_tree`).
+def edge_kernel(method: str, spec: DistanceSpec, space: Space, *, each: bool = False) -> Kernel:
+    """Return the kernel that checks segments; planar and floating joints translate straight (`straight_tree`).
 
-    It takes both ends, the margin, the tolerance or resolution, margins of pairs where ``each`` has its own, and a
-    scene's rows by kind; it gives the status, t, the clearance, how many configurations were looked at, and q.
+    Inputs: both ends, the margin, the tolerance or resolution, with ``each`` a margin for each pair, and a scene's rows
+    by kind.  Outputs: the status, t, the clearance, the number of configurations that were checked, and q.
     """
-    look = algorithms.certified_edge if method == "certified" else algorithms.sampled_edge
-    tree = straight_tree(asked.tree)
+    check = algorithms.certified_edge if method == "certified" else algorithms.sampled_edge
+    tree = straight_tree(spec.tree)
 
-    def of_pairs(given: dict[str, Any]) -> PairMargins | None:
-        return asked.pair_margins(given) if each else None
-
-    def traced(*, q0: Any, q1: Any, margin: Any, step: Any, **given: Any) -> Any:
-        result = look(
-            tree, [*q0], [*q1], asked.pairs, asked.shapes, asked.scene(given), margin, step, margins=of_pairs(given)
-        )
+    def traced(*, q0: Any, q1: Any, margin: Any, step: Any, **inputs: Any) -> Any:
+        margins = spec.pair_margins(inputs) if each else None
+        result = check(tree, [*q0], [*q1], spec.pairs, spec.shapes, spec.scene(inputs), margin, step, margins=margins)
         return array([result.status, result.t, result.clearance, result.checks, *result.q])
 
-    def made() -> Kernel:
-        given = {**(asked.margins if each else {}), **asked.rows}
-        return compile(traced, name=f"is_motion_free_{method}", q0=space, q1=space, margin=(), step=(), **given)
+    def compiled() -> Kernel:
+        inputs = {**(spec.margins if each else {}), **spec.rows}
+        return compile(traced, name=f"is_motion_free_{method}", q0=space, q1=space, margin=(), step=(), **inputs)
 
-    return _KERNELS.get((method, asked, each), made)
+    return _KERNELS.get((method, spec, each), compiled)

@@ -1,4 +1,4 @@
-"""Results of distance queries: arrays with a name each."""
+"""Results of distance queries: named arrays."""
 
 from __future__ import annotations
 
@@ -14,60 +14,60 @@ __all__ = ["DistanceDerivatives", "DistanceHessian", "DistanceResult", "RobotDis
 
 
 class DistanceResult(Made):
-    """The signed distance of two bodies A and B, one or a batch; arrays (...) and (..., 3).
+    """Signed distance of two bodies A and B, single or a batch: arrays (...) and (..., 3).
 
-    Where they overlap it is less than zero, by the least translation that parts them.  ``normal`` points from A to B,
-    is of length 1, and point_b − point_a = distance · normal.  ``unique`` is 1 where these are the only such points
-    and normal, and 0 where others are as good.
+    For overlapping bodies the distance is minus the length of the shortest translation that separates them.
+    ``normal`` has length 1 and points from A to B: point_b − point_a = distance · normal.  ``unique`` is 1 where the
+    points and the normal are unique, and 0 where there are others at the same distance.
     """
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("_values",)
 
-    _numbers: Any
+    _values: Any
 
     @classmethod
-    def _make(cls, numbers: Any) -> Self:
-        made = object.__new__(cls)
-        made._numbers = numbers
-        return made
+    def _make(cls, values: Any) -> Self:
+        result = object.__new__(cls)
+        result._values = values
+        return result
 
     @property
     def distance(self) -> Any:
-        """[m]"""
-        return self._numbers[..., 0]
+        """Signed distance (...) [m]."""
+        return self._values[..., 0]
 
     @property
     def normal(self) -> Any:
-        """From A to B, in the world's axes."""
-        return self._numbers[..., 1:4]
+        """Unit normal (..., 3) from A to B, in the world's axes."""
+        return self._values[..., 1:4]
 
     @property
     def point_a(self) -> Any:
-        """On A's surface [m]."""
-        return self._numbers[..., 4:7]
+        """Witness point (..., 3) on A's surface [m]."""
+        return self._values[..., 4:7]
 
     @property
     def point_b(self) -> Any:
-        """On B's surface [m]."""
-        return self._numbers[..., 7:10]
+        """Witness point (..., 3) on B's surface [m]."""
+        return self._values[..., 7:10]
 
     @property
     def unique(self) -> Any:
-        """1 where points and normal are the only ones, else 0."""
-        return self._numbers[..., 10]
+        """Uniqueness of the points and the normal (...): 1, or 0 if there are others."""
+        return self._values[..., 10]
 
     def __repr__(self) -> str:
-        shape = np.shape(self._numbers)[:-1]
+        shape = np.shape(self._values)[:-1]
         if shape:
             return f"<{type(self).__name__} of shape {shape}>"
-        return f"<{type(self).__name__}: {self._numbers[0]} m>"
+        return f"<{type(self).__name__}: {self._values[0]} m>"
 
 
 class RobotDistances(DistanceResult):
-    """Distances of pairs of a robot's shapes, and of its shapes and a scene's obstacles: arrays (..., pairs).
+    """Signed distances between a robot's shapes, and from them to a scene's obstacles: arrays (..., pairs).
 
-    ``pairs`` are the names, of shapes and obstacles, in the order of the arrays' last dimension; `DistanceResult` says
-    what the arrays are, and ``of(a, b)`` gives those of one pair.
+    ``pairs`` are the names of the shapes and obstacles, in the order of the arrays' pair dimension.  The arrays are
+    those of `DistanceResult`; ``of(a, b)`` returns those of one pair.
     """
 
     __slots__ = ("pairs",)
@@ -75,27 +75,30 @@ class RobotDistances(DistanceResult):
     pairs: tuple[tuple[str, str], ...]
 
     @classmethod
-    def _make(cls, numbers: Any, pairs: Sequence[tuple[str, str]] = ()) -> Self:
-        made = super()._make(numbers)
-        made.pairs = tuple(pairs)
-        return made
+    def _make(cls, values: Any, pairs: Sequence[tuple[str, str]] = ()) -> Self:
+        result = super()._make(values)
+        result.pairs = tuple(pairs)
+        return result
 
     def of(self, a: str, b: str) -> DistanceResult:
-        """The distance of one pair, from a to b.  Raises UnknownNameError where it is not among `pairs`."""
+        """Return the distance of one pair, from a to b.  Raises UnknownNameError for a pair that is not in `pairs`."""
         if (a, b) in self.pairs:
-            return DistanceResult._make(self._numbers[..., self.pairs.index((a, b)), :])
+            return DistanceResult._make(self._values[..., self.pairs.index((a, b)), :])
         if (b, a) in self.pairs:
-            x = self._numbers[..., self.pairs.index((b, a)), :]
+            x = self._values[..., self.pairs.index((b, a)), :]
             parts = (x[..., :1], -x[..., 1:4], x[..., 7:10], x[..., 4:7], x[..., 10:])
             return DistanceResult._make(np.concatenate(parts, axis=-1))
         raise UnknownNameError("pair", f"{a}, {b}", [f"{x}, {y}" for x, y in self.pairs])
 
     def __repr__(self) -> str:
-        return f"<RobotDistances: {len(self.pairs)} pairs, shape {np.shape(self._numbers)[:-1]}>"
+        return f"<RobotDistances: {len(self.pairs)} pairs, shape {np.shape(self._values)[:-1]}>"
 
 
 class DistanceDerivatives(NamedTuple):
-    """Distances of pairs (..., pairs) [m], their gradients by velocities (..., pairs, nv) [1, m], and the names."""
+    """Signed distances of pairs with gradients in the tangent space.
+
+    ``distance`` (..., pairs) [m], ``gradient`` (..., pairs, nv) [1, m]; ``pairs`` are the names.
+    """
 
     distance: Any
     gradient: Any
@@ -103,8 +106,10 @@ class DistanceDerivatives(NamedTuple):
 
 
 class DistanceHessian(NamedTuple):
-    """Distances of pairs (..., pairs) [m], their gradients (..., pairs, nv) [1, m] and Hessians (..., pairs, nv, nv)
-    [1/m, 1, m] by velocities, whether the latter exist (..., pairs), 1 or 0, and the names.
+    """Signed distances of pairs with gradients and Hessians in the tangent space.
+
+    ``distance`` (..., pairs) [m], ``gradient`` (..., pairs, nv) [1, m], ``hessian`` (..., pairs, nv, nv) [1/m, 1, m].
+    ``exists`` (..., pairs) is 1 where the Hessian exists, else 0.  ``pairs`` are the names.
     """
 
     distance: Any

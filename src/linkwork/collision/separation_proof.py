@@ -1,18 +1,18 @@
-"""Proofs that two links never touch: nothing is compiled, and bodies that contain the shapes are measured.
+"""Proofs by branch and bound that two links never touch, in NumPy on bodies that contain the shapes.
 
 The ranges of the joints between the links are split into boxes.  Let a point of a link be at m in the frame of the
-body that joint i moves, at the middle of a box, and let it be displaced there by no more than D as the joints beyond i
-move in the box.  Then in the frame before joint i, whose twist is (ω; v) and which moves by up to h, it is displaced by
-no more than
+body that joint i moves, at the center of a box.  Let D bound its displacement in that frame as the joints beyond i
+move within the box.  Joint i has the twist (ω; v) and moves by up to h.  In the frame before joint i, the point and all
+points within ρ of it are displaced by at most
 
-    D + h (|ω × m + v| + |ω| (D + ρ)),
+    D + h (|ω × m + v| + |ω| (D + ρ)).
 
-for all points within ρ of it too.  A box is free where the distance at its middle is more than what the points of both
-links are displaced by, relative to the last body that carries both.  Others are split, along the joint that moves the
-points most.
+Displacements are relative to the last body that carries both links.  A box is collision-free if the distance at its
+center exceeds the sum of both links' displacements.  Other boxes are split along the joint with the largest
+displacement.
 
-Distances are those of points, segments and boxes, which have closed forms: a cylinder is in a capsule and in a box, and
-what has vertices or curves in a box.  So what is proved holds, but not all that holds is proved.
+Distances are measured between points, segments and boxes, which have closed forms.  A cylinder is contained in a
+capsule and in a box, other shapes in a box.  The proofs are therefore sound, but not complete.
 
 Source: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in
 complex environments, 2005 (how far points move).
@@ -21,7 +21,7 @@ complex environments, 2005 (how far points move).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -49,18 +49,18 @@ from linkwork.model.tree import Tree
 from linkwork.shapes import HalfSpace
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["MOST_BOXES", "Ranges", "Tried", "in_two", "is_simple", "never_touch"]
+__all__ = ["JointRanges", "SeparationProof", "is_simple", "never_touch", "prove_on_boxes"]
 
-MOST_BOXES = 65_536  # that a proof may look at
-_DOUBTS = 8  # configurations in which links may touch that are given
-_DEEPEST = 8  # joints between links, of more of which nothing is tried
-_SLACK = 1e-9  # [m]: what is nearer is not proved
-_WHOLE_TURN = math.pi
+_MAX_BOXES = 65_536  # of a proof
+_MAX_DOUBTS = 8  # configurations in which the links may touch that are returned
+_MAX_JOINTS = 8  # between the links of a proof
+_SLACK = 1e-9  # [m] minimum distance that counts as separated
+_HALF_REVOLUTION = math.pi  # [rad]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
-    """The joints between two links: the bodies that they move, from the last shared one to either, and their ranges."""
+class JointRanges:
+    """Ranges of the joints between two links, and the bodies they move, from the last shared body to each link."""
 
     to_a: tuple[int, ...]
     to_b: tuple[int, ...]
@@ -68,8 +68,8 @@ class Ranges:
     upper: np.ndarray
 
     @staticmethod
-    def between(tree: Tree, a: str, b: str) -> Ranges | None:
-        """Nothing where the joints are not all of one number, along a fixed twist, within bounds."""
+    def between(tree: Tree, a: str, b: str) -> JointRanges | None:
+        """Return the ranges, or None unless every joint has one coordinate, a fixed twist and bounds."""
         _, to_a, to_b = fork(tree, tree.frame(a).body, tree.frame(b).body)
         limits, result = bounds(tree), []
         for i in (*to_a, *to_b):
@@ -79,77 +79,101 @@ class Ranges:
                 return None
             low, high = limits[master][0][0], limits[master][1][0]
             if not (math.isfinite(low) and math.isfinite(high)):
-                if not _turns(body):
+                if not _covers_revolution(body):
                     return None
-                low, high = -_WHOLE_TURN, _WHOLE_TURN
+                low, high = -_HALF_REVOLUTION, _HALF_REVOLUTION
             result.append((low, high))
         lower, upper = (np.array(side) for side in zip(*result, strict=True))
-        return Ranges(tuple(to_a), tuple(to_b), lower, upper)
+        return JointRanges(tuple(to_a), tuple(to_b), lower, upper)
 
 
 def is_simple(body: Body) -> bool:
-    """Whether its joint has one number, which moves it along one fixed twist."""
+    """Return True if the body's joint has one coordinate, which moves it along a fixed twist."""
     joint = body.joint
     return (joint.nq, joint.nv) == (1, 1) and joint.has_fixed_subspaces
 
 
-def _turns(body: Body) -> bool:
-    """Whether a whole turn is all there is."""
+def _covers_revolution(body: Body) -> bool:
+    """Return True if one revolution covers all positions of an unbounded joint."""
     S = body.S([0.0]).columns[0]
     return body.coupling is None and not any(S.linear) and abs(math.hypot(*S.angular) - 1.0) < 1e-12
 
 
-class Tried(NamedTuple):
-    """Whether it is proved; and configurations (k, nq), where it is not: there, the links may touch."""
+class SeparationProof(NamedTuple):
+    """Result of `never_touch`: True if proved, and configurations (k, nq) in which the links may touch otherwise."""
 
     proved: bool
     doubts: np.ndarray
 
 
-def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, max_iterations: int = MOST_BOXES) -> Tried:
-    """Whether two links touch in no configuration within limits, by a look at so many boxes at most.
+def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, max_boxes: int = _MAX_BOXES) -> SeparationProof:
+    """Try to prove that two links touch in no configuration within the joint limits.
 
-    Where what contains the shapes overlaps at the configuration ``nearest`` (nq), nothing is tried.
+    The proof is not tried if the containing bodies overlap at the configuration ``nearest`` (nq).
     """
-    nothing = Tried(False, np.empty((0, len(nearest))))
-    ranges = Ranges.between(tree, a, b)
-    if ranges is None or not 0 < len(ranges.lower) <= _DEEPEST:
-        return nothing
+    unproved = SeparationProof(False, np.empty((0, len(nearest))))
+    ranges = JointRanges.between(tree, a, b)
+    if ranges is None or not 0 < len(ranges.lower) <= _MAX_JOINTS:
+        return unproved
     links = [[shape for shape in link_shapes(tree) if shape.link == name] for name in (a, b)]
     if any(type(shape.shape) not in SOLIDS or isinstance(shape.shape, HalfSpace) for shape in (*links[0], *links[1])):
-        return nothing
-    own = [tree.q_slices[_numbered(tree, i)].start for i in (*ranges.to_a, *ranges.to_b)]
-    followed = len({*own}) < len(own) or any(tree.bodies[i].coupling for i in (*ranges.to_a, *ranges.to_b))
+        return unproved
+    own = [tree.q_slices[_coordinate_body(tree, i)].start for i in (*ranges.to_a, *ranges.to_b)]
+    coupled = len({*own}) < len(own) or any(tree.bodies[i].coupling for i in (*ranges.to_a, *ranges.to_b))
+
+    def evaluate(centers: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        result = _evaluated(tree, links, ranges, centers, halves)
+        return ~(result.distance > _SLACK), ~(result.gap > _SLACK), result.shares  # NaN proves nothing
+
     with np.errstate(all="ignore"):
         known = nearest[own][np.newaxis]
-        if not (_looked(tree, links, ranges, known, np.zeros_like(known)).apart > _SLACK).all():
-            return nothing
-        centers = 0.5 * (ranges.lower + ranges.upper)[np.newaxis]
-        halves = 0.5 * (ranges.upper - ranges.lower)[np.newaxis]
-        looked = 0
-        while len(centers):
-            looked += len(centers)
-            if looked > max_iterations:
-                return nothing
-            result = _looked(tree, links, ranges, centers, halves)
-            overlap = ~(result.apart > _SLACK)  # what is no number proves nothing
-            if overlap.any():
-                doubts = np.tile(nearest, (0 if followed else min(_DOUBTS, int(overlap.sum())), 1))
-                doubts[:, own] = centers[overlap][: len(doubts)]
-                return Tried(False, doubts)
-            open_ = ~(result.gap > _SLACK)
-            centers, halves = in_two(centers[open_], halves[open_], result.shares[open_])
-    return Tried(True, nothing.doubts)
+        if evaluate(known, np.zeros_like(known))[0].any():
+            return unproved
+        verdict, overlapping = prove_on_boxes(ranges.lower, ranges.upper, evaluate, max_boxes)
+    doubts = np.tile(nearest, (0 if coupled else min(_MAX_DOUBTS, len(overlapping)), 1))
+    doubts[:, own] = overlapping[: len(doubts)]
+    return SeparationProof(verdict is True, doubts)
 
 
-def _numbered(tree: Tree, i: int) -> int:
-    """The body whose number of q a body's joint has."""
+def _coordinate_body(tree: Tree, i: int) -> int:
+    """Return the body whose joint has the coordinate that moves body i: its coupling's, or its own."""
     coupling = tree.bodies[i].coupling
     return i if coupling is None else tree.joint_index(coupling.joint)
 
 
-def in_two(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Boxes in two, along the joint with the largest share."""
+class BoxProof(NamedTuple):
+    """Result of `prove_on_boxes`."""
+
+    verdict: bool | None  # True if proved, False if refuted, None if undecided
+    refuting: np.ndarray  # (k, n): centers of boxes that refute the property
+
+
+def prove_on_boxes(
+    lower: np.ndarray,
+    upper: np.ndarray,
+    evaluate: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    max_boxes: int,
+) -> BoxProof:
+    """Prove or refute a property on a box (n,) by branch and bound over at most ``max_boxes`` boxes.
+
+    ``evaluate`` (centers (k, n), half widths (k, n)) returns masks (k,) of the boxes whose centers refute the property
+    and of the undecided boxes, and the dimensions' shares (k, n): a box is halved along its largest share.
+    """
+    centers, halves = 0.5 * (lower + upper)[np.newaxis], 0.5 * (upper - lower)[np.newaxis]
+    none, count = np.empty((0, len(lower))), 0
+    while len(centers):
+        count += len(centers)
+        if count > max_boxes:
+            return BoxProof(None, none)
+        refuting, undecided, shares = evaluate(centers, halves)
+        if refuting.any():
+            return BoxProof(False, centers[refuting])
+        centers, halves = _halved(centers[undecided], halves[undecided], shares[undecided])
+    return BoxProof(True, none)
+
+
+def _halved(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split each box in two along the joint with the largest share."""
     rows, widest = np.arange(len(centers)), np.argmax(shares, axis=-1)
     halves = halves.copy()
     halves[rows, widest] *= 0.5
@@ -158,59 +182,57 @@ def in_two(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple
     return np.concatenate([centers - step, centers + step]), np.concatenate([halves, halves])
 
 
-class _Looked(NamedTuple):
-    """Of boxes (n): how far apart links are in the middle at least, by how much that is more than what they are
-    displaced by, and how much of that is each joint's (n, joints).
-    """
+class _Evaluated(NamedTuple):
+    """Bounds on the distance of two links for boxes (n,) of configurations."""
 
-    apart: np.ndarray
-    gap: np.ndarray
-    shares: np.ndarray
+    distance: np.ndarray  # (n,): lower bound at the box's center [m]
+    gap: np.ndarray  # (n,): lower bound in the whole box [m]
+    shares: np.ndarray  # (n, joints): of the displacement, by joint [m]
 
 
-def _looked(
-    tree: Tree, links: Sequence[Sequence[LinkShape]], ranges: Ranges, centers: np.ndarray, halves: np.ndarray
-) -> _Looked:
+def _evaluated(
+    tree: Tree, links: Sequence[Sequence[LinkShape]], ranges: JointRanges, centers: np.ndarray, halves: np.ndarray
+) -> _Evaluated:
     first = len(ranges.to_a)
     sides = []
     for shapes, chain, columns in zip(
         links, (ranges.to_a, ranges.to_b), (slice(first), slice(first, None)), strict=True
     ):
         q: Any = dict(zip(chain, ([x] for x in centers[:, columns].T), strict=True))
-        X, most = chain_pose(tree, q, chain), halves[:, columns]
-        sides.append([(solid(one.shape, X @ one.placement), *_displaced(tree, one, chain, q, most)) for one in shapes])
-    least, gap, shares = np.full(len(centers), np.inf), np.full(len(centers), np.inf), np.zeros_like(centers)
-    for one, moved, by_joint in sides[0]:
-        for other, also, by_others in sides[1]:
-            apart = _at_least(one, other)
-            least = np.minimum(least, apart)
-            gap = np.minimum(gap, apart - (moved + also) * (1.0 + 1e-12))
-            shares = np.maximum(shares, np.concatenate([by_joint, by_others], axis=1))
-    return _Looked(least, gap, shares)
+        X, h = chain_pose(tree, q, chain), halves[:, columns]
+        sides.append([(solid(one.shape, X @ one.placement), *_displacement(tree, one, chain, q, h)) for one in shapes])
+    minimum, gap, shares = np.full(len(centers), np.inf), np.full(len(centers), np.inf), np.zeros_like(centers)
+    for solid_a, displacement_a, shares_a in sides[0]:
+        for solid_b, displacement_b, shares_b in sides[1]:
+            distance = _distance_bound(solid_a, solid_b)
+            minimum = np.minimum(minimum, distance)
+            gap = np.minimum(gap, distance - (displacement_a + displacement_b) * (1.0 + 1e-12))
+            shares = np.maximum(shares, np.concatenate([shares_a, shares_b], axis=1))
+    return _Evaluated(minimum, gap, shares)
 
 
-def _displaced(
+def _displacement(
     tree: Tree, shape: LinkShape, chain: Sequence[int], q: Any, halves: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How far points of a shape's core are displaced in boxes (n), and of that each joint's part (n, joints)."""
-    points, radius = _ends(solid(shape.shape, shape.placement), reach_of(solid(shape.shape, Pose.identity())))
-    most, shares = np.zeros(len(halves)), np.zeros_like(halves)
+    """Bound the displacement of a shape's core in boxes (n,) [m], and each joint's share of it (n, joints)."""
+    points, radius = _hull_points(solid(shape.shape, shape.placement), reach_of(solid(shape.shape, Pose.identity())))
+    largest, shares = np.zeros(len(halves)), np.zeros_like(halves)
     for point in points:
         m, D = point, np.zeros(len(halves))
         for k in range(len(chain) - 1, -1, -1):
             S = tree.bodies[chain[k]].S(q[chain[k]]).columns[0]
             lever = S.angular.cross(m) + S.linear
             turning = math.hypot(*S.angular)
-            part = halves[:, k] * (sqrt(lever.dot(lever)) + turning * (D + radius))
-            shares[:, k] = np.maximum(shares[:, k], part)
-            D = D + part
+            share = halves[:, k] * (sqrt(lever.dot(lever)) + turning * (D + radius))
+            shares[:, k] = np.maximum(shares[:, k], share)
+            D = D + share
             m = tree.bodies[chain[k]].X(q[chain[k]]).point(m)
-        most = np.maximum(most, D)
-    return most, shares
+        largest = np.maximum(largest, D)
+    return largest, shares
 
 
-def _ends(placed: Solid, reach: float) -> tuple[tuple[Vec3, ...], float]:
-    """Points and a radius: the core is within that of the points' hull."""
+def _hull_points(placed: Solid, reach: float) -> tuple[tuple[Vec3, ...], float]:
+    """Return points and a radius: all of the core is within the radius of the points' convex hull."""
     core = placed.core
     if isinstance(core, PointCore):
         return (core.point,), 0.0
@@ -227,8 +249,8 @@ def _ends(placed: Solid, reach: float) -> tuple[tuple[Vec3, ...], float]:
     return (anchor(core),), reach
 
 
-def _at_least(a: Solid, b: Solid) -> Any:
-    """A number that is no more than the distance."""
+def _distance_bound(a: Solid, b: Solid) -> Any:
+    """Return a lower bound on the distance of two solids [m]."""
     best: Any = None
     for one in _containing(a):
         for other in _containing(b):
@@ -241,7 +263,7 @@ def _at_least(a: Solid, b: Solid) -> Any:
 
 
 def _containing(a: Solid) -> Iterator[Solid]:
-    """Solids with closed forms that contain one."""
+    """Yield solids that contain the solid and whose distances have closed forms."""
     core = a.core
     if isinstance(core, (PointCore, SegmentCore, BoxCore)):
         yield a

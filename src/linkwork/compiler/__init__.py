@@ -1,1 +1,1 @@
-"""The compiler: traced programs become machine code.  It imports nothing of robots."""
+"""The compiler: traced programs become machine code. It imports no robot code."""

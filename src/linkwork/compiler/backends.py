@@ -1,4 +1,4 @@
-"""The backends by name.  A new one is a class of `linkwork.compiler.backend.Backend` and its entry here."""
+"""The list of backends by name. A new one is a class of `linkwork.compiler.backend.Backend` and its entry here."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 __all__ = ["ALL", "default_backend"]
 
 ALL: Mapping[str, Callable[[], Backend[Any]]] = {CPUBackend.name: host_backend}
-"""What makes the backend of this machine, by its name."""
+"""Factories of the backends for this machine, by name."""
 
 
 def default_backend() -> Backend[Any]:
-    """The backend of kernels made now: the CPU's."""
+    """Return the backend that new kernels use: the CPU's."""
     return ALL[CPUBackend.name]()

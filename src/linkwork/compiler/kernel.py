@@ -1,4 +1,4 @@
-"""A kernel: compiled code behind a NumPy call, with the plain Python function as reference (`run_uncompiled`)."""
+"""Kernels: compiled code behind a NumPy call, with the plain Python function as reference (`run_uncompiled`)."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from linkwork.compiler.runtime.fastcall import holds, make_fast
 from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
-from linkwork.compiler.trace.pytree_ports import PortTree, in_order, taking
+from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, leaf_paths, unflatten
 from linkwork.expr.arrays.symbol_array import is_traced, object_array
 
-__all__ = ["Kernel", "batch_call", "call_state", "general_call", "made_from", "make_ready", "single_call"]
+__all__ = ["Kernel", "batch_call", "call_state", "general_call", "make_ready", "single_call", "source_and_code"]
 
 
 @public
 class Kernel(Differentiable):
-    """A compiled function of arrays: call it with one array for each input, by place or by name.
+    """A compiled function of arrays: call it with one array for each input, by position or by name.
 
-    Leading dimensions are a batch and broadcast as NumPy does; ``out=`` takes arrays to write to.  A kernel of one
-    output returns an array, one of several a named tuple of arrays.  Where all arguments are float32 (or can be cast to
-    it safely, as NumPy has it) it computes and returns float32 (computed in float64 where constraints are solved for),
-    and otherwise float64.  NaN and infinity pass through
-    as IEEE 754 has it, sample by sample and without warnings; masked arrays are refused (ValueError).  Large batches
-    are shared between threads: see `linkwork.set_num_threads`.
+    Leading dimensions are a batch and broadcast as in NumPy; ``out=`` takes arrays to write to. A kernel of one output
+    returns an array, one of several outputs a named tuple of arrays. If all arguments are float32, or can be cast to it
+    safely by NumPy's rules, the kernel computes and returns float32 (kernels that solve constraints compute in float64
+    and round); otherwise it computes and returns float64. NaN and infinity propagate by IEEE 754, sample by sample and
+    without warnings; masked arrays are refused (ValueError). Large batches are shared between threads: see
+    `linkwork.set_num_threads`.
 
-    Its derivatives are kernels too, made by `jvp`, `vjp`, `jacobian`, `hessian` and `value_and_gradient`.
+    Its derivatives are kernels, built by `jvp`, `vjp`, `jacobian`, `hessian` and `value_and_gradient`.
     """
 
     __slots__ = (
@@ -58,7 +58,7 @@ class Kernel(Differentiable):
         "_spaces",
     )
 
-    if TYPE_CHECKING:  # it is the slot `_call`: what stands there is called without a detour through Python
+    if TYPE_CHECKING:  # it is the slot `_call`, whose content is called without a Python frame in between
 
         def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any: ...
 
@@ -85,9 +85,9 @@ class Kernel(Differentiable):
         self._call: Any = _first_call(ref(self)) if later else self._compiled()
 
     def _compiled(self) -> Callable[..., Any]:
-        """The call, of what is compiled for it."""
+        """Compile the single call and return it, with nested arguments if there are any."""
         flat = single_call(self, self._general)
-        return flat if self._nesting.is_flat else taking(self._nesting, self.name, flat)
+        return flat if self._nesting.is_flat else nested_call(self._nesting, self.name, flat)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -97,118 +97,121 @@ class Kernel(Differentiable):
 
     @property
     def name(self) -> str:
-        """What it was called when it was made: messages and the symbols of its code begin with it."""
+        """The kernel's name, with which messages and the symbols of its code begin."""
         return self._source.recipe.name
 
     @property
     def inputs(self) -> tuple[Port, ...]:
-        """The inputs by name and shape."""
+        """The input ports, each with name and shape."""
         return self._source.recipe.inputs
 
     @property
     def outputs(self) -> tuple[Port, ...]:
-        """The outputs by name and shape."""
+        """The output ports, each with name and shape."""
         return self._source.recipe.outputs
 
     @property
     def signature(self) -> str:
-        """The core dimensions as NumPy writes them."""
+        """The core dimensions in NumPy's signature notation."""
         return signature(self.inputs, self.outputs)
 
     @property
     def program(self) -> Program:
-        """The program that was compiled, after all passes."""
+        """The compiled program, after all passes."""
         return self._source.program
 
     @property
     def operations(self) -> Mapping[str, int]:
-        """How many operations of each kind one sample takes, before products and sums are fused.
+        """Number of operations of each kind for one sample, before products and sums are fused.
 
-        What is in a loop counts as often as it runs, and the dearer branch of a choice; loops with a condition count
-        with no iteration: see `count`.
+        Operations in a loop count once for each iteration, and a choice counts as its more expensive branch; loops with
+        a condition count with no iteration: see `count`.
         """
         return self._source.traced.operations
 
     def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
-        """The operations where loops with a condition do so many iterations.
+        """Return `operations` for given numbers of iterations of the loops with a condition.
 
-        One number is for all of them, several are for each of `while_loops`.  Raises ValueError for another number of
-        numbers, or for more iterations than a loop may do.
+        ``iterations`` is one integer for all loops or one for each of `while_loops`. Raises ValueError for another
+        length, or for more iterations than a loop's maximum.
         """
         return self._source.traced.count(iterations)
 
     @property
     def while_loops(self) -> list[WhileLoop]:
-        """The loops with a condition: the most iterations that each does, and the operations that one takes.
+        """The loops with a condition: maximum iterations of each, and the operations of one iteration.
 
-        In the order of the program, and those inside others after them.
+        They are in the order of the program; inner loops follow their outer loop.
         """
         return self._source.traced.while_loops
 
     @property
     def arithmetic(self) -> int:
-        """Multiplications, additions and subtractions that one sample takes."""
+        """Number of multiplications, additions and subtractions for one sample."""
         return self._source.traced.arithmetic
 
     @property
     def compile_time(self) -> float:
-        """Seconds from the traced program to machine code, or to find and load it where the cache on disk has it.
+        """Time from the traced program to machine code, or to find and load it in the cache on disk [s].
 
-        Of what has been asked for until now: the code for a batch is compiled with the first one.
+        It covers the code that was needed so far: the code for a batch is compiled at the first batch.
         """
         return self._code.seconds
 
     @property
     def llvm_ir(self) -> str:
-        """The LLVM IR that the machine code was made from: of float64, all modules one after the other."""
+        """The LLVM IR of the float64 code, all modules in sequence."""
         return "\n".join(self._source.texts(self._source.backend.all_parts(DOUBLE)))
 
     @property
     def assembly(self) -> str:
-        """The processor's instructions, as text that LLVM writes: of float64."""
+        """The processor's instructions of the float64 code, as text from LLVM."""
         source = self._source
         return source.backend.listing(source.texts(source.backend.all_parts(DOUBLE)))
 
     @property
     def ufunc(self) -> np.ufunc:
         """The kernel as a NumPy generalized ufunc."""
-        if not in_main_interpreter():  # in others, nothing can be compiled while NumPy waits for it
+        if not in_main_interpreter():  # other interpreters cannot compile while NumPy waits for a loop
             for loop in self._general.loops:
                 loop.make()
         return self._general.ufunc
 
     def interpret(self, *arrays: Any) -> Any:
-        """The same function by the interpreter, one operation at a time in float64: slow, and the reference."""
-        arrays = tuple(self._nesting.taken_apart(self.name, arrays))
+        """Evaluate the kernel by the interpreter, one operation at a time in float64: slow, and the reference."""
+        arrays = tuple(self._nesting.flatten(self.name, arrays))
         return self._together(self._source.traced.interpret(*arrays))
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The Python function that it was made of.  Raises TypeError where there is none."""
+        """The Python function that was compiled. Raises TypeError if there is none."""
         if self._function is None:
-            raise TypeError(f"kernel {self.name!r} was made of no Python function; `interpret` runs its program")
+            raise TypeError(
+                f"kernel {self.name!r} was not compiled from a Python function; `interpret` runs its program"
+            )
         return self._function
 
     def call_python(self, *arrays: Any, **named: Any) -> Any:
-        """What the Python function itself gives for numbers, one state or a batch: slow, and a reference.
+        """Evaluate the original Python function, for one state or a batch: slow, and a reference.
 
-        It takes what the kernel takes, but for ``out``.  One state goes in as floats; a batch as arrays whose elements
-        are arrays of all samples, so that the function runs once.  Raises TypeError where there is no function.
+        Arguments are those of the kernel without ``out``. One state is passed as floats; a batch is passed as arrays
+        whose elements are arrays of all samples, so that the function runs once. Raises TypeError if there is no
+        function.
         """
         function = self.function
-        given = self._nesting.taken_apart(self.name, in_order(self.name, [*self._nesting.inputs], arrays, named))
-        return self._together(run_uncompiled(function, self._nesting, self.inputs, self.outputs, given))
+        flat = self._nesting.flatten(self.name, in_order(self.name, [*self._nesting.inputs], arrays, named))
+        return self._together(run_uncompiled(function, self._nesting, self.inputs, self.outputs, flat))
 
     def _together(self, results: Sequence[Any]) -> Any:
-        """The outputs as a call returns them."""
+        """Return the outputs in the form that a call returns."""
         result = self._general.result
-        return self._nesting.put_together(results[0] if result is None else result(*results))
+        return self._nesting.unflatten(results[0] if result is None else result(*results))
 
     @property
     def _base(self) -> Base:
         return Base(self._source, self._nesting, self._spaces)
 
-    def _made_of(self, derived: Derivative) -> Kernel:
+    def _kernel_of(self, derived: Derivative) -> Kernel:
         source = self._source
         return Kernel(
             derived.recipe,
@@ -221,16 +224,18 @@ class Kernel(Differentiable):
         )
 
     def to_casadi(self) -> Any:
-        """The kernel as a `casadi.Function` of SX, or of MX if its loops are long, with the same inputs and outputs.
+        """Return the kernel as a `casadi.Function` with the same inputs and outputs.
 
-        (n,) becomes a column (n, 1), () a scalar; of more than two dimensions all but the last become one, so that
-        (nb, 4, 4) becomes (4 nb, 4).  Raises ImportError where CasADi is not installed, and ValueError for what it has
-        no counterpart of, such as a loop with a condition.
+        It is one of SX, or of MX if its loops are long. An array (n,) becomes a column (n, 1) and () a scalar; of more
+        than two dimensions all but the last are merged: (nb, 4, 4) becomes (4 nb, 4). Raises ImportError without
+        CasADi, and ValueError for constructs without a CasADi counterpart, such as a loop with a condition.
         """
         return to_casadi(self._source.traced)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(f"kernel {self.name!r}: machine code is not pickled or copied: compile it where it is needed")
+        raise TypeError(
+            f"kernel {self.name!r}: machine code cannot be pickled or copied: compile the function again there"
+        )
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
@@ -241,12 +246,12 @@ setattr(Kernel, "__call__", Kernel.__dict__["_call"])  # noqa: B010 - as a slot 
 
 
 def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
-    """The call of a kernel that is compiled when it is first called with numbers."""
+    """Return the call of a kernel that is compiled when it is first called with arrays of numbers."""
 
     def first(*arguments: Any, **named: Any) -> Any:
         kernel = reference()
         if kernel is None:
-            raise ReferenceError("the kernel of this call is gone: keep the kernel, and call that")
+            raise ReferenceError("the kernel of this call was deleted: keep a reference to the kernel, and call that")
         if kernel._call is first:
             if kernel._nesting.is_flat and any(map(is_traced, (*arguments, *named.values()))):
                 return kernel._general(*arguments, **named)
@@ -256,41 +261,44 @@ def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
     return first
 
 
-def made_from(kernel: Kernel) -> tuple[Source, KernelCode]:
-    """What a kernel was made from, and its code."""
+def source_and_code(kernel: Kernel) -> tuple[Source, KernelCode]:
+    """Return a kernel's source and its code."""
     return kernel._source, kernel._code
 
 
 def make_ready(kernel: Kernel) -> None:
-    """Compile all that calls with float64 may need, if it is not there."""
+    """Compile everything that calls with float64 may need."""
     kernel._code.make(kernel._source.backend.entries)
     kernel._general.loops[0].make()
 
 
 def call_state(kernel: Kernel) -> State:
-    """What a kernel's loop tells: its ``not_finite_calls`` grow with every call in which some input
-    was not finite, or so large (beyond 1e100) that products of inputs may not be.
+    """Return the state that a kernel's loop reports to.
+
+    Its ``not_finite_calls`` grows with every call in which some input was not finite, or so large (beyond 1e100) that
+    products of inputs may overflow.
     """
     return kernel._general.state
 
 
 def general_call(kernel: Kernel) -> Callable[..., Any]:
-    """The kernel's call with any arguments, through NumPy: for those that the single call has not taken."""
+    """Return the kernel's call through NumPy, which accepts any arguments: the fallback of the single call."""
     return kernel._general
 
 
 def batch_call(kernel: Kernel) -> Callable[..., Any]:
-    """The same for an array for each input and nothing else, with less on the way to NumPy."""
+    """Return a faster call through NumPy for exactly one array for each input."""
     general = kernel._general
     return general.run if general.inputs and not general.has_empty else general
 
 
 def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | None = None) -> Callable[..., Any]:
-    """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else.
+    """Return a function for plain arrays of one sample, cheaper than a gufunc.
 
-    It gives a kernel's only array in an object of the class ``holder``, if there is one: of a class with one slot,
-    which is all that its objects have; ``otherwise`` gives such objects itself.  Where there can be no such function,
-    the loop over a batch is compiled, so that a kernel that has been made can run.
+    ``otherwise`` handles all other calls. If ``holder``, a class with exactly one slot, is given, the function returns
+    the kernel's only output in an object of that class; ``otherwise`` returns such objects itself. Where such a
+    function is impossible, the batch loop is compiled instead, so that a new kernel can run, and ``otherwise`` is
+    returned.
     """
     if not kernel._source.backend.parts("fast", DOUBLE) or (holder is not None and not holds(holder)):
         kernel._general.loops[0].make()
@@ -303,23 +311,24 @@ def run_uncompiled(
     nesting: PortTree,
     inputs: Sequence[Port],
     outputs: Sequence[Port],
-    given: Sequence[Any],
+    arguments: Sequence[Any],
 ) -> list[np.ndarray]:
-    """The outputs, in the order of the ports, for arrays of shape (..., *port shape), one for each input port.
+    """Evaluate a Python function and return its outputs in the order of the ports.
 
-    One state goes in as floats.  A batch goes in as arrays whose elements are arrays, of all samples; so the function
-    runs once either way.  Raises ValueError for arrays of other shapes.
+    ``arguments`` has an array of shape (..., *port shape) for each input port. One state is passed as floats. A batch
+    is passed as arrays whose elements are arrays of all samples, so that the function runs once in both cases. Raises
+    ValueError for arrays of other shapes.
     """
     name = getattr(function, "__name__", "function")
-    arrays = [port.array(name, x) for port, x in zip(inputs, given, strict=True)]
+    arrays = [port.array(name, x) for port, x in zip(inputs, arguments, strict=True)]
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(port.shape)] for port, x in zip(inputs, arrays, strict=True)))
-    arguments, start = {}, 0
+    named, start = {}, 0
     for key, form in nesting.inputs.items():
         count = len(leaf_paths(form))
-        arguments[key] = _argument(form, arrays[start : start + count], batch)
+        named[key] = _argument(form, arrays[start : start + count], batch)
         start += count
     with np.errstate(all="ignore"):
-        returned = function(**arguments)
+        returned = function(**named)
     parts = _parts(returned, nesting, len(outputs))
     return [_output(part, port, batch) for part, port in zip(parts, outputs, strict=True)]
 
@@ -339,14 +348,14 @@ def _argument(form: TreeDef | Leaf, arrays: Sequence[np.ndarray], batch: tuple[i
 
 
 def _all_arrays(form: TreeDef | Leaf) -> TreeDef | Leaf:
-    """The form with arrays of no dimension in the place of bare numbers: so a batch is told from an array."""
+    """Return the form with 0-dimensional arrays instead of bare floats, which distinguishes a batch from an array."""
     if isinstance(form, Leaf):
         return Leaf(form.shape)
     return TreeDef(form.kind, form.keys, tuple(_all_arrays(part) for part in form.parts))
 
 
 def _parts(returned: Any, nesting: PortTree, count: int) -> list[Any]:
-    """The arrays that a function returned, one for each output."""
+    """Return the arrays that a function returned, one for each output."""
     if nesting.outputs is not None:
         numbers, form = flatten(returned, "output")
         result, start = [], 0
@@ -360,7 +369,7 @@ def _parts(returned: Any, nesting: PortTree, count: int) -> list[Any]:
 
 
 def _output(part: Any, port: Port, batch: tuple[int, ...]) -> np.ndarray:
-    """One output's numbers, a batch in the leading dimensions."""
+    """Return one output as an array (*batch, *port shape)."""
     if isinstance(part, np.ndarray) and part.dtype != object and part.shape == port.shape:
         array = np.asarray(part, dtype=np.float64)
         return np.array(np.broadcast_to(array, (*batch, *port.shape)))

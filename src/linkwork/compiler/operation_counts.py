@@ -1,4 +1,4 @@
-"""How many operations a program takes: those in loops as often as they run."""
+"""Operation counts of programs; operations in loops count once for each iteration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
@@ -20,65 +20,66 @@ __all__ = ["WhileLoop", "arithmetic", "counted", "listings", "operations_of", "w
 
 _ARITHMETIC = {"mul": 1, "add": 1, "sub": 1, "fma": 2, "fms": 2, "fnma": 2}
 L = TypeVar("L", bound=InstructionList)
-_Place = tuple[InstructionList, int]  # an instruction
+_Position = tuple[InstructionList, int]  # an instruction: its listing and index
 
 
 class WhileLoop(NamedTuple):
-    """A loop with a condition: the most iterations that it does, and what one takes, without those of loops inside."""
+    """A loop with a condition: its maximum iterations, and the operations of one iteration without inner loops."""
 
     max_iterations: int
     operations: Mapping[str, int]
 
 
 def arithmetic(operations: Mapping[str, int]) -> int:
-    """Multiplications, additions and subtractions among operations of these kinds; a fused pair counts as two."""
+    """Return the number of multiplications, additions and subtractions; a fused pair counts as two."""
     return sum(_ARITHMETIC.get(name, 0) * count for name, count in operations.items())
 
 
 def listings(listing: InstructionList) -> Iterator[InstructionList]:
-    """A program and all bodies in it; equal ones, of which there is code once, are given once."""
-    seen: set[InstructionList] = set()
+    """Yield a program and all bodies in it; equal bodies, which share their code, are yielded once."""
+    visited: set[InstructionList] = set()
     waiting: list[InstructionList] = [listing]
     while waiting:
         one = waiting.pop(0)
-        if one not in seen:
-            seen.add(one)
+        if one not in visited:
+            visited.add(one)
             yield one
             waiting[:0] = [body for i in one.instructions if i.operation.arity < 0 for body in bodies_of(i.value)]
 
 
 def while_loops(program: InstructionList) -> list[WhileLoop]:
-    """The loops with a condition, in the order of the program, those inside others after them."""
+    """Return the loops with a condition in the order of the program; inner loops follow their outer loop."""
     result = []
-    for listing, k in _places(_without_rules(program)):
+    for listing, k in _conditional_loops(_without_rules(program)):
         loop = listing.instructions[k].value
         result.append(WhileLoop(loop.max_iterations, _sorted(_counted(loop.body, {}))))
     return result
 
 
 def counted(program: InstructionList, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
-    """How often each operation is done, where each loop with a condition does so many iterations.
+    """Return the number of executions of each operation for given numbers of iterations of loops with a condition.
 
-    A number for each of `while_loops`, or one for all.  A choice counts as the branch that takes more, and what is
-    called as often as it is called.  Raises ValueError for another number of numbers, or more than ``max_iterations``.
+    ``iterations`` is one integer for all of `while_loops` or one for each. A choice counts as its more expensive
+    branch, and a subroutine once for each call. Raises ValueError for another length, or for more than
+    ``max_iterations``.
     """
     program = _without_rules(program)
-    places = _places(program)
+    loops = _conditional_loops(program)
     try:
-        given = list(
-            map(operator.index, iterations if isinstance(iterations, Sequence) else [iterations] * len(places))
+        counts = list(
+            map(operator.index, iterations if isinstance(iterations, Sequence) else [iterations] * len(loops))
         )
     except TypeError:
-        given = [-1]
-    limits = [listing.instructions[k].value.max_iterations for listing, k in places]
-    if len(given) != len(limits) or not all(0 <= n <= most for n, most in zip(given, limits, strict=True)):
+        counts = [-1]
+    limits = [listing.instructions[k].value.max_iterations for listing, k in loops]
+    if len(counts) != len(limits) or not all(0 <= n <= limit for n, limit in zip(counts, limits, strict=True)):
         expected = f"one for each of the {len(limits)} loops with a condition, which do at most {limits}"
-        raise ValueError(f"iterations: expected whole numbers, {expected}, got {iterations!r}")
-    return _sorted(_counted(program, dict(zip(places, given, strict=True))))
+        raise ValueError(f"iterations: expected integers, {expected}, got {iterations!r}")
+    return _sorted(_counted(program, dict(zip(loops, counts, strict=True))))
 
 
 def _without_rules(listing: L) -> L:
-    """A listing and its bodies as code is made of them."""
+    """Return a listing and its bodies without rules of differentiation, as it is compiled."""
     changed = [
         i._replace(value=i.value.with_bodies(_without_rules)) if i.operation.arity < 0 else i
         for i in listing.instructions
@@ -86,8 +87,8 @@ def _without_rules(listing: L) -> L:
     return listing.rebuilt(changed, listing.results).without_rules()
 
 
-def _places(program: InstructionList) -> list[_Place]:
-    result: list[_Place] = []
+def _conditional_loops(program: InstructionList) -> list[_Position]:
+    result: list[_Position] = []
     for listing in listings(program):
         for k, instruction in enumerate(listing.instructions):
             if isinstance(instruction.value, Loop) and instruction.value.conditional:
@@ -96,14 +97,14 @@ def _places(program: InstructionList) -> list[_Place]:
 
 
 def operations_of(operation: Operation, value: Any) -> Mapping[str, int]:
-    """How often each operation is done for one node of a graph; a loop with a condition does no iteration."""
+    """Return the operations of one node of a graph; a loop with a condition counts with no iteration."""
     return _of_one(operation, value.with_bodies(_without_rules) if operation.arity < 0 else value, 0, {})
 
 
-def _counted(listing: InstructionList, iterations: Mapping[_Place, int]) -> Counter[str]:
+def _counted(listing: InstructionList, iterations: Mapping[_Position, int]) -> Counter[str]:
     total: Counter[str] = Counter()
     for k, (operation, _, value) in enumerate(listing.instructions):
-        if operation.arity >= 0:  # nearly all of them
+        if operation.arity >= 0:  # the common case
             if operation.arity and operation is not PART:
                 total[operation.name] += 1
         else:
@@ -112,21 +113,21 @@ def _counted(listing: InstructionList, iterations: Mapping[_Place, int]) -> Coun
     return total
 
 
-def _of_one(operation: Operation, value: Any, times: int, iterations: Mapping[_Place, int]) -> Counter[str]:
-    """Those of one instruction, which does so many iterations if it is a loop with a condition."""
+def _of_one(operation: Operation, value: Any, times: int, iterations: Mapping[_Position, int]) -> Counter[str]:
+    """Count the operations of one instruction, with ``times`` iterations if it is a loop with a condition."""
     total: Counter[str] = Counter()
     if isinstance(value, Loop):
-        often = times if value.conditional else value.max_iterations
-        total.update({name: often * count for name, count in _counted(value.body, iterations).items()})
-        if value.conditional:  # the condition is asked once more
-            asked = replace(value.body, results=value.body.results[:1], first=1).pruned()
-            total.update(_counted(asked, iterations))
+        times_run = times if value.conditional else value.max_iterations
+        total.update({name: times_run * count for name, count in _counted(value.body, iterations).items()})
+        if value.conditional:  # the condition is evaluated once more
+            condition = replace(value.body, results=value.body.results[:1], first=1).pruned()
+            total.update(_counted(condition, iterations))
     elif isinstance(value, Choice):
         yes, no = (_counted(body, iterations) for body in value.bodies)
         total.update(yes if yes.total() >= no.total() else no)
     elif isinstance(value, Subroutine):
         total.update(_counted(value.body, iterations))
-    elif isinstance(value, Rows):
+    elif isinstance(value, OutlinedCalls):
         for body, runs in value.runs:
             total.update({name: runs * count for name, count in _counted(body, iterations).items()})
     elif isinstance(value, FrontElimination):

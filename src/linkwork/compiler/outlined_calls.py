@@ -1,7 +1,8 @@
-"""Bodies that run one after the other, each as often as rows of a table say, on numbers that wait in places.
+"""Outlined calls: bodies run in sequence by a table, on values stored in slots.
 
-It is what a program becomes whose steps repeat (see `passes.outline`): the code of a step is there once, and a row says
-which step comes next, where it takes its numbers from, which constants it has, and where it leaves its results.
+A program with repeated steps is transformed to this form (see `linkwork.compiler.passes.outlining.outline`): the code
+of a step exists once, and an entry of the table states which body runs next, the slots of its inputs, its constants,
+and the slots of its results.
 """
 
 from __future__ import annotations
@@ -17,33 +18,35 @@ from linkwork.expr.scalar.interpreter import Apply, Constant, apply_operation, n
 from linkwork.expr.scalar.multi_result import MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
-__all__ = ["ROWS", "OutlinedCall", "Rows"]
+__all__ = ["OUTLINED_CALLS", "OutlinedCall", "OutlinedCalls"]
 
-ROWS = bundle_operation("rows")
+_COMPILED_ONLY = "outlined calls exist only in optimized programs: differentiate the program as it was traced"
+
+OUTLINED_CALLS = bundle_operation("outlined_calls")
 
 
 class OutlinedCall(NamedTuple):
-    """One run of a body, whose inputs are numbers from places and then constants.
+    """One run of a body, whose inputs are values from slots followed by constants.
 
-    An argument's place is its number less the number of arguments, so it is negative.
+    An argument's slot is its index minus the number of arguments, so it is negative.
     """
 
     body: int
-    taken: tuple[int, ...]
+    inputs: tuple[int, ...]
     constants: tuple[float, ...]
-    left: tuple[int, ...]  # the places of its results; none of them is one that it takes from
+    outputs: tuple[int, ...]  # the slots of its results; none of them is an input slot
 
 
 @dataclass(frozen=True)
-class Rows(MultiResult):
-    """Bodies and the rows that run them.  What is in the first so many places at the end are the results."""
+class OutlinedCalls(MultiResult):
+    """Bodies and the calls that run them. The first ``results`` slots hold the results at the end."""
 
     bodies: tuple[Region, ...]
-    rows: tuple[OutlinedCall, ...]
+    calls: tuple[OutlinedCall, ...]
     results: int
-    places: int
+    slots: int
 
-    operation: ClassVar[Operation] = ROWS
+    operation: ClassVar[Operation] = OUTLINED_CALLS
 
     @property
     def count(self) -> int:
@@ -51,31 +54,34 @@ class Rows(MultiResult):
 
     @property
     def runs(self) -> list[tuple[Region, int]]:
-        """Each body, and how often it runs."""
-        often = Counter(row.body for row in self.rows)
-        return [(body, often[k]) for k, body in enumerate(self.bodies)]
+        """Each body with its number of calls."""
+        counts = Counter(call.body for call in self.calls)
+        return [(body, counts[k]) for k, body in enumerate(self.bodies)]
 
-    def with_bodies(self, change: Callable[[Region], Region]) -> Rows:
+    def with_bodies(self, change: Callable[[Region], Region]) -> OutlinedCalls:
         return replace(self, bodies=tuple([change(body) for body in self.bodies]))
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
-        """The results for any kind of number: of symbols, with all steps written out."""
+        """Return the results for any kind of scalar; for symbols all steps are expanded."""
         return self.run(arguments, apply_operation, float)
 
     def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
         return self.run(arguments, *numeric_mode(arguments))
 
     def run(self, arguments: Sequence[Any], apply: Apply, constant: Constant) -> list[Any]:
-        """The results, row by row; ``apply`` and ``constant`` are those of `linkwork.expr.scalar.interpreter.run`."""
-        memory: list[Any] = [None] * self.places + list(arguments)
-        for body, taken, constants, left in self.rows:
-            inputs = [memory[place] for place in taken] + [constant(x) for x in constants]
-            for place, value in zip(left, self.bodies[body].run(inputs, apply, constant), strict=True):
-                memory[place] = value
+        """Return the results, call by call.
+
+        ``apply`` and ``constant`` are those of `linkwork.expr.scalar.interpreter.run`.
+        """
+        memory: list[Any] = [None] * self.slots + list(arguments)
+        for body, inputs, constants, outputs in self.calls:
+            values = [memory[slot] for slot in inputs] + [constant(x) for x in constants]
+            for slot, value in zip(outputs, self.bodies[body].run(values, apply, constant), strict=True):
+                memory[slot] = value
         return memory[: self.results]
 
     def push_forward(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Any]) -> Sequence[Any]:
-        raise NotDifferentiableError("steps in rows exist only where code is made: symbols have them written out")
+        raise NotDifferentiableError(_COMPILED_ONLY)
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
-        raise NotDifferentiableError("steps in rows exist only where code is made: symbols have them written out")
+        raise NotDifferentiableError(_COMPILED_ONLY)

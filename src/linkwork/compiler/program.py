@@ -1,7 +1,7 @@
-"""The program: scalar instructions in static single assignment, with named arrays in and out.
+"""A program: scalar instructions in static single assignment, with named input and output arrays.
 
-Instruction k defines value k from values defined before it.  Most operations are rows of the table in
-`linkwork.expr.scalar.operations`; the few below exist only after the compiler's passes.
+Instruction k defines value k from values defined before it. Most operations are entries of the table in
+`linkwork.expr.scalar.operations`; the few defined here exist only after the compiler's passes.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ __all__ = [
 ]
 
 
-def _own(name: str, lowering: str, value: Any, kinds: str, gives: str = "n", made_of: Any = None) -> Operation:
-    """An operation that is no row of the table: it is made of operations that are."""
+def _own(name: str, lowering: str, value: Any, kinds: str, gives: str = "n", composition: Any = None) -> Operation:
+    """Return an operation that is not in the table, with its composition of operations that are."""
     code = Lowering("compiler", lowering)
-    return Operation(name, len(kinds), value, value, None, code, kinds, gives, composition=made_of or value)
+    return Operation(name, len(kinds), value, value, None, code, kinds, gives, composition=composition or value)
 
 
 # A product and a sum with one rounding on the machine (and two in the interpreter).
 FMA = _own("fma", "fma", lambda a, b, c: a * b + c, "nnn")
 FMS = _own("fms", "fms", lambda a, b, c: a * b - c, "nnn")
 FNMA = _own("fnma", "fnma", lambda a, b, c: c - a * b, "nnn")
-# Sine and cosine of one argument together, and the two parts of that pair.
+# Sine and cosine of one argument together, and the two components of that pair.
 SINCOS = _own("sincos", "sincos", lambda x: (np.sin(x), np.cos(x)), "n", "p", lambda x: (f.sin(x), f.cos(x)))
 SIN_OF = _own("sin_of", "first", lambda pair: pair[0], "p")
 COS_OF = _own("cos_of", "second", lambda pair: pair[1], "p")
@@ -58,7 +58,7 @@ COS_OF = _own("cos_of", "second", lambda pair: pair[1], "p")
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A named array of float64 that goes in or comes out."""
+    """A named input or output array of float64."""
 
     name: str
     shape: tuple[int, ...]
@@ -68,7 +68,10 @@ class Port:
         return math.prod(self.shape)
 
     def array(self, caller: str, x: Any) -> np.ndarray:
-        """Return numbers as an array of shape (..., *shape).  Raises TypeError and ValueError for what are none."""
+        """Return x as an array of shape (..., *shape).
+
+        Raises TypeError for a value that is not numeric and ValueError for another shape.
+        """
         expected = f"{caller}: {self.name}: expected an array of shape ({', '.join(['...', *map(str, self.shape)])})"
         try:
             result = floats(x)
@@ -84,11 +87,12 @@ class Port:
 
 @dataclass(frozen=True)
 class Program(InstructionList):
-    """Instructions with named arrays in and out.
+    """Instructions with named input and output arrays.
 
-    ``results`` names the value of each element of all outputs, one after the other, and then those of the guards.  A
-    guard is a result that callers do not see: where it is greater than zero, compiled code says so (see `loops.State`),
-    and whoever called may look what is wrong with the arguments.  NaN is not greater.
+    ``results`` has the index of the value of each element of all outputs, in order, then those of the guards. A guard
+    is a hidden result: compiled code reports where it is greater than zero (see
+    `linkwork.compiler.runtime.loop_state.State`), and the caller then checks the arguments. NaN is not greater than
+    zero.
     """
 
     name: str
@@ -96,9 +100,9 @@ class Program(InstructionList):
     outputs: tuple[Port, ...]
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
-    guards: int = 0  # how many of the results, the last ones, are guards
-    marks: tuple[int, ...] = ()  # where steps that may be like others begin, of a program as it was traced
-    in_double: bool = False  # computed in float64, whatever it is called with
+    guards: int = 0  # number of guards: the last of the results
+    marks: tuple[int, ...] = ()  # of a traced program: first instructions of steps that may be repeated
+    in_double: bool = False  # computed in float64 for arguments of any type
 
     first = 0
 
@@ -113,14 +117,17 @@ class Program(InstructionList):
         outputs: Sequence[tuple[Port, Sequence[Any]]],
         guards: Sequence[Any] = (),
     ) -> Program:
-        """The program of expressions: each port with its elements in row-major order (outputs may be numbers)."""
+        """Build the program of expressions: each port has its elements in row-major order.
+
+        Elements of outputs may be constants.
+        """
         elements = [*(x for _, values in outputs for x in values), *guards]
         symbols = [symbol for _, symbols in inputs for symbol in symbols]
         nodes = reachable(elements, symbols)
         marks = nodes[0].graph.marks if nodes else []
         in_double = any(x.graph.in_double for x in (*symbols[:1], *nodes[:1]))
-        places = [node.index for node in nodes] if marks else []
-        begun = sorted({bisect_left(places, mark) for mark in marks})
+        indices = [node.index for node in nodes] if marks else []
+        begun = sorted({bisect_left(indices, mark) for mark in marks})
         try:
             instructions, results = instructions_of(elements, symbols, nodes)
         except KeyError as error:
@@ -131,28 +138,28 @@ class Program(InstructionList):
 
     @property
     def elements_in(self) -> int:
-        """How many numbers go in."""
+        """Number of scalars in all inputs."""
         return sum(port.size for port in self.inputs)
 
     def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Program:
-        """Marks are of the instructions that there were."""
+        """Return a copy with other instructions and results, and without marks, whose indices no longer apply."""
         return replace(self, instructions=tuple(instructions), results=tuple(results), marks=())
 
     def pruned(self) -> Program:
-        """The program without the instructions that no result depends on, marked where it was."""
+        """Return the program without the instructions that no result depends on; marks are adjusted."""
         order = sorted(self.needed(self.results))
         return replace(self.ordered(order), marks=tuple([bisect_left(order, mark) for mark in self.marks]))
 
     @cached_property
     def unguarded(self) -> Program:
-        """The program of the outputs alone."""
+        """The program without its guards."""
         if not self.guards:
             return self
         return replace(self, results=self.results[: -self.guards], guards=0).pruned()
 
     @cached_property
     def unused(self) -> list[frozenset[int]]:
-        """Of each input the numbers that nothing depends on."""
+        """For each input, the indices of its elements that no result depends on."""
         used = {i.value for i in self.instructions if i.operation is INPUT}
         result, start = [], 0
         for port in self.inputs:
@@ -162,37 +169,37 @@ class Program(InstructionList):
 
     @property
     def operations(self) -> Mapping[str, int]:
-        """How often each operation is done (leaves left out), of those that outputs need.
+        """Number of executions of each operation that the outputs need, without inputs and constants.
 
-        What is in a loop counts as often as it runs; loops with a condition count with no iteration: see `count`.
+        Operations in a loop count once for each iteration; loops with a condition count with no iteration: see `count`.
         """
         return self.count()
 
     def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
-        """The same, where loops with a condition do so many iterations: a number for each of `while_loops`, or for all.
+        """Return `operations` for given numbers of iterations of the loops with a condition.
 
-        A choice counts as the branch that takes more.  Raises ValueError for another number of numbers, or for more
-        iterations than a loop does.
+        ``iterations`` is one integer for all of `while_loops` or one for each. A choice counts as its more expensive
+        branch. Raises ValueError for another length, or for more iterations than a loop's maximum.
         """
         return counted(self.unguarded, iterations)
 
     @property
     def while_loops(self) -> list[WhileLoop]:
-        """The loops with a condition, in the order of the program, those inside others after them."""
+        """The loops with a condition, in the order of the program; inner loops follow their outer loop."""
         return while_loops(self.unguarded)
 
     @property
     def arithmetic(self) -> int:
-        """Multiplications, additions and subtractions: a measure of work that depends on no machine.
+        """Number of multiplications, additions and subtractions: a machine-independent measure of work.
 
         A fused product and sum counts as two.
         """
         return arithmetic(self.operations)
 
     def interpret(self, *arrays: Any) -> tuple[np.ndarray, ...]:
-        """The outputs for arrays of shape (..., *port shape), one operation at a time: the compiled code's reference.
+        """Evaluate the program one operation at a time: the reference for compiled code.
 
-        Leading dimensions broadcast, as for the compiled kernel.
+        Arrays have shape (..., *port shape); leading dimensions broadcast, as for the compiled kernel.
         """
         leading = []
         arrays = tuple(port.array(self.name, x) for x, port in zip(arrays, self.inputs, strict=True))
@@ -216,5 +223,5 @@ class Program(InstructionList):
 
 def _unknown(symbol: str) -> str:
     if isinstance(symbol, InnerName):
-        return f"{symbol} is used outside, where it has no value: what comes out of a loop or a call is what it returns"
+        return f"{symbol} is used outside of its loop or call, where it has no value: return it from the loop or call"
     return f"the symbol {symbol!r} is used but is not among the inputs"

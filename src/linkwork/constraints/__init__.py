@@ -1,4 +1,4 @@
-"""Constraints of mechanisms: loops, rolling, couplings, prescribed motion.  One kind or family a file."""
+"""Constraints of mechanisms: loops, rolling, couplings, prescribed motion and user functions."""
 
 from linkwork.constraints.check_constraint import check_constraint as check_constraint
 from linkwork.constraints.constraint import Constraint as Constraint

@@ -10,37 +10,48 @@ from linkwork.expr.scalar.symbol import Graph
 from linkwork.spatial import Vec3
 from linkwork.spatial.arguments import LARGEST, checked_array
 
-__all__ = ["fixed_together", "given_length", "given_number", "given_place", "measured_in", "name_or", "plain_joint"]
+__all__ = [
+    "check_coordinate_joint",
+    "check_joint_unit",
+    "check_relative_motion",
+    "name_or",
+    "read_length",
+    "read_number",
+    "read_position",
+]
 
 
-def given_length(kind: str, what: str, value: Any) -> float:
-    """Return a length above 0 [m] as float."""
+def read_length(kind: str, argument: str, value: Any) -> float:
+    """Return a positive length [m] as float."""
     return float(
-        finite_number(kind, what, value, above=0.0, most=LARGEST, symbols=False, what="a length above 0", unit="m")
+        finite_number(kind, argument, value, above=0.0, most=LARGEST, symbols=False, what="a length > 0", unit="m")
     )
 
 
 def name_or(name: str, default: str) -> str:
-    """The name that a constraint was given, or what it is called where it was given none."""
+    """Return a name, or the default for an empty name."""
     return default if name == "" else name
 
 
-def given_number(kind: str, what: str, value: Any, zero: bool = True) -> float:
+def read_number(kind: str, argument: str, value: Any, zero: bool = True) -> float:
     """Return a number as float, one other than 0 unless ``zero``."""
     return float(
-        finite_number(kind, what, value, least=-LARGEST, most=LARGEST, symbols=False, what="a number", nonzero=not zero)
+        finite_number(
+            kind, argument, value, least=-LARGEST, most=LARGEST, symbols=False, what="a number", nonzero=not zero
+        )
     )
 
 
-def given_place(kind: str, what: str, value: Any) -> Vec3:
-    """Return three finite numbers [m] as a vector."""
+def read_position(kind: str, argument: str, value: Any) -> Vec3:
+    """Return a position [m], three finite numbers, as a vector."""
     value = tuple(value) if isinstance(value, Vec3) else value
-    return Vec3.of(checked_array(value, f"{kind}: {what}: expected three numbers [m]", (3,)).tolist())
+    return Vec3.of(checked_array(value, f"{kind}: {argument}: expected three numbers [m]", (3,)).tolist())
 
 
-def fixed_together(robot: Any, one: tuple[str, str], other: tuple[str, str]) -> Iterator[str]:
-    """What is wrong where a constraint is between parts of one rigid body: each "frame", "point" or "direction" and its
-    name.
+def check_relative_motion(robot: Any, one: tuple[str, str], other: tuple[str, str]) -> Iterator[str]:
+    """Yield a message if a constraint connects two items of one rigid body.
+
+    Each item is a pair of its kind ("frame", "point" or "direction") and its name.
     """
     if one == other:
         yield f"it is between {one[1]!r} and itself"
@@ -52,13 +63,13 @@ def fixed_together(robot: Any, one: tuple[str, str], other: tuple[str, str]) -> 
         yield f"{one[1]!r} and {other[1]!r} {whose}, so nothing moves between them"
 
 
-def plain_joint(robot: Any, joint: str, kind: str, single: bool = True) -> Iterator[str]:
-    """What is wrong where a joint's numbers are not such that v is q̇, or are several where one is needed."""
+def check_coordinate_joint(robot: Any, joint: str, kind: str, single: bool = True) -> Iterator[str]:
+    """Yield a message if v of a joint is not q̇, or, with ``single``, if the joint has several coordinates."""
     type_ = robot.bodies[robot.joint_index(joint)].joint
     if single and (type_.nq, type_.nv) != (1, 1):
         yield (
-            f"joint {joint!r} is of type {type_.type_name()}, with {type_.nq} numbers in q and {type_.nv} in v: "
-            f"{kind} is of joints of one number"
+            f"joint {joint!r} is of type {type_.type_name()}, with {type_.nq} coordinates and {type_.nv} velocities: "
+            f"{kind} needs joints with one coordinate"
         )
         return
     graph = Graph()
@@ -67,10 +78,10 @@ def plain_joint(robot: Any, joint: str, kind: str, single: bool = True) -> Itera
         yield f"joint {joint!r} is of type {type_.type_name()}, whose velocity is not the rate of its configuration"
 
 
-def measured_in(robot: Any, joint: str, unit: str, kind: str) -> Iterator[str]:
-    """What is wrong where a joint of one number is measured in another unit."""
+def check_joint_unit(robot: Any, joint: str, unit: str, kind: str) -> Iterator[str]:
+    """Yield a message if the coordinate of a joint has another unit."""
     type_ = robot.bodies[robot.joint_index(joint)].joint
     if type_.q_units != (unit,):
-        what = "turns [rad]" if unit == "rad" else "slides [m]"
+        motion = "rotates [rad]" if unit == "rad" else "slides [m]"
         got = f"is of type {type_.type_name()}, measured in {', '.join(type_.q_units)}"
-        yield f"joint {joint!r} {got}: {kind} needs one that {what}"
+        yield f"joint {joint!r} {got}: {kind} needs one that {motion}"

@@ -1,7 +1,7 @@
-"""`check_constraint`: a constraint of a robot against the contract of `Constraint`.
+"""`check_constraint`: check of a constraint of a robot against the contract of `Constraint`.
 
-The constraint is tried on floats, in random states of the robot, which need not obey it.  The references are
-differences along the configuration manifold and in time, and the functions of the robot with the constraint on it.
+The constraint is evaluated on floats in random states of the robot, which need not satisfy it.  The references are
+finite differences on the configuration manifold and in time, and the functions of the robot with the constraint.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from linkwork.constraints.constraint import Constraint
 
 __all__ = ["REQUIREMENTS", "check_constraint"]
 
-_STEP = 1e-5  # of the tangent space, and of time [s], for differences
-_DIFFERENCES = 1e-5
-_ROUNDING = 1e-8
-_STATES = 4
+_STEP = 1e-5  # of finite differences, in the tangent space and in time [s]
+_DIFFERENCES = 1e-5  # tolerance of finite differences, relative
+_ROUNDING = 1e-8  # tolerance of equal values, relative
+_STATES = 4  # random states
 
 
 @public
 def check_constraint(constraint: Constraint, robot: Any, *, seed: int | np.random.Generator = 0) -> ContractReport:
-    """Check a constraint of a robot, for example one of your own, against the contract of `Constraint`.
+    """Check a constraint of a robot, for example a user-defined one, against the contract of `Constraint`.
 
-    The rows of `Robot.constraint_jacobian` and its drift and bias are compared with differences of the constraint's
-    ``error`` or ``velocity``, and closed forms with what is compiled.  Constraints that the robot has are taken off
-    first.  ``seed`` is of the random states.  The report prints as a table;
+    The rows of `Robot.constraint_jacobian`, the drift and the bias are compared with finite differences of the
+    constraint's ``error`` or ``velocity``, and closed forms with compiled code.  Existing constraints of the robot are
+    removed first.  ``seed`` draws the random states.  The report prints as a table;
     ``check_constraint(constraint, robot).raise_if_failed()`` is a test.
 
     >>> import linkwork as lw
@@ -53,10 +53,10 @@ def check_constraint(constraint: Constraint, robot: Any, *, seed: int | np.rando
 
 
 class _Trial:
-    """A constraint, a robot, and the states in which the constraint is tried."""
+    """A constraint, a robot, and the states in which the constraint is checked."""
 
     def __init__(self, constraint: Constraint, robot: Any, rng: np.random.Generator) -> None:
-        self.given, self.bare = constraint, robot.without_constraints()
+        self.unbound, self.bare = constraint, robot.without_constraints()
         q, v = robot.random_configuration(rng, size=_STATES), rng.normal(size=(_STATES, robot.nv))
         self.q, self.v, self.times = q, v, rng.uniform(0.1, 1.0, size=_STATES)
 
@@ -66,13 +66,13 @@ class _Trial:
 
     @cached_property
     def robot(self) -> Any:
-        """The robot with the constraint and its companions, and no others."""
-        return self.bare.with_constraints(self.given)
+        """The robot with only this constraint and its implied constraints."""
+        return self.bare.with_constraints(self.unbound)
 
     @cached_property
     def constraint(self) -> Constraint:
-        """The constraint, knowing what only the robot can tell it."""
-        result: Constraint = self.robot.constraints[self.given.name]
+        """The constraint bound to the robot."""
+        result: Constraint = self.robot.constraints[self.unbound.name]
         return result
 
     @property
@@ -87,14 +87,14 @@ class _Trial:
         return self.robot._kinematic_state(q, v, time)
 
     def value(self, q: Any, v: Any, time: float) -> np.ndarray:
-        """The error of a holonomic constraint, or the velocity of another, on floats."""
+        """Return the error of a holonomic constraint, or the velocity of another one, on floats."""
         state = self.state(q, v, time)
         return _floats(self.constraint.error(state) if self.constraint.holonomic else self.constraint.velocity(state))
 
     def own(self, name: str, *arguments: Any, time: Any) -> np.ndarray:
-        """What a function of the robot returns, for this constraint's rows, which come before its companions'."""
-        how = {"time": time} if self.is_timed else {}
-        result = np.asarray(getattr(self.robot, name)(*arguments, **how))
+        """Call a function of the robot; return the part of this constraint's rows, which are the first ones."""
+        options = {"time": time} if self.is_timed else {}
+        result = np.asarray(getattr(self.robot, name)(*arguments, **options))
         axis = -2 if name == "constraint_jacobian" else -1
         return result.take(range(self.count), axis=axis)
 
@@ -102,19 +102,19 @@ class _Trial:
         return self.own("constraint_jacobian", q, time=time)
 
     def errors(self, time: float) -> Callable[[np.ndarray], np.ndarray]:
-        """The error as a function of the configuration."""
+        """Return the error as a function of the configuration."""
         return lambda q: self.value(q, np.zeros(self.bare.nv), time)
 
     def differences(self, q: Any, time: float) -> np.ndarray:
-        """Return the derivative (rows, nv) of the error by differences."""
+        """Return the derivative (rows, nv) of the error by finite differences."""
         return central_differences(self.errors(time), self.bare.integrate, q, self.bare.nv)
 
-    def obeying(self, q: Any, time: float) -> np.ndarray | None:
+    def satisfying(self, q: Any, time: float) -> np.ndarray | None:
         """Return a configuration near q where the error vanishes; None if the search finds none."""
         return vanishing_point(self.errors(time), self.bare.integrate, q, self.bare.nv)
 
     def shifted(self, q: Any, v: Any, time: float) -> tuple[Any, Any, float, float]:
-        """q a step ahead and behind along v, and the times of these."""
+        """Return q ± h v and the times t ± h."""
         h = _STEP
         return self.bare.integrate(q, h * v), self.bare.integrate(q, -h * v), time + h, time - h
 
@@ -124,48 +124,48 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _value(t: _Trial) -> list[float]:
-    require_value(t.given, "constraints")
+    require_value(t.unbound, "constraints")
     return []
 
 
 def _names(t: _Trial) -> list[float]:
     one, known = t.constraint, {*t.bare.frames, "world"}
     if not isinstance(one.name, str) or not one.name:
-        raise ValueError(f"name: expected a text, got {one.name!r}")
+        raise ValueError(f"name: expected a string, got {one.name!r}")
     names, units = one.component_names, one.row_units
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
+        raise ValueError(f"component_names: expected distinct strings, got {names!r}")
     if len(units) != len(names) or not all(unit in ("m", "rad", "1") for unit in units):
         raise ValueError(f"row_units: expected 'm', 'rad' or '1' for each of {len(names)} rows, got {units!r}")
     frames = [name for name in one.references.frames if name in known]
     for name in frames:
         other = one.with_names({name: f"{name} of another"})
         if name in other.references.frames or f"{name} of another" not in other.references.frames:
-            raise ValueError(f"renamed: frame {name!r} keeps its name: references are {other.references}")
+            raise ValueError(f"with_names: frame {name!r} is not renamed: references are {other.references}")
     return []
 
 
 def _values(t: _Trial) -> list[float]:
-    what = "error" if t.constraint.holonomic else "velocity"
+    method = "error" if t.constraint.holonomic else "velocity"
     for q, v, time in t.states:
         result = t.value(q, v, time)
         if len(result) != t.count:
-            raise ValueError(f"{what}: expected {t.count} values, as component_names has, got {len(result)}")
+            raise ValueError(f"{method}: expected {t.count} values, one for each of component_names, got {len(result)}")
         if not np.isfinite(result).all():
-            raise ValueError(f"{what}: expected finite values, got {result} at q = {q.tolist()}")
+            raise ValueError(f"{method}: expected finite values, got {result} at q = {q.tolist()}")
     return []
 
 
 def _rows(t: _Trial) -> list[float]:
-    """Closed forms may leave out what vanishes with the error, so states that obey the constraint decide."""
+    """Compare G with differences; closed forms may omit terms of the error, so states without error decide."""
     if not t.constraint.holonomic:
         return _linear(t)
     states = list(t.states)
     errors = [relative_error(t.rows(q, time).ravel(), t.differences(q, time).ravel()) for q, _, time in states]
     if max(errors, default=0.0) <= _DIFFERENCES:
         return errors
-    held = [(q, time) for q, time in ((t.obeying(q, time), time) for q, _, time in states) if q is not None]
-    return [relative_error(t.rows(q, time).ravel(), t.differences(q, time).ravel()) for q, time in held] or errors
+    satisfied = [(q, time) for q, time in ((t.satisfying(q, time), time) for q, _, time in states) if q is not None]
+    return [relative_error(t.rows(q, time).ravel(), t.differences(q, time).ravel()) for q, time in satisfied] or errors
 
 
 def _linear(t: _Trial) -> list[float]:
@@ -186,14 +186,14 @@ def _drift(t: _Trial) -> list[float]:
         _, _, later, earlier = t.shifted(q, v, time)
         rate = (t.value(q, 0.0 * v, later) - t.value(q, 0.0 * v, earlier)) / (2.0 * _STEP)
         if not t.constraint.time_dependent and rate.any():
-            raise ValueError("time_dependent: says False, but the constraint changes with time")
+            raise ValueError("time_dependent: is False, but the constraint changes with time")
         drift = rate if t.constraint.holonomic else t.value(q, 0.0 * v, time)
         errors.append(relative_error(t.own("constraint_drift", q, time=time), drift))
     return errors
 
 
 def _bias(t: _Trial) -> list[float]:
-    """γ is the rate of G v + σ while v stays the same."""
+    """γ is the rate of G v + σ for constant v."""
     errors = []
     for q, v, time in t.states:
         ahead, behind, later, earlier = t.shifted(q, v, time)
@@ -205,7 +205,7 @@ def _bias(t: _Trial) -> list[float]:
 
 
 def _closed(t: _Trial) -> list[float]:
-    """What the constraint itself gives on floats is what is compiled."""
+    """Error and rates on floats equal those of compiled code."""
     errors = []
     for q, v, time in t.states:
         if t.constraint.holonomic:
@@ -227,7 +227,7 @@ def _closed(t: _Trial) -> list[float]:
 
 
 def _wrenches(t: _Trial) -> list[float]:
-    """Rows are the powers of the wrenches on the motion of the first frame relative to the second."""
+    """The rows are the powers of the wrenches on the motion of the first frame relative to the second."""
     wrenches = t.constraint.fixed_wrenches
     if wrenches is None:
         return []
@@ -240,8 +240,8 @@ def _wrenches(t: _Trial) -> list[float]:
     return errors
 
 
-def _weighed(t: _Trial) -> list[float]:
-    """Another mass and centre of a link change a constraint that says so, and no other."""
+def _uses_inertia(t: _Trial) -> list[float]:
+    """Masses and centres of mass change the error only if `uses_inertia` is True."""
     if t.constraint.uses_inertia or not t.constraint.holonomic:
         return []
     robot = t.robot
@@ -251,10 +251,10 @@ def _weighed(t: _Trial) -> list[float]:
     other = robot.with_inertia(link.name, mass=2.0 * link.mass, com=np.add(link.com, [0.1, 0.2, 0.3]))
     changed = 0.0
     for q, v, time in t.states:
-        result = _floats(other.constraints[t.given.name].error(other._kinematic_state(q, v, time)))
+        result = _floats(other.constraints[t.unbound.name].error(other._kinematic_state(q, v, time)))
         changed = max(changed, relative_error(result, t.value(q, v, time)))
     if changed > _ROUNDING:
-        raise ValueError("uses_inertia: says False, but the error changes with masses and centres of mass")
+        raise ValueError("uses_inertia: is False, but the error changes with masses and centres of mass")
     return []
 
 
@@ -269,14 +269,14 @@ def _batches(t: _Trial) -> list[float]:
 
 
 REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
-    Requirement("value", "constraints of the same fields are equal and hash", 0.0, _value),
-    Requirement("names", "there is a name and a unit for each row; frames can be renamed", 0.0, _names),
-    Requirement("error, velocity", "there is a finite value for each row", 0.0, _values),
-    Requirement("rows", "G v is the rate of the error where it vanishes, or the velocity less σ", _DIFFERENCES, _rows),
-    Requirement("drift", "σ is the rate of the error, or the velocity, of a robot at rest", _DIFFERENCES, _drift),
-    Requirement("bias", "γ is the rate of G v + σ while v stays the same", _DIFFERENCES, _bias),
-    Requirement("compiled", "compiled code gives what error and rates give on floats", _ROUNDING, _closed),
-    Requirement("fixed_wrenches", "rows are the powers of these wrenches", _ROUNDING, _wrenches),
-    Requirement("weighed", "masses change nothing, unless the constraint says so", 0.0, _weighed),
-    Requirement("batches", "rows and biases are the same alone and in a batch", _ROUNDING, _batches),
+    Requirement("value", "constraints with equal fields are equal and hash equally", 0.0, _value),
+    Requirement("names", "each row has a name and a unit; frames can be renamed", 0.0, _names),
+    Requirement("error, velocity", "each row has a finite value", 0.0, _values),
+    Requirement("rows", "G v is the rate of the error where it is zero, or the velocity minus σ", _DIFFERENCES, _rows),
+    Requirement("drift", "σ is the rate of the error, or the velocity, for v = 0", _DIFFERENCES, _drift),
+    Requirement("bias", "γ is the rate of G v + σ for constant v", _DIFFERENCES, _bias),
+    Requirement("compiled", "compiled code equals error and rates on floats", _ROUNDING, _closed),
+    Requirement("fixed_wrenches", "the rows are the powers of these wrenches", _ROUNDING, _wrenches),
+    Requirement("uses_inertia", "masses change the error only if this is True", 0.0, _uses_inertia),
+    Requirement("batches", "rows and biases are equal alone and in a batch", _ROUNDING, _batches),
 )

@@ -1,15 +1,15 @@
-"""The contract of a constraint, over any scalar: what a mechanism of joints has to obey besides its joints.
+"""The contract of constraints, over any scalar: the base class `Constraint` and the robot state `Kinematics`.
 
-A constraint is a value that names frames, joints and points of a robot.  A *holonomic* one states its ``error``
-φ(q, t), which is zero where it holds; one that is linear in velocities states its ``velocity``, A(q) v + σ(q, t).  What
-follows from these by differentiation are its rates, which all of dynamics needs,
+A constraint is a value that names frames, joints and points of a robot.  A *holonomic* constraint implements its
+``error`` φ(q, t), which is zero where it is satisfied.  A constraint that is linear in velocities implements its
+``velocity`` A(q) v + σ(q, t).  Dynamics needs the rates
 
     G(q) v + σ = 0,      G(q) a + γ(q, v) = 0,
 
-and a constraint for which a closed form is known writes ``rates`` itself.  Where the rows of G depend on each other,
-or vanish, that is nothing unusual: what is solved with them allows for it.
+which follow by differentiation; a constraint with a closed form implements ``rates`` itself.  Rows of G may be linearly
+dependent or zero: all solvers accept this.
 
-Everything that a constraint asks about a robot it asks of a `Kinematics`, the robot in one state.
+A constraint reads the robot only through a `Kinematics`, the robot in one state.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class RelativeMotion(Protocol):
 
     @property
     def pose(self) -> Pose:
-        """X_AB."""
+        """The pose X_AB of B in A."""
 
     @property
     def columns(self) -> list[Motion]:
-        """What each of the robot's velocities makes of the twist of B relative to A."""
+        """Columns of the relative Jacobian: the twist of B relative to A for each unit velocity."""
 
     @property
     def twist(self) -> Motion:
@@ -43,7 +43,7 @@ class RelativeMotion(Protocol):
 
     @property
     def bias(self) -> Motion:
-        """The spatial acceleration of B relative to A, the rate of the twist's coordinates, while v̇ = 0."""
+        """Spatial acceleration of B relative to A for v̇ = 0, the rate of the components of the twist."""
 
 
 class Kinematics(Protocol):
@@ -51,59 +51,59 @@ class Kinematics(Protocol):
 
     @property
     def nv(self) -> int:
-        """How many velocities the robot has."""
+        """Number of velocity components of the robot."""
 
     @property
     def time(self) -> Any:
         """The time t [s]."""
 
     def q(self, joint: str) -> list[Any]:
-        """The configuration of a joint, its own numbers also where it follows another."""
+        """Return the configuration of a joint, also of a joint coupled to another."""
 
     def v(self, joint: str) -> list[Any]:
-        """The velocity of a joint."""
+        """Return the velocity of a joint."""
 
     def moving(self, joint: str) -> list[list[Any]]:
-        """By each number of a joint's velocity: what the robot's velocities make of it, a row of nv numbers."""
+        """Return the derivative of a joint's velocity by v: one row (nv) for each component."""
 
     def units(self, joint: str) -> tuple[str, ...]:
-        """What the numbers of a joint's velocity are rates of: "rad" or "m" each."""
+        """Return the unit of each coordinate of a joint, "rad" or "m"; its velocity has this unit per second."""
 
     def pose(self, frame: str, relative_to: str = "world") -> Pose:
-        """X_AB: the pose of frame B in frame A (``relative_to``)."""
+        """Return the pose X_AB of frame B (``frame``) in frame A (``relative_to``)."""
 
     def point(self, name: str, relative_to: str = "world") -> Vec3:
-        """The position of a point, or of a frame's origin, in a frame."""
+        """Return the position of a point, or of a frame's origin, in a frame [m]."""
 
     def direction(self, name: str, relative_to: str = "world") -> Vec3:
-        """A direction, or an axis of a frame (``"hand.z"``), in a frame's axes."""
+        """Return a direction, or an axis of a frame (``"hand.z"``), in a frame's axes."""
 
     def between(self, frame: str, relative_to: str = "world") -> RelativeMotion:
-        """The motion of a frame relative to another."""
+        """Return the motion of a frame relative to another."""
 
     def place_of(self, point: str) -> tuple[str, Vec3]:
-        """The frame that a point is fixed to, and where in it."""
+        """Return the frame to which a point is fixed, and its position in it [m]."""
 
     def axis_of(self, direction: str) -> tuple[str, Vec3]:
-        """The frame that a direction is fixed to, and the direction in its axes."""
+        """Return the frame to which a direction is fixed, and the direction in its axes."""
 
     def center_of_mass(self, relative_to: str = "world") -> Vec3:
-        """The robot's centre of mass in a frame."""
+        """Return the robot's centre of mass in a frame [m]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The rows of a constraint in one state: G v + σ = 0 and G a + γ = 0."""
+    """The Jacobian rows, drift and bias of a constraint in one state: G v + σ = 0 and G a + γ = 0."""
 
-    rows: list[list[Any]]  # G, nv numbers a row
+    rows: list[list[Any]]  # G, rows of nv values
     bias: list[Any]  # γ
-    drift: list[Any] | None = None  # σ; nothing where the constraint does not depend on time
-    sizes: list[list[Any]] | None = None  # squares of the rows' numbers as they would be without cancellation
+    drift: list[Any] | None = None  # σ; None if the constraint does not depend on time
+    sizes: list[list[Any]] | None = None  # squares of the elements of G without cancellation
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What of a robot a constraint names."""
+    """The names of a robot that a constraint refers to."""
 
     frames: tuple[str, ...] = ()
     joints: tuple[str, ...] = ()
@@ -112,90 +112,94 @@ class References:
 
 
 class Constraint(ABC):
-    """A constraint of a robot: an immutable value with a name of its own."""
+    """A constraint of a robot: an immutable value with a unique name."""
 
     name: str
-    holonomic: bool = True  # whether it has an error
-    time_dependent: bool = False  # whether it depends on time
-    uses_inertia: bool = False  # whether it depends on where masses are
+    holonomic: bool = True  # True if it implements `error`
+    time_dependent: bool = False  # True if it depends on time
+    uses_inertia: bool = False  # True if it depends on masses or centres of mass
 
     @property
     def references(self) -> References:
-        """What of a robot it names."""
+        """The names of the robot that it refers to."""
         return References()
 
     @property
     def implied_constraints(self) -> tuple[Constraint, ...]:
-        """Further constraints that are put on a robot with it, right after it, and taken off with it."""
+        """Further constraints that are added directly after it, and removed with it."""
         return ()
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """The user's functions that it holds."""
+        """The user functions that it contains."""
         return ()
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        """What each of its rows is called: as many as it has."""
-        raise _unsaid(self, "what its rows are called (`component_names`)")
+        """The name of each row."""
+        raise _missing(self, "component_names", "the names of its rows")
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """The unit of each row's error: "m" or "rad"; of a velocity's row, of what it is the rate of."""
-        raise _unsaid(self, "in what units its rows are (`row_units`)")
+        """The unit of each row's error, "m" or "rad"; a velocity constraint has this unit per second."""
+        raise _missing(self, "row_units", "the units of its rows")
 
     def error(self, state: Kinematics) -> list[Any]:
-        """φ(q, t), a number a row: zero where the constraint holds."""
-        raise _unsaid(self, "its error (`error`)")
+        """Return φ(q, t), one value per row: zero where the constraint is satisfied."""
+        raise _missing(self, "error", "its error")
 
     def velocity(self, state: Kinematics) -> list[Any]:
-        """A(q) v + σ(q, t), of a constraint that has no error."""
-        raise _unsaid(self, "its velocity (`velocity`)")
+        """Return A(q) v + σ(q, t), for a constraint that is not holonomic."""
+        raise _missing(self, "velocity", "its velocity")
 
     def rates(self, state: Kinematics) -> Rates | None:
-        """The rows in closed form; nothing where they follow from ``error`` or ``velocity`` by differentiation."""
+        """Return the rows in closed form, or None to differentiate ``error`` or ``velocity``."""
         return None
 
     @property
     def fixed_wrenches(self) -> tuple[Force, ...] | None:
-        """Wrenches, a row each, of which the rows are the powers on the motion of the first frame that it references
-        relative to the second, where they are the same in the first frame's coordinates whatever the configuration.
+        """Constant wrenches, one for each row, or None.
+
+        Row i is the power of wrench i on the motion of the first frame in `references` relative to the second.  The
+        wrenches are in the coordinates of the first frame, and the same in all configurations.
         """
         return None
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """What is wrong with it for a robot, a message each, besides names that are not there."""
+        """Return messages about errors of the constraint for a robot, other than unknown names."""
         return ()
 
     def bind(self, state: Kinematics) -> Self:
-        """The constraint as it is of a robot, here on symbols: what only a robot can tell is known from then on.
+        """Return the constraint with all data that depend on the robot, such as its number of rows.
 
-        Raises ValueError for functions of the user's that cannot be such.
+        ``state`` is a state of the robot on symbols.  Raises ValueError for unsuitable user functions.
         """
         return self
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """The same with other names of frames.  Default: in fields that hold the name of a frame, point or direction.
+        """Return the constraint with other names of frames, by default in all fields that name a frame, point or axis.
 
-        Raises TypeError for a constraint that is no dataclass and names one of them.
+        Raises TypeError if the class is not a dataclass and refers to one of these names.
         """
-        said = self.references
-        known = {*said.frames, *said.points, *said.directions}
+        references = self.references
+        known = {*references.frames, *references.points, *references.directions}
         if all(with_names(name, names) == name for name in known):
             return self
         if not is_dataclass(self):
             raise TypeError(f"constraint {self.name!r}: {type(self).__name__} needs a method `with_names`")
-        held = {field.name: getattr(self, field.name) for field in fields(self) if field.init and field.name != "name"}
-        changed = {key: with_names(x, names) for key, x in held.items() if isinstance(x, str) and x in known}
+        values = {
+            field.name: getattr(self, field.name) for field in fields(self) if field.init and field.name != "name"
+        }
+        changed = {key: with_names(x, names) for key, x in values.items() if isinstance(x, str) and x in known}
         return replace(self, **changed)
 
 
 def with_names(name: str, names: Mapping[str, str]) -> str:
-    """The name of a frame, or of an axis of it, where some frames have other names."""
+    """Return the new name of a frame, or of an axis of a frame; other names are returned unchanged."""
     if name[-2:] in (".x", ".y", ".z") and name[:-2] in names:
         return names[name[:-2]] + name[-2:]
     return names.get(name, name)
 
 
-def _unsaid(constraint: Constraint, what: str) -> TypeError:
-    return TypeError(f"{type(constraint).__name__}: a kind of constraint has to say {what}, and this one does not")
+def _missing(constraint: Constraint, name: str, meaning: str) -> TypeError:
+    return TypeError(f"{type(constraint).__name__}: expected a class that defines {meaning} (`{name}`)")

@@ -1,7 +1,7 @@
-"""Couplings of joints of one number: gears, racks, screws, belts, and any function.
+"""Couplings of joints with one coordinate: gears, racks, screws, belts and user functions.
 
-A coupling here is a constraint, which exerts a force and may be redundant with others; ``robot.with_couplings`` takes
-the follower's coordinates out of q and v instead.
+A coupling here is a constraint, which exerts a force and may be redundant with others.  ``robot.with_couplings``
+removes the coordinates of the coupled joint from q and v instead.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Self
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import boolean
 from linkwork.constraints.arguments import (
-    given_length,
-    given_number,
-    measured_in,
+    check_coordinate_joint,
+    check_joint_unit,
     name_or,
-    plain_joint,
+    read_length,
+    read_number,
 )
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
 from linkwork.constraints.jacobian_rows import chained
@@ -36,13 +36,13 @@ class _Pair(Constraint):
     b: str
 
     offset = 0.0
-    units = ("rad", "rad")  # that the joints are measured in
+    units = ("rad", "rad")  # of the joints' coordinates
     unit = "rad"
 
     @property
     @abstractmethod
     def weights(self) -> tuple[float, float]:
-        """w_a and w_b."""
+        """The weights w_a and w_b."""
 
     @property
     def references(self) -> References:
@@ -72,34 +72,34 @@ class _Pair(Constraint):
             yield f"joint {self.a!r} cannot be coupled with itself"
             return
         for joint, unit in zip((self.a, self.b), self.units, strict=True):
-            wrong = [*plain_joint(robot, joint, kind)] or [*measured_in(robot, joint, unit, kind)]
+            wrong = [*check_coordinate_joint(robot, joint, kind)] or [*check_joint_unit(robot, joint, unit, kind)]
             yield from wrong
 
-    def _given(self, **numbers: float) -> None:
-        """Numbers that may not be 0, the offset, and the name."""
+    def _set_checked(self, **values: float) -> None:
+        """Check and set nonzero parameters, the offset and the name."""
         kind = type(self).__name__
-        for name, value in numbers.items():
-            object.__setattr__(self, name, given_number(kind, name, value, zero=False))
-        object.__setattr__(self, "offset", given_number(kind, "offset", self.offset))
+        for name, value in values.items():
+            object.__setattr__(self, name, read_number(kind, name, value, zero=False))
+        object.__setattr__(self, "offset", read_number(kind, "offset", self.offset))
         object.__setattr__(self, "name", name_or(self.name, f"{kind.lower()}({self.a}, {self.b})"))
 
 
 @public_constructor
 @dataclass(frozen=True)
 class Gear(_Pair):
-    """Two joints that turn: q_a = ratio · q_b + offset, and so v_a = ratio · v_b, as of `Robot.with_couplings`.
+    """Gear between two revolute joints: q_a = ratio · q_b + offset, so v_a = ratio · v_b, as in `Robot.with_couplings`.
 
-    Toothed wheels of z_a and z_b teeth on one carrier have the ratio −z_b/z_a, z_b/z_a where one is inside the other.
-    The torque on a is what the constraint exerts, that on b −ratio times as much.
+    Gear wheels with z_a and z_b teeth on one carrier have the ratio −z_b/z_a, or z_b/z_a for an internal gear.  The
+    constraint force is the torque on a [N·m]; the torque on b is −ratio times as large.
     """
 
     ratio: float
     _: KW_ONLY
-    offset: float = 0.0  # where it is assembled [rad]
+    offset: float = 0.0  # [rad]
     name: str = ""
 
     def __post_init__(self) -> None:
-        self._given(ratio=self.ratio)
+        self._set_checked(ratio=self.ratio)
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -109,20 +109,20 @@ class Gear(_Pair):
 @public_constructor
 @dataclass(frozen=True)
 class Rack(_Pair):
-    """A joint that slides, the rack a, and one that turns, the pinion b: q_a = radius · q_b + offset.
+    """Rack and pinion: a prismatic joint a (rack) and a revolute joint b (pinion), q_a = radius · q_b + offset.
 
-    A radius below 0 is that of a pinion on the rack's other side.  What it exerts is the force on the rack [N].
+    A negative radius is that of a pinion on the other side of the rack.  The constraint force is that on the rack [N].
     """
 
     radius: float  # [m]
     _: KW_ONLY
-    offset: float = 0.0  # where it is assembled [m]
+    offset: float = 0.0  # [m]
     name: str = ""
 
     units, unit = ("m", "rad"), "m"
 
     def __post_init__(self) -> None:
-        self._given(radius=self.radius)
+        self._set_checked(radius=self.radius)
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -132,21 +132,21 @@ class Rack(_Pair):
 @public_constructor
 @dataclass(frozen=True)
 class Screw(_Pair):
-    """A joint that slides, the nut a, and one that turns, the spindle b: q_a = pitch · q_b + offset.
+    """Screw drive: a prismatic joint a (nut) and a revolute joint b (spindle), q_a = pitch · q_b + offset.
 
-    The pitch is the advance per radian, as of `linkwork.joints.Helical`: the lead over 2π, below 0 of a left-hand
-    thread.  What it exerts is the force on the nut [N].
+    The pitch is the advance per radian, as in `linkwork.joints.Helical`: the lead over 2π, negative for a left-hand
+    thread.  The constraint force is that on the nut [N].
     """
 
     pitch: float  # advance per radian [m/rad]
     _: KW_ONLY
-    offset: float = 0.0  # where it is assembled [m]
+    offset: float = 0.0  # [m]
     name: str = ""
 
     units, unit = ("m", "rad"), "m"
 
     def __post_init__(self) -> None:
-        self._given(pitch=self.pitch)
+        self._set_checked(pitch=self.pitch)
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -156,25 +156,25 @@ class Screw(_Pair):
 @public_constructor
 @dataclass(frozen=True)
 class Belt(_Pair):
-    """A belt, or a chain, over two pulleys that turn, without slip: r_a q_a = r_b q_b + offset, −r_b q_b if crossed.
+    """Belt or chain over two pulleys without slip: r_a q_a = r_b q_b + offset, with −r_b q_b if crossed.
 
-    Their joints' axes are parallel.  What it exerts is how much more one side of the belt pulls than the other [N].
+    The joint axes are parallel.  The constraint force is the difference of the tensions of both sides [N].
     """
 
     radius_a: float  # r_a [m]
     radius_b: float
     _: KW_ONLY
     crossed: bool = False
-    offset: float = 0.0  # how far the belt is when both are at 0 [m]
+    offset: float = 0.0  # displacement of the belt at q_a = q_b = 0 [m]
     name: str = ""
 
     unit = "m"
 
     def __post_init__(self) -> None:
         for name in ("radius_a", "radius_b"):
-            object.__setattr__(self, name, given_length("Belt", name, getattr(self, name)))
+            object.__setattr__(self, name, read_length("Belt", name, getattr(self, name)))
         object.__setattr__(self, "crossed", boolean("Belt", "crossed", self.crossed))
-        self._given()
+        self._set_checked()
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -184,13 +184,15 @@ class Belt(_Pair):
 @public_constructor
 @dataclass(frozen=True)
 class Coupling(Constraint):
-    """Joints of one number, coupled: Σ w_i q_i = offset with ``joints`` a dict of weights, or f(q_1, q_2, ...) = offset
-    with a function of the joints that are named.
+    """Coupling of several joints with one coordinate each: Σ w_i q_i = offset, or f(q_1, q_2, ...) = offset.
+
+    ``joints`` is a dict of weights, or a tuple of the names of the arguments of ``function``.
 
         lw.constraints.Coupling({"left": 1.0, "right": 1.0, "ring": -2.0})
         lw.constraints.Coupling(("valve", "cam"), lambda valve, cam: valve - 0.01 * np.cos(cam), unit="m")
 
-    The function gets numbers and gives one; NumPy's functions and those of `linkwork.expr` work on them.
+    The function has one scalar argument per joint and returns a scalar, by NumPy's functions and those of
+    `linkwork.expr`.
     """
 
     joints: tuple[Any, ...]  # names, with a function; else pairs (name, weight)
@@ -200,7 +202,7 @@ class Coupling(Constraint):
     unit: str = "rad"  # of its row: "rad" or "m"
     name: str = ""
 
-    if TYPE_CHECKING:  # a dict makes pairs
+    if TYPE_CHECKING:  # a dict is converted to pairs
 
         def __init__(
             self,
@@ -220,9 +222,7 @@ class Coupling(Constraint):
         if self.function is None:
             if any(isinstance(part, str) or len(part) != 2 for part in parts):
                 raise TypeError(f'Coupling: joints: expected weights, as in {{"a": 1.0, "b": -2.0}}, got {joints!r}')
-            named = [
-                (name, given_number("Coupling", f"joints: weight of {name!r}", x, zero=False)) for name, x in parts
-            ]
+            named = [(name, read_number("Coupling", f"joints: weight of {name!r}", x, zero=False)) for name, x in parts]
             names = [name for name, _ in named]
             object.__setattr__(self, "joints", tuple(named))
         else:
@@ -232,7 +232,7 @@ class Coupling(Constraint):
                 )
             if isinstance(joints, Mapping):
                 raise TypeError(
-                    f"Coupling: joints and function: expected names of joints where a function is given, got {joints!r}"
+                    f"Coupling: joints and function: expected names of joints with a function, got {joints!r}"
                 )
             names = list(joints)
             object.__setattr__(self, "joints", tuple(names))
@@ -240,12 +240,12 @@ class Coupling(Constraint):
             raise TypeError(f"Coupling: joints: expected names, got {joints!r}")
         if self.unit not in ("rad", "m"):
             raise ValueError(f'Coupling: unit: expected "rad" or "m", got {self.unit!r}')
-        object.__setattr__(self, "offset", given_number("Coupling", "offset", self.offset))
+        object.__setattr__(self, "offset", read_number("Coupling", "offset", self.offset))
         object.__setattr__(self, "name", name_or(self.name, f"coupling({', '.join(names)})"))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The joints' names."""
+        """The names of the joints."""
         return tuple(part if isinstance(part, str) else part[0] for part in self.joints)
 
     @property
@@ -275,16 +275,16 @@ class Coupling(Constraint):
     def bind(self, state: Kinematics) -> Self:
         for joint in self.names:
             if len(state.q(joint)) != 1:
-                return self  # told by `checked`
+                return self  # `checked` reports it
         if self.function is not None and not isinstance(self.error(state)[0], Symbol):
-            raise ValueError(f"constraint {self.name!r}: its function gives the same whatever the joints do")
+            raise ValueError(f"constraint {self.name!r}: its function returns the same value for all joint positions")
         return self
 
     def checked(self, robot: Any) -> Iterable[str]:
         for i, joint in enumerate(self.names):
             if joint in self.names[:i]:
                 yield f"joint {joint!r} cannot be coupled with itself"
-            yield from plain_joint(robot, joint, "Coupling")
+            yield from check_coordinate_joint(robot, joint, "Coupling")
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_pickling(self)

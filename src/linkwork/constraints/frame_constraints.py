@@ -1,6 +1,4 @@
-"""Constraints between frames of two bodies, or of a body and the world: welds, balls, parallels, angles, the centre
-of mass.
-"""
+"""Constraints between frames: weld, ball joint, parallel axes, angle of axes, and the centre of mass."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import fixed_together, given_number, given_place, name_or
+from linkwork.constraints.arguments import check_relative_motion, name_or, read_number, read_position
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
-from linkwork.constraints.jacobian_rows import AXES, across, seen_point, sizes_of
+from linkwork.constraints.jacobian_rows import AXES, across, relative_point, sizes_of
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
 from linkwork.spatial import Force, Pose, Vec3, by_rows
 from linkwork.spatial.arguments import checked_pose
@@ -26,11 +24,11 @@ _XYZ = ("x", "y", "z")
 @public_constructor
 @dataclass(frozen=True)
 class Weld(Constraint):
-    """A frame is at a pose in another frame, as a foot that sticks to the ground: X_FM = ``pose``.
+    """Frame M has a constant pose in frame F, X_FM = ``pose``, for example a foot that sticks to the ground.
 
-    Its six rows are the twist of M relative to F, in M's coordinates, as of a loop closed by a fixed joint; what it
-    exerts is the wrench (moment; force) on M, in these coordinates.  Its error is (rotation vector; way) from the pose
-    to where M is: the vector is as long as the angle, so nothing but the pose is a zero.
+    The six rows are the twist of M relative to F, in coordinates of M, as for a loop closed by a fixed joint.  The
+    constraint forces are the wrench (moment; force) on M in these coordinates [N·m, N].  The error is (rotation vector;
+    translation) from ``pose`` to X_FM.  The length of the rotation vector is the angle, so only the pose is a zero.
     """
 
     frame: str  # M
@@ -39,9 +37,9 @@ class Weld(Constraint):
     pose: Pose = Pose.identity()
     name: str = ""
 
-    if TYPE_CHECKING:  # a matrix makes a pose, and so do three numbers
+    if TYPE_CHECKING:  # a matrix or three numbers are converted to a pose
 
-        def __init__(self, frame: str, other: str = ..., *, at: Any = ..., name: str = ...) -> None: ...
+        def __init__(self, frame: str, other: str = ..., *, pose: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", checked_pose(self.pose, "Weld: pose"))
@@ -60,9 +58,9 @@ class Weld(Constraint):
         return ("rad",) * 3 + ("m",) * 3
 
     def error(self, state: Kinematics) -> list[Any]:
-        rest = self.pose.inv() @ state.between(self.frame, self.other).pose
-        gap = Pose.identity().difference(rest)
-        return [*gap.angular, *rest.rotation.inv_act(gap.linear)]
+        residual = self.pose.inv() @ state.between(self.frame, self.other).pose
+        difference = Pose.identity().difference(residual)
+        return [*difference.angular, *residual.rotation.inv_act(difference.linear)]
 
     def rates(self, state: Kinematics) -> Rates:
         between = state.between(self.frame, self.other)
@@ -74,10 +72,10 @@ class Weld(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class Ball(Constraint):
-    """A point is where another is, on another body or in the world, as a foot that touches and does not slip: r = 0.
+    """Two points of different bodies coincide, r = 0, for example a foot in contact without slip.
 
-    r is the way from ``b``, and from a place ``point`` beside it, to ``a``, in the axes of b's frame; so is the force
-    that it exerts on a [N].
+    r is the vector from ``b``, displaced by ``point``, to ``a``, in the axes of b's frame.  The constraint force is the
+    force on ``a`` in the same axes [N].
     """
 
     a: str
@@ -86,12 +84,12 @@ class Ball(Constraint):
     point: Vec3 = Vec3(0.0, 0.0, 0.0)  # from b, in the axes of its frame [m]
     name: str = ""
 
-    if TYPE_CHECKING:  # any three numbers make a place
+    if TYPE_CHECKING:  # three numbers are converted to a vector
 
-        def __init__(self, a: str, b: str = ..., *, at: Any = ..., name: str = ...) -> None: ...
+        def __init__(self, a: str, b: str = ..., *, point: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "point", given_place("Ball", "point", self.point))
+        object.__setattr__(self, "point", read_position("Ball", "point", self.point))
         object.__setattr__(self, "name", name_or(self.name, f"ball({self.a}, {self.b})"))
 
     @property
@@ -107,23 +105,23 @@ class Ball(Constraint):
         return ("m",) * 3
 
     def error(self, state: Kinematics) -> list[Any]:
-        frame, place = state.place_of(self.b)
-        return [*(seen_point(state, self.a, frame).place - (place + self.point))]
+        frame, position = state.place_of(self.b)
+        return [*(relative_point(state, self.a, frame).point - (position + self.point))]
 
     def rates(self, state: Kinematics) -> Rates:
         frame, _ = state.place_of(self.b)
-        return seen_point(state, self.a, frame).rates(*AXES)
+        return relative_point(state, self.a, frame).rates(*AXES)
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, ("point", self.a), ("point", self.b))
+        return check_relative_motion(robot, ("point", self.a), ("point", self.b))
 
 
 @public_constructor
 @dataclass(frozen=True)
 class CenterOfMass(Constraint):
-    """The robot's centre of mass has these coordinates in a frame, those that are given: c_x − x = 0, ...
+    """The robot's centre of mass has given coordinates in a frame: c_x − x = 0, ...
 
-    A row each; what they exert are forces on the whole of the robot [N].
+    There is one row for each coordinate that is not None.  The constraint forces act on the whole robot [N].
     """
 
     x: float | None = None
@@ -138,9 +136,9 @@ class CenterOfMass(Constraint):
     def __post_init__(self) -> None:
         for axis in _XYZ:
             if getattr(self, axis) is not None:
-                object.__setattr__(self, axis, given_number("CenterOfMass", f"{axis} [m]", getattr(self, axis)))
-        if not self._held:
-            raise ValueError("CenterOfMass: x, y, z: expected a coordinate at least: CenterOfMass(z=0.8)")
+                object.__setattr__(self, axis, read_number("CenterOfMass", f"{axis} [m]", getattr(self, axis)))
+        if not self._coordinates:
+            raise ValueError("CenterOfMass: x, y, z: expected a coordinate, as in CenterOfMass(z=0.8)")
         object.__setattr__(self, "name", name_or(self.name, "center of mass"))
 
     @property
@@ -149,30 +147,29 @@ class CenterOfMass(Constraint):
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}: {_XYZ[i]}" for i, _ in self._held)
+        return tuple(f"{self.name}: {_XYZ[i]}" for i, _ in self._coordinates)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return ("m",) * len(self._held)
+        return ("m",) * len(self._coordinates)
 
     def error(self, state: Kinematics) -> list[Any]:
         result = [*state.center_of_mass(self.relative_to)]
-        return [result[i] - place for i, place in self._held]
+        return [result[i] - value for i, value in self._coordinates]
 
     def checked(self, robot: Any) -> Iterable[str]:
         robot.require_inertias("CenterOfMass")
         if robot.mass == 0.0:
-            yield f"robot {robot.name!r} has no mass, so there is no centre of it: give a link a mass"
+            yield f"robot {robot.name!r} has no mass and no centre of mass: give a link a mass"
 
     @property
-    def _held(self) -> list[tuple[int, float]]:
-        given = enumerate((self.x, self.y, self.z))
-        return [(i, place) for i, place in given if place is not None]
+    def _coordinates(self) -> list[tuple[int, float]]:
+        return [(i, value) for i, value in enumerate((self.x, self.y, self.z)) if value is not None]
 
 
 @dataclass(frozen=True)
 class _OfDirections(Constraint):
-    """A constraint between two directions, of A and of B."""
+    """A constraint between a direction fixed to A and one fixed to B."""
 
     a: str
     b: str
@@ -182,10 +179,10 @@ class _OfDirections(Constraint):
         return References(directions=(self.a, self.b))
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, ("direction", self.a), ("direction", self.b))
+        return check_relative_motion(robot, ("direction", self.a), ("direction", self.b))
 
     def _between(self, state: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
-        """How B moves relative to A, and both directions in B's axes."""
+        """Return the motion of B relative to A, and both directions in the axes of B."""
         (A, a), (B, b) = state.axis_of(self.a), state.axis_of(self.b)
         between = state.between(B, A)
         return between, between.pose.rotation.inv_act(a), b
@@ -194,11 +191,11 @@ class _OfDirections(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class Parallel(_OfDirections):
-    """Two directions are parallel, and point the same way.
+    """Two directions are parallel and equally oriented.
 
-    Its error is the rotation vector of the shortest turn from one to the other, along two axes across the second: π
-    long where they are opposite.  Its rows are the relative angular velocity along these axes, and what it exerts are
-    the torques about them [N·m].
+    The error is the rotation vector of the smallest rotation from the first to the second direction, in two axes
+    orthogonal to the second; its length is π for opposite directions.  The rows are the relative angular velocity about
+    these axes, and the constraint forces are the torques about them [N·m].
     """
 
     _: KW_ONLY
@@ -216,16 +213,16 @@ class Parallel(_OfDirections):
         return "rad", "rad"
 
     def error(self, state: Kinematics) -> list[Any]:
-        """The turn from a to b; where they are opposite, π about the first of the axes."""
+        """Return the rotation from a to b; for opposite directions π about the first axis."""
         _, a, b = self._between(state)
-        turn, cosine = a.cross(b), a.dot(b)
-        square = turn.dot(turn)
+        sine_axis, cosine = a.cross(b), a.dot(b)
+        square = sine_axis.dot(sine_axis)
         straight = lt(square, 1e-24)
         sine = sqrt(where(straight, 1.0, square))
         near = and_(lt(square, 1e-8), lt(0.0, cosine))
         scale = where(near, 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0)), atan2(sine, cosine) / sine)
         opposite = and_(straight, lt(cosine, 0.0))
-        return [where(opposite, h, e.dot(turn) * scale) for e, h in zip(across(b), (math.pi, 0.0), strict=True)]
+        return [where(opposite, h, e.dot(sine_axis) * scale) for e, h in zip(across(b), (math.pi, 0.0), strict=True)]
 
     def rates(self, state: Kinematics) -> Rates:
         between, _, b = self._between(state)
@@ -238,10 +235,10 @@ class Parallel(_OfDirections):
 @public_constructor
 @dataclass(frozen=True)
 class Angle(_OfDirections):
-    """Two directions are at an angle α [rad], 0 < α < π: (cos α − a·b)/sin α = 0.
+    """Two directions enclose an angle α [rad], 0 < α < π: (cos α − a·b)/sin α = 0.
 
-    Near its zeros this is the angle less α; it is smooth everywhere.  Where the directions are parallel or opposite its
-    row vanishes, and the angle 0 is what `Parallel` is for.
+    Near its zeros the error equals the angle minus α to first order; it is smooth everywhere.  For parallel or opposite
+    directions its row is zero; use `Parallel` for the angle 0.
     """
 
     angle: float  # α [rad]
@@ -249,9 +246,9 @@ class Angle(_OfDirections):
     name: str = ""
 
     def __post_init__(self) -> None:
-        angle = given_number("Angle", "angle", self.angle)
+        angle = read_number("Angle", "angle", self.angle)
         if not 1e-6 < angle < math.pi - 1e-6:
-            raise ValueError(f"Angle: angle: expected one between 0 and π [rad], got {angle}; Parallel is for 0")
+            raise ValueError(f"Angle: angle: expected a number between 0 and π [rad], got {angle}; use Parallel for 0")
         object.__setattr__(self, "angle", angle)
         object.__setattr__(self, "name", name_or(self.name, f"angle({self.a}, {self.b})"))
 
@@ -268,7 +265,7 @@ class Angle(_OfDirections):
         return [(math.cos(self.angle) - a.dot(b)) * (1.0 / math.sin(self.angle))]
 
     def rates(self, state: Kinematics) -> Rates:
-        """In B, a turns at a × ω: the rate of −a·b is ω·(a × b)."""
+        """Return the rates: in B, ȧ = a × ω, so the rate of −a·b is ω·(a × b)."""
         between, a, b = self._between(state)
         share = 1.0 / math.sin(self.angle)
         w, F = between.twist.angular, Force(a.cross(b) * share, Vec3.zero())

@@ -1,9 +1,4 @@
-"""Rows of velocities along lines: what a body's motion may not do at a point, in a direction.
-
-Functions of what a constraint knows the rates of: their rows and biases, by the chain rule.
-
-Points and directions of a frame B, as they move relative to a frame A.
-"""
+"""Jacobian rows and biases of constraints: velocities along lines, functions by the chain rule, relative points."""
 
 from __future__ import annotations
 
@@ -17,12 +12,12 @@ from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.functions import copysign
 from linkwork.spatial import Force, Motion, Vec3
 
-__all__ = ["AXES", "RelativePoint", "VelocityLine", "across", "along", "chained", "seen_point", "sizes_of", "timed"]
+__all__ = ["AXES", "RelativePoint", "VelocityLine", "across", "along", "chained", "relative_point", "sizes_of", "timed"]
 
 
 @dataclass(frozen=True, slots=True)
 class VelocityLine:
-    """A direction e through a point c of B, both in B's coordinates, and how these coordinates change."""
+    """A line through a point c with direction e, both in coordinates of B, with the rates of these coordinates."""
 
     direction: Vec3  # e
     direction_rate: Vec3  # ė
@@ -36,13 +31,13 @@ class VelocityLine:
 
     @property
     def wrench_rate(self) -> Force:
-        """Ḟ."""
+        """The rate Ḟ of the wrench."""
         moment = self.point_rate.cross(self.direction) + self.point.cross(self.direction_rate)
         return Force(moment, self.direction_rate)
 
 
 def along(between: RelativeMotion, lines: Iterable[VelocityLine]) -> Rates:
-    """No velocity along lines: V·F = 0, and A·F + V·Ḟ = 0."""
+    """Return the rates of zero velocity along lines: V·F = 0 and A·F + V·Ḟ = 0."""
     rows, bias, sizes = [], [], []
     for line in lines:
         F = line.wrench
@@ -53,7 +48,7 @@ def along(between: RelativeMotion, lines: Iterable[VelocityLine]) -> Rates:
 
 
 def sizes_of(columns: Sequence[Motion], F: Force) -> list[Any]:
-    """The squares of the powers of a wrench on motions, as if each had its direction."""
+    """Return the squared powers of a wrench on motions without cancellation, as if they had equal directions."""
     moment, force = F.moment.dot(F.moment), F.force.dot(F.force)
     return [C.angular.dot(C.angular) * moment + C.linear.dot(C.linear) * force for C in columns]
 
@@ -62,9 +57,9 @@ Scalars = Sequence[Any]
 
 
 def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity: Scalars, rates: Rates) -> Rates:
-    """The rates of f(y): rows ∂f/∂y G, bias f″(ẏ, ẏ) + ∂f/∂y γ, with those of y given.
+    """Return the rates of f(y) from those of y: rows ∂f/∂y G, bias f″(ẏ, ẏ) + ∂f/∂y γ.
 
-    The bias is the second derivative by time of f along y + ẏ t + γ t²/2.
+    The bias is the second time derivative of f along y + ẏ t + γ t²/2.
     """
     moving = seeded(values, [SparseTangent(dict(enumerate(row))) for row in rates.rows])
     tangents = [parts(x, moving[0].level)[1] for x in function(list(moving))]
@@ -78,7 +73,7 @@ def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity:
 
 
 def timed(function: Callable[[Any], Scalars], time: Any) -> tuple[list[Any], list[Any]]:
-    """The first and the second derivative of functions of time."""
+    """Return the first and second time derivatives of functions of time."""
     (first,) = seeded([time], [1.0])
     (second,) = seeded([first], [1.0])
     result = [parts(x, second.level)[1] for x in function(second)]
@@ -91,47 +86,47 @@ AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 @dataclass(frozen=True)
 class RelativePoint:
-    """A point that is fixed to B, seen from A."""
+    """A point fixed to B in its motion relative to A."""
 
     between: RelativeMotion
     position: Vec3  # r, in B
 
     @property
-    def place(self) -> Vec3:
-        """R r + p, in A."""
+    def point(self) -> Vec3:
+        """Position R r + p in A [m]."""
         return self.between.pose.point(self.position)
 
     @property
     def own_velocity(self) -> Vec3:
-        """v + ω × r: its velocity relative to A, in B's axes."""
+        """Velocity v + ω × r relative to A, in the axes of B [m/s]."""
         V = self.between.twist
         velocity: Vec3 = V.linear + V.angular.cross(self.position)
         return velocity
 
     @property
     def velocity(self) -> Vec3:
-        """The same in A's axes: the rate of its place."""
+        """Velocity relative to A, in the axes of A: the rate of `point` [m/s]."""
         result: Vec3 = self.between.pose.rotation @ self.own_velocity
         return result
 
     def line(self, direction: Vec3) -> VelocityLine:
-        """Through it along a direction that is fixed in A, which so turns in B."""
+        """Return the line through the point along a direction fixed in A, in coordinates of B."""
         e = self.between.pose.rotation.inv_act(direction)
         return VelocityLine(e, e.cross(self.between.twist.angular), self.position, Vec3.zero())
 
     def rates(self, *directions: Vec3) -> Rates:
-        """What its velocity is along directions that are fixed in A, a row each, and its acceleration while v̇ = 0."""
+        """Return the rates of its velocity along directions fixed in A, one row each."""
         return along(self.between, [self.line(direction) for direction in directions])
 
 
-def seen_point(state: Kinematics, point: str, relative_to: str) -> RelativePoint:
-    """A point, or a frame's origin, seen from a frame."""
+def relative_point(state: Kinematics, point: str, relative_to: str) -> RelativePoint:
+    """Return a point, or a frame's origin, in its motion relative to a frame."""
     frame, position = state.place_of(point)
     return RelativePoint(state.between(frame, relative_to), position)
 
 
 def across(n: Vec3) -> tuple[Vec3, Vec3]:
-    """Two unit vectors at right angles to a unit vector and to each other: coordinate axes where it is one.
+    """Return two unit vectors orthogonal to a unit vector and to each other; coordinate axes if it is one.
 
     Source: Duff and others, Building an orthonormal basis, revisited, J. Computer Graphics Techniques 6, 2017.
     """

@@ -1,4 +1,4 @@
-"""A loop: a joint between two frames that are both already there."""
+"""Loop closure: a joint between two frames of a robot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkwork.spatial import Force, Motion
 __all__ = ["LoopJoint"]
 
 
-_OF_VELOCITIES = (
+_BY_VELOCITY = (
     "velocity_bound",
     "effort",
     "damping",
@@ -26,75 +26,75 @@ _OF_VELOCITIES = (
     "friction_velocity",
     "stiffness",
 )
-_SAMPLES = 8
-_NO_WORK = 1e-12
+_SAMPLES = 8  # random configurations in which wrenches are compared
+_NO_WORK = 1e-12  # power of a constraint wrench on a joint motion that counts as zero
 
 
 @dataclass(frozen=True)
 class LoopJoint(Constraint):
-    """The frame M moves relative to the frame F as the joint has it: X_FM = X_J(q_J) for some q_J.
+    """Frame M moves relative to frame F as a joint allows: X_FM = X_J(q_J) for some q_J.
 
-    Its rows are the joint's constraint wrenches W, in M's coordinates, and the velocities that these do work on:
-    Wᵀ V_FM = 0.  Its error is Wᵀ ξ, where ξ = (rotation vector; position) leads from the joint's nearest configuration
-    to where M is; it is as long as the rotation's angle up to half a turn, so nothing but a closed loop is a zero.
+    The rows are Wᵀ V_FM = 0, with the constraint wrenches W of the joint in the coordinates of M.  The error is Wᵀ ξ
+    with ξ = (rotation vector; position) from the closest pose of the joint to M.  The length of the rotation vector is
+    the angle, up to half a revolution, so the error is zero only for a closed loop.
 
-    Bounds, damping, friction and springs are numbers or one for each number of q (lower, upper, rest) or v (the
-    others), none where they are empty: they mean what they mean of a tree's joint.
+    Limits, damping, friction and springs are scalars, or one value for each component of q (lower, upper, rest) or v
+    (the others); () means none.  They have the same meaning as for a joint of the tree.
     """
 
     name: str
     joint: JointType
     frame: str  # M
     relative_to: str  # F
-    lower: tuple[float, ...] = ()  # bounds of the joint's configuration [rad, m]
+    lower: tuple[float, ...] = ()  # limits of the joint's configuration [rad, m]
     upper: tuple[float, ...] = ()
-    velocity_bound: tuple[float, ...] = ()  # bound of its speed [rad/s, m/s]
-    effort: tuple[float, ...] = ()  # bound of its force [N·m, N]
+    velocity_bound: tuple[float, ...] = ()  # speed limit [rad/s, m/s]
+    effort: tuple[float, ...] = ()  # force limit [N·m, N]
     damping: tuple[float, ...] = ()  # [N·m·s/rad, N·s/m]
-    friction: tuple[float, ...] = ()  # dry friction of motion [N·m, N]
-    static_friction: tuple[float, ...] = ()  # that holds at rest; as while it moves
-    friction_velocity: tuple[float, ...] = ()  # speed v_s of the smooth law, tanh(v / v_s) [rad/s, m/s]; 0.01
-    stiffness: tuple[float, ...] = ()  # of springs [N·m/rad, N/m]
-    rest: tuple[float, ...] = ()  # where springs exert nothing [rad, m]; the joint's zero
+    friction: tuple[float, ...] = ()  # Coulomb friction in motion [N·m, N]
+    static_friction: tuple[float, ...] = ()  # Coulomb friction at rest [N·m, N]; () as in motion
+    friction_velocity: tuple[float, ...] = ()  # v_s of the smooth law tanh(v / v_s) [rad/s, m/s]; () for 0.01
+    stiffness: tuple[float, ...] = ()  # spring stiffness [N·m/rad, N/m]
+    rest: tuple[float, ...] = ()  # rest position of springs [rad, m]; () for zero
 
     def __post_init__(self) -> None:
-        for what, count in self._counts.items():
-            given = getattr(self, what)
-            if isinstance(given, (int, float)) and not isinstance(given, bool):
-                given = (given,) * count
+        for name, count in self._counts.items():
+            value = getattr(self, name)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                value = (value,) * count
             try:
-                numbers = tuple(float(x) for x in given)
+                numbers = tuple(float(x) for x in value)
             except (TypeError, ValueError):
                 raise TypeError(
-                    f"constraint {self.name!r}: {what}: expected a number, or {count}, got {given!r}"
+                    f"constraint {self.name!r}: {name}: expected a number or {count} numbers, got {value!r}"
                 ) from None
-            object.__setattr__(self, what, numbers)
+            object.__setattr__(self, name, numbers)
 
     @property
     def _counts(self) -> dict[str, int]:
-        """Of how many numbers what it has besides its type is."""
+        """Number of values of each parameter."""
         nq, nv = self.joint.nq, self.joint.nv
-        return {"lower": nq, "upper": nq, "rest": nq} | dict.fromkeys(_OF_VELOCITIES, nv)
+        return {"lower": nq, "upper": nq, "rest": nq} | dict.fromkeys(_BY_VELOCITY, nv)
 
     def checked(self, robot: Any) -> Iterable[str]:
-        for what, count in self._counts.items():
-            numbers = getattr(self, what)
-            least = -math.inf if what in ("lower", "upper", "rest") else 0.0
+        for name, count in self._counts.items():
+            numbers = getattr(self, name)
+            least = -math.inf if name in ("lower", "upper", "rest") else 0.0
             if numbers and len(numbers) != count:
-                yield f"{what}: expected {count} numbers, got {len(numbers)}"
+                yield f"{name}: expected {count} numbers, got {len(numbers)}"
             if any(math.isnan(x) or x < least for x in numbers):
-                kind = "numbers" if math.isinf(least) else "numbers that are not negative"
-                yield f"{what}: expected {kind}, got {numbers}"
-            if what not in ("lower", "upper", "velocity_bound", "effort") and any(map(math.isinf, numbers)):
-                yield f"{what}: expected finite numbers, got {numbers}"
+                kind = "numbers" if math.isinf(least) else "numbers >= 0"
+                yield f"{name}: expected {kind}, got {numbers}"
+            if name not in ("lower", "upper", "velocity_bound", "effort") and any(map(math.isinf, numbers)):
+                yield f"{name}: expected finite numbers, got {numbers}"
         if any(low > high for low, high in zip(self.lower, self.upper, strict=False)):
-            yield f"lower: a bound is above the upper one: {self.lower}, {self.upper}"
+            yield f"lower: expected values <= upper, got {self.lower} and {self.upper}"
         if not all(self.friction_velocity):
-            yield "friction_velocity: expected speeds above 0, at which friction has tanh(1) of its size"
+            yield "friction_velocity: expected positive speeds, at which friction reaches tanh(1) of its maximum"
 
     @property
     def resists(self) -> bool:
-        """Whether it exerts something by itself, besides holding the loop closed."""
+        """True if it has damping, friction or springs."""
         return any((*self.damping, *self.friction, *self.stiffness))
 
     @property
@@ -103,9 +103,9 @@ class LoopJoint(Constraint):
 
     @cached_property
     def _wrenches(self) -> tuple[Force, ...] | None:
-        """The constraint wrenches where they span the same in every configuration, as far as random ones tell.
+        """The constraint wrenches if they span the same space in random configurations, else None.
 
-        They then do no work on Ṡ v either.
+        Constant wrenches have zero power on Ṡ v also.
         """
         joint = self.joint
         wrenches = joint.constraint_wrench_subspace(joint.zero())
@@ -126,7 +126,7 @@ class LoopJoint(Constraint):
         wrenches = self._wrenches
         if wrenches is None:
             return tuple(f"{self.name}[{i}]" for i in range(count))
-        return tuple(f"{self.name}: {_called(F)}" for F in wrenches)
+        return tuple(f"{self.name}: {_motion_text(F)}" for F in wrenches)
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class LoopJoint(Constraint):
         return tuple("m" if any(abs(x) > 1e-12 for x in F.force) else "rad" for F in wrenches)
 
     def wrenches(self, state: Kinematics) -> tuple[Force, ...]:
-        """The joint's constraint wrenches, in M's coordinates: a row of the constraint each."""
+        """Return the constraint wrenches of the joint in coordinates of M, one for each row."""
         if self._wrenches is not None:
             return self._wrenches
         return self.joint.constraint_wrench_subspace(
@@ -142,8 +142,8 @@ class LoopJoint(Constraint):
         )
 
     def error(self, state: Kinematics) -> list[Any]:
-        gap = self.joint.pose_residual(state.between(self.frame, self.relative_to).pose)
-        return [gap.dot(F) for F in self.wrenches(state)]
+        residual = self.joint.pose_residual(state.between(self.frame, self.relative_to).pose)
+        return [residual.dot(F) for F in self.wrenches(state)]
 
     def rates(self, state: Kinematics) -> Rates:
         between = state.between(self.frame, self.relative_to)
@@ -157,12 +157,12 @@ class LoopJoint(Constraint):
 
 
 def _size(C: Motion, F: Force) -> Any:
-    """The square of the power of a wrench on a motion, as if both had the same direction."""
+    """Return the squared power of a wrench on a motion without cancellation."""
     return C.angular.dot(C.angular) * F.moment.dot(F.moment) + C.linear.dot(C.linear) * F.force.dot(F.force)
 
 
-def _called(F: Force) -> str:
-    """What a wrench along a coordinate axis rules out."""
+def _motion_text(F: Force) -> str:
+    """Return the motion that a wrench constrains: "rotation x", or the wrench if it is along no axis."""
     for kind, part in (("rotation", F.moment), ("translation", F.force)):
         for axis, x in zip("xyz", part, strict=True):
             if abs(abs(x) - 1.0) < 1e-12:

@@ -1,9 +1,4 @@
-"""Points that do not slip: no velocity along given directions.
-
-Rolling on a plane without slip: wheels, discs and balls.
-
-A blade: it glides along and turns, and does not go sideways.
-"""
+"""Nonholonomic constraints: points that do not slip, wheels, discs and balls that roll, and knife edges."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import given_length, name_or
+from linkwork.constraints.arguments import name_or, read_length
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion, with_names
 from linkwork.constraints.jacobian_rows import VelocityLine, along
 from linkwork.expr.scalar.functions import lt, sqrt, where
@@ -25,11 +20,11 @@ __all__ = ["BallRolling", "KnifeEdge", "NoSlip", "Rolling", "RollingContact"]
 @public_constructor
 @dataclass(frozen=True)
 class NoSlip(Constraint):
-    """A point of a body has no velocity along some directions, relative to a frame.
+    """A point of a body has zero velocity along directions, relative to a frame.
 
-    ``point`` is a point's name, or a frame's for its origin; ``directions`` are names of directions, or of axes of
-    frames (``"runner.y"``), that may move with any body; all axes of ``relative_to`` if left out.  Each is a row,
-    e·v = 0, v the velocity of the body's own point relative to ``relative_to``.
+    ``point`` is the name of a point, or of a frame for its origin.  ``directions`` are names of directions, or of axes
+    of frames (``"runner.y"``), fixed to any body; the default is all axes of ``relative_to``.  Each direction e gives a
+    row e·v = 0, with the velocity v of the material point relative to ``relative_to``.
     """
 
     point: str
@@ -40,17 +35,17 @@ class NoSlip(Constraint):
 
     holonomic = False
 
-    if TYPE_CHECKING:  # one direction stands for itself
+    if TYPE_CHECKING:  # a single direction is converted to a tuple
 
         def __init__(
             self, point: str, directions: str | Iterable[str] = ..., *, relative_to: str = ..., name: str = ...
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        given = (self.directions,) if isinstance(self.directions, str) else tuple(self.directions)
-        if not all(isinstance(direction, str) for direction in given):
-            raise TypeError(f"NoSlip: directions: expected names of directions, or of axes of frames, got {given!r}")
-        object.__setattr__(self, "directions", given or tuple(f"{self.relative_to}.{axis}" for axis in "xyz"))
+        names = (self.directions,) if isinstance(self.directions, str) else tuple(self.directions)
+        if not all(isinstance(direction, str) for direction in names):
+            raise TypeError(f"NoSlip: directions: expected names of directions, or of axes of frames, got {names!r}")
+        object.__setattr__(self, "directions", names or tuple(f"{self.relative_to}.{axis}" for axis in "xyz"))
         object.__setattr__(self, "name", name_or(self.name, f"{self.point} does not slip"))
 
     @property
@@ -86,7 +81,7 @@ class NoSlip(Constraint):
         )
 
     def _lines(self, state: Kinematics, between: RelativeMotion) -> list[VelocityLine]:
-        """The lines through the point, in its body's coordinates B; what is fixed to D turns by the twist of D in B."""
+        """Return the lines through the point in coordinates of its body B; directions of D rotate with D in B."""
         B, c = state.place_of(self.point)
         result = []
         for direction in self.directions:
@@ -95,30 +90,29 @@ class NoSlip(Constraint):
                 e = between.pose.rotation.inv_act(e)
                 e_dot = e.cross(between.twist.angular)
             else:
-                seen, turning = state.pose(D, B).rotation, state.between(D, B).twist.angular
-                e, e_dot = seen @ e, seen @ turning.cross(e)
+                R, omega = state.pose(D, B).rotation, state.between(D, B).twist.angular
+                e, e_dot = R @ e, R @ omega.cross(e)
             result.append(VelocityLine(e, e_dot, c, Vec3.zero()))
         return result
 
 
-_FLAT = 1e-16  # the square of a disc's inclination below which every point of its rim is the lowest
+_FLAT = 1e-16  # squared sine of a disc's inclination below which it is treated as flat
 
 
 @public_constructor
 @dataclass(frozen=True)
 class Rolling(Constraint):
-    """A wheel or a thin disc rolls on a plane: the point of it that touches the plane has no velocity along it.
+    """A wheel or a thin disc rolls on a plane: its contact point has zero velocity in the plane.
 
-    ``wheel`` is a frame that turns with the wheel, at its centre; ``axis`` is the axle, in the frame's own coordinates.
-    The plane is z = 0 of the frame ``on``, which may move.  With the normal n, the axle's unit vector a and u =
-    n − (n·a) a, the point of the rim that is nearest to the plane is c = −r u/|u| from the centre, however the disc
-    leans and wherever it is steered.  Its rows are the velocity v + ω × c of that point of the *wheel*, relative to the
-    plane, along the plane's x and y.
+    ``wheel`` is a frame at the centre of the wheel that rotates with it; ``axis`` is the axle in its coordinates.  The
+    plane is z = 0 of the frame ``on``, which may move.  With the normal n, the unit vector a of the axle and
+    u = n − (n·a) a, the contact point is c = −r u/|u| from the centre, for any inclination and heading of the disc.
+    The rows are the velocity v + ω × c of that point of the *wheel* relative to the plane, along x and y of the plane.
 
-    ``contact=True`` puts a `RollingContact` of the same numbers on the robot beside it, called after it, which holds
-    the point on the plane; leave it out where joints keep the wheel on the plane anyway.
+    ``contact=True`` adds a `RollingContact` with the same parameters, which keeps the wheel on the plane.  Use
+    ``contact=False`` if joints keep the wheel on the plane.
 
-    A disc that lies flat on the plane touches it everywhere: there is no such point, and the rows mean nothing there.
+    A disc that lies flat on the plane has no single contact point; the rows are meaningless there.
     """
 
     wheel: str
@@ -131,7 +125,7 @@ class Rolling(Constraint):
 
     holonomic = False
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # three numbers are converted to a vector
 
         def __init__(
             self,
@@ -145,7 +139,7 @@ class Rolling(Constraint):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", given_length("Rolling", "radius", self.radius))
+        object.__setattr__(self, "radius", read_length("Rolling", "radius", self.radius))
         object.__setattr__(self, "axis", unit_axis(self.axis, "Rolling"))
         object.__setattr__(self, "name", name_or(self.name, f"{self.wheel} rolls"))
 
@@ -180,10 +174,10 @@ class Rolling(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class RollingContact(Constraint):
-    """A thin disc, or a ball, touches a plane with its lowest point, slipping or not: z = r |u|, or z = r.
+    """A thin disc or a ball touches a plane with its lowest point, with or without slip: z = r |u|, or z = r.
 
-    As `Rolling`; ``axis=None`` is a ball.  Its row's velocity is that of the disc's point at the contact along the
-    plane's normal, which is the height's rate, since the contact runs along the rim.
+    Arguments are as in `Rolling`; ``axis=None`` is a ball.  The row is the velocity of the material contact point along
+    the normal, which equals the rate of the height, since the contact point moves along the rim.
     """
 
     wheel: str
@@ -193,12 +187,12 @@ class RollingContact(Constraint):
     axis: Vec3 | None = Vec3(0.0, 1.0, 0.0)
     name: str = ""
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # three numbers are converted to a vector
 
         def __init__(self, wheel: str, *, radius: float, on: str = ..., axis: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", given_length("RollingContact", "radius", self.radius))
+        object.__setattr__(self, "radius", read_length("RollingContact", "radius", self.radius))
         if self.axis is not None:
             object.__setattr__(self, "axis", unit_axis(self.axis, "RollingContact"))
         object.__setattr__(self, "name", name_or(self.name, f"{self.wheel} touches"))
@@ -218,7 +212,7 @@ class RollingContact(Constraint):
     def error(self, state: Kinematics) -> list[Any]:
         X = state.pose(self.wheel, self.on)
         height = X.translation.z
-        return [height - self.radius * (1.0 if self.axis is None else _reach(_across(X.rotation.z, self.axis)))]
+        return [height - self.radius * (1.0 if self.axis is None else _inclination(_across(X.rotation.z, self.axis)))]
 
     def rates(self, state: Kinematics) -> Rates:
         between = state.between(self.wheel, self.on)
@@ -228,11 +222,11 @@ class RollingContact(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class BallRolling(Constraint):
-    """A ball rolls on a plane, which may move, a turntable say: the point of it that touches has no velocity along it.
+    """A ball rolls on a plane, for example a turntable: its contact point has zero velocity in the plane.
 
-    ``ball`` is a frame that turns with the ball, at its centre.  The plane is z = 0 of the frame ``on``; the rows are
-    the velocity of the ball's point r below the centre, relative to the plane, along the plane's x and y.  It may spin
-    about the normal.  ``contact`` is as of `Rolling`.
+    ``ball`` is a frame at the centre of the ball that rotates with it.  The plane is z = 0 of the frame ``on``, which
+    may move.  The rows are the velocity of the point at distance r below the centre, relative to the plane, along x and
+    y of the plane.  The ball may spin about the normal.  ``contact`` is as in `Rolling`.
     """
 
     ball: str
@@ -245,7 +239,7 @@ class BallRolling(Constraint):
     holonomic = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", given_length("BallRolling", "radius", self.radius))
+        object.__setattr__(self, "radius", read_length("BallRolling", "radius", self.radius))
         object.__setattr__(self, "name", name_or(self.name, f"{self.ball} rolls"))
 
     @property
@@ -276,37 +270,37 @@ class BallRolling(Constraint):
 
 
 def _at_contact(between: RelativeMotion, axis: Vec3 | None, radius: float) -> list[VelocityLine]:
-    """The lines through the lowest point along the plane's axes x, y and z, in the wheel's coordinates.
+    """Return the lines through the lowest point along x, y and z of the plane, in coordinates of the wheel.
 
-    The plane's axes turn by −ω as the wheel sees them: ė = e × ω.
+    The axes of the plane rotate by −ω relative to the wheel: ė = e × ω.
     """
     R, V = between.pose.rotation, between.twist
-    c, c_dot = _lowest(R.z, _turning(R.z, V), axis, radius)
-    return [VelocityLine(e, _turning(e, V), c, c_dot) for e in (R.x, R.y, R.z)]
+    c, c_dot = _lowest(R.z, _rate_in_wheel(R.z, V), axis, radius)
+    return [VelocityLine(e, _rate_in_wheel(e, V), c, c_dot) for e in (R.x, R.y, R.z)]
 
 
-def _turning(e: Vec3, V: Motion) -> Vec3:
+def _rate_in_wheel(e: Vec3, V: Motion) -> Vec3:
     return e.cross(V.angular)
 
 
 def _lowest(n: Vec3, n_dot: Vec3, axis: Vec3 | None, radius: float) -> tuple[Vec3, Vec3]:
-    """c = −r u/|u|, of a ball −r n, and ċ, while n changes."""
+    """Return c = −r u/|u|, or −r n for a ball, and its rate ċ."""
     if axis is None:
         return n * -radius, n_dot * -radius
     u, u_dot = _across(n, axis), _across(n_dot, axis)
-    inverse = 1.0 / _reach(u)
+    inverse = 1.0 / _inclination(u)
     d = u * inverse
     return d * -radius, (u_dot - d * d.dot(u_dot)) * (-radius * inverse)
 
 
 def _across(n: Vec3, axis: Vec3) -> Vec3:
-    """n − (n·a) a."""
+    """Return n − (n·a) a."""
     rest: Vec3 = n - axis * n.dot(axis)
     return rest
 
 
-def _reach(u: Vec3) -> Any:
-    """|u|, the sine of the angle between axle and normal: how high a disc of radius 1 reaches."""
+def _inclination(u: Vec3) -> Any:
+    """Return |u|, the sine of the angle between axle and normal: the height of the centre of a unit disc."""
     square = u.dot(u)
     return sqrt(where(lt(_FLAT, square), square, _FLAT))
 
@@ -314,10 +308,10 @@ def _reach(u: Vec3) -> Any:
 @public_constructor
 @dataclass(frozen=True)
 class KnifeEdge(Constraint):
-    """A blade, or a thin wheel seen from above: the origin of its frame has no velocity across it.
+    """A knife edge, such as a skate or a thin wheel: the origin of its frame has no lateral velocity.
 
-    ``across`` is the direction that is ruled out, in the frame's own coordinates: its y, for a blade along x.  The
-    velocity is relative to the frame ``on``.
+    ``across`` is the lateral direction in coordinates of the frame, by default y, for a blade along x.  The velocity is
+    relative to the frame ``on``.
     """
 
     runner: str
@@ -328,7 +322,7 @@ class KnifeEdge(Constraint):
 
     holonomic = False
 
-    if TYPE_CHECKING:  # any three numbers make a direction
+    if TYPE_CHECKING:  # three numbers are converted to a vector
 
         def __init__(self, runner: str, *, across: Any = ..., on: str = ..., name: str = ...) -> None: ...
 

@@ -1,9 +1,7 @@
-"""A point on a line, a plane, a curve or a surface that is fixed to a frame.
+"""Point constraints: a point on a line, a plane, a curve or a surface of a frame, and two points at a distance.
 
-Curves and surfaces are where functions of the place vanish: so no parameter along them has to be looked for, nothing
-jumps where another point of a curve becomes the nearest, and the derivatives are exact, on any scalar.
-
-Two points at a distance: a rod with a ball joint at either end.
+Curves and surfaces are implicit: zeros of functions of the position.  This needs no search for a curve parameter, so
+the error does not jump where another curve point becomes the closest, and derivatives are exact on any scalar.
 """
 
 from __future__ import annotations
@@ -13,9 +11,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import fixed_together, given_length, given_number, given_place, name_or
+from linkwork.constraints.arguments import check_relative_motion, name_or, read_length, read_number, read_position
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
-from linkwork.constraints.jacobian_rows import AXES, RelativePoint, VelocityLine, across, along, chained, seen_point
+from linkwork.constraints.jacobian_rows import AXES, RelativePoint, VelocityLine, across, along, chained, relative_point
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Vec3
@@ -26,19 +24,19 @@ __all__ = ["Distance", "PointOnCurve", "PointOnLine", "PointOnPlane", "PointOnSu
 @public_constructor
 @dataclass(frozen=True)
 class PointOnPlane(Constraint):
-    """A point is on the plane across a direction n, ``offset`` along n from the origin of n's frame: n·r − offset = 0.
+    """A point lies on a plane with normal n: n·r − offset = 0, with r in the frame to which n is fixed.
 
-    What it exerts is the force along n on the point [N].
+    The constraint force is the force on the point along n [N].
     """
 
     point: str
-    normal: str  # a direction, as in "table.z"
+    normal: str  # name of a direction, for example "table.z"
     _: KW_ONLY
     offset: float = 0.0  # [m]
     name: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "offset", given_number("PointOnPlane", "offset", self.offset))
+        object.__setattr__(self, "offset", read_number("PointOnPlane", "offset", self.offset))
         object.__setattr__(self, "name", name_or(self.name, f"{self.point} on the plane of {self.normal}"))
 
     @property
@@ -55,33 +53,36 @@ class PointOnPlane(Constraint):
 
     def error(self, state: Kinematics) -> list[Any]:
         frame, n = state.axis_of(self.normal)
-        return [n.dot(seen_point(state, self.point, frame).place) - self.offset]
+        return [n.dot(relative_point(state, self.point, frame).point) - self.offset]
 
     def rates(self, state: Kinematics) -> Rates:
         frame, n = state.axis_of(self.normal)
-        return seen_point(state, self.point, frame).rates(n)
+        return relative_point(state, self.point, frame).rates(n)
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, ("point", self.point), ("direction", self.normal))
+        return check_relative_motion(robot, ("point", self.point), ("direction", self.normal))
 
 
 @public_constructor
 @dataclass(frozen=True)
 class PointOnLine(Constraint):
-    """A point is on the line along a direction u through a place p of its frame: e·(r − p) = 0 of two e across u."""
+    """A point lies on the line through p along u: e·(r − p) = 0 for two directions e orthogonal to u.
+
+    u is a direction (``line``) fixed to a frame, and p (``line_point``) a position in that frame.
+    """
 
     point: str
-    line: str  # a direction, as in "rail.x"
+    line: str  # name of a direction, for example "rail.x"
     _: KW_ONLY
     line_point: Vec3 = Vec3(0.0, 0.0, 0.0)  # p [m]
     name: str = ""
 
-    if TYPE_CHECKING:  # any three numbers make a place
+    if TYPE_CHECKING:  # three numbers are converted to a vector
 
-        def __init__(self, point: str, line: str, *, at: Any = ..., name: str = ...) -> None: ...
+        def __init__(self, point: str, line: str, *, line_point: Any = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "line_point", given_place("PointOnLine", "line_point", self.line_point))
+        object.__setattr__(self, "line_point", read_position("PointOnLine", "line_point", self.line_point))
         object.__setattr__(self, "name", name_or(self.name, f"{self.point} on the line of {self.line}"))
 
     @property
@@ -98,24 +99,24 @@ class PointOnLine(Constraint):
 
     def error(self, state: Kinematics) -> list[Any]:
         frame, u = state.axis_of(self.line)
-        way = seen_point(state, self.point, frame).place - self.line_point
-        return [e.dot(way) for e in across(u)]
+        r = relative_point(state, self.point, frame).point - self.line_point
+        return [e.dot(r) for e in across(u)]
 
     def rates(self, state: Kinematics) -> Rates:
         frame, u = state.axis_of(self.line)
-        return seen_point(state, self.point, frame).rates(*across(u))
+        return relative_point(state, self.point, frame).rates(*across(u))
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, ("point", self.point), ("direction", self.line))
+        return check_relative_motion(robot, ("point", self.point), ("direction", self.line))
 
 
 @public_constructor
 @dataclass(frozen=True)
 class PointOnSurface(Constraint):
-    """A point at r, in a frame, is where a function f of the user's is zero: f(r) = 0.
+    """A point lies on an implicit surface f(r) = 0, with a user function f of its position r in a frame.
 
-    f gets an array (3,) and gives a number, in metres if it is to be comparable; NumPy's functions and those of
-    `linkwork.expr` work on it.  Where its gradient vanishes the surface has no tangent plane, and the row is zero.
+    f takes an array (3,) [m] and returns a number, preferably in metres, by NumPy's functions and those of
+    `linkwork.expr`.  Where the gradient of f is zero, the surface has no tangent plane and the row is zero.
     """
 
     point: str
@@ -129,9 +130,9 @@ class PointOnSurface(Constraint):
     def __post_init__(self) -> None:
         kind = type(self).__name__
         if not callable(self.function):
-            raise TypeError(f"{kind}: expected a function of a place (3,), got {self.function!r}")
-        where = "surface" if self.rows == 1 else "curve"
-        object.__setattr__(self, "name", name_or(self.name, f"{self.point} on the {where} in {self.frame}"))
+            raise TypeError(f"{kind}: function: expected a function of a position (3,), got {self.function!r}")
+        shape = "surface" if self.rows == 1 else "curve"
+        object.__setattr__(self, "name", name_or(self.name, f"{self.point} on the {shape} in {self.frame}"))
 
     @property
     def references(self) -> References:
@@ -150,19 +151,19 @@ class PointOnSurface(Constraint):
         return ("m",) * self.rows
 
     def error(self, state: Kinematics) -> list[Any]:
-        return self._of([*self._seen(state).place])
+        return self._of([*self._relative_point(state).point])
 
     def rates(self, state: Kinematics) -> Rates:
-        seen = self._seen(state)
-        return chained(self._of, [*seen.place], [*seen.velocity], seen.rates(*AXES))
+        point = self._relative_point(state)
+        return chained(self._of, [*point.point], [*point.velocity], point.rates(*AXES))
 
     def bind(self, state: Kinematics) -> Self:
         if not all(isinstance(x, Symbol) for x in self._of(Graph().inputs("r", (3,)))):
-            raise ValueError(f"constraint {self.name!r}: its function gives the same for all places")
+            raise ValueError(f"constraint {self.name!r}: its function returns the same value for all positions")
         return self
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, ("point", self.point), ("frame", self.frame))
+        return check_relative_motion(robot, ("point", self.point), ("frame", self.frame))
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_pickling(self)
@@ -171,19 +172,19 @@ class PointOnSurface(Constraint):
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def _seen(self, state: Kinematics) -> RelativePoint:
-        return seen_point(state, self.point, self.frame)
+    def _relative_point(self, state: Kinematics) -> RelativePoint:
+        return relative_point(state, self.point, self.frame)
 
-    def _of(self, place: list[Any]) -> list[Any]:
-        return over_any_scalar(f"constraint {self.name!r}", self.function, place, count=self.rows)
+    def _of(self, position: list[Any]) -> list[Any]:
+        return over_any_scalar(f"constraint {self.name!r}", self.function, position, count=self.rows)
 
 
 @public_constructor
 @dataclass(frozen=True)
 class PointOnCurve(PointOnSurface):
-    """A point at r, in a frame, is where two functions of the user's are zero, f(r) = (0, 0): where two surfaces meet.
+    """A point lies on an implicit curve f(r) = (0, 0), the intersection of two surfaces.
 
-    The graph y = g(x) in the plane z = 0, say, is ``lambda r: (r[1] - g(r[0]), r[2])``.
+    For example, the graph y = g(x) in the plane z = 0 is ``lambda r: (r[1] - g(r[0]), r[2])``.
     """
 
     rows = 2
@@ -192,10 +193,11 @@ class PointOnCurve(PointOnSurface):
 @public_constructor
 @dataclass(frozen=True)
 class Distance(Constraint):
-    """Two points, or origins of frames, are at a distance l: (p·p/l − l)/2 = 0, p the way from one to the other.
+    """Two points, or origins of frames, have a distance l: (p·p/l − l)/2 = 0, with the vector p between them.
 
-    Near its zeros this is |p| − l; it is smooth where the points meet too, and zero at the distance l alone.  What it
-    exerts is the force along the rod [N], positive where it pushes.
+    It models a rod with a ball joint at each end.  Near its zeros the error equals |p| − l to first order; it is smooth
+    also for coincident points, and zero only at the distance l.  The constraint force acts along the rod [N], positive
+    in compression.
     """
 
     a: str
@@ -205,7 +207,7 @@ class Distance(Constraint):
     name: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", given_length("Distance", "length", self.length))
+        object.__setattr__(self, "length", read_length("Distance", "length", self.length))
         object.__setattr__(self, "name", name_or(self.name, f"distance({self.a}, {self.b})"))
 
     @property
@@ -231,10 +233,10 @@ class Distance(Constraint):
         return along(between, [VelocityLine(p * share, p_rate * share, b, Vec3.zero())])
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, ("point", self.a), ("point", self.b))
+        return check_relative_motion(robot, ("point", self.a), ("point", self.b))
 
     def _between(self, state: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
-        """How b's frame B moves relative to a's, where b is in B, and the way p from a to b in B's axes."""
+        """Return the motion of b's frame B relative to a's, b in B, and the vector p from a to b in the axes of B."""
         (A, a), (B, b) = state.place_of(self.a), state.place_of(self.b)
         between = state.between(B, A)
         return between, b, b + between.pose.rotation.inv_act(between.pose.translation - a)

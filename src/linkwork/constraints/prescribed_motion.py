@@ -1,4 +1,4 @@
-"""Motions that are known functions of time."""
+"""Prescribed motion: a joint or a point moves as a function of time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import fixed_together, name_or, plain_joint
+from linkwork.constraints.arguments import check_coordinate_joint, check_relative_motion, name_or
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
-from linkwork.constraints.jacobian_rows import AXES, RelativePoint, seen_point, timed
+from linkwork.constraints.jacobian_rows import AXES, RelativePoint, relative_point, timed
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Graph
 
@@ -19,13 +19,14 @@ __all__ = ["Prescribed"]
 @public_constructor
 @dataclass(frozen=True)
 class Prescribed(Constraint):
-    """A joint, or a point in a frame, moves as a function of time says: q − f(t) = 0, or r − f(t) = 0.
+    """A joint, or a point in a frame, follows a function of time: q − f(t) = 0, or r − f(t) = 0.
 
         lw.constraints.Prescribed("crank", lambda t: 2.0 * t)
         lw.constraints.Prescribed(point="tip", motion=lambda t: (0.4, 0.1 * np.sin(t)), axes="xy")
 
-    f gives as many numbers as the joint has, or as there are ``axes`` of the frame along which the point's motion is
-    prescribed.  Its rates and accelerations are derived.  What it exerts is what drives: the joint's force, or a force.
+    f returns one value for each coordinate of the joint, or for each of ``axes``, the axes of the frame along which the
+    motion of the point is prescribed.  Its velocity and acceleration are derived.  The constraint force is the driving
+    force of the joint [N·m, N] or the force on the point [N].
     """
 
     joint: str | None = None
@@ -35,14 +36,14 @@ class Prescribed(Constraint):
     relative_to: str = "world"
     axes: str = "xyz"
     name: str = ""
-    units: tuple[str, ...] = field(default=(), compare=False)  # of a joint's rows: known once it is a robot's
+    units: tuple[str, ...] = field(default=(), compare=False)  # of a joint's rows: set by `bind`
 
     time_dependent = True
 
     def __post_init__(self) -> None:
         if (self.joint is None) == (self.point is None):
             raise ValueError(
-                f"Prescribed: joint or point: expected a joint or point, one of both, got {self.joint!r} "
+                f"Prescribed: joint or point: expected a joint or point, exactly one, got {self.joint!r} "
                 f"and {self.point!r}"
             )
         if not callable(self.motion):
@@ -77,11 +78,11 @@ class Prescribed(Constraint):
 
     def error(self, state: Kinematics) -> list[Any]:
         if self.joint is not None:
-            is_at = state.q(self.joint)
+            value = state.q(self.joint)
         else:
-            place = self._seen(state).place
-            is_at = [place.dot(axis) for axis in self._axes]
-        return [x - y for x, y in zip(is_at, self._motion(state.time, len(is_at)), strict=True)]
+            position = self._relative_point(state).point
+            value = [position.dot(axis) for axis in self._axes]
+        return [x - y for x, y in zip(value, self._motion(state.time, len(value)), strict=True)]
 
     def rates(self, state: Kinematics) -> Rates:
         count = len(self.component_names)
@@ -89,7 +90,7 @@ class Prescribed(Constraint):
         if self.joint is not None:
             result = Rates(state.moving(self.joint), [0.0] * count)
         else:
-            result = self._seen(state).rates(*self._axes)
+            result = self._relative_point(state).rates(*self._axes)
         bias = [x - y for x, y in zip(result.bias, second, strict=True)]
         return Rates(result.rows, bias, [-x for x in first], result.sizes)
 
@@ -99,9 +100,9 @@ class Prescribed(Constraint):
 
     def checked(self, robot: Any) -> Iterable[str]:
         if self.joint is not None:
-            yield from plain_joint(robot, self.joint, "Prescribed", single=False)
+            yield from check_coordinate_joint(robot, self.joint, "Prescribed", single=False)
         elif self.point is not None:
-            yield from fixed_together(robot, ("point", self.point), ("frame", self.relative_to))
+            yield from check_relative_motion(robot, ("point", self.point), ("frame", self.relative_to))
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_pickling(self)
@@ -114,8 +115,8 @@ class Prescribed(Constraint):
     def _axes(self) -> list[Any]:
         return [AXES["xyz".index(axis)] for axis in self.axes]
 
-    def _seen(self, state: Kinematics) -> RelativePoint:
-        return seen_point(state, str(self.point), self.relative_to)
+    def _relative_point(self, state: Kinematics) -> RelativePoint:
+        return relative_point(state, str(self.point), self.relative_to)
 
     def _motion(self, time: Any, count: int | None = None) -> list[Any]:
         assert self.motion is not None

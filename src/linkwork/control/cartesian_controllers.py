@@ -1,7 +1,4 @@
-"""Controllers of a frame's pose and of what it presses: impedance and hybrid control of forces and positions.
-
-Admittance: what is aimed at gives way to a measured force.
-"""
+"""Cartesian controllers of a frame: impedance, hybrid force/position control and admittance."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ __all__ = ["AXES", "Admittance", "HybridForcePosition", "Impedance"]
 
 
 AXES = ("rx", "ry", "rz", "x", "y", "z")
-_UNITS = "rotations, then ways"
+_UNITS = "rotations, then translations"
 
 
 class CartesianLaw(ControlLaw):
@@ -54,23 +51,23 @@ class CartesianLaw(ControlLaw):
     def pose_inputs(self) -> tuple[str, ...]:
         return ("target",)
 
-    def _read_condition(self, condition: float | None, kept: Sequence[int]) -> float:
-        """Largest condition number of Λ⁻¹ of some axes."""
+    def _read_condition(self, condition: float | None, active: Sequence[int]) -> float:
+        """Return the largest condition number of Λ⁻¹ of some axes."""
 
         def rows(q: np.ndarray) -> Any:
             J = self.robot.jacobian(q, self.frame, expressed_in=self.axes)
-            return [self.scale[k] * J[k] for k in kept]
+            return [self.scale[k] * J[k] for k in active]
 
         return read_condition(self.caller, condition, self.robot, rows)
 
     def _read_six(self, name: str, value: Any, unit: str) -> np.ndarray:
-        """Six numbers >= 0 from one, from a pair (rotations, translations), or from six."""
+        """Return six numbers >= 0 from one, from a pair (rotations, translations), or from six."""
         pair = isinstance(value, tuple) and len(value) == 2
         result = read_nonnegative(self.caller, name, value, [(2,)] if pair else [(), (6,)], f"{unit}; {_UNITS}")
         return np.repeat(result, 3) if pair else np.broadcast_to(result, (6,)).copy()
 
     def _errors_and_jacobian(self, q: Any, v: Any, target: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
-        """Error from the frame to its target (6), J and J v, about the frame's origin in the axes."""
+        """Return the error from the frame to its target (6), J and J v, about the frame's origin in the axes."""
         how = {"expressed_in": self.axes}
         e = list(pose_difference(self.robot.pose(q, self.frame), target))
         if self.axes != "world":
@@ -81,32 +78,34 @@ class CartesianLaw(ControlLaw):
         return e, rows, [dot(row, v) for row in rows]
 
     def _bounded_forces(
-        self, rows: list[list[Any]], kept: Iterable[int], wanted: list[Any], q: Any, a0: list[Any]
+        self, rows: list[list[Any]], active: Iterable[int], accelerations: list[Any], q: Any, a0: list[Any]
     ) -> list[Any]:
-        """Joint forces Jᵀ Λ (a* − J a_0) of some axes, with a bounded Λ."""
-        kept, scale = list(kept), self.scale
-        level = Level([[scale[k] * x for x in rows[k]] for k in kept], [scale[k] * wanted[k] for k in kept])
+        """Return joint forces Jᵀ Λ (a* − J a_0) of some axes, with a bounded Λ."""
+        active, scale = list(active), self.scale
+        level = Level([[scale[k] * x for x in rows[k]] for k in active], [scale[k] * accelerations[k] for k in active])
         return task_forces(self.robot.tree, list(q), [level], a0, self.max_condition, self.passive)
 
 
 @public_constructor
 class Impedance(CartesianLaw):
-    """The frame behaves as if a spring and a damper held it: D (V_d − V) + K e, e leading to its target.
+    """Cartesian impedance control: the frame behaves like a spring and a damper to its target, D (V_d − V) + K e.
 
-    Without ``inertia`` it keeps the robot's own, and nothing is inverted, so that singularities do nothing:
+    Without ``inertia`` the frame keeps the robot's own inertia.  No matrix is inverted, so singularities are harmless:
 
-        τ = h + Jᵀ (K e + D (V_d − V)) [+ what A_d takes],     Λ (A − A_d) + D (V − V_d) − K e = F,
+        τ = h + Jᵀ (K e + D (V_d − V)) [+ forces of A_d],     Λ (A − A_d) + D (V − V_d) − K e = F,
 
-    F being the wrench on the frame from outside (A without the J̇ v that is there at rest).  With ``inertia`` Λ_d it is
-    that of a body, for which F has to be measured, ``wrench``:
+    where e is the error to the target, F the external wrench on the frame, and A its acceleration without J̇ v.  With
+    ``inertia`` Λ_d the frame behaves like a body of that inertia.  Then F has to be measured; it is the input
+    ``wrench``:
 
         τ = h + Jᵀ (Λ (A* − J̇ v) − F),     A* = A_d + Λ_d⁻¹ (K e + D (V_d − V) + F).
 
-    All are of six axes, rotations first, about the frame's origin in the axes of the frame ``axes``, "world" if left
-    out: ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are a number, a pair (of rotations, of ways) or
-    six, from 0; at rest F = −K e.  ``inertia`` [kg m², kg] is such numbers above 0, or a matrix (6, 6), symmetric and
-    positive definite: with Λ itself, at rest, the law is the one without.  It takes target (4, 4) in the world,
-    target_v and target_a (6), wrench (6).  Joints that the frame leaves free have ``nullspace_damping`` [1/s].
+    All quantities have six axes, rotations first, about the frame's origin in the axes of the frame ``axes`` (default:
+    "world").  ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are >= 0: a number, a pair (rotations,
+    translations) or six numbers; at rest F = −K e.  ``inertia`` [kg m², kg] is given likewise, > 0, or as a symmetric,
+    positive definite matrix (6, 6); with Λ itself, at rest, the law equals the one without inertia.  Inputs are target
+    (4, 4) in the world, target_v and target_a (6), wrench (6).  ``nullspace_damping`` [1/s] damps motions of the joints
+    that do not move the frame.
 
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
     unified passivity-based control framework, Int. J. Robotics Research 26(1), 2007.
@@ -116,8 +115,8 @@ class Impedance(CartesianLaw):
     >>> arm = lw.load("arm7")
     >>> soft = lw.control.Impedance(arm, "hand", stiffness=(20.0, 400.0), damping=(2.0, 40.0), effort_limits=np.inf)
     >>> q = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0])
-    >>> moved = lw.pose((0.01, 0.0, 0.0)) @ arm.pose(q, "hand")          # 1 cm in x: 4 N
-    >>> tau = soft(0.0, q, np.zeros(7), target=moved) - arm.gravity_force(q)
+    >>> target = lw.pose((0.01, 0.0, 0.0)) @ arm.pose(q, "hand")         # 1 cm in x: 4 N
+    >>> tau = soft(0.0, q, np.zeros(7), target=target) - arm.gravity_force(q)
     >>> bool(np.allclose(tau, arm.jacobian(q, "hand").T @ [0, 0, 0, 4.0, 0, 0]))
     True
     """
@@ -145,7 +144,7 @@ class Impedance(CartesianLaw):
         elif inertia is not None:
             self.inertia = self._read_six("inertia", inertia, "kg m², kg")
             if not (self.inertia > 0.0).all():
-                raise ValueError(f"{self.caller}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
+                raise ValueError(f"{self.caller}: inertia: expected positive numbers [kg m², kg], got {inertia!r}")
         self.nullspace_damping = float(
             read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s")
         )
@@ -162,44 +161,45 @@ class Impedance(CartesianLaw):
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         e, rows, V = self._errors_and_jacobian(q, v, inputs["target"])
-        still = [0.0] * 6
-        V_d = inputs.get("target_v", still)
+        zero = [0.0] * 6
+        V_d = inputs.get("target_v", zero)
         pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
-        robot, nv, feedforward = self.robot, self.robot.nv, [*inputs.get("target_a", still)]
+        robot, nv, feedforward = self.robot, self.robot.nv, [*inputs.get("target_a", zero)]
         a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
         own = list(robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
         if self.inertia is None:
             if "target_a" not in inputs and not self.nullspace_damping:
                 more = [dot([row[k] for row in rows], pull) for k in range(nv)]
                 return [a + b for a, b in zip(own, more, strict=True)], None
-            # what the null space takes does not accelerate the frame
+            # null-space damping does not accelerate the frame
             inner = self._bounded_forces(rows, range(6), feedforward, q, a0)
             more = [dot([row[k] for row in rows], pull) + inner[k] for k in range(nv)]
             return [a + b for a, b in zip(own, more, strict=True)], None
         F = [*inputs["wrench"]]
         drift = robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
-        moved = acceleration_of_inertia(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
-        wanted = [a + b - d for a, b, d in zip(feedforward, moved, drift, strict=True)]
-        inner = self._bounded_forces(rows, range(6), wanted, q, a0)
+        response = acceleration_of_inertia(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
+        accelerations = [a + b - d for a, b, d in zip(feedforward, response, drift, strict=True)]
+        inner = self._bounded_forces(rows, range(6), accelerations, q, a0)
         return [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))], None
 
 
 @public_constructor
 class HybridForcePosition(CartesianLaw):
-    """Forces along some axes and positions along the others: τ = h + Jᵀ (Λ (A* − J̇ v) + f).
+    """Hybrid force/position control: forces along some axes, positions along others, τ = h + Jᵀ (Λ (A* − J̇ v) + f).
 
-    Of the axes that are moved A* = A_d + k_d (V_d − V) + k_p e; of those that press A* = −k_v V, and
+    For motion axes A* = A_d + k_d (V_d − V) + k_p e.  For force axes A* = −k_v V, and
 
         f = F_d + k_f (F_d − F) + I,     İ = k_i (F_d − F),
 
-    F being what the frame is measured to exert on its surroundings, ``wrench``; without it f = F_d, which is right
-    where it touches a rigid surface: Λ A* then keeps what moves from pressing.  ``force_axes`` are names of "rx", "ry",
-    "rz", "x", "y", "z" of the frame ``axes``, "world" if left out, and ``motion_axes`` those that are moved: the
-    others, if left out (a planar arm has not all).  ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s], critical if
-    left out, are numbers, pairs (of rotations, of ways) or six; ``force_damping`` is k_v [1/s], ``force_gain`` k_f [1],
-    ``integral_gain`` k_i [1/s] with the ``dt`` [s] of the loop: then it carries I.
+    where F, the input ``wrench``, is the measured wrench that the frame exerts on its environment.  Without it f = F_d,
+    which suits contact with a rigid surface; Λ A* then decouples motion from contact forces.  ``force_axes`` are some
+    of "rx", "ry", "rz", "x", "y", "z" in the axes of the frame ``axes`` (default: "world").  ``motion_axes`` are by
+    default the others; a planar arm needs fewer.  ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s] (default:
+    critical) are numbers, pairs (rotations, translations) or six numbers.  ``force_damping`` is k_v [1/s],
+    ``force_gain`` k_f [1], and ``integral_gain`` k_i [1/s] with the ``dt`` [s] of the loop; then I is the controller's
+    state.
 
-    It takes target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
+    Inputs are target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
 
     Sources: Raibert and Craig, Hybrid position/force control of manipulators, ASME J. Dyn. Syst. Meas. Control 103,
     1981; Khatib, IEEE J. Robotics and Automation RA-3(1), 1987.
@@ -235,12 +235,12 @@ class HybridForcePosition(CartesianLaw):
     ) -> None:
         super().__init__(robot, frame, axes, effort_limits, passive)
         self.force_axes = self._axes("force_axes", force_axes)
-        left = [k for k in range(6) if k not in self.force_axes]
-        self.motion_axes = left if motion_axes is None else self._axes("motion_axes", motion_axes)
+        others = [k for k in range(6) if k not in self.force_axes]
+        self.motion_axes = others if motion_axes is None else self._axes("motion_axes", motion_axes)
         both = set(self.force_axes) & set(self.motion_axes)
         if both or not self.force_axes:
-            what = f"{AXES[min(both)]!r} is among both" if both else "there is none"
-            raise ValueError(f"{self.caller}: force_axes: expected axes that press, which are not moved: {what}")
+            problem = f"{AXES[min(both)]!r} in both" if both else "none"
+            raise ValueError(f"{self.caller}: force_axes: expected axes that are not motion_axes, got {problem}")
         self.stiffness = self._read_six("stiffness", stiffness, "1/s²")
         self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else self._read_six("damping", damping, "1/s")
         one = [()]
@@ -254,7 +254,7 @@ class HybridForcePosition(CartesianLaw):
         self.dt = 0.0
         if self.integral_gain:
             if dt is None:
-                raise ValueError(f"{self.caller}: dt: expected a time above 0 [s], as integral_gain is given, got None")
+                raise ValueError(f"{self.caller}: dt: expected a positive time [s], needed for integral_gain, got None")
             self.dt = positive_number(self.caller, "dt", dt, "s")
             self.start = np.zeros(len(self.force_axes))
 
@@ -278,45 +278,46 @@ class HybridForcePosition(CartesianLaw):
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         e, rows, V = self._errors_and_jacobian(q, v, inputs["target"])
         drift = self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
-        still = [0.0] * 6
-        V_d, feedforward = inputs.get("target_v", still), inputs.get("target_a", still)
-        wanted: list[Any] = [0.0] * 6
+        zero = [0.0] * 6
+        V_d, feedforward = inputs.get("target_v", zero), inputs.get("target_a", zero)
+        accelerations: list[Any] = [0.0] * 6
         for k in self.motion_axes:
             a = feedforward[k] + self.damping[k] * (V_d[k] - V[k]) + self.stiffness[k] * e[k]
-            wanted[k] = a - drift[k]
+            accelerations[k] = a - drift[k]
         for k in self.force_axes:
-            wanted[k] = -self.force_damping * V[k] - drift[k]
+            accelerations[k] = -self.force_damping * V[k] - drift[k]
         a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
         tau = list(self.robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
-        inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), wanted, q, a0)
-        pressed, sums = [], []
-        for place, k in enumerate(self.force_axes):
-            f = inputs["force"][place]
+        inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), accelerations, q, a0)
+        contact_forces, integrals = [], []
+        for i, k in enumerate(self.force_axes):
+            f = inputs["force"][i]
             if "wrench" in inputs:
                 missing = f - inputs["wrench"][k]
                 f = f + self.force_gain * missing
                 if self.start is not None:
-                    f = f + z[place]
-                    sums.append(z[place] + self.dt * self.integral_gain * missing)
-            pressed.append(f)
-        more = [dot([rows[k][j] for k in self.force_axes], pressed) for j in range(self.robot.nv)]
+                    f = f + z[i]
+                    integrals.append(z[i] + self.dt * self.integral_gain * missing)
+            contact_forces.append(f)
+        more = [dot([rows[k][j] for k in self.force_axes], contact_forces) for j in range(self.robot.nv)]
         result = [a + b + c for a, b, c in zip(tau, inner, more, strict=True)]
-        return result, None if self.start is None else array(sums)
+        return result, None if self.start is None else array(integrals)
 
 
 @public_constructor
 class Admittance(ControlLaw):
-    """Another controller, whose target gives way by x to a measured force: M ẍ + D ẋ + K x = F.
+    """Admittance control: shifts the target of another controller by x, which a measured force moves.
 
-    With a controller of joints (`PD`, `PID`, `ComputedTorque`) x is a tangent vector (nv), and F joint forces from
-    outside, ``force`` (nv); with an `Impedance` it is a rotation vector and a way (6) in the world, and F the wrench on
-    the frame from outside about its origin, ``force`` (6).  ``inertia`` above 0, ``damping`` and ``stiffness`` from 0
-    are a number or as many as x has.  Steps of ``dt`` [s], the loop's, are implicit:
+    The shift obeys M ẍ + D ẋ + K x = F.  With a controller of joints (`PD`, `PID`, `ComputedTorque`), x is a tangent
+    vector (nv), and F, the input ``force`` (nv), are external joint forces.  With an `Impedance`, x (6) is a rotation
+    vector and a translation in the world, and F, ``force`` (6), is the external wrench on the frame about its origin.
+    ``inertia`` > 0, ``damping`` >= 0 and ``stiffness`` >= 0 are a number or an array of the size of x.  Steps of ``dt``
+    [s], the step of the loop, are implicit and stable for all values:
 
-        (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺,
+        (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺.
 
-    so that it is stable whatever they are.  It carries x and ẋ, and what the other controller does, and takes what that
-    one takes, to which it adds ẋ and ẍ.
+    The state is x, ẋ and the state of the other controller.  Inputs are ``force`` and those of the other controller, to
+    whose target velocity and acceleration ẋ and ẍ are added.
 
     Source: Villani and De Schutter, Force control, in: Springer Handbook of Robotics, 2nd ed., 2016, section 9.2.
 
@@ -336,9 +337,7 @@ class Admittance(ControlLaw):
         super().__init__(law.robot, law.actuator_names, law.effort_limits[law.acting])
         self.law, self.size = law, 6 if isinstance(law, CartesianLaw) else int(law.robot.nv)
         if isinstance(law, Impedance) and (law.axes != "world" or law.inertia is not None):
-            raise ValueError(
-                "Admittance: law: expected an Impedance in the world's axes that keeps the robot's inertia"
-            )
+            raise ValueError("Admittance: law: expected an Impedance with axes='world' and without inertia")
         shapes = [(), (self.size,)]
 
         def read(name: str, value: Any) -> np.ndarray:
@@ -350,7 +349,7 @@ class Admittance(ControlLaw):
             read("stiffness", stiffness),
         )
         if not (self.inertia > 0.0).all():
-            raise ValueError(f"Admittance: inertia: expected numbers above 0, got {inertia!r}")
+            raise ValueError(f"Admittance: inertia: expected positive numbers, got {inertia!r}")
         self.dt = positive_number(self.caller, "dt", dt, "s")
         inner = np.zeros(0) if law.start is None else law.start
         self.start = np.concatenate([np.zeros(2 * self.size), inner])
@@ -375,21 +374,21 @@ class Admittance(ControlLaw):
             m, d, c = self.inertia[k], self.damping[k], self.stiffness[k]
             after.append((m * rate[k] + h * (inputs["force"][k] - c * x[k])) / (m + h * d + h * h * c))
             accelerations.append((after[k] - rate[k]) / h)
-        moved = [a + h * b for a, b in zip(x, after, strict=True)]
+        shift = [a + h * b for a, b in zip(x, after, strict=True)]
         inner_inputs = {name: y for name, y in inputs.items() if name != "force"}
         if isinstance(self.law, JointLaw):
-            inner_inputs["target_q"] = self.robot.integrate(inner_inputs["target_q"], array(moved))
+            inner_inputs["target_q"] = self.robot.integrate(inner_inputs["target_q"], array(shift))
         else:
-            inner_inputs["target"] = _shifted(inner_inputs["target"], moved)
+            inner_inputs["target"] = _shifted(inner_inputs["target"], shift)
         for name, change in (("target_v", after), ("target_a", accelerations)):
             inner_inputs[name] = array([a + b for a, b in zip(inner_inputs.get(name, [0.0] * n), change, strict=True)])
         tau, own = self.law.forces(t, q, v, inner, inner_inputs)
-        return tau, array([*moved, *after, *([] if own is None else own)])
+        return tau, array([*shift, *after, *([] if own is None else own)])
 
 
 def _shifted(target: Any, x: list[Any]) -> Any:
-    """A pose, rotated and translated in the world."""
+    """Return a pose rotated and translated in the world."""
     X = Pose.of_elements(target.ravel().tolist())
-    turned = Quaternion.exp(Vec3(*x[:3])).rotation() @ X.rotation
-    result = Pose(turned, X.translation + Vec3(*x[3:]))
+    rotation = Quaternion.exp(Vec3(*x[:3])).rotation() @ X.rotation
+    result = Pose(rotation, X.translation + Vec3(*x[3:]))
     return array(result.elements()).reshape(4, 4)

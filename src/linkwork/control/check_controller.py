@@ -1,7 +1,7 @@
-"""`check_controller`: the contract of a controller, requirement by requirement, on a controller of one's own.
+"""`check_controller`: checks a user's controller against the contract of `ControlLaw`, requirement by requirement.
 
-Each requirement is tried at random states and inputs.  The reference of a call is the controller's own text, evaluated
-on plain floats; all else compares calls with each other, with differences, and with a simulation.
+Each requirement is checked at random states and inputs.  The reference of a call is the controller's own code on plain
+floats.  Other requirements compare calls with each other, with difference quotients, and with a simulation.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from linkwork.spatial import Pose, Quaternion, Vec3
 __all__ = ["REQUIREMENTS", "check_controller"]
 
 _RESERVED = ("t", "q", "v", "z")
-_SAME = 1e-9  # of two ways to evaluate one text
-_DIFFERENCE = 1e-5  # of a derivative, beside a difference quotient
-_EPSILON = 1e-6  # [s]: step of that quotient
-_FAR = 1e3  # states times this pass limits of effort
+_SAME = 1e-9  # relative tolerance of two evaluations of the same code
+_DIFFERENCE = 1e-5  # relative tolerance of a derivative and a difference quotient
+_EPSILON = 1e-6  # [s] step of that quotient
+_FAR = 1e3  # factor of velocities at which forces exceed effort limits
 
 
 @dataclass
 class _Trial:
-    """A controller with states and inputs."""
+    """A controller with the states and inputs at which it is checked."""
 
     law: ControlLaw
     samples: int
@@ -44,13 +44,13 @@ class _Trial:
 
     @cached_property
     def states(self) -> list[dict[str, Any]]:
-        """Times, states and all inputs, by the names of a call, each the same at every use."""
+        """Times, states and all inputs, by the names of a call."""
         rng, robot = np.random.default_rng(self.seed), self.law.robot
         states = []
         for _ in range(self.samples):
             q = robot.random_configuration(rng)
             v = 0.1 * rng.normal(size=robot.nv)
-            if robot.constraints:  # a state that the constraints allow
+            if robot.constraints:  # a state that satisfies the constraints
                 q, v = robot.assemble(q).q, np.zeros(robot.nv)
             state = {"t": np.array(rng.uniform(0.0, 1.0)), "q": q, "v": v}
             if self.law.start is not None:
@@ -71,20 +71,20 @@ class _Trial:
             example = self.examples[name]
             return np.asarray(example(rng) if callable(example) else example, dtype=float)
         if name in self.law.pose_inputs:
-            turn = Quaternion.exp(Vec3(*(0.3 * rng.normal(size=3)))).rotation()
-            return np.array(Pose(turn, Vec3(*(0.3 * rng.normal(size=3)))).elements()).reshape(4, 4)
+            rotation = Quaternion.exp(Vec3(*(0.3 * rng.normal(size=3)))).rotation()
+            return np.array(Pose(rotation, Vec3(*(0.3 * rng.normal(size=3)))).elements()).reshape(4, 4)
         if name.endswith("_q") and shape == (robot.nq,):
             return np.asarray(robot.integrate(q, 0.1 * rng.normal(size=robot.nv)))
         return 0.1 * rng.normal(size=shape)
 
     def call(self, state: Mapping[str, Any]) -> list[np.ndarray]:
-        """τ, and the next z of a controller that has one, of one state or a batch."""
+        """Return [τ], or [τ, next z] for a controller with state, of one state or a batch."""
         state = dict(state)
         arguments = [state.pop(name) for name in _RESERVED if name in state]
         return self.outputs(self.law(*arguments, **state))
 
     def outputs(self, result: Any) -> list[np.ndarray]:
-        """The same of what a call returns.  Raises ValueError for other outputs."""
+        """Return the arrays of a call's result.  Raises ValueError for a result of another form."""
         if self.law.start is None:
             return [np.asarray(result, dtype=float)]
         if not isinstance(result, tuple) or len(result) != 2:
@@ -93,7 +93,7 @@ class _Trial:
 
     @cached_property
     def kernel(self) -> Any:
-        """A kernel of a function that calls the controller."""
+        """Kernel of a function that calls the controller."""
         law = self.law
 
         def control(**symbols: Any) -> Any:
@@ -104,7 +104,7 @@ class _Trial:
         return compile(control, name="checked_controller", **{x: np.shape(y) for x, y in self.states[0].items()})
 
     def of_kernel(self, result: Any) -> list[np.ndarray]:
-        """The outputs of a call of the kernel."""
+        """Return the arrays of the kernel's result."""
         return [np.asarray(result)] if self.law.start is None else [result.tau, result.z]
 
     @property
@@ -118,14 +118,14 @@ def _declarations(trial: _Trial) -> list[float]:
         if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
             raise ValueError(f"input_shapes: {name!r}: expected names other than {', '.join(_RESERVED)}")
         if not isinstance(shape, tuple) or not all(isinstance(n, int) and n > 0 for n in shape):
-            raise ValueError(f"input_shapes: {name!r}: expected a tuple of integers above 0, got {shape!r}")
-    for what, names in (("required_inputs", law.required_inputs), ("pose_inputs", law.pose_inputs)):
+            raise ValueError(f"input_shapes: {name!r}: expected a tuple of positive integers, got {shape!r}")
+    for argument, names in (("required_inputs", law.required_inputs), ("pose_inputs", law.pose_inputs)):
         for name in names:
             if name not in law.input_shapes:
-                raise ValueError(f"{what}: {name!r} is not among input_shapes: {', '.join(law.input_shapes)}")
+                raise ValueError(f"{argument}: {name!r} is not one of input_shapes: {', '.join(law.input_shapes)}")
     for name in law.pose_inputs:
         if law.input_shapes[name] != (4, 4):
-            raise ValueError(f"pose_inputs: {name!r}: expected the shape (4, 4), got {law.input_shapes[name]}")
+            raise ValueError(f"pose_inputs: {name!r}: expected shape (4, 4), got {law.input_shapes[name]}")
     if law.start is not None and not (np.ndim(law.start) and np.isfinite(law.start).all()):
         raise ValueError(f"start: expected a finite array, got {law.start!r}")
     return [0.0]
@@ -139,23 +139,23 @@ def _names(trial: _Trial) -> list[float]:
     for name in law.required_inputs:
         cases.append((f"no {name}", {x: value for x, value in state.items() if x != name}, TypeError))
     for name, shape in law.input_shapes.items():
-        if shape:  # all arrays are batches of numbers
+        if shape:  # for scalar inputs every array is a valid batch
             cases.append(
                 (f"{name} of another shape", state | {name: np.zeros((*shape[:-1], shape[-1] + 1))}, ValueError)
             )
-    for what, given, error in cases:
+    for case, arguments, error in cases:
         try:
-            trial.call(given)
+            trial.call(arguments)
         except error:
             continue
-        raise ValueError(f"{what}: expected {error.__name__}, and the call returned")
+        raise ValueError(f"{case}: expected {error.__name__}, but the call returned")
     return [0.0]
 
 
 def _shapes(trial: _Trial) -> list[float]:
     law = trial.law
-    least = {x: value for x, value in trial.states[0].items() if x in (*_RESERVED, *law.required_inputs)}
-    for state in (*trial.states, least):  # the last without optional inputs
+    required = {x: value for x, value in trial.states[0].items() if x in (*_RESERVED, *law.required_inputs)}
+    for state in (*trial.states, required):  # the last without optional inputs
         results = trial.call(state)
         expected = [(law.robot.nv,)] + ([] if law.start is None else [np.shape(law.start)])
         for x, shape in zip(results, expected, strict=True):
@@ -204,7 +204,7 @@ def _nans(trial: _Trial) -> list[float]:
             if name not in str(error):
                 raise ValueError(f"NaN in {name}: expected an error that names it, got: {error}") from None
         else:
-            raise ValueError(f"NaN in {name}: expected ValueError, and the call returned")
+            raise ValueError(f"NaN in {name}: expected ValueError, but the call returned")
         results = zip(trial.of_kernel(kernel(**broken)), clean, strict=True)
         errors += [float(not np.array_equal(x[1:], y[1:])) for x, y in results]
     return errors
@@ -227,8 +227,8 @@ def _derivatives(trial: _Trial) -> list[float]:
     law, robot = trial.law, trial.law.robot
     shapes = {name: np.shape(x) for name, x in trial.states[0].items()}
 
-    def moved(s: Any, along: Any, **symbols: Any) -> Any:
-        """τ, s seconds along a motion."""
+    def torque_after(s: Any, along: Any, **symbols: Any) -> Any:
+        """Return τ after s seconds of a motion."""
         symbols["q"] = robot.integrate(symbols["q"], array([s * x for x in along]))
         symbols["v"] = array([x + s * y for x, y in zip(symbols["v"], along, strict=True)])
         arguments = [symbols.pop(name) for name in _RESERVED if name in symbols]
@@ -236,7 +236,7 @@ def _derivatives(trial: _Trial) -> list[float]:
         return result if law.start is None else result[0]
 
     def slope(s: Any, along: Any, **symbols: Any) -> Any:
-        tau = moved(s, along, **symbols)
+        tau = torque_after(s, along, **symbols)
         return {"tau": tau, "slope": array([row[0] for row in jacobian(list(tau), [s])])}
 
     kernel = compile(slope, name="checked_controller_slope", s=(), along=(robot.nv,), **shapes)
@@ -247,7 +247,7 @@ def _derivatives(trial: _Trial) -> list[float]:
         if not np.isfinite(here.slope).all():
             raise ValueError(f"the derivative of τ by the state is not finite: {here.slope}")
         sides = [(after.tau - here.tau) / _EPSILON, (here.tau - before.tau) / _EPSILON]
-        if relative_error(*sides) < 1e-3:  # elsewhere a limit begins
+        if relative_error(*sides) < 1e-3:  # otherwise a limit becomes active in between
             errors.append(relative_error(here.slope, 0.5 * (sides[0] + sides[1])))
     return errors
 
@@ -265,17 +265,20 @@ def _simulations(trial: _Trial) -> list[float]:
 
 REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
     Requirement("input_shapes", "inputs have names, shapes and, if poses, the shape (4, 4)", 0.0, _declarations),
-    Requirement("inputs", "unknown names, missing inputs and other shapes are refused", 0.0, _names),
+    Requirement("inputs", "unknown names, missing inputs and wrong shapes raise an error", 0.0, _names),
     Requirement("forces", "τ (nv), and z like start, are finite at finite states", 0.0, _shapes),
-    Requirement("over any scalar", "the compiled call equals its text on floats", _SAME, _floats),
-    Requirement("traced", "as a part of another kernel it gives the same", _SAME, _kernels),
-    Requirement("batch", "each entry of a batch is that of a single call, to the bit", 0.0, _batches),
-    Requirement("nan", "a call refuses NaN by name; in a kernel it stays in its entry", 0.0, _nans),
-    Requirement("effort limits", "|τ| is within limits, and 0 without an actuator", 0.0, _efforts),
+    Requirement("over any scalar", "the compiled call equals the code on floats", _SAME, _floats),
+    Requirement("traced", "as part of another kernel it returns the same", _SAME, _kernels),
+    Requirement("batch", "each entry of a batch equals a single call, bit for bit", 0.0, _batches),
+    Requirement("nan", "a call names an input with NaN; in a kernel NaN stays in its entry", 0.0, _nans),
+    Requirement("effort limits", "|τ| is within limits, and 0 for joints without an actuator", 0.0, _efforts),
     Requirement(
-        "derivative", "the derivative by the state is finite, and that of differences", _DIFFERENCE, _derivatives
+        "derivative",
+        "the derivative by the state is finite and equals a difference quotient",
+        _DIFFERENCE,
+        _derivatives,
     ),
-    Requirement("simulate", "a simulation runs with it, and starts with its forces", _SAME, _simulations),
+    Requirement("simulate", "a simulation runs with the controller and begins with its forces", _SAME, _simulations),
 )
 
 
@@ -289,13 +292,13 @@ def check_controller(
 ) -> ContractReport:
     """Check a controller, for example one of your own, against the contract of `ControlLaw`.
 
-    Each requirement is tried at ``samples`` states of the controller's robot, random ones and one at rest at its
-    target.  ``inputs`` are examples by name, an array or a function of a NumPy generator, for inputs of which random
-    numbers are no examples, such as directions; poses, and configurations whose names end with "_q", are drawn as such.
-    An exception of the controller's own methods fails the requirement, and its line of the report names the line of
-    code.  The report prints as a table; ``check_controller(controller).raise_if_failed()`` is a test.
+    Each requirement is checked at ``samples`` states of the controller's robot, random ones and one at rest at its
+    target.  ``inputs`` are examples by name, an array or a function of a NumPy generator, for inputs that random
+    numbers do not represent, such as directions.  Poses, and configurations whose names end with "_q", are drawn as
+    such.  An exception of the controller's own methods fails the requirement, and the report names the line of code.
+    The report prints as a table; ``check_controller(controller).raise_if_failed()`` is a test.
 
-    Raises TypeError for what is no `ControlLaw`, UnknownNameError for inputs that the controller does not have.
+    Raises TypeError for an object that is not a `ControlLaw`, UnknownNameError for an unknown input.
 
     >>> import linkwork as lw
     >>> law = lw.control.PD(lw.load("double_pendulum"), kp=50.0, kd=5.0)
@@ -305,7 +308,7 @@ def check_controller(
     """
     if not isinstance(controller, ControlLaw):
         raise TypeError(f"check_controller: controller: expected a linkwork.control.ControlLaw, got {controller!r}")
-    samples = integer("check_controller", "samples", samples, least=2, what="a whole number")
+    samples = integer("check_controller", "samples", samples, least=2)
     for name in inputs or {}:
         if name not in controller.input_shapes:
             raise UnknownNameError(f"input of {controller.caller}", name, controller.input_shapes)

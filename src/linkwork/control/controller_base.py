@@ -12,13 +12,13 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import floats
 from linkwork.control.algorithms.pid_integrator import bounded
-from linkwork.control.linear_quadratic.arguments import actuated_places
+from linkwork.control.linear_quadratic.arguments import actuated_indices
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, is_traced, scalars
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.numeric_call import called_on_numbers
+from linkwork.kernels.numeric_call import checked_call
 from linkwork.spatial.arguments import is_rigid
 
 __all__ = ["ControlLaw", "acceleration_of_inertia", "inertia_matrix", "positive_number", "read_nonnegative"]
@@ -28,11 +28,11 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class ControlLaw(ABC):
-    """Base class of controllers: a function τ(t, q, v, inputs by name), of symbols or of numbers.
+    """Base class of controllers: a function τ(t, q, v, inputs by name) of symbols or arrays.
 
-    On symbols it becomes part of a kernel: `Robot.simulate`, `linkwork.Simulator` and `linkwork.compile` take it.  On
-    numbers (...) it runs a kernel of its own.  A controller with a state z, such as an integral, has ``start``, takes z
-    after v, and returns (τ, z).
+    On symbols it becomes part of a kernel, in `Robot.simulate`, `linkwork.Simulator` and `linkwork.compile`.  On arrays
+    (...) it runs a kernel of its own.  A controller with a state z, such as an integral, has ``start``, accepts z after
+    v, and returns (τ, z).
 
     A controller implements `input_shapes`, `required_inputs` and `forces`, over any scalar; see "Add a controller" in
     the documentation.  `linkwork.control.check_controller` checks it.
@@ -41,11 +41,13 @@ class ControlLaw(ABC):
     start: np.ndarray | None = None  # z at the start of a simulation; None for a controller without state
 
     def __init__(self, robot: Any, actuators: str | Iterable[str] | None, limits: Any) -> None:
-        """``actuators`` names the actuated joints, all but those of six degrees of freedom for None; ``limits`` are
-        largest forces, a number or (m,) of actuated velocities, those of the robot for None.
+        """Set the robot, its actuated joints and its limits.
+
+        ``actuators`` names the actuated joints; None means all but those of six degrees of freedom.  ``limits`` are the
+        largest forces, a number or (m,) of the actuated velocities; None means those of the robot.
         """
         self.caller = type(self).__name__
-        self.acting = actuated_places(self.caller, robot, actuators)
+        self.acting = actuated_indices(self.caller, robot, actuators)
         self.robot = robot
         self.effort_limits = self._read_limits(limits)
         self._kernels: dict[Any, Kernel] = {}
@@ -60,7 +62,7 @@ class ControlLaw(ABC):
     @property
     @abstractmethod
     def required_inputs(self) -> tuple[str, ...]:
-        """Names of the inputs without which it cannot be called."""
+        """Names of the inputs that every call needs."""
 
     @property
     def pose_inputs(self) -> tuple[str, ...]:
@@ -69,25 +71,27 @@ class ControlLaw(ABC):
 
     @abstractmethod
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Joint forces (nv) before limits, and the next z, None without state.
+        """Return joint forces (nv) before limits, and the next z or None.
 
-        All arguments are symbols: t () [s], q (nq), v (nv), z as ``start``, and those inputs that the call has.
+        All arguments are symbols: t () [s], q (nq), v (nv), z as ``start``, and the inputs that the call passes.
         """
 
     # -- how it is called
 
     @public
-    def __call__(self, t: Any, q: Any, v: Any, *carried: Any, **inputs: Any) -> Any:
-        """Joint forces τ (..., nv), within limits; of a controller with state (τ, z).
+    def __call__(self, t: Any, q: Any, v: Any, *state: Any, **inputs: Any) -> Any:
+        """Return joint forces τ (..., nv) within limits; (τ, z) for a controller with state.
 
-        t () [s], q (..., nq), v (..., nv), z as ``start``, and inputs by name, as in ``input_shapes``.  Raises
-        UnknownNameError for other names, TypeError if a required input is missing, ValueError for another shape.
+        Arguments are t () [s], q (..., nq), v (..., nv), z as ``start``, and inputs by name, as in ``input_shapes``.
+        Raises UnknownNameError for other names, TypeError if a required input is missing, ValueError for a wrong shape.
         """
-        if len(carried) != (self.start is not None):
-            expected = "t, q, v and what it carries" if self.start is not None else "t, q and v, nothing carried"
-            raise TypeError(f"{self.caller}: carried: expected {expected}, got {3 + len(carried)} arguments")
+        if len(state) != (self.start is not None):
+            expected = (
+                "t, q, v and the state z" if self.start is not None else "t, q and v: the controller has no state"
+            )
+            raise TypeError(f"{self.caller}: expected {expected}, got {3 + len(state)} positional arguments")
         shapes = self._read_inputs(inputs)
-        named = {"q": q, "v": v, **({"z": carried[0]} if carried else {}), **inputs}
+        named = {"q": q, "v": v, **({"z": state[0]} if state else {}), **inputs}
         if not is_traced([t, *named.values()]):
             return self._call_kernel(shapes, t, named)
         sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,), **shapes}
@@ -114,79 +118,80 @@ class ControlLaw(ABC):
                 return self._outputs(t, q, v, z, symbols)
 
             kernel = self._kernels[tuple(shapes)] = compile(control, name=self.caller, **sizes, **shapes)
-        return called_on_numbers(self.caller, kernel, {"t": t, **named})
+        return checked_call(self.caller, kernel, {"t": t, **named})
 
     def _read_inputs(self, inputs: Mapping[str, Any]) -> Shapes:
-        """Shapes of the inputs of a call.  Raises UnknownNameError, TypeError and ValueError."""
-        takes = self.input_shapes
+        """Return the shapes of the inputs of a call.  Raises UnknownNameError, TypeError and ValueError."""
+        known = self.input_shapes
         for name in inputs:
-            if name not in takes:
-                raise UnknownNameError(f"input of {self.caller}", name, takes)
+            if name not in known:
+                raise UnknownNameError(f"input of {self.caller}", name, known)
         missing = [name for name in self.required_inputs if name not in inputs]
         if missing:
-            said = ", ".join(f"{name} {takes[name]}" for name in missing)
+            needed = ", ".join(f"{name} {known[name]}" for name in missing)
             raise TypeError(
-                f"{self.caller}: expected {said} too, got {', '.join(inputs) or 'nothing'} besides the state"
+                f"{self.caller}: missing inputs: expected {needed}, got {', '.join(inputs) or 'no inputs'} besides the "
+                f"state"
             )
         for name, x in inputs.items():
-            shape, result = takes[name], np.shape(x)
+            shape, result = known[name], np.shape(x)
             if len(result) < len(shape) or result[len(result) - len(shape) :] != shape:
-                raise ValueError(f"{self.caller}: {name}: expected the shape {shape}, got {result}")
+                raise ValueError(f"{self.caller}: {name}: expected shape {shape}, got {result}")
             self.check_input(name, x)
-        return {name: takes[name] for name in takes if name in inputs}
+        return {name: known[name] for name in known if name in inputs}
 
     def check_input(self, name: str, value: Any) -> None:
-        """Raise ValueError for a pose input whose matrix is not a pose.  Matrices with NaN pass."""
+        """Raise ValueError if a pose input is not a valid pose.  Matrices with NaN pass."""
         if name not in self.pose_inputs or is_traced(value):
             return
         X = floats(value)
         known = X[np.isfinite(X).all(axis=(-1, -2))]
         if not is_rigid(known):
             raise ValueError(
-                f"{self.caller}: {name}: expected a pose, a matrix with a rotation and the last row 0 0 0 1, got\n{X}; "
-                "linkwork.pose makes them"
+                f"{self.caller}: {name}: expected poses, 4 x 4 matrices with a rotation and the last row 0 0 0 1, "
+                f"got\n{X}; linkwork.pose creates them"
             )
 
     def _symbols_of_shape(self, name: str, value: Any, shape: tuple[int, ...]) -> Any:
         result = scalars(value)
         if result.shape != shape:
-            raise ValueError(f"{self.caller}: {name}: expected the shape {shape}, got {result.shape}")
+            raise ValueError(f"{self.caller}: {name}: expected shape {shape}, got {result.shape}")
         return array(result)
 
     # -- actuation
 
     def apply_actuation(self, tau: Any) -> list[Any]:
-        """τ (nv) with zeros for velocities that are not actuated."""
-        places = set(self.acting.tolist())
-        return [x if k in places else 0.0 for k, x in enumerate(tau)]
+        """Return τ (nv) with zeros for velocities that are not actuated."""
+        acting = set(self.acting.tolist())
+        return [x if k in acting else 0.0 for k, x in enumerate(tau)]
 
     @property
     def is_fully_actuated(self) -> bool:
-        """Whether every velocity is actuated."""
+        """True if every velocity is actuated."""
         return len(self.acting) == int(self.robot.nv)
 
     @property
     def actuator_names(self) -> list[str]:
-        """Names of the actuated velocities, those of `Robot.v_names`."""
+        """Names of the actuated velocities, as in `Robot.v_names`."""
         return [self.robot.v_names[k] for k in self.acting]
 
     def read_gains(self, name: str, value: Any) -> np.ndarray:
-        """Gains (nv) from one number, one per actuated velocity (m,), or a dict by joint; 0 if not actuated.
+        """Return gains (nv) from a number, an array (m,) by actuated velocity, or a dict by joint; 0 if not actuated.
 
         Raises ValueError for negative and non-finite gains, and for joints that are missing or not actuated.
         """
         result, m = np.zeros(self.robot.nv), len(self.acting)
-        expected = f"{self.caller}: {name}: expected a number from 0, ({m},) of actuated velocities, or a dict by joint"
+        expected = f"{self.caller}: {name}: expected a number >= 0, ({m},) by actuated velocity, or a dict by joint"
         if isinstance(value, Mapping):
             left = set(self.acting.tolist())
             for joint, gain in value.items():
-                places = self.robot.v_index([joint])
-                if set(places.tolist()) - left:
-                    raise ValueError(f"{self.caller}: {name}: {joint!r} is no actuator, or there twice")
-                left -= set(places.tolist())
-                result[places] = real_array(expected, gain)
+                indices = self.robot.v_index([joint])
+                if set(indices.tolist()) - left:
+                    raise ValueError(f"{self.caller}: {name}: {joint!r} is not an actuator, or is given twice")
+                left -= set(indices.tolist())
+                result[indices] = real_array(expected, gain)
             if left:
-                raise ValueError(f"{expected}; nothing is said of {self.robot.v_names[min(left)]!r}")
+                raise ValueError(f"{expected}; got no value for {self.robot.v_names[min(left)]!r}")
         else:
             array = np.asarray(real_array(expected, value), dtype=float)
             if array.shape not in ((), (m,)):
@@ -195,17 +200,15 @@ class ControlLaw(ABC):
         wrong = ~((result >= 0.0) & (result < np.inf))
         if wrong.any():
             k = int(np.argmax(wrong))
-            raise ValueError(f"{expected}; got {result[k]:g} of {self.robot.v_names[k]!r}")
+            raise ValueError(f"{expected}; got {result[k]:g} for {self.robot.v_names[k]!r}")
         return result
 
     def _read_limits(self, value: Any) -> np.ndarray:
-        """Largest |τ| (nv); for None the limits of the robot."""
+        """Return the largest |τ| (nv); None means the limits of the robot."""
         if value is None:
             return np.asarray(self.robot.effort_limits)
         m = len(self.acting)
-        expected = (
-            f"{self.caller}: effort_limits: expected a force above 0, or ({m},) of actuated velocities; inf is none"
-        )
+        expected = f"{self.caller}: effort_limits: expected a positive number [N·m, N], or ({m},) by actuated velocity"
         array = np.asarray(real_array(expected, value), dtype=float)
         if array.shape not in ((), (m,)) or not (array > 0.0).all():
             raise ValueError(f"{expected}; got {value!r}")
@@ -223,8 +226,8 @@ class ControlLaw(ABC):
 
 
 def read_nonnegative(caller: str, name: str, value: Any, shapes: Sequence[tuple[int, ...]], unit: str) -> np.ndarray:
-    """Finite numbers >= 0 of one of these shapes.  Raises ValueError."""
-    expected = f"{caller}: {name}: expected numbers from 0 [{unit}], of the shape {' or '.join(map(str, shapes))}"
+    """Return finite numbers >= 0 of one of the shapes.  Raises ValueError."""
+    expected = f"{caller}: {name}: expected numbers >= 0 [{unit}] of shape {' or '.join(map(str, shapes))}"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.shape not in shapes or not ((result >= 0.0) & (result < np.inf)).all():
         raise ValueError(f"{expected}; got {value!r}")
@@ -232,29 +235,29 @@ def read_nonnegative(caller: str, name: str, value: Any, shapes: Sequence[tuple[
 
 
 def positive_number(caller: str, name: str, value: Any, unit: str) -> float:
-    """A finite number > 0.  Raises ValueError."""
+    """Return a finite number > 0.  Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < math.inf:
-        raise ValueError(f"{caller}: {name}: expected a number above 0 [{unit}], got {value!r}")
+        raise ValueError(f"{caller}: {name}: expected a positive number [{unit}], got {value!r}")
     return float(value)
 
 
 def inertia_matrix(caller: str, value: Any, size: int, unit: str) -> np.ndarray:
-    """A symmetric, positive definite matrix (size, size).  Raises ValueError."""
+    """Return a symmetric, positive definite matrix (size, size).  Raises ValueError."""
     expected = f"{caller}: inertia: expected a symmetric, positive definite matrix ({size}, {size}) [{unit}]"
     result = np.array(real_array(expected, value), dtype=float)
     if result.shape != (size, size) or not np.isfinite(result).all():
-        what = f"shape {result.shape}" if result.shape != (size, size) else "numbers that are not finite"
-        raise ValueError(f"{expected}; got {what}")
+        problem = f"shape {result.shape}" if result.shape != (size, size) else "values that are not finite"
+        raise ValueError(f"{expected}; got {problem}")
     if not np.allclose(result, result.T, rtol=1e-9, atol=1e-12 * np.abs(result).max()):
-        raise ValueError(f"{expected}; got one that is not symmetric, by {np.abs(result - result.T).max():g}")
-    least = float(np.linalg.eigvalsh(result)[0])
-    if not least > 0.0:
-        raise ValueError(f"{expected}; got one with the eigenvalue {least:g}")
+        raise ValueError(f"{expected}; got an asymmetry of {np.abs(result - result.T).max():g}")
+    smallest = float(np.linalg.eigvalsh(result)[0])
+    if not smallest > 0.0:
+        raise ValueError(f"{expected}; got a matrix with the eigenvalue {smallest:g}")
     return result
 
 
 def acceleration_of_inertia(inertia: np.ndarray, forces: Scalars) -> list[Any]:
-    """Accelerations (n) of an inertia, a diagonal (n) or a matrix (n, n), under forces (n)."""
+    """Return the accelerations (n) of an inertia, a diagonal (n) or a matrix (n, n), under forces (n)."""
     if inertia.ndim == 1:
         return [f / m for f, m in zip(forces, inertia, strict=True)]
     return [dot([float(x) for x in row], forces) for row in np.linalg.inv(inertia)]

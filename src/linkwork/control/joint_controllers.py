@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.control.algorithms.pid_integrator import AntiWindup, bounded, integrated
+from linkwork.control.algorithms.pid_integrator import AntiWindup, bounded, integrate_error
 from linkwork.control.controller_base import (
     ControlLaw,
     Shapes,
@@ -45,13 +45,13 @@ class JointLaw(ControlLaw):
         return ("target_q",)
 
     def _errors(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        """q_d ⊖ q and v_d − v (nv), 0 for velocities that are not actuated."""
+        """Return q_d ⊖ q and v_d − v (nv); 0 for velocities that are not actuated."""
         e = self.apply_actuation(self.robot.difference(q, inputs["target_q"]))
-        wanted = inputs.get("target_v", [0.0] * self.robot.nv)
-        return e, self.apply_actuation([a - b for a, b in zip(wanted, v, strict=True)])
+        target_v = inputs.get("target_v", [0.0] * self.robot.nv)
+        return e, self.apply_actuation([a - b for a, b in zip(target_v, v, strict=True)])
 
     def _actuator_forces(self, q: Any, v: Any, a: Any, external_torque: Any = None) -> Any:
-        """Actuator forces for accelerations a of the actuated velocities; the other accelerations follow.
+        """Return actuator forces for accelerations a of the actuated velocities; the other accelerations follow.
 
         On a tree, ``external_torque`` (nv) is subtracted.
         """
@@ -73,13 +73,13 @@ class JointLaw(ControlLaw):
         return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
 
     def _feedforward(self, q: Any, inputs: Mapping[str, Any]) -> Any:
-        """Feedforward forces of the target."""
-        still = array([0.0] * self.robot.nv)
+        """Return the feedforward forces of the target."""
+        zero = array([0.0] * self.robot.nv)
         if self.feedforward == "none":
-            return still
+            return zero
         if self.feedforward == "gravity":
-            return self._actuator_forces(q, still, still)
-        v, a = inputs.get("target_v", still), inputs.get("target_a", still)
+            return self._actuator_forces(q, zero, zero)
+        v, a = inputs.get("target_v", zero), inputs.get("target_a", zero)
         return self._actuator_forces(inputs["target_q"], v, a)
 
 
@@ -87,15 +87,15 @@ class JointLaw(ControlLaw):
 class PD(JointLaw):
     """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + τ_ff: springs and dampers in the joints.
 
-    ``kp`` [N·m/rad, N/m] and ``kd`` [N·m·s/rad, N·s/m] are a number, one by actuated velocity, or a dict by joint;
-    none is negative.  ``feedforward``: "none"; "gravity", what holds the robot where it is; or "dynamics", the forces
-    of inverse dynamics of what is wanted, with which a trajectory is followed without an error where nothing disturbs
-    it.  It takes target_q (nq), and target_v, target_a (nv), which are 0 if left out; a trajectory among
-    `simulate`'s ``time_inputs`` that is called target is all three.
+    ``kp`` [N·m/rad, N/m] and ``kd`` [N·m·s/rad, N·s/m] are a number, one number by actuated velocity, or a dict by
+    joint, all >= 0.  ``feedforward`` is "none", "gravity" (gravity compensation at q), or "dynamics" (inverse dynamics
+    along the target; tracking errors are then due to disturbances only).  Inputs are target_q (nq), and optionally
+    target_v and target_a (nv), 0 by default.  A trajectory named "target" in ``time_inputs`` of `Robot.simulate`
+    provides all three.
 
-    ``actuators`` names joints that exert forces, all but those of six degrees of freedom if left out; what those
-    cannot do of a feed-forward is left to what is not actuated.  |τ| ≤ ``effort_limits``, the robot's own if left out.
-    With ``passive`` what joints do by themselves is part of the feed-forward.
+    ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom); feedforward
+    forces of other joints are omitted.  |τ| ≤ ``effort_limits`` (default: the robot's own).  With ``passive``, springs,
+    damping and friction of joints are part of the feedforward.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, sections 8.5.1 and 8.3.
 
@@ -130,12 +130,12 @@ class PD(JointLaw):
 
 @public_constructor
 class PID(JointLaw):
-    """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + I + τ_ff, with İ = K_i (q_d ⊖ q) but for what saturation makes of it.
+    """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + I + τ_ff, with İ = K_i (q_d ⊖ q) and anti-windup.
 
-    As `PD`, with an integral I (nv) [N·m, N], which it carries from step to step of ``dt`` [s]: the simulation's.
-    ``anti_windup`` is "clamping" (what would lead farther beyond a limit is not summed up), "back_calculation" (the
-    integral follows what the force is: İ = K_i e + (τ − u)/T_t, T_t being ``tracking_time`` [s], or K_p/K_i), or
-    "none".
+    Arguments are those of `PD`.  The integral I (nv) [N·m, N] is the controller's state, updated in steps of ``dt``
+    [s], the step of the simulation.  ``anti_windup`` is "clamping" (no integration that would exceed a limit further),
+    "back_calculation" (İ = K_i e + (τ − u)/T_t, with the command u, the limited force τ, and T_t the ``tracking_time``
+    [s], by default K_p/K_i), or "none".
 
     Source: Åström and Hägglund, Advanced PID Control, ISA 2006, section 3.5.
 
@@ -178,21 +178,21 @@ class PID(JointLaw):
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         e, rate = self._errors(q, v, inputs)
         feedforward = self._feedforward(q, inputs)
-        wanted = [
+        command = [
             a * x + b * y + total + c
             for a, x, b, y, total, c in zip(self.kp, e, self.kd, rate, z, feedforward, strict=True)
         ]
-        exerted = bounded(self.apply_actuation(wanted), [*self.effort_limits])
-        after = integrated(z, e, wanted, exerted, [*self.ki], self.dt, self.anti_windup, [*self.tracking_time])
-        return exerted, array(after)
+        applied = bounded(self.apply_actuation(command), [*self.effort_limits])
+        after = integrate_error(z, e, command, applied, [*self.ki], self.dt, self.anti_windup, [*self.tracking_time])
+        return applied, array(after)
 
 
 @public_constructor
 class GravityCompensation(JointLaw):
-    """τ = g(q) − K_d v: the robot floats, and is moved by hand.
+    """τ = g(q) − K_d v: gravity compensation with damping, for guiding the robot by hand.
 
-    ``kd`` [N·m·s/rad, N·s/m] resists it, as in `PD`.  Where joints are not actuated, or loops are closed, τ is what
-    actuators can do: what leaves those joints that they move at rest.
+    ``kd`` [N·m·s/rad, N·s/m] is given as in `PD`.  With joints that are not actuated or with closed loops, τ keeps the
+    actuated joints at rest.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.1.
 
@@ -226,9 +226,9 @@ class GravityCompensation(JointLaw):
 class ComputedTorque(JointLaw):
     """τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p (q_d ⊖ q): the error e has ë + K_d ė + K_p e = 0.
 
-    ``kp`` [1/s²] and ``kd`` [1/s], critical damping 2 √kp if left out, are as in `PD`, with a target like it.  Of
-    joints that are not actuated a follows from their having no force (collocated partial linearisation), and of closed
-    loops from the actuated joints: those still obey the linear equation.
+    ``kp`` [1/s²] and ``kd`` [1/s] (default: critical damping 2 √kp) are given as in `PD`, and so is the target.
+    Accelerations of joints without actuators follow from their zero forces (collocated partial feedback linearisation),
+    those of closed loops from the actuated joints.  The actuated joints still obey the linear equation.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.2; Spong, Partial
     feedback linearization of underactuated mechanical systems, IROS 1994.
@@ -259,29 +259,30 @@ class ComputedTorque(JointLaw):
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         e, rate = self._errors(q, v, inputs)
-        wanted = inputs.get("target_a", [0.0] * self.robot.nv)
-        a = [c + k * x + d * y for c, k, x, d, y in zip(wanted, self.kp, e, self.kd, rate, strict=True)]
+        target_a = inputs.get("target_a", [0.0] * self.robot.nv)
+        a = [c + k * x + d * y for c, k, x, d, y in zip(target_a, self.kp, e, self.kd, rate, strict=True)]
         return self._actuator_forces(q, v, a), None
 
 
 @public_constructor
 class JointImpedance(JointLaw):
-    """The joints behave as if springs and dampers held them, and with ``inertia`` as if that was what they move.
+    """Joint impedance control: the joints behave like springs and dampers, with ``inertia`` also of a desired inertia.
 
-    Without it the robot keeps its own inertia, and nothing has to be measured:
+    Without ``inertia`` the robot keeps its own inertia, and no force measurement is needed:
 
         τ = h + M a_d + K e + D ė,     M ë + D ė + K e = −τ_ext.
 
-    With ``inertia`` M_d the joint forces from outside are to be measured or estimated, ``force``:
+    With ``inertia`` M_d, the external joint forces have to be measured or estimated; they are the input ``force``:
 
         τ = h + M a* − τ_ext,     a* = a_d + M_d⁻¹ (K e + D ė + τ_ext),     M_d ë + D ė + K e = −τ_ext,
 
-    e = q_d ⊖ q being what leads to the target, so what pushes a joint by τ_ext displaces it by K⁻¹ τ_ext at rest.
-    ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are numbers from 0, as gains of `PD`; ``inertia``
-    [kg m², kg] is such numbers above 0, or a matrix (m, m) of the actuated velocities, symmetric and positive definite.
-    It takes target_q (nq), target_v, target_a, force (nv).  What is not actuated follows, also from what pushes it.
+    with e = q_d ⊖ q, so an external force τ_ext displaces a joint at rest by K⁻¹ τ_ext.
+    ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are >= 0, given as gains of `PD`.  ``inertia`` [kg
+    m², kg] is given likewise, > 0, or as a symmetric, positive definite matrix (m, m) of the actuated velocities.
+    Inputs are target_q (nq), target_v, target_a, force (nv).  Joints without actuators move as dynamics and external
+    forces determine.
 
-    Raises ValueError for numbers that are none of that, and for a robot with loops and ``inertia``.
+    Raises ValueError for invalid gains and inertias, and for ``inertia`` of a robot with loops.
 
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Siciliano and others, Robotics:
     Modelling, Planning and Control, 2009, section 9.3.
@@ -314,15 +315,15 @@ class JointImpedance(JointLaw):
             return
         if robot.constraints:
             raise ValueError(
-                f"{self.caller}: inertia: expected a robot that is a tree, and {robot.constraints[0].name!r} closes a "
-                "loop, or rolls: without inertia it keeps its own"
+                f"{self.caller}: inertia: not supported for a robot with constraints, such as "
+                f"{robot.constraints[0].name!r}: leave inertia out to keep the robot's own"
             )
         if np.ndim(inertia) == 2:
             self.inertia = inertia_matrix(self.caller, inertia, len(self.acting), "kg m², kg")
             return
         self.inertia = self.read_gains("inertia", inertia)[self.acting]
         if not (self.inertia > 0.0).all():
-            raise ValueError(f"{self.caller}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
+            raise ValueError(f"{self.caller}: inertia: expected positive numbers [kg m², kg], got {inertia!r}")
 
     @property
     def input_shapes(self) -> Shapes:
@@ -339,7 +340,7 @@ class JointImpedance(JointLaw):
         if self.inertia is None:
             return [x + y for x, y in zip(self._actuator_forces(q, v, a), pull, strict=True)], None
         F = inputs["force"]
-        moved = acceleration_of_inertia(self.inertia, [pull[k] + F[k] for k in self.acting])
-        for k, x in zip(self.acting, moved, strict=True):
+        response = acceleration_of_inertia(self.inertia, [pull[k] + F[k] for k in self.acting])
+        for k, x in zip(self.acting, response, strict=True):
             a[k] = a[k] + x
         return self._actuator_forces(q, v, a, F), None

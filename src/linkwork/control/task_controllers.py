@@ -1,7 +1,4 @@
-"""Operational-space control of tasks in order of priority.
-
-Controllers of tasks: those of inverse kinematics, with gains, and targets that move.
-"""
+"""Controllers of tasks of inverse kinematics: the base class, and operational-space control with priorities."""
 
 from __future__ import annotations
 
@@ -29,8 +26,8 @@ __all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_full_actuat
 class TaskLaw(ControlLaw):
     """Base class of controllers of tasks, whose errors obey ë + k_d ė + k_p e = 0.
 
-    A task called "hand" takes its target as ``hand``, where that is a configuration as ``hand_q``, and how the target
-    moves as ``hand_v`` and ``hand_a``: what J v and its rate are to be, in the axes of its errors; 0 if left out.  In a
+    A task named "hand" has its target as the input ``hand``, or ``hand_q`` if the target is a configuration.  The
+    inputs ``hand_v`` and ``hand_a`` are the desired J v and its rate, in the axes of its errors; 0 by default.  In a
     frame's own axes J v is its twist.
     """
 
@@ -39,14 +36,13 @@ class TaskLaw(ControlLaw):
         self.tasks: tuple[Task, ...] = tuple(x for x in check_tasks(self.caller, robot, tasks) if not x.own)
         for task in self.tasks:
             if any(pair != (0.0, 0.0) for pair in task.ranges):
-                raise ValueError(
-                    f"{self.caller}: task {task.name!r}: expected one whose errors are to vanish, not ranges"
-                )
+                raise ValueError(f"{self.caller}: task {task.name!r}: expected a task without ranges of its errors")
         self.stiffness = self._by_task("stiffness", stiffness, None)
         self.damping = self._by_task("damping", damping, {k: 2.0 * math.sqrt(x) for k, x in self.stiffness.items()})
         self.shapes = target_shapes(robot.tree, self.tasks)
 
-    def _by_task(self, what: str, value: Any, default: Mapping[str, float] | None) -> dict[str, float]:
+    def _by_task(self, argument: str, value: Any, default: Mapping[str, float] | None) -> dict[str, float]:
+        """Return a gain >= 0 by task name, from one number or a dict.  Raises ValueError and UnknownNameError."""
         names = [task.name for task in self.tasks]
         if isinstance(value, Mapping):
             for name in value:
@@ -57,7 +53,7 @@ class TaskLaw(ControlLaw):
             x = value.get(name) if isinstance(value, Mapping) else value
             x = default[name] if x is None and default is not None else x
             if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x < math.inf:
-                raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a number from 0, got {x!r}")
+                raise ValueError(f"{self.caller}: {argument} of task {name!r}: expected a number >= 0, got {x!r}")
             result[name] = float(x)
         return result
 
@@ -81,17 +77,17 @@ class TaskLaw(ControlLaw):
 
     @property
     def pose_inputs(self) -> tuple[str, ...]:
-        every = ((x, x.target_of) for x in self.tasks)
-        return tuple(self._target_name(x) for x, aim in every if aim is not None and aim.kind == "pose")
+        targets = ((x, x.target_of) for x in self.tasks)
+        return tuple(self._target_name(x) for x, target in targets if target is not None and target.kind == "pose")
 
     def _any_targets(self, tasks: Iterable[Task], q: np.ndarray) -> dict[str, np.ndarray]:
-        """A target for each of the tasks, where only their Jacobians count."""
+        """Return some valid target for each of the tasks, to evaluate their Jacobians."""
         result = {}
         for task in tasks:
             if task.name in self.shapes:
                 kind, shape = task.target_of.kind if task.target_of is not None else "", self.shapes[task.name]
-                some = {"configuration": q, "pose": np.eye(4), "rotation": np.eye(3), "direction": np.eye(3)[0]}
-                result[self._target_name(task)] = some.get(
+                examples = {"configuration": q, "pose": np.eye(4), "rotation": np.eye(3), "direction": np.eye(3)[0]}
+                result[self._target_name(task)] = examples.get(
                     kind, np.full(shape, 1.0 if kind in ("size", "length") else 0.0)
                 )
         return result
@@ -99,14 +95,14 @@ class TaskLaw(ControlLaw):
     def _motions(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any]]:
-        """The stack of some tasks, their motion, and their accelerations a* by row."""
+        """Return the stack of some tasks, their motion, and their desired accelerations a* by component."""
         stack, motion, accelerations, _ = self._accelerations(q, v, tasks, inputs)
         return stack, motion, accelerations
 
     def _accelerations(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any], list[Any]]:
-        """The same, and the part of a* that is damping: a* for zero errors and target accelerations."""
+        """Return the same and the damping part of a*, which is a* for zero errors and target accelerations."""
         chosen = tuple(tasks)
         targets = [
             scalars(inputs.get(self._target_name(x), x.target)).ravel().tolist() if x.name in self.shapes else []
@@ -124,36 +120,37 @@ class TaskLaw(ControlLaw):
         damped: list[Any] = []
         for task, rates in zip(chosen, motion.rates, strict=True):
             own = slice(len(accelerations), len(accelerations) + len(task.component_names))
-            still = [0.0] * len(task.component_names)
-            led, ahead = (list(inputs.get(f"{task.name}_{x}", still)) for x in ("v", "a"))
+            zero = [0.0] * len(task.component_names)
+            target_v, target_a = (list(inputs.get(f"{task.name}_{x}", zero)) for x in ("v", "a"))
             gains = self.stiffness[task.name], self.damping[task.name]
-            accelerations += task.settling(motion.errors[own], rates, led, ahead, gains)
-            damped += task.settling(still, rates, led, still, gains)
+            accelerations += task.settling(motion.errors[own], rates, target_v, target_a, gains)
+            damped += task.settling(zero, rates, target_v, zero, gains)
         return stack, motion, accelerations, damped
 
 
-_NOTHING = 1e-300  # [N·m, N]
-_SAMPLES, _WORSE, _MOST = 33, 10.0, 1e6  # configurations that are looked at; how much worse is bounded; at most
+_TINY = 1e-300  # [N·m, N] avoids a division by zero
+_SAMPLES = 33  # configurations of which the median condition number is taken
+_CONDITION_FACTOR, _MAX_CONDITION = 10.0, 1e6  # default of max_condition, relative to the median, and its maximum
 
 
 @public_constructor
 class OperationalSpace(TaskLaw):
     """τ = h + M a_0 + Σ J̃ᵀΛ (a* − J̇ v − J a): tasks move as unit masses on springs and dampers, by their priority.
 
-    ``tasks`` are those of inverse kinematics (`linkwork.ik`), of a robot without loops on which every joint exerts a
-    force.  Those of ``level`` 0 come first, and no other moves them: J M⁻¹ τ of what others exert is 0.  Errors obey
-    ë + k_d ė + k_p e = 0 where tasks can be done, with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s], critical if
-    left out: numbers, or dicts by task.  Rows whose ``tolerance`` is infinite are free, and weights do not count.  A
-    `PostureTask` that is the last level, alone, acts in what is left: a_0.  Without one, ``nullspace_damping`` [1/s]
-    does.
+    ``tasks`` are those of inverse kinematics (`linkwork.ik`), for a robot without loops whose joints are all actuated.
+    Tasks of ``level`` 0 have the highest priority; forces of later levels do not accelerate them (J M⁻¹ τ = 0).
+    Errors of feasible tasks obey ë + k_d ė + k_p e = 0, with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s]
+    (default: critical), numbers or dicts by task.  Components with an infinite ``tolerance`` are free; weights have no
+    effect.  A `PostureTask` that is alone in the last level acts in the remaining null space, as a_0.  Without one,
+    ``nullspace_damping`` [1/s] acts there.
 
-    Near singularities Λ⁻¹ gets as much more as keeps its condition below ``max_condition``, in units of angles and half
-    characteristic lengths, if left out ten times what it is in half of all configurations: forces are bounded, and
-    nothing changes elsewhere.  Targets come by the tasks' names, and what rates and accelerations are to be as NAME_v
-    and NAME_a, in the axes of errors.  |τ| ≤ ``effort_limits``, the robot's own if left out.  Where more is needed,
-    gravity comes first, then damping with what velocities need, then what errors and accelerations of targets ask for,
-    a level after the other: of each as large a share as limits leave room for, in the same direction.  What is left of
-    damping brakes all joints alike.  With ``passive`` what joints do by themselves is compensated.
+    Near singularities, Λ⁻¹ is regularised so that its condition number stays below ``max_condition``, in units of
+    angles and half characteristic lengths (default: ten times the median over configurations).  So forces are bounded,
+    and nothing changes elsewhere.  Inputs are targets by the tasks' names, and desired rates and accelerations as
+    NAME_v and NAME_a, in the axes of errors.  |τ| ≤ ``effort_limits`` (default: the robot's own).  If tasks need more,
+    gravity compensation comes first, then damping with velocity terms, then the forces of errors and target
+    accelerations, level by level.  Each is scaled, in its direction, to what the limits leave.  Damping that the limits
+    cut brakes all joints alike.  With ``passive``, springs, damping and friction of joints are compensated.
 
     Sources: Khatib, IEEE J. Robotics and Automation RA-3(1), 1987; Sentis and Khatib, Int. J. Humanoid Robotics 2(4),
     2005.
@@ -194,26 +191,25 @@ class OperationalSpace(TaskLaw):
             self.posture = self.levels.pop()[0]
         if self.posture is not None and self.nullspace_damping:
             raise ValueError(
-                f"{self.caller}: nullspace_damping acts where no posture does, and task {self.posture.name!r} "
-                f"is one: say its "
-                f"damping, damping={{{self.posture.name!r}: ...}}"
+                f"{self.caller}: nullspace_damping: not available with the posture task {self.posture.name!r}: pass "
+                f"damping={{{self.posture.name!r}: ...}} instead"
             )
         self.max_condition = read_condition(self.caller, max_condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
-        """Whether its Jacobian is the identity."""
+        """True if the task's Jacobian is the identity."""
         if len(task.component_names) != self.robot.nv:
             return False
         q = self.robot.random_configuration(seed=0)
-        _, moved, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, [task], self._any_targets([task], q))
-        return bool(np.array_equal(np.array(moved.rows, dtype=float), np.eye(self.robot.nv)))
+        _, motion, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, [task], self._any_targets([task], q))
+        return bool(np.array_equal(np.array(motion.rows, dtype=float), np.eye(self.robot.nv)))
 
     def _first_rows(self, q: np.ndarray) -> list[list[Any]]:
-        """The scaled Jacobian of the first level, on numbers."""
+        """Return the scaled Jacobian of the first level at a configuration."""
         tasks = self.levels[0] if self.levels else []
-        stack, moved, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, tasks, self._any_targets(tasks, q))
-        kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
-        return [[stack.scales[k] * x for x in moved.rows[k]] for k in kept]
+        stack, motion, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, tasks, self._any_targets(tasks, q))
+        active = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
+        return [[stack.scales[k] * x for x in motion.rows[k]] for k in active]
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
@@ -225,34 +221,34 @@ class OperationalSpace(TaskLaw):
         levels, pull_accelerations = [], []
         for tasks in self.levels:
             stack, motion, accelerations, damped = self._accelerations(q, v, tasks, inputs)
-            kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
+            active = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
             scales = stack.scales
-            rows = [[scales[k] * x for x in motion.rows[k]] for k in kept]
-            levels.append(Level(rows, [scales[k] * (damped[k] - motion.drifts[k]) for k in kept]))
-            pull_accelerations.append([scales[k] * (accelerations[k] - damped[k]) for k in kept])
-        if not np.isfinite(self.effort_limits).any():  # all of it at once
+            rows = [[scales[k] * x for x in motion.rows[k]] for k in active]
+            levels.append(Level(rows, [scales[k] * (damped[k] - motion.drifts[k]) for k in active]))
+            pull_accelerations.append([scales[k] * (accelerations[k] - damped[k]) for k in active])
+        if not np.isfinite(self.effort_limits).any():  # no limits: all forces together
             levels = [
-                Level(x.rows, [a + b for a, b in zip(x.wanted, y, strict=True)])
+                Level(x.rows, [a + b for a, b in zip(x.accelerations, y, strict=True)])
                 for x, y in zip(levels, pull_accelerations, strict=True)
             ]
             return self._task_torque(q, v, levels, [a + b for a, b in zip(a0, pull0, strict=True)]), None
-        nothing = [0.0] * self.robot.nv
-        held = list(self.robot.gravity_force(q))
-        slowed = self._task_torque(q, v, levels, a0)
-        tau, share = self._add_within_limits(held, [a - b for a, b in zip(slowed, held, strict=True)])
+        zero = [0.0] * self.robot.nv
+        gravity = list(self.robot.gravity_force(q))
+        damped_torque = self._task_torque(q, v, levels, a0)
+        tau, share = self._add_within_limits(gravity, [a - b for a, b in zip(damped_torque, gravity, strict=True)])
         rate = max(self.damping.values())
         brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * rate * x for x in v])
         tau, _ = self._add_within_limits(tau, list(brake))
         none = [[0.0] * len(x) for x in pull_accelerations]
         for k, pull in enumerate(pull_accelerations):
             own = [Level(x.rows, pull if j == k else none[j]) for j, x in enumerate(levels)]
-            more = task_forces(self.robot.tree, list(q), own, nothing, self.max_condition, self.passive)
+            more = task_forces(self.robot.tree, list(q), own, zero, self.max_condition, self.passive)
             tau, _ = self._add_within_limits(tau, more)
         if self.posture is not None:
-            still = [Level(x.rows, none[j]) for j, x in enumerate(levels)]
-            moved = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
-            more = task_forces(self.robot.tree, list(q), still, pull0, self.max_condition, self.passive)
-            tau, _ = self._add_within_limits(tau, [a + b for a, b in zip(moved, more, strict=True)])
+            at_rest = [Level(x.rows, none[j]) for j, x in enumerate(levels)]
+            posture_torque = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
+            more = task_forces(self.robot.tree, list(q), at_rest, pull0, self.max_condition, self.passive)
+            tau, _ = self._add_within_limits(tau, [a + b for a, b in zip(posture_torque, more, strict=True)])
         return tau, None
 
     def _task_torque(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any]) -> list[Any]:
@@ -261,33 +257,33 @@ class OperationalSpace(TaskLaw):
         return [a + b for a, b in zip(own, more, strict=True)]
 
     def _add_within_limits(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
-        """τ plus the largest share of ``more``, at most 1, that limits allow; and the share."""
+        """Return τ plus the largest share of ``more``, at most 1, that limits allow, and the share."""
         share: Any = 1.0
-        for x, d, most in zip(tau, more, self.effort_limits, strict=True):
-            if np.isfinite(most):
-                room = fmax(most - where(lt(0.0, d), x, -x), 0.0)
+        for x, d, limit in zip(tau, more, self.effort_limits, strict=True):
+            if np.isfinite(limit):
+                room = fmax(limit - where(lt(0.0, d), x, -x), 0.0)
                 size = fabs(d)
-                share = fmin(share, where(lt(room, size), room / fmax(size, _NOTHING), 1.0))
+                share = fmin(share, where(lt(room, size), room / fmax(size, _TINY), 1.0))
         return [x + share * d for x, d in zip(tau, more, strict=True)], share
 
 
 def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:
-    """A condition number > 1; for None ten times the median of that of J M⁻¹ Jᵀ, with the rows J at q.
+    """Return a condition number > 1; for None ten times the median of that of J M⁻¹ Jᵀ over configurations.
 
-    Raises ValueError.
+    ``rows`` returns J at a configuration.  Raises ValueError.
     """
     if value is not None:
         result = positive_number(caller, "max_condition", value, "1")
         if result <= 1.0:
             raise ValueError(f"{caller}: max_condition: expected a number above 1, got {value!r}")
         return result
-    many = []
+    conditions = []
     for q in robot.random_configuration(seed=0, size=_SAMPLES):
         J = np.array(rows(q), dtype=float).reshape(-1, robot.nv)
         M_inv = np.array(inverse_mass_matrix(robot.tree, q.tolist()).matrix, dtype=float)
         sizes = np.linalg.eigvalsh(J @ M_inv @ J.T) if len(J) else np.ones(1)
-        many.append(sizes[-1] / max(sizes[0], sizes[-1] / _MOST, 1e-300))
-    return float(np.clip(_WORSE * np.median(many), _WORSE, _MOST))
+        conditions.append(sizes[-1] / max(sizes[0], sizes[-1] / _MAX_CONDITION, 1e-300))
+    return float(np.clip(_CONDITION_FACTOR * np.median(conditions), _CONDITION_FACTOR, _MAX_CONDITION))
 
 
 def require_full_actuation(law: ControlLaw) -> None:
@@ -295,12 +291,10 @@ def require_full_actuation(law: ControlLaw) -> None:
     robot = law.robot
     if robot.constraints or not law.is_fully_actuated:
         idle = [name for k, name in enumerate(robot.v_names) if k not in law.acting]
-        what = (
-            f"{robot.constraints[0].name!r} closes a loop, or rolls"
-            if robot.constraints
-            else f"nothing drives {idle[0]!r}"
+        problem = (
+            f"constraint {robot.constraints[0].name!r}" if robot.constraints else f"{idle[0]!r} without an actuator"
         )
         raise ValueError(
-            f"{law.caller}: expected a robot that is a tree with a force for each velocity; {what}: "
-            f"linkwork.control.WholeBody finds what such a robot can do"
+            f"{law.caller}: robot: expected no constraints and an actuator for each velocity, got {problem}: "
+            f"use linkwork.control.WholeBody"
         )

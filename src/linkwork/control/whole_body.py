@@ -1,4 +1,4 @@
-"""Whole-body control: forces of all motors by a quadratic program, with contacts and limits."""
+"""Whole-body control: motor forces by a hierarchical quadratic program, with contacts and limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.numeric_call import called_on_numbers
+from linkwork.kernels.numeric_call import checked_call
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.contacts.contact_candidates import frame_pose
 from linkwork.simulation.contacts.ground_contact import ContactGround
@@ -35,8 +35,10 @@ __all__ = ["WholeBody", "WholeBodyAnswer"]
 
 
 class WholeBodyAnswer(NamedTuple):
-    """What `WholeBody.answer` finds: ``tau`` and ``acceleration`` (..., nv), ``contact_forces`` (..., n, 3) on the
-    robot in the world [N], ``found`` (...), 1 where these are the least, and ``rounds`` (...).
+    """Result of `WholeBody.answer`: ``tau`` and ``acceleration`` (..., nv), and diagnostics of the solver.
+
+    ``contact_forces`` (..., n, 3) [N] act on the robot, in the world.  ``found`` (...) is 1 where the solver converged,
+    and ``rounds`` (...) is its number of iterations.
     """
 
     tau: Any
@@ -51,21 +53,21 @@ class WholeBodyAnswer(NamedTuple):
 
 @public_constructor
 class WholeBody(TaskLaw):
-    """Forces by a quadratic program in accelerations and contact forces: tasks as well as contacts and motors let them.
+    """Whole-body control: a quadratic program in accelerations and contact forces, within contacts and motor limits.
 
-    ``tasks`` are those of inverse kinematics (`linkwork.ik`), each to accelerate by a* = a_d + k_d (v_d − J v) − k_p e,
-    with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s], critical if left out: numbers, or dicts by task.  Those of
-    one ``level`` are weighed by the square of their ``weight`` (1 where there is none), in angles and half
-    characteristic lengths; a later level gets what those before leave.
+    ``tasks`` are those of inverse kinematics (`linkwork.ik`), with desired accelerations a* = a_d + k_d (v_d − J v) −
+    k_p e.  ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s] (default: critical) are numbers, or dicts by task.  Tasks
+    of one ``level`` are weighted by the square of their ``weight`` (default 1), in angles and half characteristic
+    lengths.  A later level is optimised within the optima of the earlier ones.
 
-    ``contacts``, a `linkwork.simulation.ContactGround`, says which points hold the robot: they do not move (what they
-    slip by fades with ``contact_damping`` [1/s]), and their forces are within a pyramid inside Coulomb's cone.  All
-    hold unless ``contact`` (n) is given: those do for which it is above ½.  Forces of motors are within
-    ``effort_limits``, the robot's own if left out; joints keep their bounds and speeds, looked at ``horizon`` [s]
-    ahead.  ``actuators`` names joints that exert forces, all but those of six degrees of freedom if left out; loops are
-    closed by forces that are found too.  ``regularization`` is what a and f² cost beside.
+    ``contacts``, a `linkwork.simulation.ContactGround`, are the contact points.  They do not move (slip decays with
+    ``contact_damping`` [1/s]), and their forces are within a pyramid inside Coulomb's cone.  All are in contact, unless
+    the input ``contact`` (n) is given; then those with a value above ½ are.  Motor forces are within ``effort_limits``
+    (default: the robot's own).  Positions and velocities of joints stay within limits, predicted ``horizon`` [s] ahead.
+    ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom).  Forces that
+    close loops are unknowns of the program.  ``regularization`` are the weights of ‖a‖² and of squared contact forces.
 
-    Where all of that contradicts itself forces are those that break it least; `answer` tells whether.
+    If the constraints are inconsistent, their violation is minimised; `answer` reports it.
 
     Sources: Herzog and others, Autonomous Robots 40, 2016; Escande, Mansard and Wieber, Int. J. Robotics Research
     33(7), 2014.
@@ -104,7 +106,7 @@ class WholeBody(TaskLaw):
         self.contact_damping = float(read_nonnegative(self.caller, "contact_damping", contact_damping, [()], "1/s"))
         self.horizon = positive_number(self.caller, "horizon", horizon, "s")
         if not isinstance(regularization, (tuple, list, np.ndarray)) or np.shape(regularization) != (2,):
-            raise ValueError(f"{self.caller}: regularization: expected two numbers above 0, got {regularization!r}")
+            raise ValueError(f"{self.caller}: regularization: expected two positive numbers, got {regularization!r}")
         self.regularization = (
             positive_number(self.caller, "regularization[0]", regularization[0], "1"),
             positive_number(self.caller, "regularization[1]", regularization[1], "1"),
@@ -115,12 +117,12 @@ class WholeBody(TaskLaw):
         self._answers: dict[Any, Kernel] = {}
 
     def _bounds(self) -> tuple[list[float], list[float], list[int]]:
-        """Bounds of configurations by velocity, where one is the rate of a number; and where that is in q."""
+        """Return lower and upper position limits by velocity index, and the index in q of the limited coordinate."""
         robot, space = self.robot, CurveSpace.of(self.robot.tree)
         lower, upper, where = [-np.inf] * robot.nv, [np.inf] * robot.nv, [0] * robot.nv
         pairs = [(k, k) for k in range(robot.nv)] if space.is_plain else []
         pairs = pairs or [
-            (place.q + k, place.v + k) for place in space.joints if place.is_plain for k in range(place.joint.nv)
+            (joint.q + k, joint.v + k) for joint in space.joints if joint.is_plain for k in range(joint.joint.nv)
         ]
         for i, k in pairs:
             lower[k], upper[k], where[k] = float(robot.lower[i]), float(robot.upper[i]), i
@@ -137,28 +139,28 @@ class WholeBody(TaskLaw):
 
     @public
     def answer(self, t: Any, q: Any, v: Any, **inputs: Any) -> WholeBodyAnswer:
-        """Forces, accelerations, contact forces and how they were found, on numbers, one state or a batch."""
+        """Return forces, accelerations, contact forces and solver diagnostics, for one state or a batch."""
         shapes = self._read_inputs(inputs)
         kernel = self._answers.get(tuple(shapes))
         if kernel is None:
 
-            def answered(*, q: Any, v: Any, **symbols: Any) -> Any:
+            def solve(*, q: Any, v: Any, **symbols: Any) -> Any:
                 result = self._solve(q, v, symbols)
                 axes = [] if self.contacts is None else self.contacts.axes()
-                pressed = [[dot(column, f) for column in zip(*axes, strict=True)] for f in result.contacts]
+                world_forces = [[dot(column, f) for column in zip(*axes, strict=True)] for f in result.contacts]
                 outputs = {"tau": array(result.tau), "acceleration": array(result.acceleration)}
-                if pressed:
-                    outputs["contact_forces"] = array(pressed)
+                if world_forces:
+                    outputs["contact_forces"] = array(world_forces)
                 return {**outputs, "found": result.found, "rounds": result.rounds}
 
             sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,)}
-            kernel = self._answers[tuple(shapes)] = compile(answered, name=f"{self.caller}_answer", **sizes, **shapes)
-        result = called_on_numbers(f"{self.caller}.answer", kernel, {"q": q, "v": v, **inputs})
+            kernel = self._answers[tuple(shapes)] = compile(solve, name=f"{self.caller}_answer", **sizes, **shapes)
+        result = checked_call(f"{self.caller}.answer", kernel, {"q": q, "v": v, **inputs})
         forces = getattr(result, "contact_forces", np.zeros((*result.tau.shape[:-1], 0, 3)))
         return WholeBodyAnswer(result.tau, result.acceleration, forces, result.found, result.rounds)
 
     def _solve(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> BodyForces:
-        """The program's answer, on symbols."""
+        """Solve the program, on symbols."""
         robot, nv = self.robot, self.robot.nv
         q, v = array(list(q)), array(list(v))
         M = robot.mass_matrix(q, passive=self.passive)
@@ -173,19 +175,19 @@ class WholeBody(TaskLaw):
         levels = []
         for tasks in self.levels:
             stack, motion, accelerations = self._motions(q, v, tasks, inputs)
-            kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
+            active = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
             weights = [1.0 if hard else w for hard, w in zip(stack.hard, stack.weights, strict=True)]
             sizes = [(s * w) ** 2 for s, w in zip(stack.scales, weights, strict=True)]
             levels.append(
                 LevelRows(
-                    [motion.rows[k] for k in kept],
-                    [accelerations[k] - motion.drifts[k] for k in kept],
-                    [sizes[k] for k in kept],
+                    [motion.rows[k] for k in active],
+                    [accelerations[k] - motion.drifts[k] for k in active],
+                    [sizes[k] for k in active],
                 )
             )
         lower, upper, where = self.bounds
-        fastest = [float(x) for x in robot.velocity_limits]
-        box = acceleration_box([q[i] for i in where], list(v), lower, upper, fastest, self.horizon)
+        velocity_limits = [float(x) for x in robot.velocity_limits]
+        box = acceleration_box([q[i] for i in where], list(v), lower, upper, velocity_limits, self.horizon)
         return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.regularization)
 
     def _body_contacts(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> list[BodyContact]:
@@ -193,16 +195,16 @@ class WholeBody(TaskLaw):
             return []
         ground, robot, result = self.contacts, self.robot, []
 
-        def at_places(q: Any) -> list[Any]:
-            now = array(list(q))
-            return [place.at(robot, now) for place in ground.places(robot, now)]
+        def contacts_at(q: Any) -> list[Any]:
+            configuration = array(list(q))
+            return [point.at(robot, configuration) for point in ground.places(robot, configuration)]
 
         def rows(q: Any) -> list[list[Any]]:
-            return [row for contact in at_places(q) for row in contact.J]
+            return [row for contact in contacts_at(q) for row in contact.J]
 
-        at, screws = at_places(q), self._screws(q)
+        contacts, screws = contacts_at(q), self._screws(q)
         drifts = drift_along(robot.tree, rows, list(q), list(v))
-        for k, contact in enumerate(at):
+        for k, contact in enumerate(contacts):
             accelerations = [
                 -drift - self.contact_damping * dot(row, v)
                 for row, drift in zip(contact.J, drifts[3 * k : 3 * k + 3], strict=True)
@@ -213,33 +215,33 @@ class WholeBody(TaskLaw):
         return result
 
     def _screws(self, q: Any) -> list[list[list[Any]]]:
-        """Each contact's velocity along its axes (3 × 6) by its body's twist, about the middle of the body's contacts.
+        """Return the maps (3 × 6) from a body's twist, about the mean of its contacts, to each contact's velocity.
 
-        Angular velocities count by the size of what touches, so that all six have the unit of the points' velocities.
+        Angular velocities are scaled by the extent of the body's contacts, so all six components are velocities [m/s].
         """
         ground: Any = self.contacts
         robot = self.robot
         bodies = [robot.tree.frame(point.frame).body for point in ground.points]
-        size = dict.fromkeys(bodies, 0.0)
-        still = self._positions(robot.neutral())
-        middle = dict.fromkeys(bodies, Vec3(0.0, 0.0, 0.0))
-        for body, at in zip(bodies, still, strict=True):
-            first = np.array([*still[bodies.index(body)]], dtype=float)
-            size[body] = max(size[body], 0.5 * float(np.linalg.norm(np.array([*at], dtype=float) - first)))
-        places = self._positions(q)
-        for body, at in zip(bodies, places, strict=True):
-            middle[body] = middle[body] + at * (1.0 / bodies.count(body))
+        extent = dict.fromkeys(bodies, 0.0)
+        neutral = self._positions(robot.neutral())
+        center = dict.fromkeys(bodies, Vec3(0.0, 0.0, 0.0))
+        for body, at in zip(bodies, neutral, strict=True):
+            first = np.array([*neutral[bodies.index(body)]], dtype=float)
+            extent[body] = max(extent[body], 0.5 * float(np.linalg.norm(np.array([*at], dtype=float) - first)))
+        positions = self._positions(q)
+        for body, at in zip(bodies, positions, strict=True):
+            center[body] = center[body] + at * (1.0 / bodies.count(body))
         result = []
-        for body, at in zip(bodies, places, strict=True):
-            arm, per = at - middle[body], 1.0 / size[body] if size[body] > 0.0 else 1.0
-            turns = [arm.cross(Vec3.of(axis)) * per for axis in ground.axes()]
-            result.append([[*turn, *axis] for turn, axis in zip(turns, ground.axes(), strict=True)])
+        for body, at in zip(bodies, positions, strict=True):
+            arm, per = at - center[body], 1.0 / extent[body] if extent[body] > 0.0 else 1.0
+            moments = [arm.cross(Vec3.of(axis)) * per for axis in ground.axes()]
+            result.append([[*moment, *axis] for moment, axis in zip(moments, ground.axes(), strict=True)])
         return result
 
     def _positions(self, q: Any) -> list[Vec3]:
-        """Where each contact point is in the world, at q (nq) of a trace or of numbers."""
-        places = self.contacts.places(self.robot, q)  # type: ignore[union-attr]
-        return [frame_pose(self.robot, q, place.second).translation + place.arms[1] for place in places]
+        """Return the position of each contact point in the world, at q (nq), symbols or floats."""
+        points = self.contacts.places(self.robot, q)  # type: ignore[union-attr]
+        return [frame_pose(self.robot, q, point.second).translation + point.arms[1] for point in points]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_answers": {}}

@@ -1,6 +1,6 @@
 """Values that dynamics returns: base parameters of a robot.
 
-The functions themselves are methods of `linkwork.Robot`; `linkwork.parameters` is about inertial parameters of a body.
+The functions are methods of `linkwork.Robot`; `linkwork.parameters` has functions of the inertial parameters of a body.
 """
 
 from linkwork.dynamics.base_parameters import BaseParameters

@@ -1,13 +1,14 @@
-"""Base parameters: the combinations of inertial parameters that a regressor tells apart.
+"""Base parameters: the combinations of inertial parameters that a regressor can distinguish.
 
-Columns of the regressor are looked at in their order.  One that is, in all rows, a sum of independent ones before it
-adds nothing: its parameter cannot be told from theirs, and counts with them by the factors of that sum.  What is left
-are the independent columns Y_b and, with Y_d = Y_b K for the others, the base parameters β = π_b + K π_d:
+Columns of the regressor are processed in order.  A column that is a linear combination of independent earlier columns,
+in all rows, is dependent: its parameter cannot be distinguished from theirs, and is grouped with them by the factors of
+the combination.  With the independent columns Y_b, and Y_d = Y_b K for the others, the base parameters are
+β = π_b + K π_d:
 
     Y π = Y_b β
 
-Since bodies stand parents first, what a joint does not feel of the body that it carries is grouped with the bodies
-before it, as in the rules of Gautier and Khalil.
+Parents come before children in the order of bodies.  So the parameters of a body that its joint does not feel are
+grouped with earlier bodies, as in the rules of Gautier and Khalil.
 
 Source: Gautier, Numerical calculation of the base inertial parameters of robots, J. Robotic Systems 8, 1991.
 """
@@ -28,29 +29,30 @@ __all__ = ["BaseParameters", "base_parameters_of"]
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class BaseParameters(Made):
-    """What joint forces show of inertial parameters π: β = P π, with Y π = Y_b β for every state."""
+    """Base parameters β = P π, the combinations of inertial parameters π that joint forces depend on.
+
+    Y π = Y_b β in every state.
+    """
 
     of: tuple[str, ...]  # names of π
-    columns: np.ndarray  # (rank,): the independent columns of Y, those of Y_b
+    columns: np.ndarray  # (rank,): indices of the independent columns of Y, those of Y_b
     matrix: np.ndarray  # P (rank, npi)
     unidentifiable: tuple[str, ...]  # parameters whose columns are zero: joint forces do not depend on them
-    gap: tuple[
-        float, float
-    ]  # the largest remainder of a dependent column, the smallest of an independent one, relative
+    gap: tuple[float, float]  # largest relative remainder of a dependent column, smallest of an independent one
 
     @property
     def rank(self) -> int:
-        """How many base parameters there are."""
+        """Number of base parameters."""
         return len(self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters that the independent columns belong to, with which others are grouped."""
+        """Parameters of the independent columns, with which others are grouped."""
         return tuple(self.of[k] for k in self.columns)
 
     @property
     def dependent(self) -> np.ndarray:
-        """The other columns of Y, (npi − rank,)."""
+        """Indices of the dependent columns of Y, (npi − rank,)."""
         return np.setdiff1d(np.arange(len(self.of)), self.columns)
 
     @property
@@ -60,21 +62,21 @@ class BaseParameters(Made):
 
     @property
     def identifiable(self) -> tuple[str, ...]:
-        """Parameters that are base parameters by themselves, nothing grouped with them."""
+        """Parameters that are base parameters by themselves: no other parameter is grouped with them."""
         return tuple(name for name, row in zip(self.names, self.grouping, strict=True) if not row.any())
 
     def regressor(self, Y: ArrayLike) -> np.ndarray:
-        """Y_b of a regressor Y: (..., npi) -> (..., rank)."""
+        """Return Y_b, the independent columns of a regressor Y: (..., npi) -> (..., rank)."""
         result: np.ndarray = np.asarray(Y)[..., self.columns]
         return result
 
     def values(self, parameters: ArrayLike) -> np.ndarray:
-        """β of parameters π: (..., npi) -> (..., rank)."""
+        """Compute β of parameters π: (..., npi) -> (..., rank)."""
         result: np.ndarray = np.asarray(parameters) @ self.matrix.T
         return result
 
     def expressions(self) -> tuple[str, ...]:
-        """Each base parameter as a sum, as in ``"link2.J_xx - link2.J_yy + 0.1 link3.m"``."""
+        """Return each base parameter as a sum, as in ``"link2.J_xx - link2.J_yy + 0.1 link3.m"``."""
         return tuple(_sum(row, self.of, first) for row, first in zip(self.matrix, self.columns, strict=True))
 
     def __repr__(self) -> str:
@@ -87,21 +89,22 @@ class BaseParameters(Made):
 def base_parameters_of(
     Y: np.ndarray, names: Sequence[str], tolerance: float, apart: float | None = None
 ) -> BaseParameters:
-    """Those of the rows of a regressor (rows, npi) at many states.
+    """Return the base parameters of a regressor Y (rows, npi), stacked over many states.
 
-    ``apart`` is the part of a column that others have to leave of it for it to be independent, ``tolerance`` if None.
+    A column is independent if its remainder after projection on earlier ones is above ``apart``, relative to its
+    length; ``tolerance`` if None.
     """
     apart = tolerance if apart is None else apart
     lengths = np.linalg.norm(Y, axis=0)
-    seen = lengths > tolerance * lengths.max(initial=0.0)
-    scaled = Y / np.where(seen, lengths, 1.0) * seen
+    nonzero = lengths > tolerance * lengths.max(initial=0.0)
+    scaled = Y / np.where(nonzero, lengths, 1.0) * nonzero
     R: Any = np.linalg.qr(scaled, mode="r")
     basis = np.zeros((len(R), 0))
     chosen: list[int] = []
     largest, smallest = 0.0, 1.0
-    for k in np.flatnonzero(seen):
+    for k in np.flatnonzero(nonzero):
         rest = R[:, k]
-        for _ in range(2):  # twice is enough
+        for _ in range(2):  # Gram-Schmidt twice is accurate to rounding
             rest = rest - basis @ (basis.T @ rest)
         remainder = float(np.linalg.norm(rest))
         if remainder > apart:
@@ -115,12 +118,12 @@ def base_parameters_of(
     if len(columns):
         factors = np.linalg.lstsq(R[:, columns], R, rcond=None)[0]
         factors[np.abs(factors) <= tolerance] = 0.0
-        matrix = factors * seen * lengths / lengths[columns][:, None]
+        matrix = factors * nonzero * lengths / lengths[columns][:, None]
         matrix[:, columns] = np.eye(len(columns))
     for array in (columns, matrix):
         array.setflags(write=False)
-    unseen = tuple(name for name, there in zip(names, seen, strict=True) if not there)
-    return BaseParameters._make(tuple(names), columns, matrix, unseen, (largest, smallest))
+    unidentifiable = tuple(name for name, there in zip(names, nonzero, strict=True) if not there)
+    return BaseParameters._make(tuple(names), columns, matrix, unidentifiable, (largest, smallest))
 
 
 def _sum(row: np.ndarray, names: Sequence[str], first: int) -> str:

@@ -1,4 +1,4 @@
-"""How a robot's functions change: a documented method each."""
+"""Methods of `Robot` for derivatives of kinematics and dynamics."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
+from linkwork.model.friction_laws import Friction
 
 __all__ = ["DerivativeMethods"]
 
@@ -17,10 +18,12 @@ computed = computed_from(DYNAMICS)
 
 
 class DerivativeMethods(RobotBase):
-    """How functions change with configuration, velocities, accelerations and forces.
+    """Methods for derivatives by configuration, velocity, acceleration and forces.
 
-    Derivatives by a configuration are in its tangent space, by the nv numbers of a velocity: column k of ∂f/∂q is
-    d/dt f(integrate(q, t e_k)) at t = 0.  Each result is an array of its own, its last axis that of what changes.
+    Derivatives by a configuration are in its tangent space: column k of ∂f/∂q is d/dt f(integrate(q, t e_k)) at t = 0.
+    Each derivative is an array of its own; its last axis is that of the variable.  With ``passive`` armature, damping,
+    springs and dry friction are part of the function; ``friction`` is a law that does not stick, "smooth", "stribeck"
+    or a `FrictionLaw` of your own.
     """
 
     __slots__ = ()
@@ -31,9 +34,9 @@ class DerivativeMethods(RobotBase):
     def pose_derivatives(
         self, q: Array, frame: str, *, relative_to: str = "world", out: np.ndarray | None = None
     ) -> np.ndarray:
-        """∂X/∂q of the pose X of frame B in A: element [i, j, k] is ∂X_ij/∂q_k.
+        """Compute ∂X/∂q of the pose X of frame B in A: element [i, j, k] is ∂X_ij/∂q_k.
 
-        q (..., nq) -> (..., 4, 4, nv) [1, m].  A is ``relative_to``.  For the same as twists see `jacobian`.
+        q (..., nq) -> (..., 4, 4, nv) [1, m].  A is ``relative_to``.  `jacobian` has the same derivatives as twists.
         """
 
     @computed
@@ -48,7 +51,7 @@ class DerivativeMethods(RobotBase):
         point: str | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """∂V/∂q and ∂V/∂v of the `twist` V of frame B relative to A, in E's axes, at P; ∂V/∂v is the `jacobian`.
+        """Compute ∂V/∂q and ∂V/∂v of the `twist` V of frame B relative to A, in E's axes, at P; ∂V/∂v is `jacobian`.
 
         q (..., nq), v (..., nv) -> dV_dq (..., 6, nv) [1/s, m/s], dV_dv (..., 6, nv) [1, m].
         """
@@ -66,7 +69,7 @@ class DerivativeMethods(RobotBase):
         point: str | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """∂A/∂q, ∂A/∂v and ∂A/∂a of the `acceleration` A = (ω̇; v̇) of frame B relative to A, in E's axes, at P.
+        """Compute ∂A/∂q, ∂A/∂v and ∂A/∂a of the `acceleration` A = (ω̇; v̇) of B relative to A, in E's axes, at P.
 
         q (..., nq), v, a (..., nv) -> dA_dq (..., 6, nv) [1/s², m/s²], dA_dv (..., 6, nv) [1/s, m/s], dA_da
         (..., 6, nv) [1, m].
@@ -85,7 +88,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: str = "world",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """∂ċ/∂q and ∂ċ/∂v of `center_of_mass_velocity`; ∂ċ/∂v is `center_of_mass_jacobian`.
+        """Compute ∂ċ/∂q and ∂ċ/∂v of `center_of_mass_velocity`; ∂ċ/∂v is `center_of_mass_jacobian`.
 
         q (..., nq), v (..., nv) -> dc_dot_dq (..., 3, nv) [1/s, m/s], dc_dot_dv (..., 3, nv) [1, m].
         """
@@ -102,7 +105,7 @@ class DerivativeMethods(RobotBase):
         expressed_in: str = "world",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a of `center_of_mass_acceleration`.
+        """Compute ∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a of `center_of_mass_acceleration`.
 
         q (..., nq), v, a (..., nv) -> dc_ddot_dq (..., 3, nv) [1/s², m/s²], dc_ddot_dv (..., 3, nv) [1/s, m/s],
         dc_ddot_da (..., 3, nv) [1, m].
@@ -112,7 +115,7 @@ class DerivativeMethods(RobotBase):
     def kinetic_energy_derivatives(
         self, q: Array, v: Array, *, passive: bool = False, out: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """∂T/∂q and ∂T/∂v = M v of `kinetic_energy`.
+        """Compute ∂T/∂q and ∂T/∂v = M v of `kinetic_energy`.
 
         q (..., nq), v (..., nv) -> dT_dq (..., nv) [N·m, N], dT_dv (..., nv) [kg·m²/s, kg·m/s].
         """
@@ -121,7 +124,7 @@ class DerivativeMethods(RobotBase):
     def potential_energy_derivatives(
         self, q: Array, *, gravity: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """∂U/∂q of `potential_energy`: the joint forces that hold the robot still, `gravity_force`.
+        """Compute ∂U/∂q of `potential_energy`: the joint forces that hold the robot at rest, `gravity_force`.
 
         q (..., nq) -> (..., nv) [N·m, N].
         """
@@ -130,7 +133,7 @@ class DerivativeMethods(RobotBase):
     def centroidal_momentum_derivatives(
         self, q: Array, v: Array, *, out: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """∂h/∂q and ∂h/∂v of `centroidal_momentum`; ∂h/∂v is `centroidal_momentum_matrix`.
+        """Compute ∂h/∂q and ∂h/∂v of `centroidal_momentum`; ∂h/∂v is `centroidal_momentum_matrix`.
 
         q (..., nq), v (..., nv) -> dh_dq (..., 6, nv) [kg·m²/s, kg·m/s, kg/s], dh_dv (..., 6, nv) [kg·m², kg·m, kg].
         """
@@ -139,7 +142,7 @@ class DerivativeMethods(RobotBase):
     def centroidal_momentum_rate_derivatives(
         self, q: Array, v: Array, a: Array, *, out: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """∂ḣ/∂q, ∂ḣ/∂v and ∂ḣ/∂a of `centroidal_momentum_rate`.
+        """Compute ∂ḣ/∂q, ∂ḣ/∂v and ∂ḣ/∂a of `centroidal_momentum_rate`.
 
         q (..., nq), v, a (..., nv) -> dh_dot_dq (..., 6, nv) [N·m, N, N/m], dh_dot_dv (..., 6, nv) [kg·m²/s, kg·m/s,
         kg/s], dh_dot_da (..., 6, nv) [kg·m², kg·m, kg].
@@ -158,14 +161,14 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """How the joint forces τ of `inverse_dynamics` vary: ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M(q).
+        """Compute ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M(q) of the joint forces τ of `inverse_dynamics`.
 
         q (..., nq), v, a (..., nv) -> dtau_dq (..., nv, nv) [N·m/rad, N/m], dtau_dv (..., nv, nv) [N·m·s/rad, N·s/m],
-        dtau_da (..., nv, nv) [kg·m², kg], element [i, k] = ∂τ_i/∂x_k.  ``wrenches`` keep to the axes that they are
-        expressed in; by a wrench itself the derivative is −Jᵀ (`jacobian`).  With ``passive`` armature, damping,
-        springs and friction by its smooth law are part of τ.
+        dtau_da (..., nv, nv) [kg·m², kg], element [i, k] = ∂τ_i/∂x_k.  ``wrenches`` are constant in the axes
+        that they are expressed in; the derivative by a wrench itself is −Jᵀ (`jacobian`).
         """
 
     @computed
@@ -179,15 +182,16 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """How the accelerations of `forward_dynamics` vary: ∂a/∂q = −M⁻¹ ∂τ/∂q, ∂a/∂v = −M⁻¹ ∂τ/∂v and ∂a/∂τ = M⁻¹.
+        """Compute ∂a/∂q, ∂a/∂v and ∂a/∂τ of the accelerations of `forward_dynamics`.
 
+        ∂a/∂q = −M⁻¹ ∂τ/∂q, ∂a/∂v = −M⁻¹ ∂τ/∂v and ∂a/∂τ = M⁻¹.
         q (..., nq), v, tau (..., nv) -> da_dq (..., nv, nv) [1/s², m/(rad·s²)], da_dv (..., nv, nv) [1/s],
         da_dtau (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg], element [i, k] = ∂a_i/∂x_k; and for each of ``wrenches`` one
-        more, M⁻¹ Jᵀ (..., nv, 6), such as ``da_dwrench_hand``.  Wrenches keep to the axes that they are expressed in.
-        With ``passive`` armature, damping, springs and friction by its smooth law are part of it.  Raises
-        SingularInertiaError as `forward_dynamics` does.
+        more, M⁻¹ Jᵀ (..., nv, 6), such as ``da_dwrench_hand``.  Wrenches are constant in the axes that they are
+        expressed in.  Raises SingularInertiaError as `forward_dynamics` does.
         """
 
     # -- second order
@@ -204,14 +208,15 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Second derivatives of φ = Σ weights_i τ_i, a weighed sum of the forces of `inverse_dynamics`.
+        """Compute the second derivatives of φ = Σ weights_i τ_i, a weighted sum of forces of `inverse_dynamics`.
 
         q (..., nq), v, a, weights (..., nv) -> d2_dq_dq (..., nv, nv) [N·m, N], d2_dq_dv (..., nv, nv) [N·m·s, N·s],
-        d2_dv_dv (..., nv, nv) [kg·m²], d2_dq_da (..., nv, nv) [kg·m², kg·m], for weights without a unit; element
-        [j, k] is ∂²φ/∂x_j∂y_k, and those that are not there are zero.  By q twice it is the symmetric one,
-        ∂²/∂s∂t of φ at integrate(q, s e_j + t e_k).  With ``passive`` friction has its smooth law.
+        d2_dv_dv (..., nv, nv) [kg·m²], d2_dq_da (..., nv, nv) [kg·m², kg·m], for weights without a unit.  Element
+        [j, k] is ∂²φ/∂x_j∂y_k; the other second derivatives are zero.  d2_dq_dq is the symmetric one, ∂²/∂s∂t of φ at
+        integrate(q, s e_j + t e_k).
         """
 
     @computed
@@ -225,13 +230,14 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Second derivatives of every joint force of `inverse_dynamics`: element [i, j, k] is ∂²τ_i/∂x_j∂y_k.
+        """Compute the second derivatives of every joint force of `inverse_dynamics`: [i, j, k] is ∂²τ_i/∂x_j∂y_k.
 
         q (..., nq), v, a (..., nv) -> d2tau_dq_dq (..., nv, nv, nv) [N·m, N], d2tau_dq_dv (..., nv, nv, nv)
-        [N·m·s, N·s], d2tau_dv_dv (..., nv, nv, nv) [kg·m²], d2tau_dq_da (..., nv, nv, nv) [kg·m², kg·m].  These are
-        many numbers: where a sum of them is wanted, `inverse_dynamics_hessian` takes fewer operations.
+        [N·m·s, N·s], d2tau_dv_dv (..., nv, nv, nv) [kg·m²], d2tau_dq_da (..., nv, nv, nv) [kg·m², kg·m].  For a
+        weighted sum of forces `inverse_dynamics_hessian` takes fewer operations.
         """
 
     @computed
@@ -246,14 +252,15 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Second derivatives of φ = Σ weights_i a_i, a weighed sum of the accelerations of `forward_dynamics`.
+        """Compute the second derivatives of φ = Σ weights_i a_i, a weighted sum of accelerations.
 
         q (..., nq), v, tau, weights (..., nv) -> d2_dq_dq (..., nv, nv) [1/s²], d2_dq_dv (..., nv, nv) [1/s], d2_dv_dv
-        (..., nv, nv) [1], d2_dq_dtau (..., nv, nv) [1/(kg·m²), 1/(kg·m)], for weights without a unit; element [j, k] is
-        ∂²φ/∂x_j∂y_k, and those that are not there are zero.  By q twice it is the symmetric one, as of
-        `inverse_dynamics_hessian`.  Raises SingularInertiaError as `forward_dynamics` does.
+        (..., nv, nv) [1], d2_dq_dtau (..., nv, nv) [1/(kg·m²), 1/(kg·m)], for weights without a unit.  a are the
+        accelerations of `forward_dynamics`.  Element [j, k] is ∂²φ/∂x_j∂y_k; the other second derivatives are zero.
+        d2_dq_dq is symmetric, as of `inverse_dynamics_hessian`.  Raises SingularInertiaError like `forward_dynamics`.
         """
 
     @computed
@@ -267,14 +274,15 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Second derivatives of every acceleration of `forward_dynamics`: element [i, j, k] is ∂²a_i/∂x_j∂y_k.
+        """Compute the second derivatives of every acceleration of `forward_dynamics`: [i, j, k] is ∂²a_i/∂x_j∂y_k.
 
         q (..., nq), v, tau (..., nv) -> d2a_dq_dq (..., nv, nv, nv) [1/s²], d2a_dq_dv (..., nv, nv, nv) [1/s],
-        d2a_dv_dv (..., nv, nv, nv) [1], d2a_dq_dtau (..., nv, nv, nv) [1/(kg·m²), 1/(kg·m)].  For
-        robots of many joints ask for the sum that is wanted, `forward_dynamics_hessian`.  Raises SingularInertiaError
-        as `forward_dynamics` does.
+        d2a_dv_dv (..., nv, nv, nv) [1], d2a_dq_dtau (..., nv, nv, nv) [1/(kg·m²), 1/(kg·m)].  For a
+        weighted sum of accelerations `forward_dynamics_hessian` takes fewer operations.  Raises SingularInertiaError as
+        `forward_dynamics` does.
         """
 
     # -- motions
@@ -292,26 +300,27 @@ class DerivativeMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A and B: what small changes Δx of the state x = (q, v) and Δτ of the joint forces make of a motion.
+        """Compute A and B of the linear system of small changes Δx of the state x = (q, v) and Δτ of joint forces.
 
         q (..., nq), v, tau (..., nv) -> A (..., 2nv, 2nv) [1, s, 1/s, 1/s²], B (..., 2nv, nv) [1/(kg·m²), 1/kg].
-        Of Δx the first nv numbers are a tangent vector δ of q, which changes to ``integrate(q, δ)``.  Without ``dt``
-        Δẋ = A Δx + B Δτ; the block of A that says how δ̇ depends on δ is zero but for joints whose velocity is of a
-        moving frame: −V × of a floating joint.  With ``dt`` (...) [s] Δx⁺ = A Δx + B Δτ, where x⁺ is what the
-        ``integrator`` makes of x in a step: "euler" (q⁺ = integrate(q, h v), v⁺ = v + h a), "semi_implicit_euler"
-        (v⁺ first, then q⁺ = integrate(q, h v⁺)) or "runge_kutta_4", in local coordinates around q.  Raises
-        SingularInertiaError as `forward_dynamics` does, and ValueError for an integrator without a step.
+        The first nv elements of Δx are a tangent vector δ of q, which changes to ``integrate(q, δ)``.  Without ``dt``
+        Δẋ = A Δx + B Δτ; the block of A by which δ̇ depends on δ is zero, except for joints whose velocity is that of a
+        moving frame: −V × of a floating joint.  With ``dt`` (...) [s] Δx⁺ = A Δx + B Δτ, where x⁺ is x after a step of
+        the ``integrator``: "euler" (q⁺ = integrate(q, h v), v⁺ = v + h a), "semi_implicit_euler" (v⁺ first, then
+        q⁺ = integrate(q, h v⁺)) or "runge_kutta_4", in local coordinates around q.  Raises SingularInertiaError as
+        `forward_dynamics` does, and ValueError for an integrator without ``dt``.
         """
 
     @computed
     def integrate_derivatives(
         self, q: Array, v: Array, *, out: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How `integrate` (q, v) = q⁺ varies with q and with v: of its tangent vector at q⁺, by that of q at q.
+        """Compute the derivatives of q⁺ = `integrate` (q, v) by q and by v, as tangent vectors at q⁺ and at q.
 
         q (..., nq), v (..., nv) -> dq_dq (..., nv, nv) [1, m, 1/m], dq_dv (..., nv, nv) [1, m, 1/m].  Both are the
-        identity for joints of which q̇ is v; of a floating joint the adjoint of the motion back, and the right Jacobian
-        of the exponential.
+        identity for joints with q̇ = v.  For a floating joint they are the adjoint of the inverse motion, and the right
+        Jacobian of the exponential.
         """

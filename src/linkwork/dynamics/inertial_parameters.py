@@ -1,8 +1,8 @@
-"""The ten inertial parameters of a rigid body as arrays: those that a body can have, and ten free numbers for them.
+"""Inertial parameters of a rigid body as arrays: physical consistency, pseudo-inertia and log-Cholesky coordinates.
 
 π (..., 10) = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) are mass [kg], first moments h = m c [kg·m] and
 rotational inertia [kg·m²] about a frame's origin, in its axes, as `Robot.inertial_parameters` stacks them.  Functions
-take any leading dimensions, and symbols where they say so.
+take any leading dimensions.  Some take symbols, as their docstrings say.
 
 >>> import numpy as np
 >>> from linkwork import parameters
@@ -52,14 +52,14 @@ def __dir__() -> list[str]:
 
 @public(tolerance=non_negative)
 def is_physical(parameters: ArrayLike, *, definite: bool = False, tolerance: float = 1e-9) -> np.ndarray:
-    """Whether some distribution of mass has these parameters: (..., 10) -> (...,) of truth values.
+    """Return True where some distribution of mass has these parameters: (..., 10) -> (...,) bool.
 
-    So it is exactly where the pseudo-inertia has no negative eigenvalue: no negative mass, no first moments without
-    mass, and no negative second moment about the centre of mass, which says that the principal moments there are not
-    negative and satisfy the triangle inequality.  ``definite`` asks for more: mass, and extent in all directions, as
-    bodies of flesh and steel have.  ``tolerance`` is relative to the largest second moment about the origin.
+    This is so if and only if the pseudo-inertia has no negative eigenvalue.  Then there is no negative mass, no first
+    moment without mass, and no negative second moment about the centre of mass: the principal moments of inertia there
+    are not negative, and satisfy the triangle inequality.  ``definite`` also requires mass, and extent in all
+    directions, as real bodies have.  ``tolerance`` is relative to the largest second moment about the origin.
     """
-    pi = _numbers("is_physical", parameters, (10,))
+    pi = _array("is_physical", parameters, (10,))
     m, least, size = _least(pi)
     if definite:
         return (m > 0.0) & (least > tolerance * size)
@@ -68,10 +68,10 @@ def is_physical(parameters: ArrayLike, *, definite: bool = False, tolerance: flo
 
 @public(tolerance=non_negative)
 def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float = 1e-9) -> tuple[str, ...]:
-    """What is wrong with a body's parameters (10,), in words and numbers; nothing where `is_physical`."""
-    pi = _numbers("explain", parameters, (10,))
+    """Return the faults of a body's parameters (10,) as sentences; an empty tuple where `is_physical`."""
+    pi = _array("explain", parameters, (10,))
     if pi.ndim != 1:
-        raise ValueError(f"explain: expected the ten parameters of one body, got an array of shape {pi.shape}")
+        raise ValueError(f"explain: parameters: expected those of one body, (10,), got an array of shape {pi.shape}")
     if is_physical(pi, definite=definite, tolerance=tolerance):
         return ()
     return inertia_problems(formulas.inertia_of(pi.tolist()))
@@ -79,16 +79,16 @@ def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float =
 
 @public
 def pseudo_inertia(parameters: Any) -> Any:
-    """P = ∫ (r; 1) (r; 1)ᵀ dm: the second moments of mass ½ tr(J) 1 − J, h and m as one symmetric matrix.
+    """Return the pseudo-inertia P = ∫ (r; 1) (r; 1)ᵀ dm, of the second moments ½ tr(J) 1 − J, h and m.
 
-    (..., 10) -> (..., 4, 4) [kg·m², kg·m, kg].  Takes symbols too.
+    (..., 10) -> (..., 4, 4) [kg·m², kg·m, kg], symmetric.  Takes symbols.
     """
     return _mapped("pseudo_inertia", parameters, (10,), formulas.pseudo_inertia, (4, 4))
 
 
 @public
 def from_pseudo_inertia(P: Any) -> Any:
-    """π of a pseudo-inertia, whose upper triangle is read: (..., 4, 4) -> (..., 10).  Takes symbols too."""
+    """Return π of a pseudo-inertia, of which the upper triangle is read: (..., 4, 4) -> (..., 10).  Takes symbols."""
 
     def of_elements(elements: Sequence[Any]) -> list[Any]:
         return formulas.from_pseudo_inertia([elements[4 * k : 4 * k + 4] for k in range(4)])
@@ -98,30 +98,32 @@ def from_pseudo_inertia(P: Any) -> Any:
 
 @public
 def from_log_cholesky(theta: Any) -> Any:
-    """π of θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3): every θ (..., 10) is that of a possible body.
+    """Return π of log-Cholesky coordinates θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3).
 
-    The pseudo-inertia is U Uᵀ with U = e^α [[e^d_1, s_12, s_13, t_1], [0, e^d_2, s_23, t_2], [0, 0, e^d_3, t_3],
-    [0, 0, 0, 1]], so the mass is e^2α [kg] and t the centre of mass [m].  Smooth, and takes symbols too, so that what
-    is identified stays possible without constraints.  [Rucker and Wensing, 2022]
+    Every θ (..., 10) is that of a physical body, so identification over θ needs no constraints.  The pseudo-inertia is
+    U Uᵀ with U = e^α [[e^d_1, s_12, s_13, t_1], [0, e^d_2, s_23, t_2], [0, 0, e^d_3, t_3], [0, 0, 0, 1]]; the mass is
+    e^2α [kg] and t the centre of mass [m].  The map is smooth, and takes symbols.  [Rucker and Wensing, 2022]
     """
     return _mapped("from_log_cholesky", theta, (10,), formulas.from_log_cholesky, (10,))
 
 
 @public
 def log_cholesky(parameters: Any) -> Any:
-    """θ of parameters, the inverse of `from_log_cholesky`: (..., 10) -> (..., 10).  Takes symbols too.
+    """Return log-Cholesky coordinates θ of parameters π, the inverse of `from_log_cholesky`: (..., 10) -> (..., 10).
 
-    Raises ValueError, which says why, where the pseudo-inertia is not positive definite: a point mass, a rod or a plate
-    without thickness has no θ.
+    Takes symbols.  Raises ValueError with the reason where the pseudo-inertia is not positive definite: a point mass, a
+    rod or a plate without thickness has no θ.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         theta = _mapped("log_cholesky", parameters, (10,), formulas.log_cholesky, (10,))
     if not is_traced(theta) and not np.isfinite(theta).all():
-        pi = _numbers("log_cholesky", parameters, (10,))
+        pi = _array("log_cholesky", parameters, (10,))
         place = tuple(np.argwhere(~np.isfinite(theta).all(axis=-1))[0].tolist())
         why = inertia_problems(formulas.inertia_of(pi[place].tolist()))
         where = f" of sample {', '.join(map(str, place))}" if place else ""
-        raise ValueError(f"log_cholesky: the pseudo-inertia{where} is not positive definite: {'; '.join(why)}")
+        raise ValueError(
+            f"log_cholesky: parameters{where}: expected a positive definite pseudo-inertia; {'; '.join(why)}"
+        )
     return theta
 
 
@@ -135,44 +137,44 @@ def _mapped(
     formula: Callable[[Sequence[Any]], Any],
     shape: tuple[int, ...],
 ) -> Any:
-    """A formula of one body's numbers on arrays: of symbols sample by sample, of numbers all at once."""
+    """Apply a formula of one body's parameters to arrays: symbols sample by sample, numbers all together."""
 
-    def flat(numbers: Sequence[Any]) -> list[Any]:
-        return [x for row in formula(numbers) for x in (row if isinstance(row, list) else [row])]
+    def flat(values: Sequence[Any]) -> list[Any]:
+        return [x for row in formula(values) for x in (row if isinstance(row, list) else [row])]
 
     if is_traced(array):
-        given = scalars(array)
-        _look(name, given.shape, core)
-        return map_samples(lambda numbers: [flat(numbers)], [given], [len(core)], [shape])[0]
-    numbers = _numbers(name, array, core)
-    batch = numbers.shape[: numbers.ndim - len(core)]
-    result = flat([*np.moveaxis(numbers.reshape(*batch, -1), -1, 0)])
+        symbols = scalars(array)
+        _check_shape(name, symbols.shape, core)
+        return map_samples(lambda values: [flat(values)], [symbols], [len(core)], [shape])[0]
+    values = _array(name, array, core)
+    batch = values.shape[: values.ndim - len(core)]
+    result = flat([*np.moveaxis(values.reshape(*batch, -1), -1, 0)])
     return np.stack([np.broadcast_to(x, batch) for x in result], axis=-1).reshape(*batch, *shape)
 
 
-def _numbers(name: str, value: Any, core: tuple[int, ...]) -> np.ndarray:
-    """Finite floats of shape (..., *core).  Raises ValueError."""
+def _array(name: str, value: Any, core: tuple[int, ...]) -> np.ndarray:
+    """Return an array of finite floats of shape (..., *core).  Raises ValueError."""
     try:
-        numbers = np.asarray(value, dtype=float)
+        result = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected numbers of shape {_told(core)}, got {value!r}") from None
-    _look(name, numbers.shape, core)
-    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name}: expected numbers of shape {_shape_text(core)}, got {value!r}") from None
+    _check_shape(name, result.shape, core)
+    if not np.isfinite(result).all():
         raise ValueError(f"{name}: expected finite numbers, got {value!r}")
-    return numbers
+    return result
 
 
-def _look(name: str, shape: tuple[int, ...], core: tuple[int, ...]) -> None:
+def _check_shape(name: str, shape: tuple[int, ...], core: tuple[int, ...]) -> None:
     if shape[len(shape) - len(core) :] != core or len(shape) < len(core):
-        raise ValueError(f"{name}: expected an array of shape {_told(core)}, got one of shape {shape}")
+        raise ValueError(f"{name}: expected an array of shape {_shape_text(core)}, got one of shape {shape}")
 
 
-def _told(core: tuple[int, ...]) -> str:
+def _shape_text(core: tuple[int, ...]) -> str:
     return f"({', '.join(['...', *map(str, core)])})"
 
 
 def _least(pi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mass, the least second moment about the centre of mass, and the largest about the origin (in absolute value)."""
+    """Return the mass, the smallest second moment about the centre of mass, and the largest |moment| at the origin."""
     P = pseudo_inertia(pi)
     m, h, S = P[..., 3, 3], P[..., :3, 3], P[..., :3, :3]
     c = h / np.where(m > 0.0, m, 1.0)[..., None]

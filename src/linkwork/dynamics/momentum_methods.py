@@ -1,7 +1,4 @@
-"""The robot as a whole: its centre of mass, its energies, its momentum.
-
-What is linear in inertial parameters: a documented method each.
-"""
+"""Methods of `Robot` for the centre of mass, energy, momentum, and regressors of inertial parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.kinematics.methods import ConfigurationMethods
 from linkwork.model.coordinate_names import names_in
-from linkwork.model.friction_laws import FrictionName
+from linkwork.model.friction_laws import Friction
 from linkwork.spatial.inertia_vector import PARAMETERS, parameters_of
 
 __all__ = ["MomentumMethods", "RegressorMethods"]
@@ -27,11 +24,11 @@ computed = computed_from(DYNAMICS)
 
 
 class MomentumMethods(RobotBase):
-    """The robot as a whole: its centre of mass, its energies, its momentum.
+    """Methods for the centre of mass, energies and momentum of the whole robot.
 
-    All links count, those that are fixed to the world too, as in `mass`; of the momentum they have none.  Functions of
-    the centre of mass take ``subtree``, a frame's name: the body that carries it and all that hangs on it, the whole
-    robot if it is fixed to the world.  They raise ValueError where what is asked about has no mass.
+    All links count, including those fixed to the world, as in `mass`; these have no momentum.  Functions of the centre
+    of mass take ``subtree``, a frame's name: they are about the body that carries the frame and all bodies behind it,
+    or about the whole robot if the frame is fixed to the world.  They raise ValueError where these bodies have no mass.
     """
 
     __slots__ = ()
@@ -48,7 +45,7 @@ class MomentumMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The centre of mass of the robot or of a ``subtree``: its place from A's origin, in E's axes.
+        """Compute the position of the centre of mass, of the robot or a ``subtree``, from A's origin in E's axes.
 
         q (..., nq) -> (..., 3) [m].  A is ``relative_to``, E ``expressed_in``.
         """
@@ -64,7 +61,7 @@ class MomentumMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """ċ: the velocity of the centre of mass as an observer fixed in A sees it, in E's axes.
+        """Compute ċ, the velocity of the centre of mass relative to A, in E's axes.
 
         q (..., nq), v (..., nv) -> (..., 3) [m/s].
         """
@@ -81,7 +78,7 @@ class MomentumMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """c̈: the acceleration of the centre of mass as an observer fixed in A sees it, in E's axes.
+        """Compute c̈, the acceleration of the centre of mass relative to A, in E's axes.
 
         q (..., nq), v, a (..., nv) -> (..., 3) [m/s²].  In free fall it is gravity.
         """
@@ -96,16 +93,16 @@ class MomentumMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """J with ċ = J v: columns of joints that do not move the part relative to A are zero.
+        """Compute J of the centre of mass, with ċ = J v.
 
-        q (..., nq) -> (..., 3, nv) [1, m].
+        q (..., nq) -> (..., 3, nv) [1, m].  Columns of joints that do not move the subtree relative to A are zero.
         """
 
     # -- energy
 
     @computed
     def kinetic_energy(self, q: Array, v: Array, *, passive: bool = False, out: np.ndarray | None = None) -> np.ndarray:
-        """T = ½ vᵀ M v, as the sum over bodies; with ``passive`` that of the joints' armature too.
+        """Compute the kinetic energy T = ½ vᵀ M v as a sum over bodies; with ``passive`` it includes armature.
 
         q (..., nq), v (..., nv) -> (...) [J].
         """
@@ -119,7 +116,7 @@ class MomentumMethods(RobotBase):
         passive: bool = False,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """U = −m g · c, zero for a mass at the world's origin; with ``passive`` that of the springs too.
+        """Compute the potential energy U = −m g · c, zero at the world's origin; ``passive`` includes springs.
 
         q (..., nq) -> (...) [J].  Its gradient is `gravity_force`.
         """
@@ -134,7 +131,7 @@ class MomentumMethods(RobotBase):
         passive: bool = False,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """L = T − U, of `kinetic_energy` and `potential_energy`.
+        """Compute the Lagrangian L = T − U, of `kinetic_energy` and `potential_energy`.
 
         q (..., nq), v (..., nv) -> (...) [J].
         """
@@ -149,82 +146,83 @@ class MomentumMethods(RobotBase):
         wrenches: Wrenches | None = None,
         expressed_in: Axes = "world",
         passive: bool = False,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The power balance d/dt (T + U) = joints + wrenches − dissipated.
+        """Compute the terms of the power balance d/dt (T + U) = joints + wrenches − dissipated.
 
-        q (..., nq), v, tau (..., nv) -> joints (...) [W], wrenches (...) [W], dissipated (...) [W]: vᵀ τ, Σ w · twist
-        of external ``wrenches`` by their frames, and what damping and dry friction take if ``passive``, which is never
-        negative.  T and U are with the same ``passive``.
+        q (..., nq), v, tau (..., nv) -> joints (...) [W], wrenches (...) [W], dissipated (...) [W].  These are vᵀ τ,
+        Σ w · twist of external ``wrenches`` by frame, and with ``passive`` the power that damping and dry friction
+        dissipate, which is never negative.  T and U have the same ``passive``.
         """
 
     # -- momentum
 
     @computed
     def momentum(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Momentum of the whole robot: (angular about the world's origin; linear), in the world's axes.
+        """Compute the momentum of the robot, (angular about the world's origin; linear), in the world's axes.
 
         q (..., nq), v (..., nv) -> (..., 6) [kg·m²/s, kg·m/s].
         """
 
     @computed
     def centroidal_momentum(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """h = A v: (angular about the centre of mass; linear), in the world's axes.
+        """Compute the centroidal momentum h = A v, (angular about the centre of mass; linear), in the world's axes.
 
-        q (..., nq), v (..., nv) -> (..., 6) [kg·m²/s, kg·m/s].  ḣ = A a + Ȧ v is the sum of all external wrenches, and
-        of the weight, about the centre of mass.
+        q (..., nq), v (..., nv) -> (..., 6) [kg·m²/s, kg·m/s].  ḣ = A a + Ȧ v is the sum of all external wrenches and
+        the weight, about the centre of mass.
         """
 
     @computed
     def centroidal_momentum_rate(self, q: Array, v: Array, a: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """ḣ = A a + Ȧ v: the sum of the wrenches that move all bodies, about the centre of mass, in the world's axes.
+        """Compute the rate of the centroidal momentum, ḣ = A a + Ȧ v, in the world's axes.
 
+        It is the sum of the wrenches that move all bodies, about the centre of mass.
         q (..., nq), v, a (..., nv) -> (..., 6) [N·m, N].
         """
 
     @computed
     def centroidal_momentum_matrix(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """A with `centroidal_momentum` h = A v, by composite bodies.
+        """Compute the centroidal momentum matrix A, with `centroidal_momentum` h = A v, by composite bodies.
 
         q (..., nq) -> (..., 6, nv) [kg·m², kg·m, kg].
         """
 
     @computed
     def centroidal_momentum_matrix_rate(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Ȧ: the rate of the centroidal momentum matrix at velocity v.
+        """Compute Ȧ, the rate of the centroidal momentum matrix at velocity v.
 
         q (..., nq), v (..., nv) -> (..., 6, nv) [kg·m²/s, kg·m/s, kg/s].
         """
 
     @computed
     def locked_inertia(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The spatial inertia of the whole robot about its centre of mass, in the world's axes, all joints locked.
+        """Compute the spatial inertia of the robot with all joints locked, about its centre of mass, in world axes.
 
-        q (..., nq) -> (..., 6, 6) [kg·m², kg]: the rotational inertia, and the mass.
+        q (..., nq) -> (..., 6, 6) [kg·m², kg]: the rotational inertia and the mass.
         """
 
     @computed
     def zero_moment_point(
         self, q: Array, v: Array, a: Array, *, gravity: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """The point of the ground about which gravity and inertia have no tipping moment, in the world.
+        """Compute the zero moment point: the point of the ground where gravity and inertia have no tipping moment.
 
-        q (..., nq), v, a (..., nv) -> (..., 3) [m].  The ground is the plane through the world's origin that gravity is
-        normal to: p = g × n / (g · f) with the wrench (n; f) at the origin that moves and holds up all links.  At rest
-        it is the projection of the centre of mass.  (inf, inf, inf) where less than 1e-12 of the weight presses on the
-        ground, as in free fall or without gravity.
+        q (..., nq), v, a (..., nv) -> (..., 3) [m], in the world.  The ground is the plane through the world's origin
+        normal to gravity.  p = g × n / (g · f), with the wrench (n; f) at the origin that accelerates all links and
+        supports their weight.  At rest it is the projection of the centre of mass.  It is (inf, inf, inf) where less
+        than 1e-12 of the weight presses on the ground, as in free fall or without gravity.
         """
 
 
 class RegressorMethods(ConfigurationMethods):
-    """What is linear in inertial parameters.
+    """Methods for regressors: functions that are linear in inertial parameters, and these parameters.
 
-    π (npi,) stacks ten numbers of each moving body, in the order of `bodies`, about the origin of its frame in its
+    π (npi,) stacks ten parameters of each moving body, in the order of `bodies`, about the origin of its frame in its
     axes: m [kg], h_x, h_y, h_z = m c [kg·m], J_xx, J_xy, J_xz, J_yy, J_yz, J_zz [kg·m²]; so npi is 10 nb.  With
-    ``passive=True`` four numbers of each joint come after them, for each of its velocities, in the order of `joints`:
-    all armatures, all dampings, all dry frictions, all stiffnesses.  A joint that follows another has its own, and
-    where no joint does each kind has nv numbers.
+    ``passive=True`` parameters of joints follow, one for each velocity in the order of `joints`: all armatures, all
+    dampings, all dry frictions, all stiffnesses.  A joint that follows another has its own.  Without such joints each
+    kind has nv parameters.
     """
 
     __slots__ = ()
@@ -238,19 +236,20 @@ class RegressorMethods(ConfigurationMethods):
         *,
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: FrictionName = "smooth",
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Y: `inverse_dynamics` is Y π, with π of `inertial_parameters`; τ = Y π − Σ Jᵀ w under wrenches.
+        """Compute the regressor Y of `inverse_dynamics`: τ = Y π, and τ = Y π − Σ Jᵀ w under wrenches.
 
-        q (..., nq), v, a (..., nv) -> (..., nv, npi) [N·m, N by π], motions carried outward to the bodies.
+        q (..., nq), v, a (..., nv) -> (..., nv, npi) [N·m, N by π].  π are `inertial_parameters`.  The algorithm
+        propagates motions outward to the bodies.
         """
 
     @computed
     def kinetic_energy_regressor(
         self, q: Array, v: Array, *, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """The row whose product with π is the kinetic energy ½ vᵀ M v; with ``passive`` that of armatures too.
+        """Compute the row y of the kinetic energy, y π = ½ vᵀ M v; with ``passive`` it includes armatures.
 
         q (..., nq), v (..., nv) -> (..., npi) [J by π].
         """
@@ -259,15 +258,14 @@ class RegressorMethods(ConfigurationMethods):
     def potential_energy_regressor(
         self, q: Array, *, gravity: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """The row whose product with π is the moving bodies' potential energy, zero where they are at the world's
-        origin; with ``passive`` that of springs too.
+        """Compute the row y of the potential energy of moving bodies, U = y π; with ``passive`` it includes springs.
 
-        q (..., nq) -> (..., npi) [J by π].
+        q (..., nq) -> (..., npi) [J by π].  U is zero where the bodies are at the world's origin.
         """
 
     @computed
     def momentum_regressor(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The matrix whose product with π is the momentum (angular; linear), about the world's origin in its axes.
+        """Compute the matrix Y of the momentum (angular; linear) = Y π, about the world's origin in its axes.
 
         q (..., nq), v (..., nv) -> (..., 6, npi) [kg·m²/s, kg·m/s by π].
         """
@@ -275,16 +273,16 @@ class RegressorMethods(ConfigurationMethods):
     # -- the parameters
 
     def inertial_parameters(self, *, passive: bool = False) -> np.ndarray:
-        """π (npi,), which all regressors multiply: see the class.
+        """Return the parameters π (npi,) that regressors multiply, in the order of the class.
 
-        With ``passive`` damping and friction are those that act: zero where a joint's ``dynamics`` is "none".
+        With ``passive`` damping and friction are zero where a joint's ``dynamics`` is "none", as they do not act.
         """
         self._tree.require_inertias("inertial_parameters")
         own = [x for body in self._tree.bodies for x in parameters_of(body.inertia)]
         return np.array([*own, *(joint_parameters(self._tree) if passive else [])], dtype=float)
 
     def parameter_names(self, *, passive: bool = False) -> tuple[str, ...]:
-        """A name for each number of π: ``"forearm.J_xx"`` of a body, ``"elbow.armature"`` of a joint."""
+        """Return a name for each element of π: ``"forearm.J_xx"`` of a body, ``"elbow.armature"`` of a joint."""
         names = [f"{body.name}.{what}" for body in self._tree.bodies for what in PARAMETERS]
         joints = [name for i in self._tree.order for name in names_in(self._tree.bodies[i], "v")]
         return tuple(names + [f"{joint}.{what}" for what in JOINT_PARAMETERS for joint in joints if passive])
@@ -293,11 +291,12 @@ class RegressorMethods(ConfigurationMethods):
     def base_parameters(
         self, *, passive: bool = False, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9
     ) -> BaseParameters:
-        """The combinations of parameters that joint forces show, by rank analysis of `inverse_dynamics_regressor`.
+        """Return the combinations of parameters that joint forces depend on, by rank analysis of the regressor.
 
-        Its rows at ``samples`` random states (by default three times as many rows as columns, at least 20 states) are
-        looked at column by column: one that is a sum of those before it, within ``tolerance`` of its length, is grouped
-        into them, so what a joint cannot tell from what carries it goes inward.  The same for the same ``seed``.
+        `inverse_dynamics_regressor` is stacked over ``samples`` random states, by default three times as many rows as
+        columns and at least 20 states.  A column that is a linear combination of earlier ones, within ``tolerance`` of
+        its length, is grouped with them.  So parameters that a joint cannot distinguish from those of the body that
+        carries it are grouped inward.  Equal seeds give equal results.
 
         >>> import linkwork as lw
         >>> lw.load("double_pendulum").base_parameters().names
@@ -306,7 +305,7 @@ class RegressorMethods(ConfigurationMethods):
         columns = self._subject.sizes["npi_passive" if passive else "npi"]
         count = samples if samples is not None else max(20, -(-3 * columns // max(self.nv, 1)))
         if count < 1:
-            raise ValueError(f"base_parameters: samples: expected a positive number, got {samples!r}")
+            raise ValueError(f"base_parameters: samples: expected an integer >= 1, got {samples!r}")
         rng = np.random.default_rng(seed)
         q = self.random_configuration(rng, size=count)
         v, a = rng.normal(size=(2, count, self.nv))
@@ -315,9 +314,9 @@ class RegressorMethods(ConfigurationMethods):
 
     @public(tolerance=non_negative)
     def physical_consistency(self, *, tolerance: float = 1e-5) -> dict[str, tuple[str, ...]]:
-        """The links whose inertias no distribution of mass has, each with what is wrong with it.
+        """Return the links whose inertias no distribution of mass has, each with its faults as sentences.
 
-        ``tolerance`` is relative to the largest second moment, by default what is left of a file's six digits: see
+        ``tolerance`` is relative to the largest second moment; the default fits files with six digits.  See
         `linkwork.parameters.explain`.
         """
         self._tree.require_inertias("physical_consistency")

@@ -1,6 +1,4 @@
-"""Whether a robot's mass matrix can be inverted: looked at with numbers while a function is traced, and where it may
-fail in some configurations, by guards.
-"""
+"""Checks for a singular mass matrix: by values at trace time, and by guards for singular configurations."""
 
 from __future__ import annotations
 
@@ -16,75 +14,78 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_pivots, m
 from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.function_request import Request
-from linkwork.kernels.owners import RobotOwner, Subject
+from linkwork.kernels.owners import KernelOwner, RobotOwner
 from linkwork.model.function_spec import InertiaCheck
 from linkwork.model.tree import Tree
 
 __all__ = ["SINGULAR_INERTIA", "unfelt"]
 
-SINGULAR = 1e-13  # a pivot as small as this beside its size is rounding; of real robots none is below 1e-4
-NEARLY = 1e-6  # and one as small as this is looked at again, in float64
+SINGULAR = 1e-13  # relative size of a pivot that is rounding; pivots of real robots are above 1e-4
+NEARLY = 1e-6  # relative size below which a pivot is checked again, in float64
 
 
-def refuse_singular_inertia(subject: Subject, request: Request) -> None:
-    """Raises SingularInertiaError, which names the joints, where M is singular in every configuration, and the
-    function needs its inverse.  One or two configurations drawn at random tell.
+def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
+    """Raise SingularInertiaError, which names the joints, if a function needs M⁻¹ and M is singular everywhere.
+
+    One or two random configurations decide.
     """
     if (
         isinstance(subject, RobotOwner)
-        and request.row.requires_regular_coordinates
+        and request.spec.requires_regular_coordinates
         and subject.tree.nv
-        and not _told_later(subject, request)
+        and not _depends_on_parameters(subject, request)
     ):
-        key = _key(subject, request)
-        result = subject.singular_joints.get(key, lambda: _singular_joints(subject.felt, *key))
+        key = _inertia_key(subject, request)
+        result = subject.singular_joints.get(key, lambda: _singular_joints(subject.joint_space_tree, *key))
         if result:
             raise SingularInertiaError(result[0], joints=result)
 
 
-def _told_later(subject: RobotOwner, request: Request) -> bool:
-    """Whether numbers that M depends on are not those of the tree."""
-    return any(asked.kind in _OF_M for asked in (*subject.numbers, *request.parameters))
+def _depends_on_parameters(subject: RobotOwner, request: Request) -> bool:
+    """Return True if parameters replace values of the tree that M depends on."""
+    return any(asked.kind in _KINDS_IN_M for asked in (*subject.parameter_values, *request.parameters))
 
 
-_OF_M = ("inertia", "armature", "placement", "frame")
+_KINDS_IN_M = ("inertia", "armature", "placement", "frame")
 
 
-def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
-    """What is above zero where a pivot of M is small, of those that inertia may stop to resist."""
-    if not (isinstance(subject, RobotOwner) and request.row.requires_regular_coordinates and "q" in request.row.inputs):
+def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
+    """Return guards, positive where a pivot of M is small, for the velocities whose inertia may vanish."""
+    if not (
+        isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.spec.inputs
+    ):
         return []
-    armature, held = _key(subject, request)
-    some = _drawn(subject.tree, 0)
-    weak = _weak(subject, armature, held, some)
+    armature, fixed = _inertia_key(subject, request)
+    some = _random_configuration(subject.tree, 0)
+    weak = _weak_velocities(subject, armature, fixed, some)
     if not weak:
         return []
-    sizes, pivots = mass_sizes(subject.felt, some, armature), mass_pivots(walked, q, armature, held)
+    sizes, pivots = mass_sizes(subject.joint_space_tree, some, armature), mass_pivots(walked, q, armature, fixed)
     return [NEARLY * sizes[k] - pivots[k] for k in weak]
 
 
-def tell_of_singular_inertia(subject: Subject, request: Request, label: str, arguments: Sequence[Any]) -> None:
-    """Warns of joints that move no inertia, or depend on others in that, in some of these configurations."""
-    if not (isinstance(subject, RobotOwner) and request.row.requires_regular_coordinates and "q" in request.inputs):
+def warn_of_singular_inertia(subject: KernelOwner, request: Request, label: str, arguments: Sequence[Any]) -> None:
+    """Warn of joints that move no inertia, alone or together with others, in some of these configurations."""
+    if not (isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.inputs):
         return
-    armature, held = _key(subject, request)
-    weak = _weak(subject, armature, held, _drawn(subject.tree, 0))
+    armature, fixed = _inertia_key(subject, request)
+    weak = _weak_velocities(subject, armature, fixed, _random_configuration(subject.tree, 0))
     if not weak:
         return
     q = np.asarray(arguments[request.inputs.index("q")], dtype=float)
     columns = [q[..., k] for k in range(subject.tree.nq)]
     with np.errstate(all="ignore"):
-        sizes = mass_sizes(subject.felt, columns, armature)
-        pivots = mass_pivots(subject.felt, columns, armature, held, _inverse)
+        sizes = mass_sizes(subject.joint_space_tree, columns, armature)
+        pivots = mass_pivots(subject.joint_space_tree, columns, armature, fixed, _inverse)
     for k in weak:
         part = np.broadcast_to(np.asarray(pivots[k] - SINGULAR * sizes[k], dtype=float), q.shape[:-1])
         if not (part > 0.0).all():
             at = q[np.unravel_index(np.argmin(part), part.shape)]
-            names = unfelt_joints(subject.felt, at.tolist(), armature, held)
+            names = unfelt_joints(subject.joint_space_tree, at.tolist(), armature, fixed)
             joint = subject.tree.bodies[owners(subject.tree)[k]].joint_name
             warnings.warn(
-                f"{label}: joint {joint!r}: {_in_words(names or [joint])} no inertia at q = {at.tolist()}: the mass "
-                f"matrix is singular there, and accelerations mean nothing",
+                f"{label}: joint {joint!r}: {_clause(names or [joint])} no inertia at q = {at.tolist()}: the mass "
+                f"matrix is singular there, and accelerations are not defined",
                 ConfigurationWarning,
                 stacklevel=levels_up(),
             )
@@ -92,17 +93,17 @@ def tell_of_singular_inertia(subject: Subject, request: Request, label: str, arg
 
 
 def unfelt(M: np.ndarray, sizes: Sequence[float]) -> np.ndarray:
-    """A basis (nv, k) of what M (nv, nv) takes to nothing, beside the rounding of what its diagonal is made of."""
+    """Return an orthonormal basis (nv, k) of the null space of M (nv, nv); ``sizes`` (nv) scale its rounding."""
     scale = np.array([1.0 / math.sqrt(size) if size > 0.0 else 1.0 for size in sizes])
     values, vectors = np.linalg.eigh(M * scale * scale[:, None])
     basis = vectors[:, values <= SINGULAR * len(M)] * scale[:, None]
     return np.asarray(np.linalg.qr(basis)[0])
 
 
-def unfelt_joints(tree: Tree, q: list[float], armature: bool, held: Sequence[int] = ()) -> list[str]:
-    """The joints that take part in motions which move no inertia, in the order of their numbers."""
+def unfelt_joints(tree: Tree, q: list[float], armature: bool, fixed: Sequence[int] = ()) -> list[str]:
+    """Return the names of joints in motions that move no inertia, in the order of velocities."""
     owner = owners(tree)
-    free = [k for k, i in enumerate(owner) if i not in held]
+    free = [k for k, i in enumerate(owner) if i not in fixed]
     sizes = mass_sizes(tree, q, armature)
     M = np.array(mass_matrix(tree, q, armature), dtype=float)[np.ix_(free, free)]
     taking_part = np.abs(unfelt(M, [sizes[k] for k in free])).max(axis=1, initial=0.0) > 1e-6
@@ -110,35 +111,36 @@ def unfelt_joints(tree: Tree, q: list[float], armature: bool, held: Sequence[int
     return [tree.bodies[i].joint_name for i in bodies]
 
 
-def _singular_joints(tree: Tree, armature: bool, held: tuple[int, ...]) -> tuple[str, ...]:
-    """The joints that move no inertia, the first one that is found to at the front; none where M is regular."""
+def _singular_joints(tree: Tree, armature: bool, fixed: tuple[int, ...]) -> tuple[str, ...]:
+    """Return the names of joints that move no inertia, the first failing pivot's joint first; () where M is regular."""
     failing: list[int] = []
     for seed in range(2):
-        q = _drawn(tree, seed)
+        q = _random_configuration(tree, seed)
         sizes = mass_sizes(tree, q, armature)
-        pivots = mass_pivots(tree, q, armature, held, _inverse)
+        pivots = mass_pivots(tree, q, armature, fixed, _inverse)
         failing = [k for k, D in pivots.items() if not SINGULAR * sizes[k] < D]
         if not failing:
             return ()
     joint = tree.bodies[owners(tree)[failing[0]]].joint_name
-    return joint, *(name for name in unfelt_joints(tree, q, armature, held) if name != joint)
+    return joint, *(name for name in unfelt_joints(tree, q, armature, fixed) if name != joint)
 
 
-def _key(subject: RobotOwner, request: Request) -> tuple[bool, tuple[int, ...]]:
-    """Whether armature counts, and the bodies whose accelerations are given."""
+def _inertia_key(subject: RobotOwner, request: Request) -> tuple[bool, tuple[int, ...]]:
+    """Return True if armature is part of M, and the bodies whose accelerations are prescribed."""
     options, tree = dict(request.options), subject.tree
     joints = options.get("joints", ())
-    held = {tree.joint_index(joint) for joint in ((joints,) if isinstance(joints, str) else joints)}
-    return options.get("passive") is True, tuple(sorted(held))
+    fixed = {tree.joint_index(joint) for joint in ((joints,) if isinstance(joints, str) else joints)}
+    return options.get("passive") is True, tuple(sorted(fixed))
 
 
-def _weak(subject: RobotOwner, armature: bool, held: Sequence[int], q: list[float]) -> list[int]:
+def _weak_velocities(subject: RobotOwner, armature: bool, fixed: Sequence[int], q: list[float]) -> list[int]:
+    """Return the velocities whose inertia may vanish in some configuration."""
     owner = owners(subject.tree)
-    return [k for k in yielding(subject.tree, q, armature) if owner[k] not in held]
+    return [k for k in yielding(subject.tree, q, armature) if owner[k] not in fixed]
 
 
-def _drawn(tree: Tree, seed: int) -> list[float]:
-    """A configuration, whatever the joints' limits are."""
+def _random_configuration(tree: Tree, seed: int) -> list[float]:
+    """Return a random configuration, without regard to the joints' limits."""
     rng = np.random.default_rng(seed)
     q = [0.0] * tree.nq
     for i, body in tree.stacked():
@@ -151,10 +153,10 @@ def _inverse(D: Any) -> Any:
     return where(D > 0.0, 1.0 / where(D > 0.0, D, 1.0), 0.0)
 
 
-def _in_words(joints: Sequence[str]) -> str:
+def _clause(joints: Sequence[str]) -> str:
     if len(joints) == 1:
         return "it moves"
     return f"joints {', '.join(map(repr, joints[:-1]))} and {joints[-1]!r} together move"
 
 
-SINGULAR_INERTIA = InertiaCheck(refuse_singular_inertia, inertia_guards, tell_of_singular_inertia)
+SINGULAR_INERTIA = InertiaCheck(refuse_singular_inertia, inertia_guards, warn_of_singular_inertia)

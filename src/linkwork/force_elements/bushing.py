@@ -47,7 +47,7 @@ class Bushing(ForceElement):
     rest: Pose | None = None
     name: str = ""
 
-    if TYPE_CHECKING:  # numbers and arrays are taken too
+    if TYPE_CHECKING:  # numbers and arrays are accepted
 
         def __init__(
             self,
@@ -62,11 +62,11 @@ class Bushing(ForceElement):
 
     def __post_init__(self) -> None:
         for what in ("stiffness", "damping"):
-            expected = f"Bushing: {what}: expected a number, or 6, not negative"
-            numbers = checked_array(getattr(self, what), expected, (), (6,))
-            if not (np.min(numbers) >= 0.0 and np.max(numbers) <= LARGEST):
+            expected = f"Bushing: {what}: expected a number >= 0, or 6 of them"
+            values = checked_array(getattr(self, what), expected, (), (6,))
+            if not (np.min(values) >= 0.0 and np.max(values) <= LARGEST):
                 raise ValueError(f"{expected}, got {getattr(self, what)!r}")
-            object.__setattr__(self, what, tuple(map(float, np.broadcast_to(numbers, 6))))
+            object.__setattr__(self, what, tuple(map(float, np.broadcast_to(values, 6))))
         if self.rest is not None and not isinstance(self.rest, Pose):
             X = checked_array(self.rest, "Bushing: rest: expected a pose (4, 4)", (4, 4))
             R = X[:3, :3]
@@ -84,17 +84,17 @@ class Bushing(ForceElement):
 
     def energy(self, marks: Marks, X: Pose) -> Any:
         X = self._from_rest(X)
-        numbers = [*self._turned(X)[1], *X.translation]
-        return sum((x * x * (0.5 * k) for k, x in zip(self._stiffness, numbers, strict=True) if k), 0.0)
+        offsets = [*self._rotation(X)[1], *X.translation]
+        return sum((x * x * (0.5 * k) for k, x in zip(self._stiffness, offsets, strict=True) if k), 0.0)
 
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
         X = self._from_rest(X)
         moment = [0.0, 0.0, 0.0]
         if any(self._stiffness[:3]):
-            q, phi = self._turned(X)
+            q, phi = self._rotation(X)
             pull = [-k * x for k, x in zip(self._stiffness, phi, strict=False)]
             for axis, unit in enumerate(unit_vectors(6)[:3]):
-                rates = _JOINT.difference_rate(_JOINT.zero(), q, unit)  # of φ, as M turns about one of its axes
+                rates = _JOINT.difference_rate(_JOINT.zero(), q, unit)  # φ̇ as M turns about one of its axes
                 moment[axis] = sum((a * b for a, b in zip(rates, pull, strict=False)), 0.0)
         f = Vec3.of([-k * x if k else 0.0 for k, x in zip(self._stiffness[3:], X.translation, strict=True)])
         return Force(Vec3.of(moment), X.rotation.inv_act(f))
@@ -106,28 +106,28 @@ class Bushing(ForceElement):
         return Force(Vec3.of(moment), R.inv_act(Vec3.of(f)))
 
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
-        """About and along the axes; rotations by the stiffness at rest."""
-        R, numbers = self._from_rest(X).rotation, [*zip(self._stiffness, self._damping, strict=True)]
+        """Return the resistances about and along the axes; rotations have the stiffness at rest."""
+        R, parameters = self._from_rest(X).rotation, [*zip(self._stiffness, self._damping, strict=True)]
         axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
-        turning = [Resistance(Force(e, Vec3.zero()), *some) for e, some in zip(axes, numbers[:3], strict=True)]
+        turning = [Resistance(Force(e, Vec3.zero()), *some) for e, some in zip(axes, parameters[:3], strict=True)]
         sliding = [
-            Resistance(Force(Vec3.zero(), R.inv_act(e)), *some) for e, some in zip(axes, numbers[3:], strict=True)
+            Resistance(Force(Vec3.zero(), R.inv_act(e)), *some) for e, some in zip(axes, parameters[3:], strict=True)
         ]
         return [one for one in turning + sliding if one.stiffness or one.damping]
 
     @property
     def _stiffness(self) -> tuple[float, ...]:
-        return cast(tuple[float, ...], self.stiffness)  # six, since it was made
+        return cast(tuple[float, ...], self.stiffness)  # six values, from the constructor
 
     @property
     def _damping(self) -> tuple[float, ...]:
         return cast(tuple[float, ...], self.damping)
 
     def _from_rest(self, X: Pose) -> Pose:
-        """M's pose from where it rests."""
+        """Return M's pose relative to its pose of rest."""
         return X if self.rest is None else self.rest.inv() @ X
 
-    def _turned(self, X: Pose) -> tuple[list[Any], list[Any]]:
-        """A floating joint's configuration that is turned as M is, and the rotation vector φ."""
+    def _rotation(self, X: Pose) -> tuple[list[Any], list[Any]]:
+        """Return the configuration of a floating joint with the rotation of M, and the rotation vector φ."""
         q = _JOINT.configuration_from_pose(Pose(X.rotation, Vec3.zero()))
         return q, _JOINT.difference(_JOINT.zero(), q)[:3]

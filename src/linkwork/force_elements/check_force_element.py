@@ -1,7 +1,7 @@
-"""`check_force_element`: a force element of a robot against the contract of `ForceElement`.
+"""`check_force_element`: check of a force element of a robot against the contract of `ForceElement`.
 
-The element is tried on floats, in random states.  The references are the rate of its energy along the motion, and the
-functions of the robot with the element on it.
+The element is evaluated on floats, in random states.  The references are the rate of its energy along the motion, and
+the functions of the robot with the element.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STATES = 6
 def check_force_element(element: ForceElement, robot: Any, *, seed: int | np.random.Generator = 0) -> ContractReport:
     """Check a force element of a robot, for example one of your own, against the contract of `ForceElement`.
 
-    Force elements and constraints that the robot has are taken off first.  ``seed`` is of the random states.  The
+    The robot's own force elements and constraints are removed first.  ``seed`` draws the random states.  The
     report prints as a table; ``check_force_element(element, robot).raise_if_failed()`` is a test.
 
     >>> import linkwork as lw
@@ -50,7 +50,7 @@ def check_force_element(element: ForceElement, robot: Any, *, seed: int | np.ran
 
 
 class _Trial:
-    """A force element, a robot, and the states in which the element is tried."""
+    """A force element, a robot, and the states in which the element is checked."""
 
     def __init__(self, element: ForceElement, robot: Any, rng: np.random.Generator) -> None:
         self.element, self.bare = element, robot.without_constraints().without_force_elements()
@@ -65,7 +65,7 @@ class _Trial:
         return zip(self.q, self.v, strict=True)
 
     def between(self, q: Any, v: Any) -> Any:
-        """The motion of frame B relative to frame A."""
+        """Return the motion of frame B relative to frame A."""
         B, A = self.element.ends(self.bare.tree)
         return self.bare._kinematic_state(q, v, 0.0).between(B, A)
 
@@ -73,7 +73,7 @@ class _Trial:
         return float(self.element.energy(self.bare.tree, self.between(q, v).pose))
 
     def wrenches(self, q: Any, v: Any) -> tuple[Any, Any, Any]:
-        """The twist of B relative to A, and the wrenches of springs and dampers on B."""
+        """Return the twist of B relative to A, and the wrenches of springs and dampers on B."""
         tree, between = self.bare.tree, self.between(q, v)
         X, V = between.pose, between.twist
         return V, self.element.spring_wrench(tree, X), self.element.damper_wrench(tree, X, V)
@@ -86,14 +86,14 @@ def _value(t: _Trial) -> list[float]:
 
 def _names(t: _Trial) -> list[float]:
     if not isinstance(t.element.name, str) or not t.element.name:
-        raise ValueError(f"name: expected a text, got {t.element.name!r}")
+        raise ValueError(f"name: expected a non-empty string, got {t.element.name!r}")
     if t.robot.force_elements[t.element.name] != t.element:
         raise ValueError("the robot has another element of this name")
     said = t.element.references
     for name in (*said.frames, *said.points):
         other = t.element.with_names({name: f"{name} of another"}).references
         if f"{name} of another" not in (*other.frames, *other.points):
-            raise ValueError(f"with_names: {name!r} keeps its name: references are {other}")
+            raise ValueError(f"with_names: {name!r} was not renamed: references are {other}")
     return []
 
 
@@ -107,7 +107,7 @@ def _springs(t: _Trial) -> list[float]:
 
 
 def _dampers(t: _Trial) -> list[float]:
-    """Their power is never positive, and there is none at rest."""
+    """Return errors of the dampers: positive power, and wrenches at rest."""
     errors = []
     for q, v in t.states:
         V, _, F = t.wrenches(q, v)

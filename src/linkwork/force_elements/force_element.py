@@ -1,8 +1,8 @@
-"""The contract of a force element, over any scalar: a force law between two bodies of a robot.
+"""Contract of a force element, over any scalar: a force law between two bodies of a robot.
 
-An element acts between a frame B and a frame A.  From the pose X_AB and the twist V of B relative to A, in B's
-coordinates at B's origin, follow the wrench of its springs on B, in the same coordinates, which is minus the gradient
-of its energy, and that of its dampers, whose power is never positive.  A feels the opposite wrench.
+An element acts between a frame B and a frame A.  It depends on the pose X_AB and the twist V of B relative to A, in B's
+coordinates at B's origin.  The wrench of its springs on B, in the same coordinates, is minus the gradient of its
+energy.  The power of its dampers is never positive.  A feels the opposite wrench.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["ForceElement", "Marks", "Resistance"]
 
 
 class Marks(Protocol):
-    """The points of a robot, by name: of a frame's name its origin."""
+    """Points of a robot by name; the name of a frame stands for its origin."""
 
     def point(self, name: str) -> Any:
-        """The point, with its ``frame`` and its ``position`` in it."""
+        """Return the point, with its ``frame`` and its ``position`` in the frame."""
 
 
 class Resistance(NamedTuple):
@@ -44,7 +44,7 @@ class ForceElement(ABC):
     @property
     @abstractmethod
     def references(self) -> References:
-        """The frames and points that it names."""
+        """Frames and points that the element names."""
 
     @abstractmethod
     def ends(self, marks: Marks) -> tuple[str, str]:
@@ -65,20 +65,20 @@ class ForceElement(ABC):
     def resistances(self, marks: Marks, X: Pose) -> Sequence[Resistance]:
         """Return the directions in which it resists at X_AB, none with a negative stiffness or damping.
 
-        Steps of simulations take springs that are too stiff for them, and dampers, implicitly along these directions.
+        Simulations treat dampers, and springs that are too stiff for the time step, implicitly along these directions.
         By default there are none.
         """
         return ()
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """Yield what is wrong with it on this robot, besides names that are not there."""
+        """Yield the faults of the element on this robot, except for unknown names."""
         B, A = self.ends(robot)
         one, other = robot.frame(B).body, robot.frame(A).body
         if one == other:
             whose = "are fixed to the world" if one < 0 else f"are of one body, {robot.bodies[one].name!r}"
-            yield f"its ends {whose}, so nothing moves between them"
+            yield f"its ends {whose}, so they do not move relative to each other"
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """Return it with frames, points and their axes called by other names."""
+        """Return the element with other names of frames, points and axes, by the old ones."""
         texts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}  # type: ignore[arg-type]
         return replace(self, **{key: with_names(x, names) for key, x in texts.items() if isinstance(x, str)})  # type: ignore[type-var]

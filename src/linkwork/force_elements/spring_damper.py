@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import given_number, name_or
+from linkwork.constraints.arguments import name_or, read_number
 from linkwork.constraints.constraint import References
 from linkwork.expr.scalar.functions import eq, fmax, sqrt, where
 from linkwork.force_elements.force_element import ForceElement, Marks, Resistance
@@ -19,13 +19,13 @@ __all__ = ["SpringDamper"]
 @public_constructor
 @dataclass(frozen=True)
 class SpringDamper(ForceElement):
-    """A linear spring and a linear damper between two points, or origins of frames, at a distance l.
+    """Linear spring and linear damper between two points, or origins of frames, at a distance l.
 
-        f = −k (l − l₀) − c l̇,      U = ½ k (l − l₀)²,
+        f = −k (l − l₀) − c l̇,      U = ½ k (l − l₀)².
 
-    the force along the line from a to b, positive where it pushes the points apart.  ``stiffness`` k [N/m] and
-    ``damping`` c [N·s/m] are 0 by default, ``rest_length`` l₀ [m] too.  Points that meet have no line between them,
-    and no force with l₀ = 0; with another rest length the force jumps there, and is taken as zero.
+    The force f [N] along the line from a to b is positive where it pushes the points apart.  ``stiffness`` k [N/m],
+    ``damping`` c [N·s/m] and ``rest_length`` l₀ [m] are 0 by default.  Coincident points have no line between them.
+    The force is zero there; for l₀ > 0 it jumps.
 
     >>> import linkwork as lw
     >>> lw.force_elements.SpringDamper("hook", "mass", stiffness=100.0, rest_length=0.2).name
@@ -42,9 +42,9 @@ class SpringDamper(ForceElement):
 
     def __post_init__(self) -> None:
         for what in ("stiffness", "damping", "rest_length"):
-            number = given_number("SpringDamper", what, getattr(self, what))
+            number = read_number("SpringDamper", what, getattr(self, what))
             if number < 0.0:
-                raise ValueError(f"SpringDamper: {what}: expected a number, not negative, got {number!r}")
+                raise ValueError(f"SpringDamper: {what}: expected a number >= 0, got {number!r}")
             object.__setattr__(self, what, number)
         object.__setattr__(self, "name", name_or(self.name, f"spring({self.a}, {self.b})"))
 
@@ -57,7 +57,7 @@ class SpringDamper(ForceElement):
 
     def checked(self, robot: Any) -> Iterable[str]:
         if self.a == self.b:
-            yield f"it is between {self.a!r} and itself"
+            yield f"both of its ends are {self.a!r}"
             return
         yield from super().checked(robot)
 
@@ -88,7 +88,7 @@ class SpringDamper(ForceElement):
         return Force(b.cross(f), f)
 
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
-        """Along the line; across it a spring resists as far as it is longer than its rest length."""
+        """Return the resistances along the line, and across it, where a longer spring than its rest length resists."""
         b, p, _, share = self._line(marks, X)
         k, u = self.stiffness, p * share
         across: Any = 1.0 if self.rest_length == 0.0 else fmax(1.0 - share * self.rest_length, 0.0)
@@ -99,10 +99,13 @@ class SpringDamper(ForceElement):
         return result
 
     def _line(self, marks: Marks, X: Pose) -> tuple[Vec3, Vec3, Any, Any]:
-        """Where b is in B, the way p from a to b in B's axes, its length, and 1 / length, 0 where the points meet."""
+        """Return the position of b in B, the vector p from a to b in B's axes, its length, and 1/length.
+
+        1/length is 0 where the points coincide.
+        """
         a, b = marks.point(self.a).position, marks.point(self.b).position
         p = b + X.rotation.inv_act(X.translation - a)
         square = p.dot(p)
         meet = eq(square, 0.0)
-        length = sqrt(where(meet, 1.0, square))  # so that no slope is infinite
+        length = sqrt(where(meet, 1.0, square))  # keeps derivatives finite
         return b, p, where(meet, 0.0, length), where(meet, 0.0, 1.0 / length)

@@ -1,7 +1,7 @@
 """Inverse kinematics: problems of tasks and constraints, their solvers and results.
 
-`Robot.inverse_kinematics` answers the simple question, a pose for a frame; `Robot.ik_problem` takes tasks of this
-module, and constraints of `linkwork.constraints`, one or many.  `Robot.closed_form` gives all branches of arms by
+`Robot.inverse_kinematics` computes configurations for a pose of a frame.  `Robot.ik_problem` takes one or several tasks
+of this module and constraints of `linkwork.constraints`.  `Robot.closed_form` computes all branches of an arm by
 formulas.
 """
 
@@ -80,5 +80,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names."""
     return sorted(__all__)

@@ -1,17 +1,18 @@
-"""What problems of inverse kinematics are asked with, looked at before anything is computed."""
+"""Checks of the arguments of IK problems, before anything is computed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from linkwork._util.validation import floats, number
+from linkwork._util.validation import floats
 from linkwork._util.validation import names as names_of
 from linkwork.constraints import Constraint, LoopJoint
+from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
@@ -23,88 +24,96 @@ from linkwork.spatial.arguments import checked_pose
 
 __all__ = [
     "check_tasks",
+    "flat_states",
     "freed",
     "mid_range",
+    "raise_for_inputs",
     "read_limits",
     "read_locked",
-    "read_rows",
     "read_target",
-    "read_time_limit",
-    "refuse_held_beyond",
+    "read_targets",
+    "read_tolerances",
+    "refuse_locked_beyond_limits",
 ]
 
-OWN = 1e-8  # what may be left of a robot's own constraints [m, rad]
+OWN = 1e-8  # [m, rad] tolerance of a robot's own constraints
 
 
 def check_tasks(caller: str, robot: Any, tasks: Any, *, velocities: bool = False) -> tuple[Task, ...]:
-    """Tasks whose names are there and differ, and after them those that the robot has of itself.
+    """Return the tasks with distinct names, followed by the robot's own constraints as tasks.
 
-    With ``velocities`` tasks of velocities are allowed, and the robot's own constraints of velocities are among them.
-    Raises TypeError, ValueError and UnknownNameError.
+    ``velocities`` permits velocity tasks, and includes the robot's own velocity constraints.  Raises TypeError,
+    ValueError and UnknownNameError.
     """
-    given = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
-    if not isinstance(given, Iterable) or isinstance(given, (str, bytes, dict)):
-        raise TypeError(f"{caller}: tasks: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
-    result = [as_task(task, caller) for task in given]
+    user_tasks = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
+    if not isinstance(user_tasks, Iterable) or isinstance(user_tasks, (str, bytes, dict)):
+        raise TypeError(f"{caller}: tasks: expected tasks such as [linkwork.ik.PoseTask('hand')], got {tasks!r}")
+    result = [as_task(task, caller) for task in user_tasks]
     if not result:
-        raise ValueError(f"{caller}: tasks: expected a task at least, got none")
+        raise ValueError(f"{caller}: tasks: expected at least one task, got none")
     names = [task.name for task in result]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{caller}: tasks: two tasks are called {name!r}: give one of them another name=")
+            raise ValueError(f"{caller}: tasks: expected distinct names, got {name!r} twice; set name=")
     for task in result:
         if task.of_velocity and not velocities:
             raise ValueError(
-                f"{caller}: tasks: expected tasks of configurations, got {task.name!r}, one of velocities, which no "
-                f"configuration fails; velocity_for and DifferentialIK take it"
+                f"{caller}: tasks: expected configuration tasks, got velocity task {task.name!r}; "
+                f"use velocity_for or DifferentialIK"
             )
     state = TaskState(robot.tree, Graph(caller).inputs("q", (robot.nq,)))
-    settled = [_checked(caller, robot, task, state) for task in result]
-    return (*settled, *(_implied(robot, settled, velocities)))
+    complete = [_complete(caller, robot, task, state) for task in result]
+    return (*complete, *(_constraint_tasks(robot, complete, velocities)))
 
 
-def _checked(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
-    """A task as it is of a robot, on symbols here.  Raises ValueError and UnknownNameError."""
+def _complete(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
+    """Return a task completed for the robot; ``state`` holds symbols.
+
+    Raises ValueError and UnknownNameError.
+    """
     check_references(robot.tree, task.references)
     for wrong in task.checked(robot.tree):
         raise ValueError(f"{caller}: task {task.name!r}: {wrong}")
-    _refuse_fixed_together(caller, robot, task)
+    _refuse_rigid_pair(caller, robot, task)
     return task.settled(robot, state)
 
 
-def _implied(robot: Any, given: Sequence[Task], velocities: bool) -> list[Task]:
-    """What a robot's own constraints ask for, but for those that are among the tasks."""
-    ranged = [task.loop for task in given if isinstance(task, LoopRange)]
-    said = [task.constraint for task in given if isinstance(task, ConstraintTask) and task.hard]
+def _constraint_tasks(robot: Any, user_tasks: Sequence[Task], velocities: bool) -> list[Task]:
+    """Return tasks for the robot's own constraints that are not among the given tasks."""
+    ranged_loops = [task.loop for task in user_tasks if isinstance(task, LoopRange)]
+    stated = [task.constraint for task in user_tasks if isinstance(task, ConstraintTask) and task.hard]
     result: list[ConstraintTask | LoopRange] = []
     for constraint in robot.tree.constraints:
-        if (constraint.holonomic or velocities) and constraint not in said:
+        if (constraint.holonomic or velocities) and constraint not in stated:
             result.append(
                 ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.time_dependent else None)
             )
-        if isinstance(constraint, LoopJoint) and (constraint.lower or constraint.upper) and constraint not in ranged:
+        if (
+            isinstance(constraint, LoopJoint)
+            and (constraint.lower or constraint.upper)
+            and constraint not in ranged_loops
+        ):
             result.append(LoopRange(constraint, tolerance=OWN, own=True))
-    names = [task.name for task in given]
+    names = [task.name for task in user_tasks]
     return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in result]
 
 
-def _refuse_fixed_together(caller: str, robot: Any, task: Task) -> None:
-    """Raises ValueError for a task of frames between which nothing moves."""
+def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
+    """Raise ValueError for a task of two frames without a moving joint between them."""
     if task.between is None:
         return
     tree = robot.tree
-    one, other = (tree.frame(tree.point(name).frame) for name in task.between)
-    _, to_one, to_other = fork(tree, one.body, other.body)
+    frame_a, frame_b = (tree.frame(tree.point(name).frame) for name in task.between)
+    _, to_one, to_other = fork(tree, frame_a.body, frame_b.body)
     if not any(tree.bodies[i].joint.nv for i in (*to_one, *to_other)):
         raise ValueError(
-            f"{caller}: task {task.name!r}: no joint is between {task.between[0]!r} and "
-            f"{task.between[1]!r}, so nothing "
-            f"moves one relative to the other: name a frame that joints carry, or relative_to= another one"
+            f"{caller}: task {task.name!r}: {task.between[0]!r} is rigidly fixed to "
+            f"{task.between[1]!r} (no joint in between); choose another frame or relative_to="
         )
 
 
 def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
-    """The tasks, of which some rows may be free by the tolerances of all."""
+    """Return the tasks, marked as free where ``tolerances`` free some of their errors."""
     free = np.isinf(tolerances)
     if not free.any():
         return tasks
@@ -114,9 +123,9 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
 
 
 def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds of q, the robot's if nothing is said; False says that there are none.
+    """Return lower and upper bounds of q: the robot's by default; infinite for False.
 
-    Given ones are two arrays (nq,), and count besides the robot's.  Raises ValueError where they leave nothing.
+    Given bounds are two arrays (nq,), combined with the robot's.  Raises ValueError for an empty range.
     """
     lower, upper = np.array(robot.lower, dtype=float), np.array(robot.upper, dtype=float)
     if position_limits is False:
@@ -135,56 +144,50 @@ def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarr
         lower, upper = np.maximum(lower, low), np.minimum(upper, high)
     tree = robot.tree
     for k, body in tree.stacked():
-        place = tree.q_slices[k]
-        if (lower[place] > upper[place]).any():
+        index = tree.q_slices[k]
+        if (lower[index] > upper[index]).any():
             raise ValueError(
-                f"{caller}: position_limits leave nothing of joint {body.joint_name!r}: it would have to be at "
-                f"least {lower[place].tolist()} and at most {upper[place].tolist()}"
+                f"{caller}: position_limits: joint {body.joint_name!r} has an empty range: "
+                f"lower {lower[index].tolist()} > upper {upper[index].tolist()}"
             )
     return lower, upper
 
 
 def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:
-    """Names of joints that stay where the seed has them."""
-    given = tuple(locked) if isinstance(locked, Mapping) else locked
-    names = names_of(caller, "locked", given, what="names of joints")
+    """Return the names of joints that keep their positions of ``q_init``."""
+    value = tuple(locked) if isinstance(locked, Mapping) else locked
+    names = names_of(caller, "locked", value, what="names of joints")
     tree = robot.tree
     for name in names:
         body = tree.bodies[tree.joint_index(name)]
         if body.coupling is not None:
-            raise ValueError(f"{caller}: locked: joint {name!r} follows joint {body.coupling.joint!r}: name that one")
+            raise ValueError(
+                f"{caller}: locked: joint {name!r} is coupled to joint {body.coupling.joint!r}; name that one"
+            )
     return names
 
 
-def refuse_held_beyond(
+def refuse_locked_beyond_limits(
     caller: str, robot: Any, locked: Sequence[str], limits: tuple[np.ndarray, np.ndarray], q_init: np.ndarray
 ) -> None:
-    """Raises ValueError where joints are held beyond their limits."""
+    """Raise ValueError if a locked joint is outside its limits."""
     tree = robot.tree
     for name in locked:
-        place = tree.q_slices[tree.joint_index(name)]
-        own, lower, upper = q_init[..., place], limits[0][place], limits[1][place]
+        index = tree.q_slices[tree.joint_index(name)]
+        own, lower, upper = q_init[..., index], limits[0][index], limits[1][index]
         wrong = (own < lower) | (own > upper)
         if wrong.any():
             raise ValueError(
-                f"{caller}: locked: the seed holds joint {name!r} at {own[wrong].flat[0]:.6g}, beyond its limits "
-                f"{lower.tolist()} to {upper.tolist()}; position_limits=False does not look at them"
+                f"{caller}: locked: expected q_init of joint {name!r} within {lower.tolist()} to {upper.tolist()}, "
+                f"got {own[wrong].flat[0]:.6g}; position_limits=False ignores limits"
             )
 
 
-def read_time_limit(caller: str, value: Any) -> float:
-    """A time [s].  Raises ValueError for what is none."""
-    try:
-        result = number(value)
-    except (TypeError, ValueError):
-        result = math.nan
-    if not result >= 0.0:
-        raise ValueError(f"{caller}: time_limit: expected a time from 0 [s], got {value!r}")
-    return result
-
-
 def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """The middle of limits; where there is none on one side 0, as near as the other allows, and the zero of others."""
+    """Return the middle of the limits.
+
+    Coordinates with one finite limit are 0 or, if 0 is outside, at the limit.  Coordinates without limits are neutral.
+    """
     q = np.array(robot.neutral(), dtype=float)
     both = np.isfinite(lower) & np.isfinite(upper)
     q[both] = 0.5 * (lower[both] + upper[both])
@@ -192,35 +195,38 @@ def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return result
 
 
-def read_rows(caller: str, tasks: Sequence[Task], value: Any) -> np.ndarray:
-    """Tolerances by row of all tasks: one for the angle and the way that each task may leave, or one a row.
+def read_tolerances(caller: str, tasks: Sequence[Task], value: Any) -> np.ndarray:
+    """Return the tolerances of all errors.
 
-    Those of tasks that the robot has of itself need not be given.
+    ``value`` is one number for each task's remaining angle and distance, or one number per error.  Tolerances of the
+    robot's own constraints may be omitted.
     """
-    asked = [task for task in tasks if not task.own]
-    count, whole = (sum(len(task.component_names) for task in some) for some in (asked, tasks))
-    expected = f"{caller}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
+    own_excluded = [task for task in tasks if not task.own]
+    count, total = (sum(len(task.component_names) for task in some) for some in (own_excluded, tasks))
+    expected = f"{caller}: tolerance: expected a positive number [m, rad], or one for each of {count} errors"
     try:
         result = floats(value)
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {value!r}") from None
-    if result.shape not in ((), (count,), (whole,)) or not (result > 0.0).all():
-        raise ValueError(f"{expected}, infinite where it is free, got {value!r}")
-    if result.shape == (whole,):
+    if result.shape not in ((), (count,), (total,)) or not (result > 0.0).all():
+        raise ValueError(f"{expected}, infinite if free, got {value!r}")
+    if result.shape == (total,):
         return result
-    first = result.tolist() if result.ndim else [x for task in asked for x in task.tolerances_of(float(result))]
+    first = result.tolist() if result.ndim else [x for task in own_excluded for x in task.tolerances_of(float(result))]
     return np.array([*first, *(x for task in tasks if task.own for x in task.tolerances)])
 
 
 def read_target(
-    caller: str, robot: Any, task: Task, shape: tuple[int, ...], value: Any, *, look: bool = False
+    caller: str, robot: Any, task: Task, shape: tuple[int, ...], value: Any, *, check_values: bool = False
 ) -> np.ndarray:
-    """What a task aims at, (..., *shape).  With ``look`` each of them is looked at, and one is wrong."""
+    """Return a task's target (..., *shape); ``check_values`` checks every pose and rotation for validity."""
     if value is None:
         value = task.target
     if value is None:
         doc = task.target_of.doc if task.target_of is not None else ""
-        raise ValueError(f"{caller}: task {task.name!r} aims at nothing: give {task.name}= an array {shape}: {doc}")
+        raise ValueError(
+            f"{caller}: task {task.name!r} has no target; pass {task.name}=<array of shape {shape}>: {doc}"
+        )
     kind = task.target_of.kind if task.target_of is not None else ""
     name = f"{caller}: {task.name}: expected {_WORDS.get(kind, 'numbers')} of shape (..., {', '.join(map(str, shape))})"
     if kind == "configuration":
@@ -231,40 +237,82 @@ def read_target(
         raise ValueError(f"{name}, got {value!r}") from None
     if result.shape[result.ndim - len(shape) :] != shape or result.ndim < len(shape):
         raise ValueError(f"{name}, got shape {result.shape}")
-    if look or kind not in ("pose", "rotation"):
+    if check_values or kind not in ("pose", "rotation"):
         if not np.isfinite(result).all():
-            place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
-            raise ValueError(f"{name}, got {result[place]} at {list(place)}")
+            index = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+            raise ValueError(f"{name}, got {result[index]} at {list(index)}")
         if kind == "direction" and not result.any(axis=-1).all():
-            raise ValueError(f"{name}, got one of no length")
+            raise ValueError(f"{name}, got a zero vector")
         if kind == "size" and not (result > 0.0).all():
             raise ValueError(f"{name}, got {result[result <= 0.0].flat[0]}")
         if kind == "length" and not (result >= 0.0).all():
             raise ValueError(f"{name}, got {result[result < 0.0].flat[0]}")
-        for place in np.ndindex(result.shape[: result.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
-            _look_at(
-                f"{caller}: {task.name}" + (f"[{', '.join(map(str, place))}]" if place else ""), kind, result[place]
+        for index in np.ndindex(result.shape[: result.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
+            _check_rotation(
+                f"{caller}: {task.name}" + (f"[{', '.join(map(str, index))}]" if index else ""), kind, result[index]
             )
     return result
+
+
+def flat_states(x: np.ndarray, rank: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Broadcast an array to the batch ``shape`` and flatten it; its last ``rank`` axes belong to one state."""
+    own = x.shape[x.ndim - rank :]
+    result: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)
+    return result
+
+
+class TargetOwner(Protocol):
+    """Problem whose tasks take targets."""
+
+    robot: Any
+    caller: str
+    tasks: tuple[Task, ...]
+    shapes: dict[str, tuple[int, ...]]
+
+
+def read_targets(problem: TargetOwner, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the target of each task that takes one, as arrays by task name; a task's own target is the default.
+
+    Raises UnknownNameError for names that no task has and ValueError for missing targets and wrong shapes.
+    """
+    for name in targets:
+        if name not in problem.shapes:
+            raise UnknownNameError("target", name, problem.shapes)
+    tasks = {task.name: task for task in problem.tasks}
+    return {
+        name: read_target(problem.caller, problem.robot, tasks[name], shape, targets.get(name))
+        for name, shape in problem.shapes.items()
+    }
+
+
+def raise_for_inputs(
+    problem: TargetOwner, states: Sequence[tuple[str, np.ndarray]], targets: Mapping[str, np.ndarray]
+) -> NoReturn:
+    """Raise ValueError naming the first state or target that is not finite or not a rotation."""
+    for name, x in states:
+        if not np.isfinite(x).all():
+            raise ValueError(f"{problem.caller}: {name}: expected finite numbers, got {x[~np.isfinite(x)][0]}")
+    tasks = {task.name: task for task in problem.tasks}
+    for name, x in targets.items():
+        read_target(problem.caller, problem.robot, tasks[name], problem.shapes[name], x, check_values=True)
+    raise ValueError(f"{problem.caller}: the computation overflowed: a value became NaN or infinite")
 
 
 _WORDS = {
     "pose": "poses",
     "rotation": "rotation matrices",
-    "place": "places",
+    "place": "positions",
     "direction": "directions",
-    "size": "numbers above 0",
-    "length": "lengths [m], from 0,",
+    "size": "positive numbers",
+    "length": "lengths >= 0 [m]",
 }
 
 
-def _look_at(name: str, kind: str, matrix: np.ndarray) -> None:
+def _check_rotation(name: str, kind: str, matrix: np.ndarray) -> None:
     X = np.eye(4)
     X[: len(matrix), : len(matrix)] = matrix
     checked_pose(X, name)
     R = X[:3, :3]
-    off = max(float(np.abs(R.T @ R - np.eye(3)).max()), abs(float(np.linalg.det(R)) - 1.0))
-    if not (off <= 1e-6 and math.isfinite(off)):
-        raise ValueError(
-            f"{name}: expected a rotation, right-handed unit axes, got one that is {off:.2g} off: {R.tolist()}"
-        )
+    deviation = max(float(np.abs(R.T @ R - np.eye(3)).max()), abs(float(np.linalg.det(R)) - 1.0))
+    if not (deviation <= 1e-6 and math.isfinite(deviation)):
+        raise ValueError(f"{name}: expected a rotation matrix, got one with deviation {deviation:.2g}: {R.tolist()}")

@@ -1,6 +1,6 @@
-"""`check_task`: a task of a robot against the contract of `Task`.
+"""`check_task`: check a task of a robot against the contract of `Task`.
 
-The task is tried on floats, at random configurations.  The references are differences along the configuration
+The task is evaluated on floats at random configurations.  The references are finite differences on the configuration
 manifold, and the compiled kernel of `Robot.ik_problem`.
 """
 
@@ -35,10 +35,10 @@ _STATES = 4
 
 @public
 def check_task(task: Task, robot: Any, *, target: Any = None, seed: int | np.random.Generator = 0) -> ContractReport:
-    """Check a task of a robot, for example one of your own, against the contract of `linkwork.ik.Task`.
+    """Check a task of a robot, for example a user-defined one, against the contract of `linkwork.ik.Task`.
 
-    The task is tried at random configurations.  ``target`` is what it aims at, by default the task's own target, or a
-    random one of its kind.  ``seed`` is of the random numbers.  The report prints as a table;
+    The task is evaluated at random configurations.  ``target`` is its target; default: the task's own, or a random one
+    of its kind.  ``seed`` seeds the random numbers.  The report prints as a table;
     ``check_task(task, robot).raise_if_failed()`` is a test.
 
     >>> import linkwork as lw
@@ -53,21 +53,21 @@ def check_task(task: Task, robot: Any, *, target: Any = None, seed: int | np.ran
 
 
 class _Trial:
-    """A task, a robot, what the task aims at, and the configurations at which it is tried."""
+    """A task, a robot, a target, and the configurations at which the task is evaluated."""
 
     def __init__(self, task: Task, robot: Any, target: Any, rng: np.random.Generator) -> None:
-        self.given, self.robot, self.rng = task, robot, rng
-        self.asked = target
+        self.task_given, self.robot, self.rng = task, robot, rng
+        self.target_given = target
         self.q = robot.random_configuration(rng, size=_STATES)
 
     @cached_property
     def problem(self) -> Any:
-        return self.robot.ik_problem([self.given])
+        return self.robot.ik_problem([self.task_given])
 
     @cached_property
     def task(self) -> Task:
-        """The task, knowing what only the robot can tell it."""
-        return check_tasks("check_task", self.robot, [self.given], velocities=True)[0]
+        """The task, completed for the robot."""
+        return check_tasks("check_task", self.robot, [self.task_given], velocities=True)[0]
 
     @cached_property
     def target(self) -> np.ndarray | None:
@@ -75,9 +75,9 @@ class _Trial:
         if self.task.name not in shapes:
             return None
         shape = shapes[self.task.name]
-        value = self.asked if self.asked is not None else self.task.target
+        value = self.target_given if self.target_given is not None else self.task.target
         value = self._random(shape) if value is None else value
-        return read_target("check_task", self.robot, self.task, shape, value, look=True)
+        return read_target("check_task", self.robot, self.task, shape, value, check_values=True)
 
     def _random(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return a random target of the task's kind."""
@@ -98,18 +98,18 @@ class _Trial:
         return self.rng.normal(size=shape)
 
     @property
-    def numbers(self) -> list[float]:
-        """The target as `errors` takes it."""
+    def target_values(self) -> list[float]:
+        """The target as a flat list, as `errors` takes it."""
         return [] if self.target is None else [float(x) for x in self.target.ravel()]
 
     def state(self, q: np.ndarray, time: float = 0.0) -> TaskState:
         return TaskState(self.robot.tree, q.tolist(), time)
 
     def errors(self, q: np.ndarray) -> np.ndarray:
-        return _floats(self.task.errors(self.state(q), self.numbers))
+        return _floats(self.task.errors(self.state(q), self.target_values))
 
     def rows(self, q: np.ndarray, method: str = "rows") -> tuple[np.ndarray, np.ndarray]:
-        result: TaskRows = getattr(self.task, method)(self.state(q), self.numbers)
+        result: TaskRows = getattr(self.task, method)(self.state(q), self.target_values)
         J = np.array([_floats(row) for row in result.rows]).reshape(len(result.rows), -1)
         return _floats(result.errors), J
 
@@ -118,7 +118,7 @@ class _Trial:
         return central_differences(self.errors, self.robot.integrate, q, self.robot.nv)
 
     def solved(self) -> np.ndarray | None:
-        """Return a configuration where the errors vanish; None if the search finds none."""
+        """Return a configuration where the errors vanish; None if the search fails."""
         tried = (vanishing_point(self.errors, self.robot.integrate, q, self.robot.nv) for q in self.q)
         return next((q for q in tried if q is not None), None)
 
@@ -128,20 +128,20 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _value(t: _Trial) -> list[float]:
-    require_value(t.given, "tasks")
+    require_value(t.task_given, "tasks")
     return []
 
 
 def _names(t: _Trial) -> list[float]:
     task = t.task
     if not isinstance(task.name, str) or not task.name:
-        raise ValueError(f"name: expected a text, got {task.name!r}; end __post_init__ with self.settle(default)")
+        raise ValueError(f"name: expected a string, got {task.name!r}; end __post_init__ with self.settle(default)")
     names, units = task.component_names, task.row_units
     if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
-    for what, values in (("row_units", units), ("ranges", task.ranges), ("tolerances", task.tolerances)):
+        raise ValueError(f"component_names: expected distinct strings, got {names!r}")
+    for field, values in (("row_units", units), ("ranges", task.ranges), ("tolerances", task.tolerances)):
         if len(values) != len(names):
-            raise ValueError(f"{what}: expected {len(names)}, as component_names has, got {len(values)}")
+            raise ValueError(f"{field}: expected {len(names)}, as component_names has, got {len(values)}")
     for unit in units:
         if unit not in _UNITS:
             raise ValueError(f"row_units: expected one of {', '.join(_UNITS)}, got {unit!r}")
@@ -164,7 +164,7 @@ def _errors(t: _Trial) -> list[float]:
 
 
 def _jacobian(t: _Trial) -> list[float]:
-    """Rows of a velocity are no derivative: such a task has no errors."""
+    """Compare the exact Jacobian with differences; a velocity task has zero errors instead."""
     if t.task.of_velocity:
         return [float(np.abs(t.errors(q)).max(initial=0.0)) for q in t.q]
     return [relative_error(t.rows(q, "exact_jacobian")[1].ravel(), t.differences(q).ravel()) for q in t.q]
@@ -180,7 +180,7 @@ def _rows(t: _Trial) -> list[float]:
 
 
 def _curved(t: _Trial) -> list[float]:
-    """They may differ from the rows away from the target, by as much as these differ from the derivative."""
+    """Compare curved rows with the exact Jacobian at a solution."""
     if t.task.of_velocity:
         return []
     q = t.q[0] if t.task.exact else t.solved()
@@ -193,16 +193,16 @@ def _curved(t: _Trial) -> list[float]:
 
 def _drift(t: _Trial) -> list[float]:
     if t.task.of_velocity:
-        drift = t.task.drift(t.state(t.q[0]), t.numbers)
+        drift = t.task.drift(t.state(t.q[0]), t.target_values)
         if drift is None or len(drift) != len(t.task.component_names):
-            raise ValueError(f"drift: a task of velocities has a drift for each of its rows, got {drift!r}")
+            raise ValueError(f"drift: expected one value per error for a velocity task, got {drift!r}")
         return []
     errors = []
     for q in t.q:
         h, state = 1e-5, t.state(q, 0.3)
-        ahead, behind = (_floats(t.task.errors(state.at(0.3 + sign * h), t.numbers)) for sign in (1.0, -1.0))
-        drift = t.task.drift(state, t.numbers)
-        # A task whose time is its target does not change with the state's.
+        ahead, behind = (_floats(t.task.errors(state.at(0.3 + sign * h), t.target_values)) for sign in (1.0, -1.0))
+        drift = t.task.drift(state, t.target_values)
+        # A task that takes time as its target does not depend on the state's time.
         rate = (ahead - behind) / (2.0 * h)
         if drift is None or not rate.any():
             errors.append(float(np.abs(rate).max(initial=0.0)) if drift is None else 0.0)
@@ -212,13 +212,13 @@ def _drift(t: _Trial) -> list[float]:
 
 
 def _compiled(t: _Trial) -> list[float]:
-    if t.task.of_velocity:  # which no problem of configurations takes
+    if t.task.of_velocity:  # velocity tasks are not allowed in IK problems
         return []
     errors = []
     for q in t.q:
         e, J = t.rows(q)
         result, rows = t.problem.residual_and_jacobian(q, **_targets(t))
-        own = slice(len(e))  # before those of the robot's own constraints
+        own = slice(len(e))  # followed by those of the robot's own constraints
         beyond = e - np.clip(e, *np.array(t.task.ranges).reshape(-1, 2).T)
         errors += [relative_error(result[own], beyond), relative_error(rows[own].ravel(), J.ravel())]
     return errors
@@ -241,12 +241,12 @@ def _targets(t: _Trial) -> dict[str, np.ndarray]:
 
 REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
     Requirement("value", "tasks of the same fields are equal and hash", 0.0, _value),
-    Requirement("names", "there is a name, a unit and a range for each row", 0.0, _names),
-    Requirement("errors", "there is one for each row, the same from errors and rows", _ROUNDING, _errors),
+    Requirement("names", "each error has a name, a unit and a range", 0.0, _names),
+    Requirement("errors", "one value per error, equal from errors and rows", _ROUNDING, _errors),
     Requirement("exact_jacobian", "J v is the rate of the errors everywhere", _DIFFERENCES, _jacobian),
-    Requirement("rows", "J v is the rate of the errors where these vanish; everywhere if exact", _DIFFERENCES, _rows),
-    Requirement("curved_rows", "as good as rows", _DIFFERENCES, _curved),
-    Requirement("drift", "the rate of the errors while the robot stands still", _DIFFERENCES, _drift),
-    Requirement("compiled", "the kernel of an IK problem gives what floats give", _ROUNDING, _compiled),
-    Requirement("batches", "errors and rows are the same alone and in a batch", _ROUNDING, _batches),
+    Requirement("rows", "J v is the rate of the errors where they vanish; everywhere if exact", _DIFFERENCES, _rows),
+    Requirement("curved_rows", "at least as accurate as rows", _DIFFERENCES, _curved),
+    Requirement("drift", "the rate of the errors of a robot at rest", _DIFFERENCES, _drift),
+    Requirement("compiled", "the kernel of an IK problem agrees with evaluation on floats", _ROUNDING, _compiled),
+    Requirement("batches", "errors and rows are equal for single states and batches", _ROUNDING, _batches),
 )

@@ -1,4 +1,4 @@
-"""The closed form of an arm: all configurations that bring its hand to a pose, from one kernel."""
+"""Closed-form inverse kinematics of an arm: all configurations for a pose, from one kernel."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from linkwork.spatial.arguments import is_rigid
 __all__ = ["ClosedForm", "IKBranches", "closed_form_of"]
 
 
-_ORTHONORMAL = 1e-13  # how far RᵀR may be from 1
-_HALVINGS = 30  # of a step between samples, to where a range ends
+_ORTHONORMAL = 1e-13  # permitted deviation of RᵀR from 1
+_HALVINGS = 30  # bisections between samples to find the end of a range
 
 
-class BranchNumbers(NamedTuple):
-    """What a kernel of branches gives."""
+class BranchArrays(NamedTuple):
+    """Outputs of a kernel of branches."""
 
     q: Any
     valid: Any
@@ -41,11 +41,11 @@ class BranchNumbers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class IKBranches:
-    """The configurations that bring an arm's hand to poses: eight places a pose, of which some are taken.
+    """Configurations that bring an arm's end effector to poses: eight branches per pose.
 
-    A place is a branch (which shoulder, which elbow, which wrist), the same from pose to pose.  Where it is not
-    ``valid`` it has no solution, or coincides with one before it, or is beyond limits; its q is then the nearest that
-    its equations have.
+    A branch is a choice of shoulder, elbow and wrist, the same from pose to pose.  A branch that is not ``valid`` has
+    no solution, coincides with an earlier branch, or is outside the limits.  Its q is then the nearest that its
+    equations have.
     """
 
     q: np.ndarray  # (..., 8, nq)
@@ -58,29 +58,29 @@ class IKBranches:
 
     @property
     def count(self) -> np.ndarray:
-        """How many are valid, (...)."""
+        """Number of valid branches (...)."""
         return np.asarray(self.valid.sum(axis=-1))
 
     @property
     def configurations(self) -> np.ndarray:
-        """Those that are valid, (n, nq), pose after pose."""
+        """Valid configurations (n, nq), pose after pose."""
         result: np.ndarray = self.q[self.valid]
         return result
 
     def nearest_first(self, q: ArrayLike) -> IKBranches:
-        """The same, those that are valid first, in the order of how far they are from configurations q (..., nq).
+        """Return the branches sorted by validity, then by distance from configurations q (..., nq).
 
-        What counts is the sum of squares of the numbers of q.
+        The distance is the sum of squared differences of the components of q.
         """
         between = self.q - floats(q)[..., np.newaxis, :]
-        far = np.where(self.valid, (between * between).sum(axis=-1), np.inf)
-        order = np.argsort(far, axis=-1, kind="stable")
+        distance = np.where(self.valid, (between * between).sum(axis=-1), np.inf)
+        order = np.argsort(distance, axis=-1, kind="stable")
 
-        def taken(x: np.ndarray) -> np.ndarray:
+        def take(x: np.ndarray) -> np.ndarray:
             return np.take_along_axis(x, order, axis=-1)
 
-        q_taken = np.take_along_axis(self.q, order[..., np.newaxis], axis=-2)
-        return IKBranches(q_taken, taken(self.valid), taken(self.orientation_error), taken(self.position_error))
+        q_sorted = np.take_along_axis(self.q, order[..., np.newaxis], axis=-2)
+        return IKBranches(q_sorted, take(self.valid), take(self.orientation_error), take(self.position_error))
 
     def __str__(self) -> str:
         if self.count.shape:
@@ -94,7 +94,7 @@ class IKBranches:
 
 @public
 class ClosedForm:
-    """An arm whose inverse kinematics has a closed form: see `Robot.closed_form`."""
+    """Closed-form inverse kinematics of one arm: see `Robot.closed_form`."""
 
     __slots__ = ("_arm", "_kernels", "_robot", "frame", "relative_to")
 
@@ -104,32 +104,33 @@ class ClosedForm:
 
     @property
     def family(self) -> str:
-        """What the arm is, in words: ``"three parallel axes, the last two intersect"``."""
+        """Geometry of the arm in words: ``"three parallel axes, the last two intersect"``."""
         return self._arm.family
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that branches tell, from ``relative_to`` to the frame."""
+        """Joints that branches determine, from ``relative_to`` to the frame."""
         result = self._arm.bodies[::-1] if self._arm.backward else self._arm.bodies
         return tuple(self._robot.tree.bodies[i].joint_name for i in result)
 
     @property
     def redundant(self) -> str | None:
-        """What has to be given besides the pose: ``"elbow angle"``, or the joint that is held; None for six axes."""
+        """Input in addition to the pose: ``"elbow angle"``, or the name of the locked joint; None for six axes."""
         return self._arm.redundant
 
     def __reduce__(self) -> tuple[Any, ...]:
-        held = None if self.redundant in (None, ELBOW) else self.redundant
-        return closed_form_of, (self._robot, self.frame, self.relative_to, held)
+        locked = None if self.redundant in (None, ELBOW) else self.redundant
+        return closed_form_of, (self._robot, self.frame, self.relative_to, locked)
 
     def __repr__(self) -> str:
         return f"<ClosedForm of {self.frame!r} of {self._robot.name!r}: {self.family}>"
 
     @property
     def kernel(self) -> Kernel:
-        """That of `branches` within limits: X_target (4, 4), seed (nq,) and, where there is one, ``redundant`` ().
+        """Kernel of `branches` within limits; see `linkwork.Kernel`.
 
-        It gives q (8, nq), valid (8,), 1 or 0, orientation_error (8,) [rad] and position_error (8,) [m].
+        Inputs: X_target (4, 4), q_init (nq,) and, if there is one, ``redundant`` ().  Outputs: q (8, nq), valid (8,), 1
+        or 0, orientation_error (8,) [rad] and position_error (8,) [m].
         """
         return self._kernel(True)
 
@@ -138,32 +139,30 @@ class ClosedForm:
         X_target: ArrayLike,
         *,
         elbow: ArrayLike | None = None,
-        held: ArrayLike | None = None,
+        locked: ArrayLike | None = None,
         position_limits: bool = True,
         q_init: Any = None,
     ) -> IKBranches:
-        """All configurations with the frame at X_target, its pose in ``relative_to``.
+        """Compute all configurations with the frame at X_target, its pose in ``relative_to``.
 
-        X_target (..., 4, 4) [1, m] -> q (..., 8, nq) [rad], valid (..., 8).  They reach it within 1e-9 rad and 1e-9
-        of the arm's length, as a rule to rounding.  Joints beside the arm are as in the configuration ``q_init``
-        (..., nq), `Robot.neutral` by default; of angles that differ by whole turns each branch has the one nearest to
-        it, with ``position_limits`` of those within the joint's, and a branch for which there is none is not valid.
+        X_target (..., 4, 4) [1, m] -> q (..., 8, nq) [rad], valid (..., 8).  They reach it within 1e-9 rad and 1e-9 of
+        the arm's length, usually to rounding.  Joints outside the arm keep their positions of ``q_init`` (..., nq), by
+        default `Robot.neutral`.  Each joint takes the revolution nearest to ``q_init``; with ``position_limits``, the
+        nearest one within its limits.  A branch without such a revolution is not valid.
 
-        Seven axes leave one angle open (`redundant`): ``elbow`` (...) is the angle of the elbow about the line from
-        shoulder to wrist [rad], 0 where it is on the side to which the first axis points, and ``held`` (...) that of
-        the joint that is held.  By default it is the seed's.
+        Seven axes leave one angle open (`redundant`).  ``elbow`` (...) is the angle of the elbow about the line from
+        shoulder to wrist [rad], 0 on the side to which the first axis points.  ``locked`` (...) is the angle of the
+        locked joint [rad].  The default is the angle at ``q_init``.
 
-        Where the arm is singular, one of infinitely many configurations is given, and branches that coincide there
-        count as one.
+        At a singularity, one of infinitely many configurations is returned, and coincident branches count as one.
 
-        Raises ValueError for what is no pose, with numbers that are not finite, and for an angle that the arm does not
-        have.
+        Raises ValueError for invalid poses, values that are not finite, and an angle that the arm does not have.
         """
         target = np.asarray(X_target, dtype=float)
         if target.shape[-2:] != (4, 4) or not is_rigid(target):
-            what = f"an array of shape {target.shape}" if target.shape[-2:] != (4, 4) else "one that is none"
+            what = f"an array of shape {target.shape}" if target.shape[-2:] != (4, 4) else "an invalid pose"
             raise ValueError(
-                f"closed_form: X_target: expected poses (..., 4, 4), rotations and places [m] with the last row "
+                f"closed_form: X_target: expected poses (..., 4, 4), rotations and positions [m] with last row "
                 f"0 0 0 1, got {what}"
             )
         target = _rotations(target)
@@ -172,30 +171,33 @@ class ClosedForm:
             if q_init is None
             else read_configuration(self._robot, "closed_form", "q_init", q_init)
         )
-        given = self._given(elbow, held, at, q_init is None)
+        redundant_value = self._redundant_input(elbow, locked, at, q_init is None)
         kernel = self._kernel(bool(position_limits))
-        q, valid, turned, away = kernel(target, at) if given is None else kernel(target, at, given)
-        return IKBranches(q, np.asarray(valid) > 0.5, turned, away)
+        q, valid, orientation_error, position_error = (
+            kernel(target, at) if redundant_value is None else kernel(target, at, redundant_value)
+        )
+        return IKBranches(q, np.asarray(valid) > 0.5, orientation_error, position_error)
 
     def nearest_branch(self, X_target: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Of an arm of six axes: the branch (..., nq) within limits that is nearest to configurations, or these where
-        there is none.  It takes plain arrays, poses and configurations, and does not look at them.
+        """Return the branch (..., nq) within limits nearest to q, for six axes; q itself if there is none.
+
+        Inputs are plain arrays, poses and configurations, and are not checked.
         """
         result, valid, *_ = self._kernel(True)(X_target, q)
-        away = np.where(valid > 0.5, ((result - q[..., None, :]) ** 2).sum(axis=-1), np.inf)
-        if away.ndim == 1:
-            k = int(away.argmin())
-            return np.asarray(result[k] if away[k] < np.inf else q)
-        first = np.take_along_axis(result, away.argmin(axis=-1)[..., None, None], axis=-2)[..., 0, :]
-        return np.where((away.min(axis=-1) < np.inf)[..., None], first, q)
+        position_error = np.where(valid > 0.5, ((result - q[..., None, :]) ** 2).sum(axis=-1), np.inf)
+        if position_error.ndim == 1:
+            k = int(position_error.argmin())
+            return np.asarray(result[k] if position_error[k] < np.inf else q)
+        first = np.take_along_axis(result, position_error.argmin(axis=-1)[..., None, None], axis=-2)[..., 0, :]
+        return np.where((position_error.min(axis=-1) < np.inf)[..., None], first, q)
 
     def redundant_angle(self, q: ArrayLike) -> np.ndarray:
-        """The elbow angle of configurations, or the angle of the joint that is held: q (..., nq) -> (...) [rad].
+        """Return the elbow angle, or the angle of the locked joint: q (..., nq) -> (...) [rad].
 
-        Raises ValueError where nothing is redundant.
+        Raises ValueError for an arm without redundancy.
         """
         if self.redundant is None:
-            raise ValueError(f"closed_form: six axes leave nothing open: {self.family}")
+            raise ValueError(f"closed_form: expected a redundant arm, got six axes: {self.family}")
         q = read_configuration(self._robot, "closed_form", "q", q)
         result = redundant_angle(self._robot.tree, self._arm, [q[..., k] for k in range(q.shape[-1])])
         return np.asarray(result, dtype=float)
@@ -203,63 +205,68 @@ class ClosedForm:
     def redundant_ranges(
         self, X_target: ArrayLike, *, q_init: Any = None, samples: int = 720
     ) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """For one pose and each of the eight branches, from where to where the redundant angle keeps it within limits.
+        """Return the ranges of the redundant angle within limits, for one pose and each of the eight branches.
 
-        X_target (4, 4) [1, m] -> for each branch pairs (from, to) [rad], ends within 1e-9.  Elbow angles begin in
-        [−π, π); a range that goes through π ends beyond it, and (−π, π) is all of them.  Ranges are seen that are
-        wider than the step between so many ``samples``.
+        X_target (4, 4) [1, m] -> for each branch pairs (from, to) [rad], with ends within 1e-9.  Elbow angles begin in
+        [−π, π); a range across π ends beyond it, and (−π, π) covers all angles.  Ranges wider than the spacing of
+        ``samples`` are found.
 
-        Raises ValueError where nothing is redundant, and as `branches` does.
+        Raises ValueError for an arm without redundancy, and as `branches` does.
         """
         if self.redundant is None:
-            raise ValueError(f"closed_form: six axes leave nothing open: {self.family}")
+            raise ValueError(f"closed_form: expected a redundant arm, got six axes: {self.family}")
         if np.shape(X_target) != (4, 4):
             raise ValueError(f"closed_form: X_target: expected one pose (4, 4), got shape {np.shape(X_target)}")
-        samples = integer("closed_form", "samples", samples, least=4, what="a whole number")
-        low, high = (-math.pi, math.pi) if self.redundant == ELBOW else self._held_range()
+        samples = integer("closed_form", "samples", samples, least=4, what="an integer")
+        low, high = (-math.pi, math.pi) if self.redundant == ELBOW else self._locked_range()
         low, high = (low, high) if math.isfinite(high - low) else (-math.pi, math.pi)
-        name = "elbow" if self.redundant == ELBOW else "held"
+        name = "elbow" if self.redundant == ELBOW else "locked"
 
         def valid(angles: np.ndarray) -> np.ndarray:
             return self.branches(X_target, q_init=q_init, **{name: angles}).valid  # type: ignore[arg-type]
 
         grid = np.linspace(low, high, int(samples) + 1)
-        there = valid(grid)
-        # ends are between samples that differ: all are halved together
-        before, branch = np.nonzero(there[1:] != there[:-1])
-        left, right, was = grid[before], grid[before + 1], there[before, branch]
+        valid_samples = valid(grid)
+        # range ends are between samples that differ; bisect all together
+        before, branch = np.nonzero(valid_samples[1:] != valid_samples[:-1])
+        left, right, valid_before = grid[before], grid[before + 1], valid_samples[before, branch]
         for _ in range(_HALVINGS):
             middle = 0.5 * (left + right)
-            same = valid(middle)[np.arange(len(middle)), branch] == was
+            same = valid(middle)[np.arange(len(middle)), branch] == valid_before
             left, right = np.where(same, middle, left), np.where(same, right, middle)
-        ends = np.where(was, left, right)
+        ends = np.where(valid_before, left, right)
         circle = self.redundant == ELBOW
-        return tuple(_ranges(ends[branch == k], there[:, k], low, high, circle) for k in range(there.shape[1]))
+        return tuple(
+            _ranges(ends[branch == k], valid_samples[:, k], low, high, circle) for k in range(valid_samples.shape[1])
+        )
 
-    def _given(self, elbow: Any, held: Any, q_init: np.ndarray, free: bool) -> np.ndarray | None:
-        """The redundant angle.  Raises ValueError for one that the arm does not have."""
+    def _redundant_input(self, elbow: Any, locked: Any, q_init: np.ndarray, free: bool) -> np.ndarray | None:
+        """Return the redundant angle.
+
+        Raises ValueError for an angle that the arm does not have.
+        """
         for name, value, has in (
             ("elbow", elbow, self.redundant == ELBOW),
-            ("held", held, self.redundant not in (None, ELBOW)),
+            ("locked", locked, self.redundant not in (None, ELBOW)),
         ):
             if value is not None and not has:
-                means = "nothing is redundant" if self.redundant is None else f"redundant is {quoted(self.redundant)}"
-                raise ValueError(f"closed_form: {name}: the arm has no such angle ({self.family}): {means}")
-        value = elbow if elbow is not None else held
+                means = "it is not redundant" if self.redundant is None else f"redundant is {quoted(self.redundant)}"
+                raise ValueError(f"closed_form: {name}: the arm ({self.family}) has no such angle: {means}")
+        value = elbow if elbow is not None else locked
         if value is None:
             if self.redundant is None:
                 return None
             angle = self.redundant_angle(q_init)
-            return np.clip(angle, *self._held_range()) if free and self.redundant != ELBOW else angle
+            return np.clip(angle, *self._locked_range()) if free and self.redundant != ELBOW else angle
         angle = floats(value)
         if not np.isfinite(angle).all():
             raise ValueError(
-                f"closed_form: {'elbow' if held is None else 'held'}: expected angles [rad], got {value!r}"
+                f"closed_form: {'elbow' if locked is None else 'locked'}: expected angles [rad], got {value!r}"
             )
         return angle
 
-    def _held_range(self) -> tuple[float, float]:
-        """What the joint that is held can be: where zero is none, the nearest end is its default."""
+    def _locked_range(self) -> tuple[float, float]:
+        """Return the limits of the locked joint."""
         body = self._robot.tree.bodies[self._robot.tree.joint_index(self.redundant)]
         low, high = body.limits.positions
         return (low[0], high[0]) if body.joint.nq == 1 else (-math.inf, math.inf)
@@ -271,24 +278,24 @@ class ClosedForm:
         tree, arm, nq = self._robot.tree, self._arm, self._robot.nq
         A, B = tree.frame(self.relative_to), tree.frame(self.frame)
 
-        def numbers(X_target: Any, q_init: Any, redundant: Any) -> BranchNumbers:
+        def branches_of(X_target: Any, q_init: Any, redundant: Any) -> BranchArrays:
             X = Pose.of(X_target)
-            return _as_numbers(arm_branches(tree, A, B, arm, X, list(q_init), redundant, position_limits))
+            return _branch_arrays(arm_branches(tree, A, B, arm, X, list(q_init), redundant, position_limits))
 
         if self.redundant is None:
             return compile(
-                lambda X_target, q_init: numbers(X_target, q_init, None),
+                lambda X_target, q_init: branches_of(X_target, q_init, None),
                 name="closed_form",
                 X_target=(4, 4),
                 q_init=(nq,),
             )
-        return compile(numbers, name="closed_form", X_target=(4, 4), q_init=(nq,), redundant=())
+        return compile(branches_of, name="closed_form", X_target=(4, 4), q_init=(nq,), redundant=())
 
 
 def _rotations(X: np.ndarray) -> np.ndarray:
-    """Poses whose rotations are such to rounding: the nearest, where numbers were rounded."""
+    """Return poses whose rotations are re-orthonormalised."""
     R = X[..., :3, :3]
-    for _ in range(2):  # each step squares what R^T R is off by
+    for _ in range(2):  # each step squares the deviation of RᵀR from 1
         off = np.swapaxes(R, -1, -2) @ R - np.eye(3)
         if np.abs(off).max(initial=0.0) < _ORTHONORMAL:
             break
@@ -301,39 +308,36 @@ def _rotations(X: np.ndarray) -> np.ndarray:
 
 
 def _ranges(
-    ends: np.ndarray, there: np.ndarray, low: float, high: float, circle: bool
+    ends: np.ndarray, valid_samples: np.ndarray, low: float, high: float, circle: bool
 ) -> tuple[tuple[float, float], ...]:
-    """Pairs of ends, in order; on a circle what goes on from its end to its beginning is one."""
-    result = [*([low] if there[0] else []), *ends.tolist(), *([high] if there[-1] else [])]
+    """Return pairs of ends in order; on a circle, a range across the end is merged into one."""
+    result = [*([low] if valid_samples[0] else []), *ends.tolist(), *([high] if valid_samples[-1] else [])]
     pairs = list(zip(result[::2], result[1::2], strict=True))
-    if circle and len(pairs) > 1 and there[0] and there[-1]:
+    if circle and len(pairs) > 1 and valid_samples[0] and valid_samples[-1]:
         _, first = pairs.pop(0)
         pairs[-1] = (pairs[-1][0], first + 2.0 * math.pi)
     return tuple(pairs)
 
 
-def closed_form_of(robot: Any, frame: str, relative_to: str, held: str | None) -> ClosedForm | None:
-    """Raises as `Robot.closed_form` does."""
+def closed_form_of(robot: Any, frame: str, relative_to: str, locked: str | None) -> ClosedForm | None:
+    """Return the closed form of an arm, or None; raises as `Robot.closed_form`."""
     tree: Tree = robot.tree
-    for name, value in (("frame", frame), ("relative_to", relative_to), ("held", held)):
-        if not (isinstance(value, str) or (name == "held" and value is None)):
+    for name, value in (("frame", frame), ("relative_to", relative_to), ("locked", locked)):
+        if not (isinstance(value, str) or (name == "locked" and value is None)):
             raise TypeError(f"closed_form: {name}: expected a name, got {value!r}")
     A, B = tree.frame(relative_to), tree.frame(frame)
-    body = None if held is None else tree.joint_index(held)
+    body = None if locked is None else tree.joint_index(locked)
     if has_symbols(robot._subject):
-        raise TypeError(
-            f"closed_form: robot {robot.name!r} has symbols for numbers that may be its geometry: recognise it before "
-            f"they are put in"
-        )
+        raise TypeError(f"closed_form: robot {robot.name!r} has symbols; call closed_form on the robot without them")
     arm = recognised(tree, A, B, body)
     return None if arm is None else ClosedForm(robot, arm, frame, relative_to)
 
 
-def _as_numbers(branches: list[ArmBranch]) -> BranchNumbers:
+def _branch_arrays(branches: list[ArmBranch]) -> BranchArrays:
     def row(values: list[Any]) -> np.ndarray:
         return np.array(values, dtype=object)
 
-    return BranchNumbers(
+    return BranchArrays(
         np.array([branch.q for branch in branches], dtype=object),
         row([where(branch.valid, 1.0, 0.0) for branch in branches]),
         row([branch.orientation_error for branch in branches]),

@@ -1,7 +1,4 @@
-"""Configurations for what a robot is asked to do.
-
-The inverse kinematics of arms that have a closed form.
-"""
+"""Methods of `Robot` for inverse kinematics, numerical and in closed form."""
 
 from __future__ import annotations
 
@@ -17,11 +14,11 @@ from linkwork.ik.differential import DAMPING, DifferentialIK
 from linkwork.ik.ik_problem import STEPS, IKProblem
 from linkwork.ik.path_ik import JUMP, IKPathResult
 from linkwork.ik.result import IKResult
+from linkwork.ik.tasks.arguments import pose_tolerance
 from linkwork.ik.tasks.frame_tasks import Axes, PoseTask
 from linkwork.ik.tasks.joint_tasks import PostureTask
-from linkwork.ik.tasks.pose_tolerance import pose_tolerance
 from linkwork.ik.tasks.task import TOLERANCE, Task
-from linkwork.ik.traced_ik import traced_answer
+from linkwork.ik.traced_ik import traced_solution
 from linkwork.ik.velocity_result import VelocityResult
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
@@ -30,7 +27,7 @@ __all__ = ["ClosedFormMethods", "InverseKinematicsMethods"]
 
 
 class InverseKinematicsMethods(RobotBase):
-    """Inverse kinematics: configurations within limits that do tasks (see the page on inverse kinematics)."""
+    """Numerical inverse kinematics: configurations within limits that satisfy tasks."""
 
     __slots__ = ()
 
@@ -52,30 +49,34 @@ class InverseKinematicsMethods(RobotBase):
         num_solutions: int | None = None,
         max_iterations: int = STEPS,
     ) -> IKResult:
-        """Configurations at which a frame has a pose, within limits: one, or a batch.
+        """Compute configurations at which a frame has a pose, within limits; one pose or a batch.
 
-        X_target (..., 4, 4) is the pose of ``frame`` in ``relative_to``.  ``q_init`` (..., nq) is where to start, the
-        middle of limits if it is left out; where it leads to no answer other starts follow, the same ones always.
-        With ``nearest_to`` (..., nq) the answer is the configuration nearest to that one of all that have the pose, by
-        the sum of squares of what joints move [rad, m], as far as several starts find it; joints that turn without end,
-        or by more than a turn, go the nearer way.
-        With ``posture`` (..., nq) joints are as near to that one as the pose lets them, at a minimum that steps lead to
-        from where the pose is met first; it goes with neither ``nearest_to`` nor ``num_solutions``.
-        ``position_tolerance`` [m] and ``orientation_tolerance`` [rad] are the distance and the angle that may be left:
-        a number, or one each for x, y and z, infinite where that coordinate is free.  ``axes`` are those of the frame
-        itself, of its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
-        ``position_limits`` are the joints', (lower, upper) besides them, or none (False); joints that are ``locked``
-        stay where the seed has them. ``time_limit`` [s] is for one state; ``max_iterations`` bounds the steps.
-        ``num_solutions`` asks for so many answers that differ by more than whole turns and small moves, the nearest to
-        the seed first, on a leading axis: the branches of an arm of six axes, or configurations far apart where joints
-        are left over; where there are fewer, the rest has no success.
+        ``X_target`` (..., 4, 4): pose of ``frame`` in ``relative_to``.
+        ``q_init`` (..., nq): initial guess; default: the middle of the limits.  If the search from it fails, it is
+        repeated from a fixed sequence of starts.
+        ``nearest_to`` (..., nq): return the configuration nearest to this one of all that have the pose, by the sum of
+        squared joint motions [rad, m], as far as several starts find it.  Joints without limits, or with a range above
+        a revolution, take the shorter direction.
+        ``posture`` (..., nq): among the configurations with the pose, keep the joints near this one.  The result is a
+        local minimum, found from where the pose is first reached.  It excludes ``nearest_to`` and
+        ``num_solutions``.
+        ``position_tolerance`` [m], ``orientation_tolerance`` [rad]: permitted distance and angle, a number or one each
+        for x, y and z, infinite for a free coordinate.
+        ``axes``: axes of the errors: those of the ``"frame"`` itself, of its ``"target"``, of the ``"reference"`` that
+        it is relative to, or of a frame by name.
+        ``position_limits``: the joints' limits by default; (lower, upper) in addition to them; or False for none.
+        ``locked``: joints that keep their positions of ``q_init``.
+        ``time_limit`` [s]: for a single state.  ``max_iterations`` bounds the iterations.
+        ``num_solutions``: number of solutions, on a leading axis, nearest to ``q_init`` first.  They differ by more
+        than full revolutions and small motions: the branches of a six-axis arm, or configurations far apart of a
+        redundant robot.  If there are fewer, the remaining entries have ``success`` False.
 
-        In a function that is compiled, arrays may be symbols, and so may the robot's parameters: it then gives ``q``,
-        ``success`` (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
+        In a compiled function, arrays and the robot's parameters may be symbols.  The result is then ``q``, ``success``
+        (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
 
         The result has ``q`` (..., nq), ``success``, ``status``, ``position_error``, ``orientation_error``,
-        ``iterations``, ``restarts``.  Raises ValueError for poses that are none, for frames between which no joint is,
-        and for limits that leave nothing; UnknownNameError for names that the robot does not have.
+        ``iterations``, ``restarts``.  Raises ValueError for invalid poses, frames without a joint in between and empty
+        limits, and UnknownNameError for unknown names.
         """
         plain = (
             position_limits is None
@@ -99,7 +100,7 @@ class InverseKinematicsMethods(RobotBase):
             if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
                 if nearest_to is None:
                     if q_init is None:
-                        return cast(IKResult, known.single(known.middle, X_target))
+                        return cast(IKResult, known.single(known.midrange, X_target))
                     if q_init.__class__ is np.ndarray and q_init.shape == (self.nq,) and known.plain:
                         return cast(IKResult, known.single(q_init, X_target))
                 elif (
@@ -110,18 +111,18 @@ class InverseKinematicsMethods(RobotBase):
                 ):
                     return cast(IKResult, known.nearest(nearest_to, X_target))
         traced = has_symbols(self._subject) or any(map(is_traced, (X_target, q_init, nearest_to, posture)))
-        for what, option in (("posture", posture), ("num_solutions", num_solutions), ("time_limit", time_limit)):
+        for argument, option in (("posture", posture), ("num_solutions", num_solutions), ("time_limit", time_limit)):
             if traced and option is not None:
-                raise ValueError(f"inverse_kinematics: {what}: in a function that is compiled it is not known")
+                raise ValueError(f"inverse_kinematics: {argument}: not supported in a compiled function")
         tolerance = pose_tolerance("inverse_kinematics", position_tolerance, orientation_tolerance)
         if posture is not None:
             if nearest_to is not None or num_solutions is not None:
                 raise ValueError(
-                    "inverse_kinematics: posture goes with neither nearest_to nor num_solutions: leave one out"
+                    "inverse_kinematics: posture: cannot be combined with nearest_to or num_solutions; omit one"
                 )
             pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=tolerance, name="X_target")
             both = [pose, PostureTask(weight=1.0, name="posture")]
-            asked = IKProblem(
+            problem = IKProblem(
                 self,
                 both,
                 position_limits=position_limits,
@@ -131,7 +132,7 @@ class InverseKinematicsMethods(RobotBase):
                 caller="inverse_kinematics",
             )
             q_init = posture if q_init is None else q_init
-            return asked.solve(q_init, time_limit=time_limit, X_target=X_target, posture=posture)
+            return problem.solve(q_init, time_limit=time_limit, X_target=X_target, posture=posture)
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
         problem = IKProblem(
             type(self)(self._subject.tree) if traced else self,
@@ -144,7 +145,7 @@ class InverseKinematicsMethods(RobotBase):
             caller="inverse_kinematics",
         )
         if traced:
-            return cast(IKResult, traced_answer(problem, self._tree, q_init, nearest_to, {"X_target": X_target}))
+            return cast(IKResult, traced_solution(problem, self._tree, q_init, nearest_to, {"X_target": X_target}))
         if key and len(problem.shapes) == 1:
             self._calls[key] = cast(Any, problem)
         return problem.solve(
@@ -161,12 +162,13 @@ class InverseKinematicsMethods(RobotBase):
         max_iterations: int = STEPS,
         num_starts: int | None = None,
     ) -> IKProblem:
-        """Build a problem of inverse kinematics from tasks and constraints, hard and soft, to be solved many times.
+        """Build a reusable IK problem from hard and soft tasks and constraints.
 
-        ``problem.solve(seed, hand=X, ...)`` takes targets by the tasks' names.  ``max_iterations`` bounds the steps of
-        a search.  ``num_starts`` bounds the starts from which a problem with soft tasks looks for the least cost,
-        which ends at the first that does all tasks: 48 unless given, or 9 where there are more rows than velocities,
-        so that no configuration does all; 1 gives the local minimum that the seed leads to.
+        ``problem.solve(q_init, hand=X, ...)`` takes targets by task name.  ``max_iterations`` bounds the iterations of
+        a search.
+        ``num_starts`` bounds the starts of a problem with soft tasks, whose search ends at the first start that
+        satisfies all tasks.  The default is 48, or 9 if there are more errors than velocities, so that no configuration
+        satisfies all.  1 gives the local minimum reached from ``q_init``.
         """
         return IKProblem(
             self,
@@ -192,30 +194,34 @@ class InverseKinematicsMethods(RobotBase):
         locked: Sequence[str] = (),
         **targets: Any,
     ) -> VelocityResult:
-        """The velocity that brings tasks on in a step of time, within limits, by a quadratic program: one, or a batch.
+        """Compute the velocity that moves tasks towards their targets in one time step, within limits.
 
-        q (..., nq) is where the robot is, ``dt`` [s] the step, after which it is at ``integrate(q, v * dt)``; targets
-        come by the tasks' names.  A step takes the part ``gain`` of errors away, 1 unless said, or as much as a
-        ``time_constant`` [s] says; both are numbers, or dicts by task.  Hard tasks come first, ranges of them as
-        barriers that are not crossed; then soft ones, by level, and by weight within a level.  ``damping`` times the
-        sum of squares of weighted errors bounds steps at singularities.
+        It is the solution of a quadratic program, for one state or a batch.
 
-        ``motion_limits`` are the robot's, of positions and velocities; none where False; or a dict of ``position``
-        (True, False or (lower, upper)), ``velocity`` and ``acceleration`` (a number, (nv,) numbers, or a dict by
-        joint: a base too), and ``speed`` (a dict by joint of the length of its velocity; of a floating base, of the
-        angular and the linear one).  Limits of velocity always hold; then those of position, which the step does not
-        leave, then those of acceleration, around ``v_last`` (..., nv), at rest if it is left out.  Joints that are
-        ``locked`` stay.
+        ``q`` (..., nq): current configuration.  Targets are passed by task name.
+        ``dt`` [s]: time step; the next configuration is ``integrate(q, v * dt)``.
+        ``gain``: fraction of the errors that a step removes, 1 by default, or the fraction that corresponds to a
+        ``time_constant`` [s]; both are numbers, or dicts by task.
+        Hard tasks have priority, and their ranges act as barriers.  Soft tasks follow by level, and by weight within a
+        level.
+        ``damping``: factor of the sum of squared weighted errors that bounds steps at singularities.
+        ``motion_limits``: the robot's position and velocity limits (True), none (False), or a dict with ``position``
+        (True, False or (lower, upper)), ``velocity`` and ``acceleration`` (a number, (nv,) numbers, or a dict by joint,
+        including a floating base), and ``speed`` (a dict by joint of the norm of its velocity; for a floating base, the
+        norms of the angular and the linear velocity).  Velocity limits always hold.  Position limits have the next
+        priority, then acceleration limits.
+        ``v_last`` (..., nv): previous velocity for acceleration limits; zero by default.
+        ``locked``: joints that do not move.
 
-        The result has ``v`` (..., nv), ``success``, ``status``, ``errors``, ``active``, ``at_limits``.  Where the same
-        is asked each period, `DifferentialIK` keeps what is the same: see its `step`.  Raises ValueError for what is
-        not finite or of the wrong shape, and UnknownNameError for names that the robot, or the problem, does not have.
+        The result has ``v`` (..., nv), ``success``, ``status``, ``errors``, ``active``, ``at_limits``.  For repeated
+        calls, `DifferentialIK` prepares the problem once: see its `step`.  Raises ValueError for values that are not
+        finite or of the wrong shape, and UnknownNameError for unknown names.
         """
         given = tuple(tasks) if isinstance(tasks, Iterable) and not isinstance(tasks, str) else tasks
         key: Any = ("velocity_for", given, dt, gain, time_constant, damping, locked, motion_limits)
         try:
             known: Any = self._calls.get(key)
-        except TypeError:  # numbers in arrays and dicts are not looked up
+        except TypeError:  # arrays and dicts do not hash and are not cached
             key = known = None
         if known is None:
             options: dict[str, Any] = {"gain": gain, "time_constant": time_constant, "damping": damping}
@@ -238,15 +244,15 @@ class InverseKinematicsMethods(RobotBase):
         locked: Sequence[str] = (),
         max_joint_jump: ArrayLike = JUMP,
     ) -> IKPathResult:
-        """Configurations at which a frame has the poses of a path, each near the one before, within limits.
+        """Compute configurations at which a frame has the poses of a path, each near the previous one.
 
-        X_path (..., T, 4, 4) are poses of ``frame`` in ``relative_to``, one path or a batch; ``q_init`` (..., nq) is
-        where the first is looked for.  Where no number of velocity goes farther than ``max_joint_jump`` [rad, m] from
-        pose to pose, or in small steps on the way between them, the path is continuous; where it cannot be, the nearest
-        other answer is taken, and counted as a reconfiguration.  The others are as of `inverse_kinematics`.
+        ``X_path`` (..., T, 4, 4): poses of ``frame`` in ``relative_to``, one path or a batch.
+        ``q_init`` (..., nq): initial guess for the first pose.  A path is continuous if no coordinate of v moves
+        farther than ``max_joint_jump`` [rad, m] from one pose to the next, or in small steps between them.  Otherwise
+        the nearest other solution is used and counted as a reconfiguration.  All configurations are within limits.
+        Other arguments are as in `inverse_kinematics`.
 
-        The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``max_joint_jump``,
-        ``explain()``.
+        The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
         """
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
         problem = IKProblem(
@@ -261,19 +267,19 @@ class InverseKinematicsMethods(RobotBase):
 
 
 class ClosedFormMethods(RobotBase):
-    """Arms whose configurations can be told from the hand's pose by formulas."""
+    """Closed-form inverse kinematics of arms."""
 
     __slots__ = ()
 
-    def closed_form(self, frame: str, *, relative_to: str = "world", held: str | None = None) -> ClosedForm | None:
-        """The closed form of the inverse kinematics of a frame, or None where the arm is of no family that has one.
+    def closed_form(self, frame: str, *, relative_to: str = "world", locked: str | None = None) -> ClosedForm | None:
+        """Return the closed form of the inverse kinematics of a frame, or None for an arm without one.
 
-        The joints from ``relative_to`` to the frame have to be six or seven that turn about one axis each, and follow
-        no others.  Six axes have a closed form where three neighbours go through one point or are parallel.  Seven
-        have one where the first three and the last three go through points (then the elbow's angle is given), or where
-        one at an end can be held and the six others are such an arm; ``held`` names it.  Lengths and angles count as
-        zero within 1e-5 of the arm's length, or rad: what that leaves wrong is polished away.  Constraints that the
-        robot has besides its joints are not looked at.
+        The joints from ``relative_to`` to the frame must be six or seven revolute joints without couplings.  Six axes
+        have a closed form if three neighbours intersect in one point or are parallel.  Seven axes have one if the first
+        three and the last three each intersect in a point (the elbow angle is then an input), or if a joint at one end
+        can be locked and the other six are such an arm; ``locked`` names it.  Lengths and angles count as zero within
+        1e-5 of the arm's length, or rad; the resulting error is removed by a final refinement.  Constraints of the
+        robot are ignored.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6").closed_form("tool")
@@ -284,10 +290,10 @@ class ClosedFormMethods(RobotBase):
         >>> int(found.count)
         8
 
-        Raises UnknownNameError for frames and a joint that are not there, TypeError for a robot with symbols in it.
+        Raises UnknownNameError for unknown frames and joints, TypeError for a robot with symbols.
         """
-        key = ("closed_form", frame, relative_to, held)
+        key = ("closed_form", frame, relative_to, locked)
         known: Any = self._calls.get(key) if all(isinstance(name, (str, type(None))) for name in key) else None
         if known is None:
-            known = self._calls[key] = cast(Any, (closed_form_of(self, frame, relative_to, held),))
+            known = self._calls[key] = cast(Any, (closed_form_of(self, frame, relative_to, locked),))
         return cast("ClosedForm | None", known[0])

@@ -1,11 +1,12 @@
-"""Several answers to one question: branches of an arm, or, where joints are left over, configurations far apart.
+"""Several solutions of one IK target, and continued searches.
 
-Searches begin at the branches of the closed form, where there is one, at the seed, and at so many starts of the
-sequence, each with a few steps of its own, all in one call of the kernel.  Answers that differ by whole turns, or by
-little, count once, the nearest to the seed.  Of more than are asked for, those nearest to the seed are given, or, where
-joints are left over, those far from each other: each next one is the farthest from all before.
+The solutions are the branches of an arm or, for a redundant robot, configurations far apart.  Searches start at the
+branches of the closed form (if there is one), at the initial guess, and at a fixed sequence of starts.  All run in one
+call of the kernel, with a few iterations each.  Solutions that differ only by full revolutions or small motions count
+once, and the one nearest to the initial guess is returned.  If there are more than requested, the nearest ones are
+returned; for a redundant robot, each next solution is the farthest from all previous ones.
 
-Searches that go on: with all steps where few have not been enough, and until a deadline.
+Continued searches run with all iterations where few have not sufficed, and until a deadline.
 """
 
 from __future__ import annotations
@@ -19,91 +20,88 @@ import numpy as np
 
 from linkwork._util.validation import integer
 from linkwork.errors import Status
+from linkwork.ik.arguments import flat_states
 from linkwork.ik.failure_analysis import Reason, proofs
-from linkwork.ik.kernels import TOLD
+from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.joints import Revolute
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 
-__all__ = ["from_answers", "go_on", "several", "until"]
+__all__ = ["continue_failed_searches", "restart_from_feasible", "run_until_deadline", "several_solutions"]
 
 
-APART = 0.1  # rad, or of a characteristic length: by how much a joint differs, of answers that are not one
-STEPS = 60  # of each search
-_STARTS, _EACH = 60, 8  # how many searches there are besides branches: so many, and so many for each answer
-_MOST = 1000  # answers
-_DONE, _ITERATIONS, _RESTARTS = (TOLD.index(name) for name in ("done", "iterations", "restarts"))
+APART = 0.1  # [rad, characteristic lengths] minimum difference of some joint between distinct solutions
+STEPS = 60  # iterations of each search
+_STARTS, _EACH = 60, 8  # searches in addition to branches: a fixed number, and a number for each solution
+_MOST = 1000  # solutions
+_DONE, _ITERATIONS, _RESTARTS = (DIAGNOSTICS.index(name) for name in ("done", "iterations", "restarts"))
 
 
-def several(
-    problem: ProblemView, num_solutions: Any, q_init: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+def several_solutions(
+    problem: ProblemView, num_solutions: Any, q_init: np.ndarray, tolerances: np.ndarray, targets: dict[str, np.ndarray]
 ) -> IKResult:
-    """As many answers as are asked for, a leading axis of them, in the order of how far they are from the seed.
+    """Return ``num_solutions`` solutions on a new leading axis, sorted by distance from ``q_init``.
 
-    Raises ValueError for a count that is none.
+    Raises ValueError for an invalid count.
     """
-    n = integer(
-        problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, what="how many answers, a whole number"
-    )
+    n = integer(problem.caller, "num_solutions", num_solutions, least=1, most=_MOST, what="an integer")
     ranks = {name: len(shape) for name, shape in problem.shapes.items()}
-    shape = np.broadcast_shapes(q_init.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in given.items()))
-    flat = {
-        name: np.broadcast_to(x, (*shape, *problem.shapes[name])).reshape(-1, *problem.shapes[name])
-        for name, x in given.items()
-    }
-    seeds = np.broadcast_to(q_init, (*shape, q_init.shape[-1])).reshape(-1, q_init.shape[-1])
+    shape = np.broadcast_shapes(q_init.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in targets.items()))
+    flat = {name: flat_states(x, ranks[name], shape) for name, x in targets.items()}
+    initial_q = flat_states(q_init, 1, shape)
     if problem.solver != "levenberg":
         raise ValueError(
-            f"{problem.caller}: num_solutions: hard tasks alone have several answers, and this is {problem.solver!r}"
+            f"{problem.caller}: num_solutions: expected a problem of hard tasks, got solver {problem.solver!r}"
         )
-    if not len(seeds):
-        sizes = q_init.shape[-1], len(problem.scales), len(TOLD)
-        nothing = [np.zeros((n, *shape, size)) for size in sizes]
-        return IKResult._make(problem, nothing[0], nothing[1], nothing[2], q_init, given, tolerances)
-    q, errors, told = _candidates(problem, n, seeds, tolerances, flat)
-    turning, scale = _moves(problem)
-    q = _turned(problem, q, seeds[:, None], turning)
-    far = _between(q, seeds[:, None], scale, 0.0 * turning)
-    spread = _left_over(problem, tolerances, seeds, flat)
-    found = [
-        _chosen(n, done, x, y, scale, turning, spread)
-        for done, x, y in zip(told[..., _DONE] == 1.0, q, far, strict=True)
+    if not len(initial_q):
+        sizes = q_init.shape[-1], len(problem.scales), len(DIAGNOSTICS)
+        empty = [np.zeros((n, *shape, size)) for size in sizes]
+        return IKResult._make(problem, empty[0], empty[1], empty[2], q_init, targets, tolerances)
+    q, errors, diagnostics = _candidates(problem, n, initial_q, tolerances, flat)
+    periodic, scale = _coordinate_scales(problem)
+    q = _nearest_revolution(problem, q, initial_q[:, None], periodic)
+    distances = _largest_difference(q, initial_q[:, None], scale, 0.0 * periodic)
+    spread = _is_redundant(problem, tolerances, initial_q, flat)
+    selections = [
+        _select_solutions(n, done, x, y, scale, periodic, spread)
+        for done, x, y in zip(diagnostics[..., _DONE] == 1.0, q, distances, strict=True)
     ]
     searches = q.shape[1]
-    steps, restarts = told[..., _ITERATIONS].sum(axis=1), told[..., _RESTARTS].sum(axis=1) + searches - 1
-    picked, reasons = np.zeros((len(seeds), n), dtype=int), {}
-    for k, chosen in enumerate(found):
+    steps, restarts = diagnostics[..., _ITERATIONS].sum(axis=1), diagnostics[..., _RESTARTS].sum(axis=1) + searches - 1
+    indices, reasons = np.zeros((len(initial_q), n), dtype=int), {}
+    for k, selection in enumerate(selections):
         best = int(np.argmin((errors[k] * problem.scales * (errors[k] * problem.scales)).sum(axis=-1)))
-        picked[k] = [*chosen, *(chosen[:1] or [best]) * (n - len(chosen))]
-        for missing in range(len(chosen), n) if chosen else ():
-            reasons[missing * len(seeds) + k] = Reason(Status.NO_OTHER_SOLUTION, starts=searches, others=len(chosen))
+        indices[k] = [*selection, *(selection[:1] or [best]) * (n - len(selection))]
+        for missing in range(len(selection), n) if selection else ():
+            reasons[missing * len(initial_q) + k] = Reason(
+                Status.NO_OTHER_SOLUTION, starts=searches, others=len(selection)
+            )
 
-    def taken(x: np.ndarray) -> np.ndarray:
-        rows = np.take_along_axis(x, picked[..., None], axis=1)
+    def select(x: np.ndarray) -> np.ndarray:
+        rows = np.take_along_axis(x, indices[..., None], axis=1)
         return np.ascontiguousarray(np.moveaxis(rows, 1, 0)).reshape(n, *shape, x.shape[-1])
 
-    told = taken(told)
-    spans = {_ITERATIONS: steps, _RESTARTS: restarts}
-    for place, values in spans.items():
-        told[..., place] = values.reshape(shape)
+    diagnostics = select(diagnostics)
+    totals = {_ITERATIONS: steps, _RESTARTS: restarts}
+    for k, values in totals.items():
+        diagnostics[..., k] = values.reshape(shape)
     for k in reasons:
-        told.reshape(-1, told.shape[-1])[k, _DONE] = 0.0
-    result = IKResult._make(problem, taken(q), taken(errors), told, q_init, given, tolerances)
-    result._known(reasons)
+        diagnostics.reshape(-1, diagnostics.shape[-1])[k, _DONE] = 0.0
+    result = IKResult._make(problem, select(q), select(errors), diagnostics, q_init, targets, tolerances)
+    result._set_reasons(reasons)
     return result
 
 
 def _candidates(
-    problem: ProblemView, n: int, seeds: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+    problem: ProblemView, n: int, initial_q: np.ndarray, tolerances: np.ndarray, targets: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where searches end, (states, searches, ...)."""
+    """Return q, errors and diagnostics (states, searches, ...) of all searches."""
     starts = np.arange(_STARTS + _EACH * n, dtype=float)
 
-    def asked(begin: np.ndarray, first: np.ndarray) -> Any:
-        targets = (x[:, None] for x in given.values())
-        return problem.searching(
+    def search(begin: np.ndarray, first: np.ndarray) -> Any:
+        return problem.feasibility_kernel(
             begin,
             tolerances,
             problem.weights,
@@ -111,45 +109,48 @@ def _candidates(
             problem.upper,
             np.array(float(STEPS)),
             first,
-            *targets,
+            *(x[:, None] for x in targets.values()),
         )
 
-    parts = [asked(seeds[:, None], starts)]
-    branches = _branches(problem, tolerances, given, seeds)
+    searches_done = [search(initial_q[:, None], starts)]
+    branches = _branches(problem, tolerances, targets, initial_q)
     if branches is not None:
-        parts.append(asked(branches, np.array(0.0)))
-    problem.refuse_unless_poses(parts[0], seeds, given)
-    return tuple(np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("q", "errors", "told"))  # type: ignore[return-value]
+        searches_done.append(search(branches, np.array(0.0)))
+    problem.refuse_unless_poses(searches_done[0], initial_q, targets)
+    return tuple(
+        np.concatenate([getattr(part, name) for part in searches_done], axis=1)
+        for name in ("q", "errors", "diagnostics")
+    )  # type: ignore[return-value]
 
 
 def _branches(
-    problem: ProblemView, tolerances: np.ndarray, given: dict[str, np.ndarray], seeds: np.ndarray
+    problem: ProblemView, tolerances: np.ndarray, targets: dict[str, np.ndarray], initial_q: np.ndarray
 ) -> np.ndarray | None:
-    """Those of the closed form (states, 8, nq), of six axes that it is all about."""
+    """Return the closed-form branches (states, 8, nq) of a single pose task on a six-axis arm, else None."""
     task = problem.tasks[0]
     if len(problem.tasks) != 1 or type(task) is not PoseTask or not np.isfinite(tolerances).all():
         return None
     form = problem.robot.closed_form(task.frame, relative_to=task.relative_to)
     if form is None or form.redundant is not None:
         return None
-    result: np.ndarray = form.branches(given[task.name], q_init=seeds).q
-    return np.where(np.isfinite(result), result, seeds[:, None])
+    result: np.ndarray = form.branches(targets[task.name], q_init=initial_q).q
+    return np.where(np.isfinite(result), result, initial_q[:, None])
 
 
-def _moves(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
-    """By number of q: 1 where whole turns are none, and what makes differences comparable."""
+def _coordinate_scales(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each coordinate of q whether full revolutions are equivalent (1 or 0), and its scale factor."""
     tree = problem.robot.tree
-    turning, scale = np.zeros(tree.nq), np.ones(tree.nq)
+    periodic, scale = np.zeros(tree.nq), np.ones(tree.nq)
     for k, body in tree.stacked():
-        place = tree.q_slices[k]
-        turning[place] = type(body.joint) is Revolute
-        scale[place] = [1.0 / characteristic_length(tree) if unit == "m" else 1.0 for unit in body.joint.q_units]
-    return turning, scale
+        own = tree.q_slices[k]
+        periodic[own] = type(body.joint) is Revolute
+        scale[own] = [1.0 / characteristic_length(tree) if unit == "m" else 1.0 for unit in body.joint.q_units]
+    return periodic, scale
 
 
-def _turned(problem: ProblemView, q: np.ndarray, seeds: np.ndarray, turning: np.ndarray) -> np.ndarray:
-    """By whole turns as near to the seed as limits allow."""
-    turns = turning * np.round((seeds - q) / math.tau)
+def _nearest_revolution(problem: ProblemView, q: np.ndarray, initial_q: np.ndarray, periodic: np.ndarray) -> np.ndarray:
+    """Shift revolute coordinates by full revolutions as near to the initial guess as limits allow."""
+    turns = periodic * np.round((initial_q - q) / math.tau)
     for _ in range(3):
         moved = q + math.tau * turns
         out = ((moved < problem.lower) | (moved > problem.upper)) & (turns != 0.0)
@@ -162,83 +163,89 @@ def _turned(problem: ProblemView, q: np.ndarray, seeds: np.ndarray, turning: np.
     return result
 
 
-def _between(a: np.ndarray, b: np.ndarray, scale: np.ndarray, turning: np.ndarray) -> np.ndarray:
-    """The largest difference of a joint, whole turns aside where they are none."""
+def _largest_difference(a: np.ndarray, b: np.ndarray, scale: np.ndarray, periodic: np.ndarray) -> np.ndarray:
+    """Return the largest scaled difference of any joint, up to full revolutions where they are equivalent."""
     d = a - b
-    return np.asarray((np.abs(d - math.tau * turning * np.round(d / math.tau)) * scale).max(axis=-1))
+    return np.asarray((np.abs(d - math.tau * periodic * np.round(d / math.tau)) * scale).max(axis=-1))
 
 
-def _left_over(problem: ProblemView, tolerances: np.ndarray, seeds: np.ndarray, given: dict[str, np.ndarray]) -> bool:
-    """Whether more joints move than there are rows to be done."""
-    rows = problem.looking(seeds, *given.values()).rows
+def _is_redundant(
+    problem: ProblemView, tolerances: np.ndarray, initial_q: np.ndarray, targets: dict[str, np.ndarray]
+) -> bool:
+    """Return True if more joints move the tasks than there are hard residual components."""
+    rows = problem.residual_kernel(initial_q, *targets.values()).rows
     moving = int((np.abs(rows).max(axis=(0, 1)) > 0.0).sum())
     hard = [task.hard for task in problem.tasks for _ in task.component_names]
     return moving > int((np.isfinite(np.broadcast_to(tolerances, (len(hard),))) & hard).sum())
 
 
-def _chosen(
-    n: int, done: np.ndarray, q: np.ndarray, far: np.ndarray, scale: np.ndarray, turning: np.ndarray, spread: bool
+def _select_solutions(
+    n: int,
+    done: np.ndarray,
+    q: np.ndarray,
+    distances: np.ndarray,
+    scale: np.ndarray,
+    periodic: np.ndarray,
+    spread: bool,
 ) -> list[int]:
-    """Which searches are the answers, nearest to the seed first."""
-    left = [int(k) for k in np.argsort(far, kind="stable") if done[k]]
+    """Return the indices of the searches that are returned as solutions, nearest to the initial guess first."""
+    left = [int(k) for k in np.argsort(distances, kind="stable") if done[k]]
     result: list[int] = []
-    gap = np.full(len(q), np.inf)  # to the nearest of those that are found
+    gap = np.full(len(q), np.inf)  # distance to the nearest selected solution
     while left and len(result) < n:
         k = max(left, key=lambda i: gap[i]) if spread and result else left[0]
         if gap[k] > APART:
             result.append(k)
-            gap = np.minimum(gap, _between(q, q[k], scale, turning))
+            gap = np.minimum(gap, _largest_difference(q, q[k], scale, periodic))
         left = [i for i in left if i != k and gap[i] > APART]
-    return sorted(result, key=lambda i: float(far[i]))
+    return sorted(result, key=lambda i: float(distances[i]))
 
 
-_CHUNK = 200  # steps between two looks at the clock
-_WINDOWS = 8  # of starts, that are searched at once
-_LEAST = 100  # steps of a window
-_SHORTER = 4
-_FEWEST = 3  # steps of a start
-_ITERATIONS_GOING_ON, _RESTARTS_GOING_ON = TOLD.index("iterations"), TOLD.index("restarts")
+_CHUNK = 200  # iterations between two readings of the clock
+_WINDOWS = 8  # windows of starts that are searched together
+_LEAST = 100  # minimum iterations of a window
+_SHORTER = 4  # divisor of the iterations where infeasibility is proved
+_FEWEST = 3  # minimum iterations of a start
 
 
-def go_on(
+def continue_failed_searches(
     problem: ProblemView,
     result: Any,
     q_init: np.ndarray,
     tolerances: np.ndarray,
-    given: dict[str, np.ndarray],
+    targets: dict[str, np.ndarray],
     steps: int,
 ) -> None:
-    """Search with ``steps`` more for what was not found soon; put in place.
+    """Continue failed searches for ``steps`` iterations and update ``result`` in place.
 
-    Several windows of the sequence of starts are searched at once.  Each ends with the last steps from its best: where
-    there is no answer the nearest is the least of several minima.  Where a bound says that there is none, windows are
-    shorter.
+    Several windows of the sequence of starts are searched together.  Each window spends its last iterations at its best
+    configuration, so a failed state returns the best of several minima.  Windows are shorter where a reach bound proves
+    that there is no solution.
     """
     failed, rows = _failed_states(result)
-    targets = {name: rows(x, len(problem.shapes[name])) for name, x in given.items()}
+    targets = {name: rows(x, len(problem.shapes[name])) for name, x in targets.items()}
     tolerances = rows(tolerances, 1)
     proved = np.array([proof is not None for proof in proofs(problem, targets, tolerances)], dtype=bool)
     for some, count in ((np.flatnonzero(~proved), steps), (np.flatnonzero(proved), steps // _SHORTER)):
         if len(some):
-            _in_windows(problem, result, rows(q_init, 1), tolerances, targets, failed, some, count)
+            _search_windows(problem, result, rows(q_init, 1), tolerances, targets, failed, some, count)
 
 
 def _failed_states(result: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], np.ndarray]]:
-    """The flat indices of the states that are not solved, and the function that takes their rows of an array whose last
-    ``rank`` axes are of one state.
+    """Return the flat indices of the failed states, and a function that selects their entries of an array.
+
+    The function takes the array and ``rank``, the number of trailing axes that belong to one state.
     """
-    shape = result.told.shape[:-1]
-    failed = np.flatnonzero(result.told[..., 0].ravel() != 1.0)
+    shape = result.diagnostics.shape[:-1]
+    failed = np.flatnonzero(result.diagnostics[..., 0].ravel() != 1.0)
 
     def rows(x: np.ndarray, rank: int) -> np.ndarray:
-        own = x.shape[x.ndim - rank :]
-        spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-        return spread
+        return flat_states(x, rank, shape)[failed]
 
     return failed, rows
 
 
-def _in_windows(
+def _search_windows(
     problem: ProblemView,
     result: Any,
     q_init: np.ndarray,
@@ -248,72 +255,75 @@ def _in_windows(
     some: np.ndarray,
     steps: int,
 ) -> None:
-    """Search on for some of the failed states; put in place."""
+    """Continue the searches of some failed states and update ``result`` in place."""
     windows = min(max(steps // _LEAST, 1), _WINDOWS)
     each = max(steps // windows, 1)
-    told = result.told.reshape(-1, result.told.shape[-1])
-    starts = told[failed[some], _RESTARTS_GOING_ON][:, None] + 1.0 + np.arange(windows) * (each // _FEWEST + 1.0)
+    diagnostics = result.diagnostics.reshape(-1, result.diagnostics.shape[-1])
+    starts = diagnostics[failed[some], _RESTARTS][:, None] + 1.0 + np.arange(windows) * (each // _FEWEST + 1.0)
     more = problem.kernel(
         q_init[some][:, None],
         tolerances[some][:, None],
         problem.weights,
-        *problem.ends,
+        *problem.finite_bounds,
         np.array(float(each)),
         starts,
         *(x[some][:, None] for x in targets.values()),
     )
-    # of each state the window that is done, or is nearest
+    # for each state the window that succeeded, or has the lowest cost
     scales = np.array(problem.scales)
-    before = np.square(result.errors.reshape(len(told), -1)[failed[some]] * scales).sum(axis=-1)
-    costs = np.square(more.errors * scales).sum(axis=-1) - 1e300 * (more.told[..., 0] == 1.0)
+    before = np.square(result.errors.reshape(len(diagnostics), -1)[failed[some]] * scales).sum(axis=-1)
+    costs = np.square(more.errors * scales).sum(axis=-1) - 1e300 * (more.diagnostics[..., 0] == 1.0)
     best = np.argmin(costs, axis=1)
     which = np.arange(len(some))
-    taken = ~(costs[which, best] >= before)
-    sums = {
-        k: told[failed[some], k] + more.told[..., k].sum(axis=1) for k in (_ITERATIONS_GOING_ON, _RESTARTS_GOING_ON)
-    }
-    for place, x in ((result.q, more.q), (result.errors, more.errors), (result.told, more.told)):
-        place.reshape(-1, place.shape[-1])[failed[some][taken]] = x[which, best][taken]
+    better = ~(costs[which, best] >= before)
+    sums = {k: diagnostics[failed[some], k] + more.diagnostics[..., k].sum(axis=1) for k in (_ITERATIONS, _RESTARTS)}
+    for array, x in ((result.q, more.q), (result.errors, more.errors), (result.diagnostics, more.diagnostics)):
+        array.reshape(-1, array.shape[-1])[failed[some][better]] = x[which, best][better]
     for k, x in sums.items():
-        told[failed[some], k] = x + (windows if k == _RESTARTS_GOING_ON else 0.0)
+        diagnostics[failed[some], k] = x + (windows if k == _RESTARTS else 0.0)
 
 
-def from_answers(
+def restart_from_feasible(
     problem: ProblemView,
     result: Any,
     q_init: np.ndarray,
     near: np.ndarray,
     tolerances: np.ndarray,
-    given: dict[str, np.ndarray],
+    targets: dict[str, np.ndarray],
     steps: np.ndarray,
 ) -> None:
-    """Search for nearest configurations again from any answers, where the first search has met none; put in place."""
+    """Repeat failed nearest-configuration searches from any feasible configuration, and update ``result`` in place."""
     failed, rows = _failed_states(result)
     left = rows(tolerances, 1)
-    targets = [rows(x, len(problem.shapes[name])) for name, x in given.items()]
+    target_arrays = [rows(x, len(problem.shapes[name])) for name, x in targets.items()]
     first = np.array(0.0)
-    some = problem.searching(rows(q_init, 1), left, problem.weights, *problem.ends, steps, first, *targets)
-    done = np.flatnonzero(some.told[:, 0] == 1.0)
+    some = problem.feasibility_kernel(
+        rows(q_init, 1), left, problem.weights, *problem.finite_bounds, steps, first, *target_arrays
+    )
+    done = np.flatnonzero(some.diagnostics[:, 0] == 1.0)
     if not len(done):
         return
     more = problem.kernel(
         some.q[done],
         left[done],
         problem.weights,
-        *problem.ends,
+        *problem.finite_bounds,
         steps,
         first,
         rows(near, 1)[done],
-        *(x[done] for x in targets),
+        *(x[done] for x in target_arrays),
     )
-    for place, x in ((result.q, more.q), (result.errors, more.errors), (result.told, more.told)):
-        place.reshape(-1, place.shape[-1])[failed[done]] = x
+    for array, x in ((result.q, more.q), (result.errors, more.errors), (result.diagnostics, more.diagnostics)):
+        array.reshape(-1, array.shape[-1])[failed[done]] = x
 
 
-def until(time_limit: float, max_iterations: int, run: Callable[[np.ndarray, np.ndarray], IKResult]) -> IKResult:
-    """One answer, or the best that there is after so many seconds; ``run`` takes how many steps, and which start.
+def run_until_deadline(
+    time_limit: float, max_iterations: int, run: Callable[[np.ndarray, np.ndarray], IKResult]
+) -> IKResult:
+    """Return the first solution, or the best result when ``time_limit`` [s] expires.
 
-    Of soft tasks that are not done, other starts may cost less: the search goes on.
+    ``run`` takes the number of iterations and the index of the first start.  If soft tasks have a remaining cost, the
+    search continues with other starts.
     """
     end = time.perf_counter() + time_limit
     best: IKResult | None = None
@@ -325,12 +335,12 @@ def until(time_limit: float, max_iterations: int, run: Callable[[np.ndarray, np.
         if best is None or _rank(result) < _rank(best):
             best = result
         if result.success and result.status is Status.SOLVED:
-            return best._after(steps, int(first) - 1)
+            return best._with_counts(steps, int(first) - 1)
         if time.perf_counter() >= end or steps >= max_iterations:
-            return best._after(steps, int(first) - 1)
+            return best._with_counts(steps, int(first) - 1)
 
 
 def _rank(result: IKResult) -> tuple[bool, bool, float, float]:
-    """Less is better: hard tasks done, at a minimum of soft ones, how far from done, what soft ones cost."""
-    far = 0.0 if result.feasible else float(result.cost)
-    return not result.feasible, not result.success, far, float(result.soft_cost)
+    """Return a sort key: feasible, success, hard cost, soft cost; smaller is better."""
+    cost = 0.0 if result.feasible else float(result.cost)
+    return not result.feasible, not result.success, cost, float(result.soft_cost)

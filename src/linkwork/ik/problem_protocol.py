@@ -1,4 +1,4 @@
-"""What answers, and what makes them, know of the problem that they are of."""
+"""Protocol of an IK problem as its results and solvers see it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ProblemView"]
 
 
 class ProblemView(Protocol):
-    """Tasks of a robot, their numbers by row, limits, and kernels."""
+    """Tasks of a robot with their tolerances, weights, limits and kernels."""
 
     robot: Any
     caller: str
@@ -26,46 +26,46 @@ class ProblemView(Protocol):
     shapes: dict[str, tuple[int, ...]]
     lower: np.ndarray
     upper: np.ndarray
-    middle: np.ndarray
+    midrange: np.ndarray
     tolerances: np.ndarray
     weights: np.ndarray
-    ends: tuple[np.ndarray, np.ndarray]
+    finite_bounds: tuple[np.ndarray, np.ndarray]
 
     @property
     def kernel(self) -> Kernel:
-        """What solves it."""
+        """Compiled solver of the problem."""
 
     @property
     def soft(self) -> Any:
-        """The rows of soft tasks: `restarts.SoftRows`."""
+        """Cost and completion of the soft tasks (`soft_restarts.SoftResiduals`)."""
 
     @property
-    def still(self) -> frozenset[int]:
-        """Velocities that are held."""
+    def locked_dofs(self) -> frozenset[int]:
+        """Indices in v of the locked joints."""
 
     @property
-    def searching(self) -> Kernel:
-        """What looks for any configuration that does the hard tasks."""
+    def feasibility_kernel(self) -> Kernel:
+        """Compiled search for any configuration that satisfies the hard tasks."""
 
     @property
-    def looking(self) -> Kernel:
-        """Errors and rows of all tasks, by q and targets."""
+    def residual_kernel(self) -> Kernel:
+        """Compiled residual and Jacobian of all tasks as a function of q and the targets."""
 
     @property
     def bounded(self) -> dict[int, int]:
-        """By velocity: the number of q that limits bound."""
+        """Map from each index in v whose coordinate has a position limit to that coordinate's index in q."""
 
     @property
     def scales(self) -> list[float]:
-        """By row what makes errors comparable."""
+        """Weights (one per residual component) that make errors comparable."""
 
     def chain(self, task: Task, *, position_limits: bool) -> Chain | None:
-        """What bounds the reach of a task's frame."""
+        """Return the kinematic chain that bounds the reach of a task's frame, or None."""
 
     def solve(self, q_init: Any = None, **targets: Any) -> Any:
-        """Configurations for targets by the tasks' names."""
+        """Solve for targets given by task name."""
 
     def refuse_unless_poses(
-        self, result: Any, q_init: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
+        self, result: Any, q_init: np.ndarray, targets: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
     ) -> None:
-        """Raises ValueError where a kernel says that what it was given, is none."""
+        """Raise ValueError if the kernel reports an input that is not finite or a target that is not a rotation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,34 +11,34 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS
 from linkwork.errors import Status
-from linkwork.ik.failure_analysis import Reason, judged
-from linkwork.ik.kernels import TOLD
+from linkwork.ik.arguments import flat_states
+from linkwork.ik.failure_analysis import Reason, analyse_failures
+from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
-from linkwork.ik.status_messages import sentence, table
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 
 __all__ = ["IKResult"]
 
-_PLACE = {name: k for k, name in enumerate(TOLD)}
+_INDEX = {name: k for k, name in enumerate(DIAGNOSTICS)}
 
 
 @public
 class IKResult(Result):
-    """Configurations that inverse kinematics found; of a batch, an entry for each state.
+    """Result of inverse kinematics, for one state or a batch.
 
-    ``success`` alone says whether a configuration does what was asked; where it does not, ``q`` is the best that was
-    met, ``status`` says why, and ``explain`` puts it in a sentence.  Every q is within limits.  Soft tasks need not be
-    done: what is left of them is in ``soft_cost``, ``soft_position_error`` and ``soft_orientation_error``, and
-    ``status`` is "local_minimum" where something is.
+    ``success`` says whether a configuration satisfies the hard tasks.  Where it is False, ``q`` is the best
+    configuration met, ``status`` gives the reason, and ``explain`` describes it in a sentence.  Every q is within the
+    position limits.  Soft tasks need not be satisfied: ``soft_cost``, ``soft_position_error`` and
+    ``soft_orientation_error`` measure what remains, and ``status`` is then "local_minimum".
     """
 
     __slots__ = (
-        "_given",
-        "_judged",
+        "_diagnostics",
+        "_known_reasons",
         "_near",
-        "_said",
-        "_seed",
-        "_told",
+        "_q_init",
+        "_reason_cache",
+        "_targets",
         "_tolerances",
         "errors",
         "problem",
@@ -47,15 +48,15 @@ class IKResult(Result):
 
     problem: ProblemView
     q: np.ndarray  # (..., nq)
-    errors: np.ndarray  # (..., rows): what is left of all tasks [rad, m]
-    row_multipliers: np.ndarray | None  # (..., rows): of solvers that have them
-    _seed: np.ndarray
+    errors: np.ndarray  # (..., rows): errors of all tasks outside their ranges [rad, m]
+    row_multipliers: np.ndarray | None  # (..., rows), None for solvers without multipliers
+    _q_init: np.ndarray
     _tolerances: np.ndarray | None
-    _told: Any
-    _given: Any
-    _near: np.ndarray | None  # the configuration to be near to, of solvers that take one
-    _judged: dict[int, Reason] | None
-    _said: dict[int, Reason]
+    _diagnostics: Any
+    _targets: Any
+    _near: np.ndarray | None  # reference configuration of solver "nearest"
+    _reason_cache: dict[int, Reason] | None
+    _known_reasons: dict[int, Reason]
 
     @classmethod
     def _make(
@@ -63,196 +64,209 @@ class IKResult(Result):
         problem: ProblemView,
         q: np.ndarray,
         errors: np.ndarray,
-        told: Any,
-        seed: np.ndarray,
+        diagnostics: Any,
+        q_init: np.ndarray,
         value: Any,
         tolerances: np.ndarray | None = None,
         row_multipliers: np.ndarray | None = None,
     ) -> Self:
-        made = object.__new__(cls)
-        made.problem, made.q, made.errors, made._seed = problem, q, errors, seed
-        made._tolerances, made.row_multipliers = tolerances, row_multipliers
-        made._told, made._given = told, value
-        made._near = None
-        made._judged = None
-        return made
+        result = object.__new__(cls)
+        result.problem, result.q, result.errors, result._q_init = problem, q, errors, q_init
+        result._tolerances, result.row_multipliers = tolerances, row_multipliers
+        result._diagnostics, result._targets = diagnostics, value
+        result._near = None
+        result._reason_cache = None
+        return result
 
     @property
     def success(self) -> Any:
-        """Whether all hard tasks are done within their tolerances and limits kept, at a minimum of what soft ones cost
-        where there are some: a bool, or an array (...).
-        """
-        told = self._told
-        return told[0] == 1.0 if told.__class__ is list else told[..., 0] == 1.0
+        """True where hard tasks are within tolerance and soft tasks at a minimum; bool or array (...)."""
+        diagnostics = self._diagnostics
+        return diagnostics[0] == 1.0 if diagnostics.__class__ is list else diagnostics[..., 0] == 1.0
 
     @property
     def feasible(self) -> Any:
-        """Whether hard tasks are done within their tolerances, whatever soft ones cost: a bool, or an array (...)."""
-        told = self._told
-        return told[_PLACE["reached"]] == 1.0 if told.__class__ is list else told[..., _PLACE["reached"]] == 1.0
+        """True where all hard tasks are within tolerance, whatever the soft cost; bool or array (...)."""
+        return self._diagnostic("reached") == 1.0
 
     @property
     def iterations(self) -> Any:
-        """Steps, of all starts together (...)."""
-        return self._whole("iterations")
+        """Number of iterations, summed over all starts (...)."""
+        return self._count("iterations")
 
     @property
     def restarts(self) -> Any:
-        """Starts after the seed (...)."""
-        return self._whole("restarts")
+        """Number of starts after the initial guess (...)."""
+        return self._count("restarts")
 
     @property
     def position_error(self) -> Any:
-        """The longest way that is left of a hard task (...) [m]."""
-        return self._number("position_error")
+        """Largest remaining position error of a hard task (...) [m]."""
+        return self._diagnostic("position_error")
 
     @property
     def orientation_error(self) -> Any:
-        """The largest angle that is left of a hard task (...) [rad]."""
-        return self._number("orientation_error")
+        """Largest remaining orientation error of a hard task (...) [rad]."""
+        return self._diagnostic("orientation_error")
 
     @property
     def soft_cost(self) -> Any:
-        """½ Σ (w e)² of what is left of soft tasks (...): what is minimised."""
+        """Remaining cost ½ Σ (w e)² of the soft tasks (...), the quantity that is minimised."""
         result = self.problem.soft.costs(np.asarray(self.errors)).sum(axis=-1)
         return float(result) if result.ndim == 0 else result
 
     @property
     def soft_position_error(self) -> Any:
-        """The longest way that is left of a soft task (...) [m]."""
+        """Largest remaining position error of a soft task (...) [m]."""
         return self._soft_left("m")
 
     @property
     def soft_orientation_error(self) -> Any:
-        """The largest angle that is left of a soft task (...) [rad]."""
+        """Largest remaining orientation error of a soft task (...) [rad]."""
         return self._soft_left("rad")
 
     @property
     def cost(self) -> Any:
-        """How far from done (...): the sum of the squares of what is beyond, in units of characteristic size."""
+        """Sum of squared hard errors outside their ranges (...), scaled by characteristic size."""
         scaled = np.asarray(self.errors) * np.array(self.problem.scales)
         result = (scaled * scaled).sum(axis=-1)
         return float(result) if result.ndim == 0 else result
 
     @property
     def distance(self) -> Any:
-        """How far from done as a length (...) [m]: an angle counts by half a characteristic length, as in the search.
+        """Distance from a solution expressed as a length (...) [m].
 
-        A configuration that fails is the one of least distance that was met.
+        An angle counts as itself times half a characteristic length, as in the search.  The configuration of a failed
+        search is the one with the smallest distance that was met.
         """
         result = np.sqrt(self.cost) * 0.5 * characteristic_length(self.problem.robot.tree)
         return float(result) if np.ndim(result) == 0 else result
 
     @property
     def nearest_pose(self) -> Any:
-        """Where the frame of the first task is (..., 4, 4): of what fails the nearest to what was asked."""
+        """Pose (..., 4, 4) of the first task's frame at q; for a failed search the pose nearest to the target."""
         frames = {*self.problem.robot.frames, "world"}
         pairs = [task.between for task in self.problem.tasks if task.between is not None]
         pair = next((pair for pair in pairs if frames.issuperset(pair)), None)
         if pair is None:
-            raise ValueError(f"{self.problem.caller}: nearest_pose: no task is of a frame; see q and errors")
+            raise ValueError(
+                f"{self.problem.caller}: nearest_pose: expected a task with a frame, got none; see q and errors"
+            )
         frame, relative_to = pair
         return self.problem.robot.pose(self.q, frame, relative_to=relative_to)
 
     @property
     def targets(self) -> dict[str, np.ndarray]:
-        """What each task aimed at."""
-        if isinstance(self._given, dict):
-            return self._given
-        return {next(iter(self.problem.shapes)): self._given}
+        """Target of each task, by task name."""
+        if isinstance(self._targets, dict):
+            return self._targets
+        return {next(iter(self.problem.shapes)): self._targets}
 
     @property
     def status(self) -> Any:
-        """A `linkwork.errors.Status`, or an array (...) of its words.
+        """Status of each state: a `linkwork.errors.Status`, or an array (...) of its words.
 
-        "solved"; "local_minimum": hard tasks are done, soft ones are not, and no start costs less (``success`` is
-        True), or no small motion helps and another start does; "at_limits": without limits there is an answer;
-        "out_of_reach": a bound proves that there is none; "not_found": no start has found one, within limits or
-        without; "infeasible": hard tasks are done apart and not together; "singular": it stood where rows depend on
-        each other, and another start finds an answer; "max_iterations": a longer search does; "not_finite": errors are
-        NaN everywhere; "no_other_solution": of several answers, there are fewer.  Failures are analysed once, when
-        the status is read.
+        - "solved".
+        - "local_minimum": hard tasks are satisfied, soft ones are not, and no start has a lower cost (``success`` is
+          True); or no small motion reduces the error although another start succeeds.
+        - "at_limits": a solution exists without position limits.
+        - "out_of_reach": a bound proves that no solution exists.
+        - "not_found": no start finds a solution, with or without limits.
+        - "infeasible": the hard tasks can be satisfied separately but not together.
+        - "singular": the search stopped at a singular configuration, and another start finds a solution.
+        - "max_iterations": a longer search finds a solution.
+        - "not_finite": errors are NaN everywhere.
+        - "no_other_solution": there are fewer solutions than requested.
+
+        Failures are analysed once, when the status is first read.
         """
         reasons = self._reasons()
-        if self._told.__class__ is list:
+        if self._diagnostics.__class__ is list:
             return reasons[0].status if reasons else Status.SOLVED
-        result = np.full(self._told.shape[:-1], Status.SOLVED, dtype=WORDS)
+        result = np.full(self._diagnostics.shape[:-1], Status.SOLVED, dtype=WORDS)
         for k, reason in reasons.items():
             result.flat[k] = reason.status
         return result
 
     @property
-    def limits_in_the_way(self) -> Any:
-        """Of what fails at limits: joints that an answer without them has beyond; a tuple, or an array of them."""
+    def blocking_limits(self) -> Any:
+        """Joints that a solution without position limits has outside them; a tuple, or an array of tuples."""
         return self._of_each("limits", ())
 
     @property
     def proof(self) -> Any:
-        """Of what is out of reach: a bound that says so of every configuration, where there is one, else None."""
+        """Certificate that the target is out of reach for every configuration, or None."""
         return self._of_each("proof", None)
 
     @property
     def multipliers(self) -> Any:
-        """Of tasks in conflict, by name, in their least compromise without limits: what each row pulls with.
+        """Multipliers of conflicting tasks, by task name, at their least-squares compromise without limits.
 
-        λ with Jᵀ λ = 0: to first order no motion helps, as λᵀ (e + J δ) = λᵀ e > 0; in units of characteristic size.
-        Empty where the search came to no such compromise: multipliers that are given are never all zero.
+        λ satisfies Jᵀ λ = 0.  To first order no motion reduces the errors, since λᵀ (e + J δ) = λᵀ e > 0.  Units are of
+        characteristic size.  The dict is empty if the search did not reach such a compromise; otherwise the multipliers
+        are not all zero.
         """
         return self._of_each("multipliers", {})
 
-    def _sentence(self, place: tuple[int, ...]) -> str:
-        told = np.asarray(self._told)
-        shape = told.shape[:-1]
-        k = int(np.ravel_multi_index(place, shape)) if shape else 0
-        facts = {name: told.reshape(-1, len(TOLD))[k][place] for name, place in _PLACE.items()}
+    def _sentence(self, index: tuple[int, ...]) -> str:
+        diagnostics = np.asarray(self._diagnostics)
+        shape = diagnostics.shape[:-1]
+        k = int(np.ravel_multi_index(index, shape)) if shape else 0
+        facts = {name: diagnostics.reshape(-1, len(DIAGNOSTICS))[k][index] for name, index in _INDEX.items()}
         facts["iterations"] = int(facts["iterations"])
-        if self.problem.soft.any and facts["reached"] == 1.0:  # hard tasks are done: what is left is of soft ones
+        if self.problem.soft.any and facts["reached"] == 1.0:  # report what remains of the soft tasks
             each = (self.soft_position_error, self.soft_orientation_error, self.soft_cost)
             soft = [float(np.reshape(x, -1)[k]) for x in each]
-            minimum = k in self._reasons()  # what is left of hard tasks is within their tolerances
+            minimum = k in self._reasons()  # then hard errors are within tolerance
             facts["position_error"] = soft[0] if minimum else max(facts["position_error"], soft[0])
             facts["orientation_error"] = soft[1] if minimum else max(facts["orientation_error"], soft[1])
             facts["cost"] = soft[2]
-        return sentence(self._reasons().get(k) or Reason(Status.SOLVED), self.problem, facts)
+        return _reason_sentence(self._reasons().get(k) or Reason(Status.SOLVED), self.problem, facts)
 
-    def _known(self, reasons: dict[int, Reason]) -> None:
-        """Keep the reasons of states, by flat index, that are no answers."""
-        self._said = reasons
+    def _set_reasons(self, reasons: dict[int, Reason]) -> None:
+        """Store the known reasons of failed states, by flat index."""
+        self._known_reasons = reasons
 
-    def _of_each(self, name: str, none: Any) -> Any:
+    def _of_each(self, name: str, default: Any) -> Any:
         reasons = self._reasons()
-        if self._told.__class__ is list:
-            return getattr(reasons[0], name) if reasons else none
-        result = np.empty(self._told.shape[:-1], dtype=object)
+        if self._diagnostics.__class__ is list:
+            return getattr(reasons[0], name) if reasons else default
+        result = np.empty(self._diagnostics.shape[:-1], dtype=object)
         for k in range(result.size):
-            result.flat[k] = getattr(reasons[k], name) if k in reasons else none
+            result.flat[k] = getattr(reasons[k], name) if k in reasons else default
         return result
 
     def _reasons(self) -> dict[int, Reason]:
-        """Why states fail, by their number in the flat batch."""
-        if self._judged is None:
-            told = np.atleast_2d(np.asarray(self._told, dtype=float)).reshape(-1, len(TOLD))
-            said: dict[int, Reason] = getattr(self, "_said", {})
-            failed = np.array([k for k in np.flatnonzero(told[:, 0] != 1.0) if k not in said], dtype=int)
-            self._judged = dict(zip(failed.tolist(), self._judge(failed, told), strict=True)) if len(failed) else {}
-            self._judged |= self._minima(told)
-            self._judged |= said
-        return self._judged
+        """Return the reason of each failed state, by its index in the flattened batch."""
+        if self._reason_cache is None:
+            diagnostics = np.atleast_2d(np.asarray(self._diagnostics, dtype=float)).reshape(-1, len(DIAGNOSTICS))
+            reasons: dict[int, Reason] = getattr(self, "_known_reasons", {})
+            failed = np.array([k for k in np.flatnonzero(diagnostics[:, 0] != 1.0) if k not in reasons], dtype=int)
+            self._reason_cache = (
+                dict(zip(failed.tolist(), self._analyse_failures(failed, diagnostics), strict=True))
+                if len(failed)
+                else {}
+            )
+            self._reason_cache |= self._minima(diagnostics)
+            self._reason_cache |= reasons
+        return self._reason_cache
 
-    def _minima(self, told: np.ndarray) -> dict[int, Reason]:
-        """States where hard tasks are done and soft ones are not, at a minimum of their cost."""
+    def _minima(self, diagnostics: np.ndarray) -> dict[int, Reason]:
+        """Return the reasons of states with satisfied hard tasks and a minimum of nonzero soft cost."""
         problem, soft = self.problem, self.problem.soft
         if not soft.any:
             return {}
-        errors = np.asarray(self.errors).reshape(len(told), -1)
+        errors = np.asarray(self.errors).reshape(len(diagnostics), -1)
         tolerances = problem.tolerances if self._tolerances is None else np.asarray(self._tolerances)
         left = np.broadcast_to(tolerances, np.shape(self.errors)).reshape(errors.shape)
         result = {}
-        for k in np.flatnonzero((told[:, 0] == 1.0) & ~soft.done(errors, left)):
+        for k in np.flatnonzero((diagnostics[:, 0] == 1.0) & ~soft.done(errors, left)):
             open_ = soft.counted & ~(np.abs(errors[k]) <= left[k])
             names = [task.name for task in problem.tasks for _ in task.component_names]
             tasks = tuple(dict.fromkeys(name for name, x in zip(names, open_, strict=True) if x))
-            result[int(k)] = Reason(Status.LOCAL_MINIMUM, tasks=tasks, starts=1 + int(told[k, _PLACE["restarts"]]))
+            result[int(k)] = Reason(
+                Status.LOCAL_MINIMUM, tasks=tasks, starts=1 + int(diagnostics[k, _INDEX["restarts"]])
+            )
         return result
 
     def _soft_left(self, unit: str) -> Any:
@@ -266,63 +280,120 @@ class IKResult(Result):
                 result = np.maximum(result, np.linalg.norm(errors[..., own], axis=-1))
         return float(result) if result.ndim == 0 else result
 
-    def _judge(self, failed: np.ndarray, told: np.ndarray) -> list[Reason]:
-        problem, shape = self.problem, np.shape(self._told)[:-1]
+    def _analyse_failures(self, failed: np.ndarray, diagnostics: np.ndarray) -> list[Reason]:
+        problem, shape = self.problem, np.shape(self._diagnostics)[:-1]
 
-        def rows(x: np.ndarray, rank: int) -> np.ndarray:
-            own = x.shape[x.ndim - rank :]
-            result: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-            return result
+        def rows(x: Any, rank: int) -> np.ndarray:
+            return np.asarray(flat_states(np.asarray(x), rank, shape)[failed])
 
-        given = {name: rows(np.asarray(x), len(problem.shapes[name])) for name, x in self.targets.items()}
+        given = {name: rows(x, len(problem.shapes[name])) for name, x in self.targets.items()}
         tolerances = problem.tolerances if self._tolerances is None else self._tolerances
-        facts = {name: told[failed, place] for name, place in _PLACE.items()}
-        seed, errors = rows(np.asarray(self._seed), 1), rows(np.asarray(self.errors), 1)
-        return judged(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, seed, errors)
+        facts = {name: diagnostics[failed, index] for name, index in _INDEX.items()}
+        q_init, errors = rows(self._q_init, 1), rows(self.errors, 1)
+        return analyse_failures(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, q_init, errors)
 
     def derivative(self, by: str) -> np.ndarray:
-        """How answers move (..., nv, n), in tangent vectors, by what the problem is asked with or is of.
+        """Compute the derivative (..., nv, n) of the solution with respect to a target or a robot parameter.
 
-        ``by`` is the name of a target, ``"nearest_to"``, or a parameter of the robot, as ``"placement:elbow"`` (see
-        `Robot.parameters`).  Poses move by twists (rotation; way) and rotations by rotation vectors, in their own axes,
-        configurations by velocities, all else number by number.
+        ``by`` is a task's name (its target), ``"nearest_to"``, or a parameter of the robot such as
+        ``"placement:elbow"`` (see `Robot.parameters`).  Rows are tangent vectors of q.  Columns are tangent vectors of
+        the input: twists (rotation; translation) for poses and rotation vectors for rotations, both in their own axes;
+        velocities for configurations; the components themselves for everything else.
 
-        An answer moves by the least step that keeps hard tasks done, exactly so where as many rows as joints determine
-        it; the nearest configuration as its conditions say (`linkwork.ik.algorithms.solution_derivative`), soft tasks
-        not counted. Joints at limits stay there.  Where that is no derivative, at singularities, for answers that
-        failed, and on the other side where a limit is only touched, numbers are finite all the same.
+        The solution moves by the smallest step that keeps the hard tasks satisfied, which is exact where they determine
+        all joints.  The nearest configuration moves as its optimality conditions require
+        (`linkwork.ik.algorithms.solution_derivative`).  Soft tasks are ignored.  Joints at limits stay there.  Where no
+        derivative exists (at singularities, for failed states, and on the far side of a limit that is only touched),
+        the values are finite but not meaningful.
 
-        Raises ValueError for what no answer depends on.
+        Raises ValueError for an input that the solution does not depend on.
         """
-        from linkwork.ik.traced_ik import answer_derivative
+        from linkwork.ik.traced_ik import solution_derivative
 
-        return answer_derivative(self, by)
+        return solution_derivative(self, by)
 
-    def _after(self, iterations: int, restarts: int) -> IKResult:
-        """Return the same result with other numbers of steps and starts."""
-        told = list(self._told)
-        told[_PLACE["iterations"]], told[_PLACE["restarts"]] = float(iterations), float(restarts)
-        known = (self._given, self._tolerances, self.row_multipliers)
-        return IKResult._make(self.problem, self.q, self.errors, told, self._seed, *known)
+    def _with_counts(self, iterations: int, restarts: int) -> IKResult:
+        """Return the same result with other numbers of iterations and restarts."""
+        diagnostics = list(self._diagnostics)
+        diagnostics[_INDEX["iterations"]], diagnostics[_INDEX["restarts"]] = float(iterations), float(restarts)
+        known = (self._targets, self._tolerances, self.row_multipliers)
+        return IKResult._make(self.problem, self.q, self.errors, diagnostics, self._q_init, *known)
 
-    def _number(self, name: str) -> Any:
-        told = self._told
-        return told[_PLACE[name]] if told.__class__ is list else told[..., _PLACE[name]]
+    def _diagnostic(self, name: str) -> Any:
+        diagnostics = self._diagnostics
+        return diagnostics[_INDEX[name]] if diagnostics.__class__ is list else diagnostics[..., _INDEX[name]]
 
-    def _whole(self, name: str) -> Any:
-        result = self._number(name)
+    def _count(self, name: str) -> Any:
+        result = self._diagnostic(name)
         return int(result) if result.__class__ is float else result.astype(int)
 
     def __repr__(self) -> str:
-        if self._told.__class__ is list:
+        if self._diagnostics.__class__ is list:
             position = max(self.position_error, self.soft_position_error)
             orientation = max(self.orientation_error, self.soft_orientation_error)
             return (
-                f"<IKResult: {self.status}, {position:.3g} m and {orientation:.3g} rad left, "
+                f"<IKResult: {self.status}, {position:.3g} m and {orientation:.3g} rad error, "
                 f"{self.iterations} iterations>"
             )
         return f"<IKResult: {int(np.sum(self.success))} of {np.size(self.success)} solved>"
 
     def __str__(self) -> str:
-        """A sentence of one state, a table of a batch."""
-        return self.explain() if self._told.__class__ is list else table(self.status.ravel().tolist())
+        """Return the explanation of one state, or a table of statuses of a batch."""
+        return self.explain() if self._diagnostics.__class__ is list else _status_table(self.status.ravel().tolist())
+
+
+_ORDER = [*Status]
+
+
+def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, Any]) -> str:
+    """Return a reason as a sentence, with the remaining errors."""
+    left, status = f"the nearest configuration is {_remaining(facts)} away", reason.status
+    if status is Status.SOLVED:
+        return f"remaining error {_remaining(facts)} after {facts['iterations']} iterations"
+    if status is Status.LOCAL_MINIMUM and facts["reached"] == 1.0:
+        done = "hard tasks are satisfied, " if any(task.hard and not task.own for task in problem.tasks) else ""
+        which = f"the lowest of {reason.starts} starts" if reason.starts > 1 else "the minimum reached from q_init"
+        rest = " and ".join(map(repr, reason.tasks))
+        return f"{done}remaining error {_remaining(facts)} of soft {rest}, at a cost of {facts['cost']:.4g}, {which}"
+    if status is Status.NOT_FINITE:
+        return f"errors of {' and '.join(map(repr, reason.tasks))} are NaN at every configuration tried"
+    if status is Status.AT_LIMITS:
+        joints = "; ".join(map(str, reason.limits)) or "joints would exceed them"
+        return f"a solution exists only without position limits: {joints}; within limits {left}"
+    what = f"{reason.tasks[0]!r}: " if len(problem.tasks) > 1 and reason.tasks else ""
+    if status is Status.OUT_OF_REACH:
+        return f"{what}{reason.proof}; {left}"
+    if status is Status.NOT_FOUND:
+        locked = f", with {' and '.join(map(repr, problem.locked))} locked" if problem.locked else ""
+        return f"{what}no solution from {reason.starts} starts, with or without limits{locked}; {left}"
+    if status is Status.INFEASIBLE:
+        names = " and ".join(map(repr, reason.tasks))
+        pulls = ", ".join(f"{name!r} {np.linalg.norm(x):.3g}" for name, x in reason.multipliers.items())
+        pulls = f" (multipliers at their compromise: {pulls})" if pulls else ""
+        other = "each is without the other" if len(reason.tasks) == 2 else "any subset is"
+        return f"{names} are not satisfied together from {reason.starts} starts, {other}{pulls}; {left}"
+    if status is Status.NO_OTHER_SOLUTION:
+        return f"{reason.others} distinct solutions were found in {reason.starts} searches"
+    more = f"{reason.steps} iterations find a solution" if reason.steps else "another start finds a solution"
+    if status is Status.SINGULAR:
+        return f"stopped after {facts['iterations']} iterations at a singularity: {reason.singularity}; {more}"
+    if status is Status.LOCAL_MINIMUM:
+        return (
+            f"no small motion reduces the error after {facts['iterations']} iterations, "
+            f"remaining error {_remaining(facts)}; {more}"
+        )
+    if facts["reached"] == 1.0:
+        return f"hard tasks are satisfied, soft tasks have not converged after {facts['iterations']} iterations"
+    return f"remaining error {_remaining(facts)} after {facts['iterations']} iterations; {more}"
+
+
+def _remaining(facts: Mapping[str, Any]) -> str:
+    return f"{facts['position_error']:.4g} m and {facts['orientation_error']:.4g} rad"
+
+
+def _status_table(statuses: Sequence[str]) -> str:
+    """Return the number of results with each status, one line each."""
+    names, counts = np.unique(np.asarray(statuses, dtype=object).astype(str), return_counts=True)
+    rows = sorted(zip(names, counts, strict=True), key=lambda row: _ORDER.index(row[0]))
+    width = max(len(name) for name in names)
+    return "\n".join(f"{name:{width}s}  {count}" for name, count in rows)

@@ -1,9 +1,10 @@
-"""Restarts of soft problems: descents from several starts, of which the least cost is taken.
+"""Restarts of soft tasks: descents from several starts, of which the lowest cost is kept.
 
-A descent ends in a local minimum of ½ Σ (w e)².  Where soft tasks are not done there, others begin at the starts of the
-sequence, several at once, until the cost is zero or there have been as many as are asked for.  Where there are more
-rows than velocities no cost of zero is to be expected: unless asked for, there are fewer starts, and they end when the
-least cost has been met `_AGREE` times.  Of equal costs the first counts, which is nearest to the seed.
+A descent ends in a local minimum of ½ Σ (w e)².  If soft tasks have a remaining cost there, further descents begin at
+the sequence of starts, several at a time, until the cost is zero or the maximum number of starts is reached.  If there
+are more residual components than velocities, a cost of zero is not expected.  Then, unless a number is requested, fewer
+starts are used, and the search ends when the lowest cost has been reached `_AGREE` times.  Of equal costs the first is
+kept, which is the nearest to the initial guess.
 """
 
 from __future__ import annotations
@@ -13,22 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.ik.kernels import TOLD
+from linkwork.ik.arguments import flat_states
+from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
 
-__all__ = ["FEW_STARTS", "STARTS", "SoftRows", "search_on"]
+__all__ = ["FEW_STARTS", "STARTS", "SoftResiduals", "restart_soft_tasks"]
 
-STARTS = 48  # unless another number is asked for
-FEW_STARTS = 9  # the same of problems with more rows than velocities: the seed, and one call more
-_CHUNK = 8  # descents of a state that run in one call
-_AGREE = 3  # descents that end at the least cost
-_SAME = 1e-6  # relative: costs that are equal
+STARTS = 48  # default maximum number of starts
+FEW_STARTS = 9  # the same with more residual components than velocities: the initial guess and one call
+_CHUNK = 8  # descents of one state per kernel call
+_AGREE = 3  # descents that must end at the lowest cost
+_SAME = 1e-6  # relative tolerance of equal costs
 
-_DONE, _ITERATIONS, _RESTARTS, _REACHED = (TOLD.index(x) for x in ("done", "iterations", "restarts", "reached"))
+_DONE, _ITERATIONS, _RESTARTS, _REACHED = (DIAGNOSTICS.index(x) for x in ("done", "iterations", "restarts", "reached"))
 
 
-class SoftRows:
-    """The rows of a problem's soft tasks: what they cost, and whether they are done."""
+class SoftResiduals:
+    """Residual components of the soft tasks: their cost, and whether they are within tolerance."""
 
     def __init__(self, problem: ProblemView) -> None:
         tasks = problem.tasks
@@ -39,98 +41,97 @@ class SoftRows:
         self.counted = self.weights > 0.0
         self.ignored = ~self.counted
         self.tolerances = np.asarray(problem.tolerances)
-        self.levels = [np.where(self.counted & (levels == one), self.weights, 0.0) for one in np.unique(levels)]
+        self.levels = [np.where(self.counted & (levels == level), self.weights, 0.0) for level in np.unique(levels)]
         rows = int((~ranged & (self.counted | (hard & np.isfinite(self.tolerances)))).sum())
-        self.too_many = rows > problem.robot.nv - len(problem.still)
+        self.too_many = rows > problem.robot.nv - len(problem.locked_dofs)
 
     @property
     def any(self) -> bool:
-        """True where a soft task counts."""
+        """True if a soft task has a nonzero weight."""
         return bool(self.counted.any())
 
     def done(self, errors: np.ndarray, tolerances: np.ndarray) -> np.ndarray:
-        """True where all soft errors (..., rows) are within tolerances (..., rows): (...)."""
-        fine = np.abs(errors) <= tolerances
-        result: np.ndarray = (fine | self.ignored).all(axis=-1)
+        """Return True where all soft errors (..., rows) are within ``tolerances`` (..., rows); shape (...)."""
+        satisfied = np.abs(errors) <= tolerances
+        result: np.ndarray = (satisfied | self.ignored).all(axis=-1)
         return result
 
     def costs(self, errors: np.ndarray) -> np.ndarray:
-        """½ Σ (w e)² by level (..., levels)."""
+        """Return ½ Σ (w e)² for each priority level (..., levels)."""
         scaled = [0.5 * np.square(np.where(w > 0.0, errors * w, 0.0)).sum(axis=-1) for w in self.levels]
         return np.stack(scaled, axis=-1)
 
-    def least(self) -> np.ndarray:
-        """Costs by level that count as none: those of errors at their tolerances."""
+    def negligible_costs(self) -> np.ndarray:
+        """Return for each level the cost below which it counts as zero: that of errors at their tolerances."""
         small = np.where(np.isfinite(self.tolerances), self.tolerances, 0.0)
         return self.costs(small)
 
 
-def search_on(
+def restart_soft_tasks(
     problem: ProblemView,
-    soft: SoftRows,
+    soft: SoftResiduals,
     result: Any,
     q_init: np.ndarray,
     tolerances: np.ndarray,
-    given: Mapping[str, np.ndarray],
+    targets: Mapping[str, np.ndarray],
     steps: np.ndarray,
     starts: int,
 ) -> None:
-    """Replace answers whose soft tasks are not done by those of the least cost of up to ``starts`` starts, in place."""
-    told = result.told.reshape(-1, result.told.shape[-1])
-    arrays = [getattr(result, x).reshape(len(told), -1) for x in ("q", "errors", "multipliers")]
-    shape = result.told.shape[:-1]
+    """Replace results with a remaining soft cost by the lowest of up to ``starts`` starts, in place."""
+    diagnostics = result.diagnostics.reshape(-1, result.diagnostics.shape[-1])
+    arrays = [getattr(result, x).reshape(len(diagnostics), -1) for x in ("q", "errors", "multipliers")]
+    shape = result.diagnostics.shape[:-1]
 
-    def rows(x: np.ndarray, rank: int) -> np.ndarray:
-        own = x.shape[x.ndim - rank :]
-        spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)
-        return spread
-
-    seeds, left = rows(q_init, 1), rows(tolerances, 1)
-    fine = soft.done(arrays[1], left) & (told[:, _DONE] == 1.0)
-    open_ = np.flatnonzero((told[:, _REACHED] == 1.0) & ~fine)
-    ranks = {name: len(problem.shapes[name]) for name in given}
-    targets = [rows(x, ranks[name]) for name, x in given.items()]
-    met = np.ones(len(told), dtype=int)
-    number = 1
-    while len(open_) and number < starts:
-        count = min(_CHUNK, starts - number)
+    initial_q, tolerance = flat_states(q_init, 1, shape), flat_states(tolerances, 1, shape)
+    satisfied = soft.done(arrays[1], tolerance) & (diagnostics[:, _DONE] == 1.0)
+    open_ = np.flatnonzero((diagnostics[:, _REACHED] == 1.0) & ~satisfied)
+    ranks = {name: len(problem.shapes[name]) for name in targets}
+    target_arrays = [flat_states(x, ranks[name], shape) for name, x in targets.items()]
+    times_reached = np.ones(len(diagnostics), dtype=int)
+    start = 1
+    while len(open_) and start < starts:
+        count = min(_CHUNK, starts - start)
         more = problem.kernel(
-            seeds[open_][:, None],
-            left[open_][:, None],
+            initial_q[open_][:, None],
+            tolerance[open_][:, None],
             problem.weights,
-            *problem.ends,
+            *problem.finite_bounds,
             steps,
-            np.arange(number, number + count, dtype=float),
-            *(x[open_][:, None] for x in targets),
+            np.arange(start, start + count, dtype=float),
+            *(x[open_][:, None] for x in target_arrays),
         )
-        told[open_, _ITERATIONS] += more.told[..., _ITERATIONS].sum(axis=1)
-        told[open_, _RESTARTS] += (more.told[..., _RESTARTS] + 1.0).sum(axis=1)
+        diagnostics[open_, _ITERATIONS] += more.diagnostics[..., _ITERATIONS].sum(axis=1)
+        diagnostics[open_, _RESTARTS] += (more.diagnostics[..., _RESTARTS] + 1.0).sum(axis=1)
         for j in range(count):
             others = [getattr(more, x)[:, j] for x in ("q", "errors", "multipliers")]
-            better, same = _compared(soft, told[open_], arrays[1][open_], more.told[:, j], others[1])
-            met[open_] = np.where(better, 1, met[open_] + same)
+            better, same = _compare(soft, diagnostics[open_], arrays[1][open_], more.diagnostics[:, j], others[1])
+            times_reached[open_] = np.where(better, 1, times_reached[open_] + same)
             for mine, other in zip(arrays, others, strict=True):
                 mine[open_[better]] = other[better]
-            kept = told[open_[better]]
-            kept[:, 3:] = more.told[better, j, 3:]
-            kept[:, _DONE] = more.told[better, j, _DONE]
-            told[open_[better]] = kept
-        number += count
-        ended = soft.done(arrays[1][open_], left[open_]) & (told[open_, _DONE] == 1.0)
+            updated = diagnostics[open_[better]]
+            updated[:, 3:] = more.diagnostics[better, j, 3:]
+            updated[:, _DONE] = more.diagnostics[better, j, _DONE]
+            diagnostics[open_[better]] = updated
+        start += count
+        ended = soft.done(arrays[1][open_], tolerance[open_]) & (diagnostics[open_, _DONE] == 1.0)
         if soft.too_many:
-            ended |= met[open_] >= _AGREE
+            ended |= times_reached[open_] >= _AGREE
         open_ = open_[~ended]
 
 
-def _compared(
-    soft: SoftRows, told: np.ndarray, errors: np.ndarray, other_told: np.ndarray, other_errors: np.ndarray
+def _compare(
+    soft: SoftResiduals,
+    diagnostics: np.ndarray,
+    errors: np.ndarray,
+    other_diagnostics: np.ndarray,
+    other_errors: np.ndarray,
 ) -> Sequence[np.ndarray]:
-    """Whether another answer is better, and whether it is a minimum of the same cost."""
-    ranks = [2.0 * (x[:, _REACHED] == 1.0) + (x[:, _DONE] == 1.0) for x in (told, other_told)]
-    mine, other, none = soft.costs(errors), soft.costs(other_errors), soft.least()
-    lower, equal = np.zeros(len(told), dtype=bool), np.ones(len(told), dtype=bool)
+    """Return where the other result is better, and where it is a minimum of the same cost."""
+    ranks = [2.0 * (x[:, _REACHED] == 1.0) + (x[:, _DONE] == 1.0) for x in (diagnostics, other_diagnostics)]
+    mine, other, negligible = soft.costs(errors), soft.costs(other_errors), soft.negligible_costs()
+    lower, equal = np.zeros(len(diagnostics), dtype=bool), np.ones(len(diagnostics), dtype=bool)
     for level in range(mine.shape[1]):
-        near = _SAME * mine[:, level] + none[level]
+        near = _SAME * mine[:, level] + negligible[level]
         lower |= equal & (other[:, level] < mine[:, level] - near)
         equal &= np.abs(other[:, level] - mine[:, level]) <= near
     better = (ranks[1] > ranks[0]) | ((ranks[1] == ranks[0]) & lower)

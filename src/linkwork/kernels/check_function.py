@@ -1,95 +1,180 @@
-"""The check of a function of robots: its algorithm, its compiled code and its derivative are of one function."""
+"""`check_function`: a function of a robot against the contract of `FunctionSpec`.
+
+The references are the algorithm on floats, in random states, and differences of the compiled function.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
+from linkwork._util.numeric_derivatives import central_differences
 from linkwork.kernels.function_request import read_request
 from linkwork.model.function_spec import Quantity
 
 __all__ = ["check_function"]
 
 _SAMPLES = 7
+_FLOAT32 = 1e-2
+_DIFFERENCES = 1e-4
 
 
-def check_function(robot: Any, name: str, *asked: Any, tolerance: float = 1e-9, seed: int = 0) -> None:
-    """Check a robot's function at random states: ``asked`` are its frame and options, as `Robot.compile` takes them.
+def check_function(robot: Any, name: str, *options: Any, tolerance: float = 1e-9, seed: int = 0) -> ContractReport:
+    """Check a robot's function, for example one of your own, against the contract of functions of a robot.
 
-    The compiled function is the algorithm on floats, within ``tolerance`` relative to the largest number of a result;
-    a batch gives the bits of its samples, one by one; float32 comes close; and its directional derivative agrees with
-    differences.  The method of the name, if the robot has one, gives the same.  Raises AssertionError that names the
-    result and the sample.
+    ``options`` are the function's frame and options, as `Robot.compile` takes them, and ``seed`` is of the random
+    states.  Compiled code may differ from the algorithm on floats by ``tolerance``, relative to the largest element of
+    a result and at least to 1.  The report prints as a table; ``check_function(robot, name).raise_if_failed()`` is a
+    test.
     """
-    request = read_request(robot._subject, (name, *asked))
-    rng, kernel = np.random.default_rng(seed), robot.compile((name, *asked))
-    quantities = [*request.row.quantities]
-    arrays = [_states(robot, quantity, rng) for quantity in quantities]
-    batch = _several(kernel(*arrays))
-    names = [output.name or name for output in request.outputs]
-    for k in range(_SAMPLES):
-        single = [x[k] for x in arrays]
-        plain = request.row.compute(robot.tree, *(x.tolist() for x in single), **dict(request.options))
-        expected = plain if len(names) > 1 else (plain,)
-        for what, got, own, other in zip(names, batch, _several(kernel(*single)), expected, strict=True):
-            assert np.array_equal(got[k], own), f"{name}: {what}: sample {k} differs alone and in a batch"
-            _compare(f"{name}: {what}: sample {k}: compiled", own, _numbers(other, own.shape), tolerance)
-    rough = _several(kernel(*(x.astype(np.float32) for x in arrays)))
-    for what, got, other in zip(names, rough, batch, strict=True):
-        _compare(f"{name}: {what}: float32", got, other, 1e-2)
-    if hasattr(robot, name) and len(asked) <= 1 and all(isinstance(x, str) for x in asked):
-        for what, got, other in zip(names, _several(getattr(robot, name)(*arrays, *asked)), batch, strict=True):
-            assert np.array_equal(got, other), f"{name}: {what}: the method and the kernel differ"
-    _check_derivative(robot, kernel, quantities, arrays, names, rng)
+    trial, kind = _Trial(robot, name, options, np.random.default_rng(seed)), type(robot)
+    return check_requirements(f"function {name} of {robot.name}", _requirements(tolerance), trial, kind, kind)
 
 
-def _check_derivative(
-    robot: Any, kernel: Any, quantities: list[Quantity], arrays: list[np.ndarray], names: list[str], rng: Any
-) -> None:
-    """The kernel along random tangents beside differences of it, of results that lie in no manifold."""
-    if not quantities:
-        return
-    sizes = [(_SAMPLES, robot.nv) if x.configuration else a.shape for x, a in zip(quantities, arrays, strict=True)]
-    tangents = [rng.normal(size=size) for size in sizes]
-    result = _several(kernel.jvp(space="tangent")(*arrays, *tangents))
-    h = 1e-6
-    ends = []
-    for step in (h, -h):
-        moved = [
-            robot.integrate(a, step * d) if x.configuration else a + step * d
-            for x, a, d in zip(quantities, arrays, tangents, strict=True)
+class _Trial:
+    """A function of a robot, the states in which it is tried, and its results."""
+
+    def __init__(self, robot: Any, name: str, options: tuple[Any, ...], rng: np.random.Generator) -> None:
+        self.robot, self.name, self.options = robot, name, options
+        self.request = read_request(robot._subject, (name, *options))
+        self.kernel = robot.compile((name, *options))
+        self.quantities: list[Quantity] = [*self.request.spec.quantities]
+        self.arrays = [self._states(quantity, rng) for quantity in self.quantities]
+        self.tangents = [
+            rng.normal(size=(_SAMPLES, robot.nv) if quantity.configuration else array.shape)
+            for quantity, array in zip(self.quantities, self.arrays, strict=True)
         ]
-        ends.append(_several(kernel(*moved)))
-    for what, got, up, down in zip(names, result[-len(names) :], *ends, strict=True):
-        if got.shape == up.shape:
-            _compare(f"{kernel.name}: {what}: derivative", got, (up - down) / (2.0 * h), 1e-4)
+        self.outputs = [output.name or name for output in self.request.outputs]
+
+    def _states(self, quantity: Quantity, rng: np.random.Generator) -> np.ndarray:
+        if quantity.configuration:
+            return np.asarray(self.robot.random_configuration(rng, size=_SAMPLES))
+        sizes = {"nq": self.robot.nq, "nv": self.robot.nv}
+        return rng.normal(size=(_SAMPLES, *(x if isinstance(x, int) else sizes[x] for x in quantity.shape)))
+
+    @cached_property
+    def batch(self) -> tuple[np.ndarray, ...]:
+        return self.results(*self.arrays)
+
+    def results(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        return _tuple(self.kernel(*arrays))
+
+    def sample(self, k: int) -> list[np.ndarray]:
+        return [x[k] for x in self.arrays]
+
+    def compare(self, label: str, result: np.ndarray, expected: np.ndarray, tolerance: float) -> float:
+        """Return the error of a result relative to the largest element; raise ValueError beyond the tolerance."""
+        scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
+        error = float(np.abs(result - expected).max(initial=0.0))
+        if not error <= tolerance * scale:
+            raise ValueError(f"{label} is off by {error:.3g}; the largest element is {scale:.3g}")
+        return error / scale
+
+    def moved(self, state: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Return the flat states (n, size) that flat tangents (n, size in the tangent space) lead to from a state."""
+        result, start, used = [], 0, 0
+        for quantity, array, tangent in zip(self.quantities, self.arrays, self.tangents, strict=True):
+            size, width = array[0].size, tangent[0].size
+            x, dx = state[start : start + size], steps[:, used : used + width]
+            result.append(self.robot.integrate(x, dx) if quantity.configuration else x + dx)
+            start, used = start + size, used + width
+        return np.concatenate(result, axis=1)
+
+    def split(self, state: np.ndarray) -> list[np.ndarray]:
+        """Return the inputs that a flat state holds."""
+        ends = np.cumsum([x[0].size for x in self.arrays])[:-1]
+        return [x.reshape(array.shape[1:]) for x, array in zip(np.split(state, ends), self.arrays, strict=True)]
 
 
-def _states(robot: Any, quantity: Quantity, rng: np.random.Generator) -> np.ndarray:
-    if quantity.configuration:
-        result: np.ndarray = robot.random_configuration(rng, size=_SAMPLES)
-        return result
-    sizes = {"nq": robot.nq, "nv": robot.nv}
-    return rng.normal(size=(_SAMPLES, *(x if isinstance(x, int) else sizes[x] for x in quantity.shape)))
+def _compiled(t: _Trial, tolerance: float) -> list[float]:
+    errors = []
+    for k in range(_SAMPLES):
+        plain = t.request.spec.compute(t.robot.tree, *(x.tolist() for x in t.sample(k)), **dict(t.request.options))
+        expected = plain if len(t.outputs) > 1 else (plain,)
+        for name, result, other in zip(t.outputs, t.results(*t.sample(k)), expected, strict=True):
+            reference = np.array(_flat(other)).reshape(result.shape)
+            errors.append(t.compare(f"{name} of sample {k}, compiled,", result, reference, tolerance))
+    return errors
 
 
-def _several(results: Any) -> tuple[np.ndarray, ...]:
+def _batches(t: _Trial) -> list[float]:
+    for k in range(_SAMPLES):
+        for name, batch, alone in zip(t.outputs, t.batch, t.results(*t.sample(k)), strict=True):
+            if not np.array_equal(batch[k], alone):
+                raise ValueError(f"{name} of sample {k} differs alone and in a batch")
+    return []
+
+
+def _float32(t: _Trial) -> list[float]:
+    rough = t.results(*(x.astype(np.float32) for x in t.arrays))
+    return [
+        t.compare(f"{name} in float32", result, exact, _FLOAT32)
+        for name, result, exact in zip(t.outputs, rough, t.batch, strict=True)
+    ]
+
+
+def _derivative(t: _Trial) -> list[float]:
+    """Results in a manifold, whose derivative has another shape, are left out."""
+    if not t.quantities:
+        return []
+    derivatives = _tuple(t.kernel.jvp(space="tangent")(*t.arrays, *t.tangents))[-len(t.outputs) :]
+    flat = [j for j, (d, x) in enumerate(zip(derivatives, t.batch, strict=True)) if d.shape == x.shape]
+    errors = []
+    for k in range(_SAMPLES):
+        tangent = np.concatenate([x[k].ravel() for x in t.tangents])
+
+        def values(state: np.ndarray) -> np.ndarray:
+            results = t.results(*t.split(state))
+            return np.concatenate([np.empty(0), *(results[j].ravel() for j in flat)])
+
+        def moved(state: np.ndarray, steps: np.ndarray, tangent: np.ndarray = tangent) -> np.ndarray:
+            return t.moved(state, steps * tangent)
+
+        state = np.concatenate([x.ravel() for x in t.sample(k)])
+        numeric, start = central_differences(values, moved, state, 1)[:, 0], 0
+        for j in flat:
+            result = derivatives[j][k]
+            expected = numeric[start : start + result.size].reshape(result.shape)
+            errors.append(t.compare(f"{t.outputs[j]} of sample {k}: the derivative", result, expected, _DIFFERENCES))
+            start += result.size
+    return errors
+
+
+def _method(t: _Trial) -> list[float]:
+    options = t.options
+    if hasattr(t.robot, t.name) and len(options) <= 1 and all(isinstance(x, str) for x in options):
+        method = _tuple(getattr(t.robot, t.name)(*t.arrays, *options))
+        for name, result, other in zip(t.outputs, method, t.batch, strict=True):
+            if not np.array_equal(result, other):
+                raise ValueError(f"{name}: the method and the kernel differ")
+    return []
+
+
+def _tuple(results: Any) -> tuple[np.ndarray, ...]:
     return tuple(results) if isinstance(results, tuple) else (results,)
 
 
-def _numbers(result: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """What an algorithm gives, as an array: scalars in nested lists, or values that list their elements."""
-
-    def flat(x: Any) -> list[float]:
-        if hasattr(x, "elements"):
-            return flat(x.elements())
-        return [y for part in x for y in flat(part)] if isinstance(x, (list, tuple)) else [float(x)]
-
-    return np.array(flat(result)).reshape(shape)
+def _flat(result: Any) -> list[float]:
+    """Return the floats of an algorithm's result: nested lists, and values that list their ``elements``."""
+    if hasattr(result, "elements"):
+        return _flat(result.elements())
+    return [x for entry in result for x in _flat(entry)] if isinstance(result, (list, tuple)) else [float(result)]
 
 
-def _compare(what: str, got: np.ndarray, other: np.ndarray, tolerance: float) -> None:
-    scale = max(1.0, float(np.abs(other).max(initial=0.0)))
-    worst = float(np.abs(got - other).max(initial=0.0))
-    assert worst <= tolerance * scale, f"{what}: off by {worst:.3g}, where the largest number is {scale:.3g}"
+def _requirements(tolerance: float) -> Sequence[Requirement[_Trial]]:
+    return (
+        Requirement(
+            "compiled",
+            "compiled code equals the algorithm on floats",
+            tolerance,
+            lambda t: _compiled(t, tolerance),
+        ),
+        Requirement("batches", "a state has the same result alone and in a batch", 0.0, _batches),
+        Requirement("float32", "float32 results agree with float64 results", _FLOAT32, _float32),
+        Requirement("derivative", "the directional derivative equals finite differences", _DIFFERENCES, _derivative),
+        Requirement("method", "the robot's method of this name, if any, equals the kernel", 0.0, _method),
+    )

@@ -1,10 +1,10 @@
-"""Methods made of their signatures: a name, arguments and a docstring are all that is written of one.
+"""Methods generated from their signatures: only a name, arguments and a docstring are written for each.
 
-What is called is code made for the signature.  A call with arrays alone, and with the names that are required, finds
-its kernel by one look into a dictionary; Python looks up each keyword that is left out, so a call with some goes on to
-a function that has them, which looks once more, with the options in the key.
+The code of the method is generated from the signature. A call with arrays only, and with required names, finds its
+kernel by one dictionary lookup; Python fills in each omitted keyword, so a call with keywords is passed on to a
+function that has them, which does one more lookup, with the options in the key.
 
-The names that Python's own messages give to methods of a class that is made of parts.
+`named_after` sets the names of methods in Python's own messages for classes with several bases.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def computed_from(rows: Iterable[FunctionSpec]) -> Callable[[F], F]:
-    """Return the decorator that makes a method from its signature, for functions of these rows."""
+    """Return the decorator that generates a method from its signature, for functions of these specifications."""
     table = {row.name: row for row in rows}
     return lambda stub: _computed(table[stub.__name__], stub)
 
 
 def _computed(row: FunctionSpec, stub: F) -> F:
-    """The method of a robot's function.
+    """Return the method of a robot's function.
 
-    Its parameters are the row's inputs, options that are required, and by keyword the other options, optional inputs,
-    ``wrenches`` (or what acts instead) with ``expressed_in``, and ``out``.  Raises TypeError where they are not the
-    row's.
+    Its parameters are the function's inputs and required options, and by keyword the other options, optional inputs,
+    ``wrenches`` (or another external input) with ``expressed_in``, and ``out``. Raises TypeError for other parameters.
     """
     name = row.name
     parameters = inspect.signature(stub).parameters
@@ -48,10 +47,10 @@ def _computed(row: FunctionSpec, stub: F) -> F:
     first = [*row.inputs, *(option.name for option in row.options if option.required)]
     known = {"self", *first, *options, *given, "out"}
     if [*parameters][: 1 + len(first)] != ["self", *first] or {*parameters} != known:
-        raise TypeError(f"{name}: its method takes {[*parameters]}, its row {[*first, *options, *given]}")
+        raise TypeError(f"{name}: its method has {[*parameters]}, its specification {[*first, *options, *given]}")
     for option in row.options:
         if not option.required and parameters[option.name].default != option.default:
-            raise TypeError(f"{name}: {option.name} is {option.default!r} by default, its method says another")
+            raise TypeError(f"{name}: {option.name}: its method has another default than {option.default!r}")
     keywords = [f"{key}={parameter.default!r}" for key, parameter in parameters.items() if key not in ("self", *first)]
     required = first[len(row.inputs) :]
     key = f"({name!r}, {', '.join(required)})" if required else repr(name)
@@ -69,7 +68,7 @@ def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
     options = {{{", ".join(f"{x!r}: {x}" for x in options)}}}
     given = {{{", ".join(f"{x!r}: {x}" for x in given)}}}
     try:
-        return self._asked({name!r}, ({", ".join(row.inputs)},), options, dict(given), out)
+        return self._call_method({name!r}, ({", ".join(row.inputs)},), options, dict(given), out)
     except ABOUT_ARGUMENTS as error:
         refuse(error, (self, {", ".join(row.inputs)}), options | given | {{"out": out}})
         raise
@@ -84,29 +83,29 @@ def {name}(self, {", ".join(first)}, **more):
             return call({", ".join(row.inputs)})
     return with_keywords(self, {", ".join(first)}, **more)
 """
-    made: dict[str, Any] = {"__name__": __name__} | {f"_{x}": parameters[x].default for x in given}
+    namespace: dict[str, Any] = {"__name__": __name__} | {f"_{x}": parameters[x].default for x in given}
 
     def refuse(error: Exception, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Raise the error that names the method's argument, where the user called the method."""
+        """Raise the error that names the method's argument, at the user's call of the method."""
         frame = sys._getframe(1)
-        while frame.f_back is not None and frame.f_globals is made:
+        while frame.f_back is not None and frame.f_globals is namespace:
             frame = frame.f_back
         raise_named(error, stub, arguments, named, frame=frame)
 
-    made |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse}
-    exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), made)
-    made["with_keywords"].__qualname__ = f"Robot.{name}"
-    made[name]._is_computed = True
-    return update_wrapper(made[name], stub)  # type: ignore[return-value]
+    namespace |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse}
+    exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), namespace)
+    namespace["with_keywords"].__qualname__ = f"Robot.{name}"
+    namespace[name]._is_computed = True
+    return update_wrapper(namespace[name], stub)  # type: ignore[return-value]
 
 
 def is_computed(method: Any) -> bool:
-    """Return True for a method that `computed` made."""
+    """Return True for a generated method."""
     return hasattr(method, "_is_computed")
 
 
 def named_after(whole: type[Any]) -> None:
-    """Methods that a class inherits go by its own name in messages: "Robot.pose() missing 1 required ..."."""
+    """Name inherited methods after their class in messages: "Robot.pose() missing 1 required ..."."""
     for part in whole.__mro__[1:-1]:
         for name, method in vars(part).items():
             if isinstance(method, FunctionType):

@@ -1,7 +1,7 @@
-"""What the rooms above may know of the compiler."""
+"""The compiler's public interface for the packages above `kernels`."""
 
 from linkwork.compiler.cache.disk_cache import Cache as Cache
-from linkwork.compiler.cache.disk_cache import place as cache_place
+from linkwork.compiler.cache.disk_cache import cache_location as cache_location
 from linkwork.compiler.codegen.target import host as host
 from linkwork.compiler.codegen.target import levels as levels
 from linkwork.compiler.derivatives.tangent_spaces import Space as Space
@@ -14,9 +14,9 @@ from linkwork.compiler.program import Port as Port
 from linkwork.compiler.program import arithmetic as arithmetic
 from linkwork.compiler.runtime.buffer_pool import empty as recycled
 from linkwork.compiler.runtime.code_statistics import CodeStatistics as CodeStatistics
-from linkwork.compiler.runtime.code_statistics import code_facts as code_facts
+from linkwork.compiler.runtime.code_statistics import code_statistics as code_statistics
 from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel as PiecewiseKernel
-from linkwork.compiler.runtime.piecewise_kernel import compile_along as compile_along
+from linkwork.compiler.runtime.piecewise_kernel import compile_piecewise as compile_piecewise
 from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
 from linkwork.compiler.runtime.threads import set_num_threads as set_num_threads
 from linkwork.compiler.trace.trace import compile as compile
@@ -30,12 +30,12 @@ __all__ = [
     "Port",
     "Space",
     "arithmetic",
-    "cache_place",
+    "cache_location",
     "call_state",
-    "code_facts",
+    "code_statistics",
     "compile",
-    "compile_along",
     "compile_guarded",
+    "compile_piecewise",
     "get_num_threads",
     "host",
     "levels",

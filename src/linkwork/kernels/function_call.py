@@ -1,14 +1,12 @@
-"""The call of one function: a kernel, and a look at the arguments where the kernel is not content with them.
+"""The call of one function: its kernel, and checks of arguments that the kernel does not accept.
 
-Plain arrays of one sample take the compiled single call and see nothing of this.  Compiled code counts the calls in
-which it met a number that is not finite, a configuration off its manifold or, where that matters, singular coordinates;
-only where a count has grown are the arguments searched.  With ``out=`` they are searched before anything is written.
+Plain arrays of one sample use the compiled single call without these checks. Compiled code counts the calls in which it
+met a number that is not finite, a configuration off its manifold or, where that matters, singular coordinates; only if
+a count has grown are the arguments searched. With ``out=`` they are searched before anything is written.
 
-Functions on symbols: inside a function that is being traced, a row's algorithm runs on what it is given.
-
-No kernel is made for it.  What several functions have in common is found by the trace, where equal expressions are one
-node; so a function of one's own that calls methods of a robot becomes one kernel of all of them.  The same way is taken
-by dual numbers and by arrays whose elements are batches: any scalar of ours.
+On symbols, inside a function that is being traced, the function's algorithm runs directly, without a kernel. The trace
+detects common work, since equal expressions are one node; so a function that calls several methods of a robot becomes
+one kernel of all of them. Dual numbers, and arrays whose elements are batches, are handled in the same manner.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import elements_of, input_ports, output_ports, run
 from linkwork.kernels.operation_attribution import marked
-from linkwork.kernels.owners import Subject, configurations, has_symbols
+from linkwork.kernels.owners import KernelOwner, configurations, has_symbols
 from linkwork.model.function_spec import quantity_of
 
 __all__ = ["checked", "lazily"]
@@ -36,29 +34,31 @@ __all__ = ["checked", "lazily"]
 Call = Callable[..., Any]
 
 
-def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
-    """The call of a kernel for one function that turns dicts into arrays, explains what is wrong with arguments,
-    refuses what is not finite and normalises configurations that are a little off their manifold.
+def checked(subject: KernelOwner, request: Request, kernel: Kernel) -> Call:
+    """Return the call of a kernel for one function, with checked arguments.
+
+    It converts dicts to arrays, explains errors in arguments, refuses values that are not finite, and normalizes
+    configurations slightly off their manifold.
     """
-    row, state, general, run = request.row, call_state(kernel), general_call(kernel), batch_call(kernel)
-    asked = ArgumentReader(subject, row.name, kernel.inputs, kernel.outputs)
-    unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero
-    empty = unchecked or any(port.size == 0 for port in kernel.outputs)  # such a kernel would answer symbols by itself
+    row, state, general, run = request.spec, call_state(kernel), general_call(kernel), batch_call(kernel)
+    reader = ArgumentReader(subject, row.name, kernel.inputs, kernel.outputs)
+    unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy accepts any size where a dimension is zero
+    empty = unchecked or any(port.size == 0 for port in kernel.outputs)  # such a kernel accepts symbols by itself
 
     def writing(arguments: tuple[Any, ...], out: Any) -> Any:
-        arrays = asked.prepared(arguments)
-        asked.check_out(arrays, out)
-        asked.refuse_not_finite(arrays)
+        arrays = reader.prepared(arguments)
+        reader.check_out(arrays, out)
+        reader.refuse_not_finite(arrays)
         if not row.any_configuration:
-            arrays = asked.on_manifold(arrays)
-        off, seen = state.off_calls, state.not_finite_calls
+            arrays = reader.on_manifold(arrays)
+        off, not_finite = state.off_calls, state.not_finite_calls
         result = general(*arrays, out=out)
-        if state.not_finite_calls != seen:
-            asked.refuse_overflow(arrays, result)
+        if state.not_finite_calls != not_finite:
+            reader.refuse_overflow(arrays, result)
         if row.requires_regular_coordinates and state.off_calls != off:
-            asked.tell_of_singularities(arrays)
+            reader.warn_of_singularities(arrays)
             if row.inertia_check is not None:
-                row.inertia_check.warn(subject, request, asked.label, arrays)
+                row.inertia_check.warn(subject, request, reader.label, arrays)
         return result
 
     def call(*arguments: Any, out: Any = None) -> Any:
@@ -67,64 +67,64 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
         if empty and any(map(is_traced, arguments)):
             return composed(subject, request, arguments)
         if unchecked:
-            arguments = tuple(asked.prepared(arguments))
-        seen, off = state.not_finite_calls, state.off_calls
+            arguments = tuple(reader.prepared(arguments))
+        not_finite, off = state.not_finite_calls, state.off_calls
         try:
             result = run(*arguments)
         except (TypeError, ValueError, OverflowError):
             if any(map(is_traced, arguments)):
                 return composed(subject, request, arguments)
-            arguments = tuple(asked.prepared(arguments))
+            arguments = tuple(reader.prepared(arguments))
             result = run(*arguments)
-        if state.not_finite_calls != seen:
-            asked.refuse_not_finite(arguments)
-            asked.refuse_overflow(arguments, result)
+        if state.not_finite_calls != not_finite:
+            reader.refuse_not_finite(arguments)
+            reader.refuse_overflow(arguments, result)
         if state.off_calls != off:
-            arguments = tuple(asked.on_manifold(asked.prepared(arguments)))
+            arguments = tuple(reader.on_manifold(reader.prepared(arguments)))
             result = run(*arguments)
             if row.requires_regular_coordinates:
-                asked.tell_of_singularities(arguments)
+                reader.warn_of_singularities(arguments)
                 if row.inertia_check is not None:
-                    row.inertia_check.warn(subject, request, asked.label, arguments)
+                    row.inertia_check.warn(subject, request, reader.label, arguments)
         return result
 
-    if row.any_configuration and subject.unfit and configurations(subject, request.inputs):
-        return _refusing_the_centre(asked, call)
+    if row.any_configuration and subject.checked_joints and configurations(subject, request.inputs):
+        return _without_ambiguity(reader, call)
     return call if unchecked else single_call(kernel, call)
 
 
-def _refusing_the_centre(asked: ArgumentReader, call: Call) -> Call:
-    """Normalizing, which has no answer where every configuration is as near as any other."""
+def _without_ambiguity(reader: ArgumentReader, call: Call) -> Call:
+    """Return a normalization that raises ValueError for configurations equally near to all others."""
 
     def normalize(q: Any, *, out: Any = None) -> Any:
         if out is None and is_traced(q):
             return call(q)
         result = np.asarray(call(q))
         if not np.isfinite(result).all():
-            (values,) = asked.prepared((q,))
+            (values,) = reader.prepared((q,))
             at = tuple(np.argwhere(~np.isfinite(result))[0])
-            quantity = quantity_of(asked.inputs[0].name)
-            whose = next(p for p in asked.subject.parts(quantity) if at[-1] in range(result.shape[-1])[p.place])
-            numbers = np.broadcast_to(values, result.shape)[at[:-1]][whose.place]
-            caller = f"joint {whose.joint!r} ({whose.type.type_name()})"
-            raise ValueError(f"{asked.label}: {caller}: q = {numbers.tolist()} has no nearest configuration")
+            quantity = quantity_of(reader.inputs[0].name)
+            part = next(p for p in reader.subject.parts(quantity) if at[-1] in range(result.shape[-1])[p.indices])
+            numbers = np.broadcast_to(values, result.shape)[at[:-1]][part.indices]
+            caller = f"joint {part.joint!r} ({part.type.type_name()})"
+            raise ValueError(f"{reader.label}: {caller}: q = {numbers.tolist()} has no nearest configuration")
         return result if out is None else call(q, out=out)
 
     return normalize
 
 
-def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> Any:
-    """A function's results where symbols are among its arguments, each an array of symbols.
+def composed(subject: KernelOwner, request: Request, arguments: Sequence[Any]) -> Any:
+    """Return a function's results for arguments with symbols, each an array of symbols.
 
-    Configurations are taken to be on their manifold.  Raises what methods raise for shapes and names.
+    Configurations are assumed to be on their manifold. Raises the same errors as methods for shapes and names.
     """
     requests = {request.label: request}
     inputs, outputs = input_ports(subject, requests), output_ports(subject, requests)
-    row = request.row
+    row = request.spec
     if row.inertia_check is not None:
         row.inertia_check.refuse(subject, request)
-    asked = ArgumentReader(subject, row.name, inputs, outputs)
-    walked = subject.walked(row)
+    reader = ArgumentReader(subject, row.name, inputs, outputs)
+    walked = subject.algorithm_input(row)
 
     def sample(*elements: list[Any]) -> list[Sequence[Any]]:
         symbol = next((x for part in elements for x in part if isinstance(x, Symbol)), None)
@@ -132,15 +132,15 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
         result = run(request, watched, dict(zip(request.inputs, elements, strict=True)))
         return [elements_of(part) for part in (result if len(outputs) > 1 else (result,))]
 
-    arrays = asked.prepared_scalars(arguments)
+    arrays = reader.prepared_scalars(arguments)
     results = map_samples(sample, arrays, [len(p.shape) for p in inputs], [p.shape for p in outputs])
     return results[0] if len(results) == 1 else _named(request.label, *(port.name for port in outputs))(*results)
 
 
-def lazily(subject: Subject, request: Request, make: Callable[[], Call]) -> Call:
-    """The call of a function before there is a kernel of it, which ``make`` makes when numbers come first.
+def lazily(subject: KernelOwner, request: Request, make: Callable[[], Call]) -> Call:
+    """Return the call of a function whose kernel ``make`` creates at the first call with numbers.
 
-    Of a robot that has symbols among its numbers there is none.
+    A robot with symbols among its parameters has no kernels.
     """
 
     def first(*arguments: Any, out: Any = None) -> Any:

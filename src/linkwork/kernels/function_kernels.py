@@ -1,6 +1,7 @@
-"""Kernels of functions of a robot and of a joint: where functions of robots meet the compiler.
+"""Kernels of functions of a robot and of a joint.
 
-Configurations as points of their joints' manifolds: what the compiler is told of kernels' inputs and outputs.
+`configuration_space` and `spaces_of` describe the inputs and outputs that are configurations, so that the compiler
+differentiates by tangent vectors.
 """
 
 from __future__ import annotations
@@ -27,24 +28,25 @@ from linkwork.kernels.function_trace import (
     trace_ruled,
 )
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kernels.owners import JointOwner, RobotOwner, Subject, has_symbols, made_here, place
+from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner, has_symbols, is_own_joint, placement_of
+from linkwork.model.friction_laws import FrictionLaw
 from linkwork.model.function_spec import QUANTITIES, quantity_of
 
 __all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel"]
 
 
-CACHED = 512  # kernels kept for joints made later of equal types
+CACHED = 512  # kernels that are stored for joints of equal types
 
 
-def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Kernel:
-    """One kernel for several functions, by the names of its outputs; common work is done once.
+def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> Kernel:
+    """Compile one kernel for several functions, with outputs by name; common work is done once.
 
-    Its inputs are those that any of the functions take, in the order of `QUANTITIES`.
+    Its inputs are those of all functions, in the order of `QUANTITIES`.
     """
     if has_symbols(subject):
         raise TypeError(
-            f"{name}: robot {subject.about!r} has symbols for some of its numbers: call its methods in the function "
-            f"that is compiled, or name these as parameters: robot.compile(..., parameters=[...])"
+            f"{name}: robot {subject.label!r} has symbols among its parameters: call its methods in the compiled "
+            f"function, or pass them as parameters: robot.compile(..., parameters=[...])"
         )
     ruled = any(is_ruled(subject, request) for request in requests.values())
     recipe = Recipe(
@@ -53,52 +55,54 @@ def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request
         output_ports(subject, requests),
         lambda: trace_requests(subject, name, requests),
         _content(subject, requests),
-        ((subject.kind, subject.about),),
+        ((subject.kind, subject.label),),
         (lambda: trace_ruled(subject, name, requests)) if ruled else None,
-        any(is_in_double(subject, request.row) for request in requests.values()),
+        any(is_in_double(subject, request.spec) for request in requests.values()),
     )
-    doc = "; ".join(request.row.doc for request in requests.values())
+    doc = "; ".join(request.spec.doc for request in requests.values())
     return Kernel(recipe, doc=doc, spaces=spaces_of(subject, requests))
 
 
-def _content(subject: Subject, requests: Mapping[str, Request]) -> tuple[str, ...] | None:
+def _content(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[str, ...] | None:
     """Everything that the program of these functions depends on; None if that includes code that is not linkwork's."""
-    rows = [request.row for request in requests.values()]
+    rows = [request.spec for request in requests.values()]
+    if any(isinstance(value, FrictionLaw) for request in requests.values() for _, value in request.options):
+        return None  # a law of the caller's own: those of the library are named
     options = [option for request in requests.values() for option in (*request.options, *request.wrenches)]
     parameters = next((request.parameters for request in requests.values()), ())
     content = subject.content(rows, options, parameters)
     if content is None:
         return None
-    asked = [(r.row.name, r.options, r.given, r.wrenches, *parameters) for r in requests.values()]
-    return subject.kind, repr(asked), *content
+    requested = [(r.spec.name, r.options, r.optional_inputs, r.wrenches, *parameters) for r in requests.values()]
+    return subject.kind, repr(requested), *content
 
 
 _of_joints: LazyCache[Kernel] = LazyCache(CACHED)
 
 
 def joint_kernel(subject: JointOwner, request: Request) -> Kernel:
-    """The kernel of one function of a joint: the same one for equal types, as long as it is kept."""
+    """Return the kernel of one function of a joint, shared by equal joint types while it is stored."""
 
     def make() -> Kernel:
-        return compile_requests(subject, request.row.name, {request.row.name: request})
+        return compile_requests(subject, request.spec.name, {request.spec.name: request})
 
-    site = subject.walked(request.row)
+    site = subject.algorithm_input(request.spec)
     try:
-        key = (request, _code(site.type), repr(place(site)))
+        key = (request, _code(site.type), repr(placement_of(site)))
         hash(key)
-    except TypeError:  # a type of someone's with numbers that cannot be hashed
+    except TypeError:  # a user's type with values that cannot be hashed
         return make()
     return _of_joints.get(key, make)
 
 
 def _code(joint: JointType) -> Hashable:
-    """What the code for a joint type depends on.
+    """Return everything that the code for a joint type depends on.
 
-    Of a type that is not linkwork's also the code of its methods, which may be replaced while Python runs, and of the
-    functions of its module that these call; and all that its instances hold, whether it takes part in comparisons or
-    not.
+    For a type that is not linkwork's, it includes the code of its methods, which may be replaced while Python runs, and
+    of the functions of its module that these call; and all attributes of the instance, whether they take part in
+    comparisons or not.
     """
-    if made_here(joint):
+    if is_own_joint(joint):
         return type(joint), repr(joint)
     classes = [kind for kind in type(joint).__mro__ if kind.__module__ not in ("builtins", "abc")]
     functions = tuple(
@@ -115,16 +119,16 @@ def _code(joint: JointType) -> Hashable:
     )
 
 
-def _functions(value: Any, seen: set[int]) -> tuple[Hashable, ...]:
-    """The code of a function and of those that it calls by name in its own module."""
+def _functions(value: Any, visited: set[int]) -> tuple[Hashable, ...]:
+    """Return the code of a function and of those that it calls by name in its own module."""
     value = getattr(value, "__func__", value)
-    if not isinstance(value, FunctionType) or id(value) in seen or value.__module__.startswith("linkwork."):
+    if not isinstance(value, FunctionType) or id(value) in visited or value.__module__.startswith("linkwork."):
         return ()
-    seen.add(id(value))
+    visited.add(id(value))
     result: list[Hashable] = [value.__code__, value.__defaults__]
     for name in names_in(value.__code__):
         there = value.__globals__.get(name)
-        result += _functions(there, seen) if callable(there) else [there] if _is_number(there) else []
+        result += _functions(there, visited) if callable(there) else [there] if _is_number(there) else []
     return tuple(result)
 
 
@@ -132,27 +136,27 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, str, tuple))
 
 
-def configuration_space(subject: Subject) -> Space:
-    """The space of the configurations of a robot or a joint."""
+def configuration_space(subject: KernelOwner) -> Space:
+    """Return the space of the configurations of a robot or a joint."""
     placed = zip(subject.parts(QUANTITIES["q"]), subject.parts(QUANTITIES["v"]), strict=True)
     nq, nv = range(subject.sizes["nq"]), range(subject.sizes["nv"])
-    parts = [(at_q.joint, at_q.type, nq[at_q.place], nv[at_v.place]) for at_q, at_v in placed]
-    return _space(f"of configurations of {subject.about!r}", subject.kind, len(nq), len(nv), parts)
+    parts = [(at_q.joint, at_q.type, nq[at_q.indices], nv[at_v.indices]) for at_q, at_v in placed]
+    return _space(f"of configurations of {subject.label!r}", subject.kind, len(nq), len(nv), parts)
 
 
 def _space(name: str, kind: str, nq: int, nv: int, parts: Iterable[tuple[str, JointType, range, range]]) -> Space:
-    """The space of configurations of joints, each with its places among so many numbers."""
-    blocks, said = [], []
+    """Return the space of configurations of joints, each with its ranges of coordinates."""
+    blocks, described = [], []
     for joint, type_, q, v in parts:
         maps = (partial(call_joint, joint, type_, method) for method in ("q_dot", "velocity_from_rate"))
         blocks.append(Block(slice(q.start, q.stop), slice(v.start, v.stop), *maps))
-        said.append((type(type_).__qualname__, repr(type_), q.start, v.start, made_here(type_)))
-    content = (kind, repr(said)) if all(part[-1] for part in said) else None
+        described.append((type(type_).__qualname__, repr(type_), q.start, v.start, is_own_joint(type_)))
+    content = (kind, repr(described)) if all(part[-1] for part in described) else None
     return Space(nq, nv, tuple(blocks), name, content)
 
 
-def spaces_of(subject: Subject, requests: Mapping[str, Request]) -> Spaces:
-    """Those of the inputs and outputs of several functions' kernel that are configurations."""
+def spaces_of(subject: KernelOwner, requests: Mapping[str, Request]) -> Spaces:
+    """Return the spaces of a kernel's inputs and outputs that are configurations."""
     names = dict.fromkeys(name for request in requests.values() for name in request.inputs)
     inputs = [name for name in names if quantity_of(name).configuration]
     rests = [(p, port.name) for p, port in parameter_ports(subject, requests).items() if p.kind == "rest"]
@@ -166,8 +170,8 @@ def spaces_of(subject: Subject, requests: Mapping[str, Request]) -> Spaces:
     return Spaces(dict.fromkeys(inputs, space) | of_springs, dict.fromkeys(outputs, space))
 
 
-def _space_of_joint(subject: Subject, name: str) -> Space:
-    """The space of the configurations of one of a robot's joints."""
+def _space_of_joint(subject: KernelOwner, name: str) -> Space:
+    """Return the space of the configurations of one of a robot's joints."""
     assert isinstance(subject, RobotOwner)
     joint = subject.tree.bodies[subject.tree.joint_index(name)].joint
     parts = [(name, joint, range(joint.nq), range(joint.nv))]

@@ -1,4 +1,4 @@
-"""What is asked for: functions of the table, with their frames and other options named."""
+"""Requests of functions: entries of the table of functions, with frames and other options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.owners import Subject
+from linkwork.kernels.owners import KernelOwner
 from linkwork.model.function_spec import LOADS, FunctionSpec, Option, Output
 from linkwork.model.kernel_parameters import Parameter
 
@@ -18,23 +18,23 @@ __all__ = ["Request", "read_request", "read_requests"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A function of the table, its options, which of its optional inputs are given, and on what wrenches act."""
+    """A function with its options, the optional inputs it has, and the frames on which wrenches act."""
 
-    row: FunctionSpec
-    options: tuple[tuple[str, Any], ...] = ()  # those that are not as they are by default
-    given: tuple[str, ...] = ()
-    wrenches: tuple[tuple[str, str], ...] = ()  # frames on which they act, and those that they are expressed in
-    parameters: tuple[Parameter, ...] = ()  # what of the robot is an input too, of all functions of a kernel
+    spec: FunctionSpec
+    options: tuple[tuple[str, Any], ...] = ()  # those that differ from the defaults
+    optional_inputs: tuple[str, ...] = ()
+    wrenches: tuple[tuple[str, str], ...] = ()  # frames on which they act, and in which they are expressed
+    parameters: tuple[Parameter, ...] = ()  # parameters of the robot that are inputs, for all functions of a kernel
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (*self.row.inputs, *self.given, *self.wrench_inputs)
+        return (*self.spec.inputs, *self.optional_inputs, *self.wrench_inputs)
 
     @property
     def wrench_inputs(self) -> tuple[str, ...]:
-        """The names of the wrenches' inputs, each of its own."""
+        """Distinct names of the wrenches' inputs."""
         result: list[str] = []
-        kind = LOADS[self.row.wrench_argument]
+        kind = LOADS[self.spec.wrench_argument]
         for frame, axes in self.wrenches:
             name = letters(f"{kind}_{frame}" if axes == "world" else f"{kind}_{frame}_in_{axes}")
             result.append(name if name not in result else f"{name}_{len(result)}")
@@ -42,16 +42,16 @@ class Request:
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """The results, further ones for wrenches after the others."""
-        more = self.row.per_wrench_output
+        """The results; those by wrench follow the others."""
+        more = self.spec.per_wrench_output
         result = () if more is None else (replace(more, name=f"{more.name}{name}") for name in self.wrench_inputs)
-        return (*self.row.outputs, *result)
+        return (*self.spec.outputs, *result)
 
     @property
     def sizes(self) -> dict[str, int | str | None]:
-        """The sizes of what is asked about, or the names of sizes that words pick: None where it is one and no list."""
+        """Sizes by option, or names of sizes that words select; None for a single frame, which adds no dimension."""
         named, result = dict(self.options), dict[str, int | str | None]()
-        for option in self.row.options:
+        for option in self.spec.options:
             value = named.get(option.name, option.default)
             if option.counts:
                 result[option.counted] = option.counts[option.choices.index(value)]
@@ -61,27 +61,27 @@ class Request:
 
     @property
     def label(self) -> str:
-        """The function's name and, where it has one, its frame's: letters, digits and underscores."""
-        return letters("_".join([self.row.name, *(v for key, v in self.options if key in _NAMING and type(v) is str)]))
+        """The function's name and, if it has one, its frame's: letters, digits and underscores."""
+        return letters("_".join([self.spec.name, *(v for key, v in self.options if key in _NAMING and type(v) is str)]))
 
 
-_NAMING = ("frame", "points", "directions", "point", "direction")  # options whose names stand in labels
+_NAMING = ("frame", "points", "directions", "point", "direction")  # options that are part of labels
 
 
-def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> Request:
-    """What ``"mass_matrix"``, ``("jacobian", "hand")`` or ``("jacobian", "hand", {"point": "world"})`` asks for.
+def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[str, ...] = ()) -> Request:
+    """Return the request of ``"mass_matrix"``, ``("jacobian", "hand")`` or ``("jacobian", "hand", {...})``.
 
-    Options name optional inputs too, as in ``{"gravity": True}``, and ``{"wrenches": ["hand"]}`` the frames on which
-    wrenches act; ``{"wrenches": {"hand": "tool"}}`` with those that they are expressed in.
+    Options name optional inputs as well, as in ``{"gravity": True}``, and ``{"wrenches": ["hand"]}`` the frames on
+    which wrenches act; ``{"wrenches": {"hand": "tool"}}`` adds the frames in which they are expressed.
 
-    Raises UnknownNameError for a function or frame that is not there, ValueError for a word that no option
-    has and for a function of inertias where the robot was loaded without them, TypeError for anything else.
+    Raises UnknownNameError for an unknown function or frame, ValueError for an invalid choice of an option and for a
+    function of inertias if the robot was loaded without them, TypeError for anything else.
     """
-    name, *rest = asked if isinstance(asked, (tuple, list)) else (asked,)
+    name, *rest = requested if isinstance(requested, (tuple, list)) else (requested,)
     row = subject.rows.get(name) if isinstance(name, str) else None
     if row is None:
-        meant = getattr(name, "__name__", None)
-        remedy = f"functions go by their names: {meant!r}" if meant in subject.rows else ""
+        candidate = getattr(name, "__name__", None)
+        remedy = f"pass the function's name: {candidate!r}" if candidate in subject.rows else ""
         raise UnknownNameError("function", name, subject.rows, remedy)
     subject.check_row(row)
     known = {option.name: option for option in row.options}
@@ -93,30 +93,35 @@ def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> R
         elif required and required[0] not in options:
             options[required.pop(0)] = part
         else:
-            raise TypeError(f"{name}: expected {_forms(row)}, got {asked!r}")
+            raise TypeError(f"{name}: expected {_forms(row)}, got {requested!r}")
     wrenches = _acted_on(subject, row, options.pop(row.wrench_argument, None)) if row.takes_wrenches else ()
-    given = (*given, *(key for key in row.optional if options.get(key) is True))
+    optional_inputs = (*optional_inputs, *(key for key in row.optional if options.get(key) is True))
     options = {key: value for key, value in options.items() if not (key in row.optional and isinstance(value, bool))}
     missing = [option.name for option in row.options if option.required and option.name not in options]
     if missing or not known.keys() >= options.keys():
-        raise TypeError(f"{name}: expected {_forms(row)}, got {asked!r}")
+        raise TypeError(f"{name}: expected {_forms(row)}, got {requested!r}")
     for key, value in options.items():
-        if known[key].choices and not any(value is word or value == word for word in known[key].choices):
+        read = known[key].read
+        if read is not None:
+            options[key] = value = read(name, value)
+        elif known[key].choices and not any(value is word or value == word for word in known[key].choices):
             words = ", ".join(map(str, known[key].choices))
             raise ValueError(f"{name}: {key}: expected one of {words}, got {value!r}")
         if known[key].counted and isinstance(value, (list, tuple)):
             options[key] = value = tuple(value)
         for one in value if known[key].counted and isinstance(value, tuple) else (value,):
-            subject.check(known[key], one, given)
-    for optional in given:
+            subject.check(known[key], one, optional_inputs)
+    for optional in optional_inputs:
         if optional not in row.optional:
-            raise TypeError(f"{name}: it takes no {optional!r}, but {', '.join(row.optional) or 'nothing more'}")
+            raise TypeError(
+                f"{name}: it has no input {optional!r}; its optional inputs are {', '.join(row.optional) or 'none'}"
+            )
     unusual = {key: value for key, value in options.items() if known[key].required or value != known[key].default}
-    return Request(row, tuple(sorted(unusual.items())), given, wrenches)
+    return Request(row, tuple(sorted(unusual.items())), optional_inputs, wrenches)
 
 
-def _acted_on(subject: Subject, row: FunctionSpec, wrenches: Any) -> tuple[tuple[str, str], ...]:
-    """The frames on which wrenches act with those that they are expressed in, in the order of their names."""
+def _acted_on(subject: KernelOwner, row: FunctionSpec, wrenches: Any) -> tuple[tuple[str, str], ...]:
+    """Return the frames on which wrenches act with those in which they are expressed, sorted by name."""
     if wrenches is None:
         return ()
     if isinstance(wrenches, str) or not isinstance(wrenches, (Mapping, Sequence)):
@@ -137,38 +142,38 @@ def _acted_on(subject: Subject, row: FunctionSpec, wrenches: Any) -> tuple[tuple
 _FRAME = Option("expressed_in")
 
 
-def read_requests(subject: Subject, caller: str, functions: Any) -> dict[str, Request]:
-    """Requests by the names of their outputs: of one function, a list of such, or a dict of such by their names."""
+def read_requests(subject: KernelOwner, caller: str, functions: Any) -> dict[str, Request]:
+    """Return requests by the names of their outputs, from one function, a list, or a dict by name."""
     if isinstance(functions, Mapping):
-        requests = {key: read_request(subject, asked) for key, asked in functions.items()}
+        requests = {key: read_request(subject, requested) for key, requested in functions.items()}
         for key in requests:
             if not (isinstance(key, str) and key.isidentifier()) or key.startswith("_") or iskeyword(key):
                 raise ValueError(f"{caller}: expected outputs named by identifiers, got {key!r}")
     else:
-        asked = functions if isinstance(functions, list) else [functions]
-        requests = labelled(caller, [read_request(subject, one) for one in asked])
+        requested = functions if isinstance(functions, list) else [functions]
+        requests = labelled(caller, [read_request(subject, one) for one in requested])
     if not requests:
         raise ValueError(f"{caller}: functions: expected at least one function")
     return requests
 
 
 def labelled(caller: str, requests: Sequence[Request]) -> dict[str, Request]:
-    """Requests by the functions' names, and their frames' where one is asked for several times."""
-    names = [request.row.name for request in requests]
+    """Return requests by the functions' names, with the frames' names for repeated functions."""
+    names = [request.spec.name for request in requests]
     labelled: dict[str, Request] = {}
     for request in requests:
-        label = request.row.name if names.count(request.row.name) == 1 else request.label
+        label = request.spec.name if names.count(request.spec.name) == 1 else request.label
         if label in labelled:
             raise ValueError(
                 f"{caller}: two outputs would be named {label!r}; name them with a dict, as in "
-                f'{{"first": {request.row.name!r}, ...}}'
+                f'{{"first": {request.spec.name!r}, ...}}'
             )
         labelled[label] = request
     return labelled
 
 
 def _forms(row: FunctionSpec) -> str:
-    """How the function is asked for."""
+    """Return the forms in which the function can be requested."""
     others = [option.name for option in row.options if not option.required]
     more = (*others, *row.optional, *row.wrench_arguments[:1])
     if not row.options and not more:

@@ -1,4 +1,4 @@
-"""From requests to expressions: inputs become symbols, algorithms run on them, and joints say what to look at."""
+"""Tracing of requested functions: algorithms run on symbols, and joints define guards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE
 from linkwork.joints.base.error_context import call_joint
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
-from linkwork.kernels.owners import RobotOwner, Subject, configurations, shape_of
+from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations, shape_of
 from linkwork.model.function_spec import PASSIVE, QUANTITIES, FunctionSpec, quantity_of
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of
 from linkwork.spatial import Vec3
@@ -34,19 +34,24 @@ __all__ = [
 
 
 class Traced(NamedTuple):
-    """The inputs and the results of several functions as expressions of one graph, and their guards."""
+    """The inputs and results of several functions as expressions of one graph, and their guards."""
 
     inputs: list[tuple[Port, list[Symbol]]]
     outputs: list[tuple[Port, Sequence[Any]]]
     guards: list[Any]
 
 
-def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
-    """All inputs that any of the functions take: of one function in its own order, of several in that of the table."""
-    taken = {name: request for request in requests.values() for name in request.inputs}
+def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
+    """Return the inputs of all functions, without duplicates.
+
+    Those of one function are in its own order, those of several in the order of the table of quantities.
+    """
+    by_input = {name: request for request in requests.values() for name in request.inputs}
     if len(requests) > 1:
         known = list(QUANTITIES)
-        taken = dict(sorted(taken.items(), key=lambda item: known.index(item[0]) if item[0] in known else len(known)))
+        by_input = dict(
+            sorted(by_input.items(), key=lambda item: known.index(item[0]) if item[0] in known else len(known))
+        )
     acting: dict[str, tuple[str, str]] = {}
     for request in requests.values():
         for name, wrench in zip(request.wrench_inputs, request.wrenches, strict=True):
@@ -55,29 +60,29 @@ def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port
                 raise ValueError(
                     f"compile: {name} would act on {one} and on {other}: compile these functions one by one"
                 )
-    result = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in taken.items()]
+    result = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in by_input.items()]
     for request in requests.values():
         for name, shape in result:
             if name in request.inputs and shape != shape_of(subject, quantity_of(name).shape, request.sizes):
                 raise ValueError(f"compile: {name} has several sizes: compile these functions one by one")
-    parameters = [port for port in parameter_ports(subject, requests).values() if port.name not in taken]
+    parameters = [port for port in parameter_ports(subject, requests).values() if port.name not in by_input]
     return (*(Port(name, shape) for name, shape in result), *parameters)
 
 
-def parameter_ports(subject: Subject, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
-    """The inputs in the place of a robot's own numbers."""
+def parameter_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
+    """Return the inputs that replace a robot's own parameters."""
     parameters = next((request.parameters for request in requests.values()), ())
     if not (parameters and isinstance(subject, RobotOwner)):
         return {}
-    return {asked: Port(name, asked.shape(subject.tree)) for asked, name in inputs_of(parameters).items()}
+    return {parameter: Port(name, parameter.shape(subject.tree)) for parameter, name in inputs_of(parameters).items()}
 
 
-def output_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
-    """The results by name: those of a function that has several have the function's name before their own."""
+def output_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
+    """Return the results by name; those of a function with several results begin with its name."""
     return tuple(port for key, request in requests.items() for port in _outputs(subject, key, request, len(requests)))
 
 
-def _outputs(subject: Subject, key: str, request: Request, count: int) -> list[Port]:
+def _outputs(subject: KernelOwner, key: str, request: Request, count: int) -> list[Port]:
     outputs = request.outputs
     shapes = [shape_of(subject, out.shape, request.sizes) for out in outputs]
     if len(outputs) == 1:
@@ -86,97 +91,97 @@ def _outputs(subject: Subject, key: str, request: Request, count: int) -> list[P
     return [Port(name, shape) for name, shape in zip(names, shapes, strict=True)]
 
 
-def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> Any:
-    """What a row's algorithm makes of scalars, by the names of its inputs."""
-    row, given = request.row, dict(request.options)
-    for name in request.given:
+def run(request: Request, walked: Any, values: Mapping[str, Sequence[Any]]) -> Any:
+    """Run a function's algorithm on scalars, by the names of its inputs, and return its result."""
+    row, options = request.spec, dict(request.options)
+    for name in request.optional_inputs:
         if name == "gravity":
-            walked = walked.with_gravity(Vec3.of(numbers[name]))
+            walked = walked.with_gravity(Vec3.of(values[name]))
         else:
-            given[name] = numbers[name]
+            options[name] = values[name]
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
-        given[row.wrench_argument] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
-    _refuse_loops_that_resist(row, walked, given)
-    return _computing(row, walked)(walked, *(numbers[name] for name in row.inputs), **given)
+        options[row.wrench_argument] = [(frame, axes, values[name]) for (frame, axes), name in inputs]
+    _refuse_loops_that_resist(row, walked, options)
+    return _computing(row, walked)(walked, *(values[name] for name in row.inputs), **options)
 
 
-def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, given: Mapping[str, Any]) -> None:
-    """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
-    if not (given.get("passive") or row.needs_passive_forces):
+def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, options: Mapping[str, Any]) -> None:
+    """Raise ValueError if a function would ignore forces of force elements or loop joints."""
+    if not (options.get("passive") or row.needs_passive_forces):
         return
     elements: Any = getattr(walked, "force_elements", ())
     if row.joint_forces_only and elements:
         raise ValueError(
-            f"{row.name}: it counts what joints exert by themselves, and not the force element "
-            f"{elements[0].name!r}: robot.without_force_elements() is the robot that has none"
+            f"{row.name}: it includes passive joint forces, but not the force element "
+            f"{elements[0].name!r}: use robot.without_force_elements()"
         )
     if not row.tree_forces_only:
         return
     for constraint in getattr(walked, "constraints", ()):
         if getattr(constraint, "resists", False):
             raise ValueError(
-                f"{row.name}: it counts what joints of the tree exert by themselves, and not what {constraint.name!r} "
-                f"does, which closes a loop: `loop_passive_force` has that, and functions that begin with constrained_ "
-                f"count both"
+                f"{row.name}: it includes passive forces of the tree's joints, but not of the loop joint "
+                f"{constraint.name!r}: `loop_passive_force` returns those, and functions that begin with constrained_ "
+                f"include both"
             )
 
 
 def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
-    """What computes a row: of a robot with constraints it may be something else.
+    """Return the algorithm of a function; a robot with constraints may have another one.
 
-    Raises ValueError where a function is of robots without constraints alone, or of those that do not depend on time.
+    Raises ValueError for a function that does not support constraints, or not those that depend on time.
     """
     if not (getattr(walked, "constraints", ()) and (row.constrained or row.unconstrained_only)):
         return row.compute
     if row.constrained is None:
-        remedy = "robot.without_constraints() is the robot that obeys none"
-        raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
+        remedy = "use robot.without_constraints()"
+        raise ValueError(f"{row.name}: the function does not support constraints: {remedy}")
     timed = next((constraint.name for constraint in walked.constraints if constraint.time_dependent), None)
     if timed is not None and "time" not in row.optional:
-        remedy = "functions that begin with constrained_ take time=t"
+        remedy = "use functions that begin with constrained_, with time=t"
         raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")
     return row.constrained
 
 
-def is_in_double(subject: Subject, row: FunctionSpec) -> bool:
-    """Whether the function is computed in float64, whatever it is called with."""
+def is_in_double(subject: KernelOwner, row: FunctionSpec) -> bool:
+    """Return True if the function is computed in float64 for arguments of any type."""
     constrained = isinstance(subject, RobotOwner) and bool(subject.tree.constraints)
     return row.float64_only or (constrained and row.constrained is not None)
 
 
-def is_ruled(subject: Subject, request: Request) -> bool:
-    """Whether a rule says how the function is differentiated: as it stands by default, of the robot's own numbers."""
+def is_ruled(subject: KernelOwner, request: Request) -> bool:
+    """Return True if the function has a rule of differentiation: with default options and the robot's own numbers."""
     if isinstance(subject, RobotOwner) and subject.tree.constraints:
         return False
-    unusual = request.options or request.given or request.wrenches or request.parameters
-    return request.row.derivative_rule is not None and not unusual
+    unusual = request.options or request.optional_inputs or request.wrenches or request.parameters
+    return request.spec.derivative_rule is not None and not unusual
 
 
 def traced(
-    subject: Subject,
+    subject: KernelOwner,
     requests: Mapping[str, Request],
     watched: Callable[[Any, Graph], Any] | None = None,
     by_rules: bool = False,
 ) -> Traced:
     """Run the algorithms on symbols.
 
-    ``watched`` may put something in the place of what an algorithm would walk over, to see how it does.  With
-    ``by_rules``, results know the rules of their functions.
+    ``watched`` may replace the object that an algorithm walks over, to observe it. With ``by_rules``, results have the
+    rules of differentiation of their functions.
     """
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
     symbols = {port.name: values for port, values in inputs}
-    numbers = {asked: symbols[port.name] for asked, port in parameter_ports(subject, requests).items()}
+    parameters = {parameter: symbols[port.name] for parameter, port in parameter_ports(subject, requests).items()}
     outputs: list[tuple[Port, Sequence[Any]]] = []
-    with_numbers: dict[bool, Any] = {}
+    with_parameters: dict[bool, Any] = {}
     for key, request in requests.items():
-        row = request.row
+        row = request.spec
         if row.inertia_check is not None:
             row.inertia_check.refuse(subject, request)
-        walked = with_numbers.get(row.joint_space) if numbers else None
+        walked = with_parameters.get(row.joint_space) if parameters else None
         if walked is None:
-            walked = with_numbers[row.joint_space] = subject.walked(row, numbers)
+            walked = with_parameters[row.joint_space] = subject.algorithm_input(row, parameters)
         plain = walked
         if watched is not None:
             walked = watched(walked, graph)
@@ -189,60 +194,63 @@ def traced(
             elements = elements_of(part)
             if len(elements) != port.size:
                 raise ValueError(
-                    f"{subject.says}{row.name}: expected {port.size} numbers of {port.name}, got {len(elements)}"
+                    f"{subject.message_prefix}{row.name}: "
+                    f"expected {port.size} elements of {port.name}, got {len(elements)}"
                 )
             outputs.append((port, elements))
-    _refuse_unused(requests, numbers, [x for _, values in outputs for x in values])
+    _refuse_unused(requests, parameters, [x for _, values in outputs for x in values])
     return Traced(inputs, outputs, _guards(subject, requests, symbols))
 
 
 def _refuse_unused(
-    requests: Mapping[str, Request], numbers: Mapping[Parameter, list[Symbol]], results: list[Any]
+    requests: Mapping[str, Request], parameters: Mapping[Parameter, list[Symbol]], results: list[Any]
 ) -> None:
-    """Raises ValueError for a parameter that no result depends on, and that was asked for by its own name."""
-    if not numbers:
+    """Raise ValueError for a parameter that no result depends on and that was requested by its own name."""
+    if not parameters:
         return
     used = {node.index for node in reachable(results)}
-    asked_for = [(asked, symbols) for asked, symbols in numbers.items() if not asked.fitting]
-    unused = [asked for asked, symbols in asked_for if not any(x.index in used for x in symbols)]
+    named = [(parameter, symbols) for parameter, symbols in parameters.items() if not parameter.fitting]
+    unused = [parameter for parameter, symbols in named if not any(x.index in used for x in symbols)]
     if unused:
-        names = [request.row.name for request in requests.values()]
+        names = [request.spec.name for request in requests.values()]
         depends = f"{names[0]} does" if len(names) == 1 else f"these {len(names)} functions do"
-        takes = [(name, r) for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.row.options]
+        takes = [(name, r) for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.spec.options]
         passive = [name for name, r in takes if not dict(r.options).get("passive")]
-        remedy = f': what is in joints counts with ("{passive[0]}", {{"passive": True}})' if passive else ""
+        remedy = f': request ("{passive[0]}", {{"passive": True}}) for effects in joints' if passive else ""
         if takes and not passive and unused[0].kind in ("damping", "friction"):
-            remedy = ": it does not act where the joint's dynamics are 'none'"
+            remedy = ": it has no effect if the joint's dynamics are 'none'"
         in_joints = isinstance(KINDS[unused[0].kind].size, str)
         raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{remedy if in_joints else ''}")
 
 
-def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
-    """How far configurations are off their manifolds, above what is exact enough; and, below what is regular enough,
-    how far from singular coordinates, where that matters.
+def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
+    """Return the guards, which are positive for invalid or singular configurations.
+
+    They compare distances from manifolds with the tolerance, bounds, and, where it matters, regularity with its
+    threshold.
     """
-    looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
-    singular = {name for r in requests.values() if r.row.requires_regular_coordinates for name in r.inputs}
+    checked = dict.fromkeys(name for r in requests.values() if not r.spec.any_configuration for name in r.inputs)
+    singular = {name for r in requests.values() if r.spec.requires_regular_coordinates for name in r.inputs}
     result = []
-    for name, part in configurations(subject, looked_at):
-        numbers = symbols[name][part.place]
+    for name, part in configurations(subject, checked):
+        numbers = symbols[name][part.indices]
         result.append(call_joint(part.joint, part.type, "distance", numbers) - SILENT_MANIFOLD_DISTANCE)
-        if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
+        if name in singular:  # float32 is checked again in float64, so the guard allows for its rounding
             result.append(10.0 * MIN_REGULARITY - call_joint(part.joint, part.type, "regularity", numbers))
     for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
         bounds = quantity_of(name)
         result += [bounds.least - x for x in symbols[name] if bounds.least is not None]
         result += [x - bounds.most for x in symbols[name] if bounds.most is not None]
     for request in requests.values():
-        check = request.row.inertia_check
-        if check is not None and not request.parameters:  # methods alone look what a guard is about
-            result += check.guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
+        check = request.spec.inertia_check
+        if check is not None and not request.parameters:  # only methods check the reason of a guard
+            result += check.guards(subject, request, subject.algorithm_input(request.spec), symbols.get("q", ()))
     return [guard for guard in result if isinstance(guard, Symbol)]
 
 
 @without_collections
-def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
-    """The program of several functions, traced together, marked where steps of walks over a robot's bodies begin."""
+def trace_requests(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> Program:
+    """Return the program of several functions, traced together, with marks at steps of walks over bodies."""
     result = traced(subject, requests, marked)
     for guard in result.guards:
         guard.graph.marks.append(guard.index + 1)
@@ -253,14 +261,14 @@ def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request])
 
 
 @without_collections
-def trace_ruled(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
-    """The same to be differentiated: without guards, and with rules for results that have some."""
+def trace_ruled(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> Program:
+    """Return the program to be differentiated: without guards, and with rules of differentiation."""
     result = traced(subject, requests, marked, by_rules=True)
     return Program.of(name, result.inputs, result.outputs)
 
 
 def elements_of(result: Any) -> Sequence[Any]:
-    """The scalars of an algorithm's result, row by row."""
+    """Return the scalars of an algorithm's result, row by row."""
     if hasattr(result, "elements"):
         return list(result.elements())
     if isinstance(result, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Things that take long to make and are made once, however many threads ask for them at the same time."""
+"""A thread-safe cache of expensive objects, each created once whatever number of threads request it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["LazyCache"]
 T = TypeVar("T")
 
 
-class _Turn:
-    """The lock of a key that is being made, and the calls that are waiting for it or hold it."""
+class _KeyLock:
+    """The lock of a key whose object is being created, and the calls that wait for it or hold it."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -22,46 +22,46 @@ class _Turn:
 
 
 class LazyCache(Generic[T]):
-    """A table of things by their keys; of more than ``most`` those go that were not asked for the longest."""
+    """A table of objects by key; with a ``capacity``, the least recently used are dropped."""
 
-    def __init__(self, most: int | None = None) -> None:
-        self.most = most
-        self._made: OrderedDict[Hashable, T] = OrderedDict()
-        self._turns: dict[Hashable, _Turn] = {}
+    def __init__(self, capacity: int | None = None) -> None:
+        self.capacity = capacity
+        self._objects: OrderedDict[Hashable, T] = OrderedDict()
+        self._key_locks: dict[Hashable, _KeyLock] = {}
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The thing of this key, made by the first who asks; who asks for another does not wait for that.
+        """Return the object of this key, created by the first caller; callers of other keys do not wait for it.
 
-        Where it cannot be made, the error is raised and nothing of the key is kept.
+        If its creation fails, the error is raised and nothing is stored for the key.
         """
         with self._lock:
-            if key in self._made:
-                self._made.move_to_end(key)
-                return self._made[key]
+            if key in self._objects:
+                self._objects.move_to_end(key)
+                return self._objects[key]
         call = object()
         try:
             with self._lock:
-                turn = self._turns.setdefault(key, _Turn())
-                turn.calls.add(call)
-            with turn.lock:
+                key_lock = self._key_locks.setdefault(key, _KeyLock())
+                key_lock.calls.add(call)
+            with key_lock.lock:
                 with self._lock:
-                    if key in self._made:
-                        return self._made[key]
-                made = make()
+                    if key in self._objects:
+                        return self._objects[key]
+                created = make()
                 with self._lock:
-                    self._made[key] = made
-                    while self.most is not None and len(self._made) > self.most:
-                        self._made.popitem(last=False)
-                return made
+                    self._objects[key] = created
+                    while self.capacity is not None and len(self._objects) > self.capacity:
+                        self._objects.popitem(last=False)
+                return created
         finally:  # inline, and in two steps: a signal handler may raise where a function is called
             with self._lock:
                 try:
-                    if key in self._turns:
-                        self._turns[key].calls.discard(call)
+                    if key in self._key_locks:
+                        self._key_locks[key].calls.discard(call)
                 finally:
-                    if key in self._turns and not self._turns[key].calls:
-                        del self._turns[key]
+                    if key in self._key_locks and not self._key_locks[key].calls:
+                        del self._key_locks[key]
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._objects)

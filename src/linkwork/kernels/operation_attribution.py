@@ -1,7 +1,7 @@
-"""A watch on the walks over a tree: which body the nodes of a graph are made for.
+"""Attribution of graph nodes to bodies, by observation of the walks over a tree.
 
-Algorithms ask the tree for their walks, and a graph numbers its nodes in the order they are made.  So a tree that notes
-the size of the graph whenever it hands out a body tells of every node which body it was made for.
+Algorithms get their walks from the tree, and a graph numbers its nodes in order of creation. So a tree that records the
+size of the graph whenever it hands out a body attributes every node to a body.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from linkwork.spatial import Vec3
 
 __all__ = ["ELSEWHERE", "Watch", "marked"]
 
-ELSEWHERE = -1  # the number of no body and of no walk
+ELSEWHERE = -1  # index of code outside of bodies and walks
 
 
 class Watch:
-    """Which body the nodes of a graph are made for, from which node on."""
+    """The body that the nodes of a graph are created for, from each recorded node on."""
 
     def __init__(self, graph: Graph) -> None:
         self.walks: list[str] = []
         self._graph = graph
         self.starts: list[int] = [0]
-        self.places = [(ELSEWHERE, ELSEWHERE)]  # body and walk
+        self.positions = [(ELSEWHERE, ELSEWHERE)]  # body and walk
         self._chain = ELSEWHERE
 
-    def note(self, place: tuple[int, int]) -> None:
+    def note(self, position: tuple[int, int]) -> None:
         self.starts.append(len(self._graph.nodes))
-        self.places.append(place)
+        self.positions.append(position)
         self._graph.marks.append(self.starts[-1])
 
     def walk(self, direction: str, bodies: Iterator[tuple[int, int, Body]]) -> Iterator[tuple[int, int, Body]]:
-        """A walk, which ends where it is left; a walk within another one gives way to it again."""
-        before, number = self.places[-1], len(self.walks)
+        """Iterate over a walk and record it; after a nested walk the outer one continues."""
+        before, number = self.positions[-1], len(self.walks)
         self.walks.append(direction)
         try:
             for item in bodies:
@@ -46,27 +46,27 @@ class Watch:
             self.note(before)
 
     def look(self, body: int) -> None:
-        """A body was looked up: outside all walks, it is the next one of a chain."""
-        if self.places[-1][1] in (ELSEWHERE, self._chain):
+        """Record the lookup of a body: outside of walks it is the next one of a chain."""
+        if self.positions[-1][1] in (ELSEWHERE, self._chain):
             if self._chain == ELSEWHERE:
                 self._chain = len(self.walks)
                 self.walks.append("chain")
             self.note((body, self._chain))
         else:  # a step within a step
-            self.note(self.places[-1])
+            self.note(self.positions[-1])
 
     def over(self, tree: Tree) -> Tree:
-        """The tree, for algorithms, watched."""
+        """Return the observed tree, for algorithms."""
         return cast(Tree, _WatchedTree(tree, self))
 
 
 def marked(walked: Any, graph: Graph) -> Any:
-    """What an algorithm walks over; of a tree, so that the graph is marked where steps begin."""
+    """Return the object that an algorithm walks over; a tree is observed, so that the graph is marked at steps."""
     return Watch(graph).over(walked) if isinstance(walked, Tree) else walked
 
 
 class _WatchedTree:
-    """A tree, for algorithms, with a watch on which body they are at."""
+    """A tree, for algorithms, that records the body that they are at."""
 
     def __init__(self, tree: Tree, watch: Watch) -> None:
         self._tree, self._watch = tree, watch
@@ -89,7 +89,7 @@ class _WatchedTree:
 class _WatchedBodies(tuple[Body, ...]):
     look: Callable[[int], None]
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, int):
-            self.look(place)
-        return super().__getitem__(place)
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, int):
+            self.look(position)
+        return super().__getitem__(position)

@@ -1,7 +1,7 @@
-"""Where the operations of a robot's compiled function come from: which body, and which walk over the tree.
+"""Origin of the operations of a robot's compiled function: which body, and which walk over the tree.
 
-A watch on the tree tells which body every node was made for (see `watch`).  An operation that several bodies need
-counts where it was made first, and what no result needs does not count.
+`Watch` records the body that every node of the trace was created for. An operation that several bodies need counts
+where it was first created; operations that no result needs do not count.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ __all__ = ["Explanation", "Work", "explain"]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Operations that have one thing in common, such as the body they were made for."""
+    """Operations with a common origin, such as the body that they were created for."""
 
-    operations: Mapping[str, int]  # how many of each kind
+    operations: Mapping[str, int]  # number of each kind
     by_pass: tuple[int, ...]  # multiplications, additions and subtractions in each pass
 
     @property
     def arithmetic(self) -> int:
-        """Multiplications, additions and subtractions."""
+        """Number of multiplications, additions and subtractions."""
         return arithmetic(self.operations)
 
     def count(self, *kinds: str) -> int:
-        """How many operations are of one of these kinds."""
+        """Return the number of operations of these kinds."""
         return sum(self.operations.get(kind, 0) for kind in kinds)
 
 
@@ -46,8 +46,8 @@ class Work:
 class Explanation:
     """The operations of a function of a robot, before products and sums are fused.
 
-    A pass is a walk over the bodies in which some arithmetic survived: "outward", parents before children; "inward",
-    children before parents; or "chain", from a body to another.
+    A pass is a walk over the bodies with some arithmetic: "outward", parents before children; "inward", children before
+    parents; or "chain", from one body to another.
     """
 
     passes: tuple[str, ...]
@@ -61,12 +61,12 @@ class Explanation:
         return Work(operations, tuple(map(sum, zip(*(part.by_pass for part in parts), strict=True))))
 
 
-def explain(subject: RobotOwner, asked: Any) -> Explanation:
-    """Explain one function, asked for as of `requests.read_request`.
+def explain(subject: RobotOwner, function: Any) -> Explanation:
+    """Explain one function, requested as in `linkwork.kernels.function_request.read_request`.
 
-    Raises what that raises, and SingularInertiaError as the functions do.
+    Raises its errors, and SingularInertiaError as the functions do.
     """
-    tree, request = subject.tree, read_request(subject, asked)
+    tree, request = subject.tree, read_request(subject, function)
     watches: list[Watch] = []
 
     def watched(walked: Tree, graph: Graph) -> Tree:
@@ -84,20 +84,20 @@ def explain(subject: RobotOwner, asked: Any) -> Explanation:
 
 
 def _work(counts: Mapping[int, Counter[str]], walks: Sequence[int]) -> Work:
-    """What was counted for one body in each walk, with the arithmetic of some walks apart."""
+    """Return the operations of one body, with the arithmetic of each walk."""
     total: Counter[str] = sum(counts.values(), Counter())
     return Work(total, tuple([arithmetic(counts.get(walk, {})) for walk in walks]))
 
 
 def _names(directions: Sequence[str]) -> Iterator[str]:
-    """The passes' names: which outward pass it is, where there are several."""
+    """Yield the names of passes, numbered if there are several of a kind."""
     for k, direction in enumerate(directions):
         several = directions.count(direction) > 1
         yield f"{direction} {directions[: k + 1].count(direction)}" if several else direction
 
 
 def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Counter[str]]]:
-    """The operations that results need, by body and by walk."""
+    """Return the operations that results need, by body and by walk."""
     result: dict[int, dict[int, Counter[str]]] = {}
     nodes = [_computed(x) for x in elements if isinstance(x, Symbol)]
     needed = {node.index: node for node in nodes}
@@ -108,14 +108,14 @@ def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Count
                 nodes.append(argument)
     for _, node in sorted(needed.items()):
         if node.args:
-            body, walk = watch.places[bisect_right(watch.starts, node.index) - 1]
+            body, walk = watch.positions[bisect_right(watch.starts, node.index) - 1]
             bundle = node.value if node.op.arity < 0 else None
             result.setdefault(body, {}).setdefault(walk, Counter()).update(operations_of(node.op, bundle))
     return result
 
 
 def _computed(node: Symbol) -> Symbol:
-    """What takes the place of a result that has a rule of differentiation, when code is made."""
+    """Return the node that is compiled for a result with a rule of differentiation."""
     while node.op is PART and node.args[0].op is RULE:
         node = node.args[0].args[node.value]
     return node

@@ -24,108 +24,108 @@ from linkwork.spatial import Pose
 
 __all__ = [
     "JointOwner",
+    "KernelOwner",
     "Part",
     "RobotOwner",
-    "Subject",
     "configurations",
     "has_symbols",
-    "made_here",
-    "place",
+    "is_own_joint",
+    "placement_of",
     "shape_of",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The numbers of one joint in an array that has some for each."""
+    """The elements of one joint in an array that has some for each."""
 
     joint: str
     type: JointType
-    place: slice
+    indices: slice
 
 
 NONE: ParameterValues = MappingProxyType({})
 
 
-class Subject(Protocol):
+class KernelOwner(Protocol):
     """A robot or a joint, as kernels see it."""
 
     kind: str  # "robot" or "joint"
 
     @property
-    def says(self) -> str:
-        """What messages begin with."""
+    def message_prefix(self) -> str:
+        """Prefix of messages."""
 
     @property
-    def about(self) -> str:
-        """What lists of the cache's entries call it."""
+    def label(self) -> str:
+        """Name in lists of the cache's entries."""
 
     @property
     def rows(self) -> Mapping[str, FunctionSpec]:
-        """Its functions."""
+        """Specifications of its functions by name."""
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """The numbers that shapes name."""
+        """Sizes by the names that shapes use."""
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
-        """The joints whose numbers stand in an array; none where the array is not made of joints' numbers."""
+        """Return the joints whose elements an array consists of; () for other arrays."""
 
     @property
-    def unfit(self) -> Sequence[Part]:
-        """The joints of which some numbers are no configuration."""
+    def checked_joints(self) -> Sequence[Part]:
+        """The joints that have invalid configurations, such as quaternions off the unit sphere."""
 
-    def walked(self, row: FunctionSpec, numbers: ParameterValues = NONE) -> Any:
-        """What a row's algorithm takes first, with these numbers of parameters for its own."""
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Any:
+        """Return the first argument of an algorithm, with ``parameter_values`` for the robot's own parameters."""
 
     def check_row(self, row: FunctionSpec) -> None:
-        """Raises ValueError for a function of what is not known."""
+        """Raise ValueError if the function depends on data that the owner does not have."""
 
-    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
-        """Raises UnknownNameError for a frame, point ... that is not there, where some optional inputs are given."""
+    def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
+        """Raise UnknownNameError for an unknown frame, point ..., where ``optional_inputs`` are passed."""
 
     def content(
         self, rows: Iterable[FunctionSpec], options: Iterable[Any], parameters: Sequence[Parameter] = ()
     ) -> tuple[str, ...] | None:
-        """All that programs of these rows depend on; None if that includes code that is not linkwork's."""
+        """Return everything that programs of these functions depend on; None if that includes code of others."""
 
 
 def shape_of(
-    subject: Subject, shape: Shape, more: Mapping[str, int | str | None] = MappingProxyType({})
+    subject: KernelOwner, shape: Shape, more: Mapping[str, int | str | None] = MappingProxyType({})
 ) -> tuple[int, ...]:
-    """A shape in numbers, with further sizes, which may be names of the subject's: what is None is left out."""
+    """Return a shape with sizes resolved by ``more`` and then by the owner; a size that is None is left out."""
     named = [more[n] if isinstance(n, str) and n in more else n for n in shape]
     return tuple(subject.sizes[n] if isinstance(n, str) else n for n in named if n is not None)
 
 
-def has_symbols(subject: Subject) -> bool:
-    """Whether it is a robot with symbols for some of its numbers, of which there are no kernels."""
-    return isinstance(subject, RobotOwner) and bool(subject.numbers)
+def has_symbols(subject: KernelOwner) -> bool:
+    """Return True for a robot with symbols among its parameters, which has no kernels."""
+    return isinstance(subject, RobotOwner) and bool(subject.parameter_values)
 
 
-def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, Part]]:
-    """The joints whose configurations stand in some inputs, each with the input's name."""
+def configurations(subject: KernelOwner, inputs: Iterable[str]) -> list[tuple[str, Part]]:
+    """Return the joints whose configurations are in some inputs, each with the input's name."""
     result = [quantity for quantity in map(quantity_of, inputs) if quantity.configuration]
     return [(quantity.name, part) for quantity in result for part in subject.parts(quantity)]
 
 
-def unfit(subject: Subject) -> list[Part]:
-    """The joints of which some numbers are no configuration."""
+def _checked_joints(subject: KernelOwner) -> list[Part]:
+    """Return the joints that have invalid configurations."""
     return [part for part in subject.parts(QUANTITIES["q"]) if has_manifold(part.type, part.joint)]
 
 
 @dataclass(frozen=True)
 class RobotOwner:
-    """Functions of a robot; some of its numbers may be others than the tree's, of any scalars."""
+    """Functions of a robot; ``parameter_values`` replace some of the tree's parameters by any scalars."""
 
     tree: Tree
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
-    numbers: ParameterValues = field(default_factory=dict)
+    parameter_values: ParameterValues = field(default_factory=dict)
     kind = "robot"
-    says = ""
+    message_prefix = ""
 
     @property
-    def about(self) -> str:
+    def label(self) -> str:
         return self.tree.name
 
     @cached_property
@@ -151,64 +151,66 @@ class RobotOwner:
         return [Part(body.joint_name, body.joint, slices[i]) for i, body in self.tree.stacked()]
 
     @cached_property
-    def unfit(self) -> Sequence[Part]:
-        return unfit(self)
+    def checked_joints(self) -> Sequence[Part]:
+        return _checked_joints(self)
 
     @cached_property
-    def felt(self) -> Tree:
-        """The tree that joint-space functions are traced on."""
-        return self.tree if self.weighed else simplify_tree(self.tree)
+    def joint_space_tree(self) -> Tree:
+        """The tree on which joint-space functions are traced."""
+        return self.tree if self.constraints_use_inertia else simplify_tree(self.tree)
 
     @property
-    def weighed(self) -> bool:
-        """Whether constraints depend on where masses are, which a lighter tree does not say."""
+    def constraints_use_inertia(self) -> bool:
+        """True if constraints depend on mass distribution, which a simplified tree does not preserve."""
         return any(constraint.uses_inertia for constraint in self.tree.constraints)
 
     @cached_property
     def singular_joints(self) -> LazyCache[tuple[str, ...]]:
-        """The joints that move no inertia, by whether armature counts and by the bodies that are held."""
+        """Joints that move no inertia, by whether armature counts and by the fixed bodies."""
         return LazyCache()
 
-    def walked(self, row: FunctionSpec, numbers: ParameterValues = NONE) -> Tree:
-        if not (numbers or self.numbers):
-            return self.felt if row.joint_space else self.tree
-        numbers = {**self.numbers, **numbers}
-        light = row.joint_space and not self.weighed
-        return simplify_parametrized(self.tree, numbers) if light else parametrized(self.tree, numbers)
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Tree:
+        if not (parameter_values or self.parameter_values):
+            return self.joint_space_tree if row.joint_space else self.tree
+        parameter_values = {**self.parameter_values, **parameter_values}
+        light = row.joint_space and not self.constraints_use_inertia
+        return (
+            simplify_parametrized(self.tree, parameter_values) if light else parametrized(self.tree, parameter_values)
+        )
 
     def check_row(self, row: FunctionSpec) -> None:
         if row.needs_inertias:
             self.tree.require_inertias(row.name)
 
-    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
+    def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
         if option.choices or value is None:
             return
         if option.names == "joint":
             self.tree.joint_index(value)
         elif option.names == "velocity":
             self._check_velocity(option, value)
-        elif option.names == "point" and "positions" not in given:
+        elif option.names == "point" and "positions" not in optional_inputs:
             self.tree.point(value)
-        elif option.names == "direction" and "vectors" not in given:
+        elif option.names == "direction" and "vectors" not in optional_inputs:
             self.tree.direction(value)
         elif self.tree.frame(value).body == WORLD and option.names == "moving frame":
             raise ValueError(
-                f"{option.name}: frame {value!r} is fixed to the world, which no wrench moves: name one of a body that "
-                f"moves"
+                f"{option.name}: frame {value!r} is fixed to the world, so a wrench on it has no effect: name a frame "
+                f"of a moving body"
             )
 
     def _check_velocity(self, option: Option, name: Any) -> None:
-        """Raises UnknownNameError for what names no number of v, ValueError for a joint that has several."""
+        """Raise UnknownNameError for a name of no velocity, ValueError for a joint that has several."""
         if len(index_of(self.tree, "v", (name,))) != 1:
             body = self.tree.bodies[self.tree.joint_index(name)]
             several = ", ".join(map(repr, names_in(body, "v")))
-            raise ValueError(f"{option.name}: joint {name!r} has {body.joint.nv} velocities: name them, {several}")
+            raise ValueError(f"{option.name}: joint {name!r} has {body.joint.nv} velocities: name one of {several}")
 
     def content(
         self, rows: Iterable[FunctionSpec], options: Iterable[Any], parameters: Sequence[Parameter] = ()
     ) -> tuple[str, ...] | None:
         tree = self.tree
-        if not all(made_here(body.joint) for body in tree.bodies) or not all(map(_is_ours, tree.constraints)):
+        if not all(is_own_joint(body.joint) for body in tree.bodies) or not all(map(_is_ours, tree.constraints)):
             return None
         if not all(type(one).__module__.startswith("linkwork.force_elements.") for one in tree.force_elements):
             return None
@@ -217,24 +219,24 @@ class RobotOwner:
                 b.parent,
                 type(b.joint).__qualname__,
                 b.joint,
-                _numbers(b.placement),
-                _numbers(b.rotor),
+                _elements(b.placement),
+                _elements(b.rotor),
                 b.inertia,
                 b.coupling,
             )
             for b in tree.bodies
         ]
-        said = {name for option in options for name in _texts(option)}
+        used = {name for option in options for name in _texts(option)}
         marks: list[Point | Direction] = [*tree.points, *tree.directions]
-        points = [mark for mark in marks if mark.name in said]
-        said |= {point.frame for point in points}
-        said |= {name[:-2] for name in said}  # the frame of "hand.z"
-        said |= {name.rpartition(".")[0] for name in said}  # the joint of "base.wx"
-        named = [frame for frame in tree.frames if frame.name in said]
-        frames = [(frame.name, frame.body, _numbers(frame.placement)) for frame in named]
-        joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in said]
-        felt = "passive" in said or any(row.needs_passive_forces for row in rows)
-        resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if felt else []
+        points = [mark for mark in marks if mark.name in used]
+        used |= {point.frame for point in points}
+        used |= {name[:-2] for name in used}  # the frame of "hand.z"
+        used |= {name.rpartition(".")[0] for name in used}  # the joint of "base.wx"
+        named = [frame for frame in tree.frames if frame.name in used]
+        frames = [(frame.name, frame.body, _elements(frame.placement)) for frame in named]
+        joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in used]
+        passive = "passive" in used or any(row.needs_passive_forces for row in rows)
+        resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if passive else []
         return (
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
             repr((frames, points, joints, resisting, tree.fixed_inertia)),
@@ -246,7 +248,7 @@ class RobotOwner:
 
 @dataclass(frozen=True)
 class JointOwner:
-    """Functions of a joint: those between its frames do not know where it sits."""
+    """Functions of a joint; those between its own frames do not depend on its placement."""
 
     name: str
     site: PlacedJoint
@@ -254,11 +256,11 @@ class JointOwner:
     kind = "joint"
 
     @property
-    def says(self) -> str:
+    def message_prefix(self) -> str:
         return f"joint {self.name!r}: "
 
     @property
-    def about(self) -> str:
+    def label(self) -> str:
         return self.site.type.type_name()
 
     @cached_property
@@ -270,66 +272,66 @@ class JointOwner:
         return [Part(self.name, self.site.type, slice(None))] if quantity.stacked else ()
 
     @cached_property
-    def unfit(self) -> Sequence[Part]:
-        return unfit(self)
+    def checked_joints(self) -> Sequence[Part]:
+        return _checked_joints(self)
 
-    def walked(self, row: FunctionSpec, numbers: ParameterValues = NONE) -> PlacedJoint:
+    def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> PlacedJoint:
         return self.site if row.needs_placement else PlacedJoint(self.site.type)
 
     def check_row(self, row: FunctionSpec) -> None:
         pass
 
-    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
+    def check(self, option: Option, value: Any, optional_inputs: Sequence[str] = ()) -> None:
         if not option.choices:
-            raise ValueError(f"{option.name}: a joint alone has no frames to name, got {value!r}")
+            raise ValueError(f"{option.name}: a single joint has no frames, got {value!r}")
 
     def content(
         self, rows: Iterable[FunctionSpec], options: Iterable[Any], parameters: Sequence[Parameter] = ()
     ) -> tuple[str, ...] | None:
         joint = self.site.type
-        if not made_here(joint):
+        if not is_own_joint(joint):
             return None
-        return type(joint).__qualname__, repr(joint), *(str(place(self.walked(row))) for row in rows)
+        return type(joint).__qualname__, repr(joint), *(str(placement_of(self.algorithm_input(row))) for row in rows)
 
 
-def place(site: PlacedJoint) -> tuple[Any, ...]:
-    """Where a joint sits, in numbers."""
-    return _numbers(site.placement), _numbers(site.rotor), site.swapped
+def placement_of(site: PlacedJoint) -> tuple[Any, ...]:
+    """Return the placement of a joint as floats."""
+    return _elements(site.placement), _elements(site.rotor), site.swapped
 
 
-def made_here(joint: JointType) -> bool:
-    """Whether a joint's code, and that of the joints that it is made of, is linkwork's own."""
-    return type(joint).__module__.startswith("linkwork.joints.") and all(map(made_here, joint.parts))
+def is_own_joint(joint: JointType) -> bool:
+    """Return True if a joint's code, and that of the joints it consists of, is linkwork's own."""
+    return type(joint).__module__.startswith("linkwork.joints.") and all(map(is_own_joint, joint.parts))
 
 
 def _is_ours(constraint: Constraint) -> bool:
-    """Whether a constraint's code, and that of joints and functions in it, is linkwork's own."""
+    """Return True if a constraint's code, and that of joints and functions in it, is linkwork's own."""
     if constraint.functions or not type(constraint).__module__.startswith("linkwork.constraints."):
         return False
-    held: list[Any] = (
+    values: list[Any] = (
         [getattr(constraint, field.name) for field in fields(constraint)] if is_dataclass(constraint) else []
     )
-    return not any(callable(x) or (isinstance(x, JointType) and not made_here(x)) for x in held)
+    return not any(callable(x) or (isinstance(x, JointType) and not is_own_joint(x)) for x in values)
 
 
 def _constrained(tree: Tree) -> tuple[str, ...]:
-    """All that constraints and force elements depend on: nothing where there are none."""
+    """Return everything that constraints and force elements depend on; () if there are none."""
     if not (tree.constraints or tree.force_elements):
         return ()
-    frames = [(f.name, f.body, _numbers(f.placement)) for f in tree.frames]
+    frames = [(f.name, f.body, _elements(f.placement)) for f in tree.frames]
     joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies)]
     return (repr((tree.constraints, tree.force_elements, frames, tree.points, tree.directions, joints)),)
 
 
 def _all_of(tree: Tree) -> tuple[str, str]:
-    """What parameters stand for, and what is welded to what."""
-    frames = [(f.name, f.body, _numbers(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
+    """Return everything that parameters may replace, and the welds between links."""
+    frames = [(f.name, f.body, _elements(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
     joints = [(b.name, b.joint_name, b.links, b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies]
     return repr((frames, tree.points, tree.directions)), repr(joints)
 
 
 def _texts(option: Any) -> Iterator[str]:
-    """All texts in an option, however deep."""
+    """Yield all strings in an option, at any depth."""
     if isinstance(option, str):
         yield option
     elif isinstance(option, tuple):
@@ -337,5 +339,5 @@ def _texts(option: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _numbers(pose: Pose) -> tuple[float, ...]:
+def _elements(pose: Pose) -> tuple[float, ...]:
     return tuple(pose.elements())

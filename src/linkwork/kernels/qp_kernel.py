@@ -1,4 +1,4 @@
-"""Convex quadratic programs: on symbols as they come, on numbers by a kernel for each size."""
+"""Convex quadratic programs: on symbols part of the traced function, on numbers a kernel for each size."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from linkwork.kernels.kernel_cache import LazyCache
 __all__ = ["quadratic_program"]
 
 _NAMES = ("H", "g", "A", "lower", "upper", "x_lower", "x_upper", "warm_start")
-_KEPT = 64  # kernels
-_KERNELS = LazyCache[Kernel](_KEPT)
-_CALLS: dict[Any, Kernel] = {}  # by the shapes and types of arguments whose shapes need no look
-_RANKS = {"H": 2, "A": 2}  # of others 1
+_CAPACITY = 64  # kernels
+_KERNELS = LazyCache[Kernel](_CAPACITY)
+_CALLS: dict[Any, Kernel] = {}  # by shapes and types of arguments whose shapes are known to be valid
+_RANKS = {"H": 2, "A": 2}  # 1 for the others
 
 
 @public
@@ -43,32 +43,32 @@ def quadratic_program(
     tolerance: float = 1e-9,
     max_iterations: int | None = None,
 ) -> QuadraticSolution:
-    """The x where ½ xᵀHx + gᵀx is least, of those with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
+    """Minimize ½ xᵀHx + gᵀx subject to lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
 
-    H (..., n, n) is symmetric and positive semidefinite, and may be zero: its lower triangle is read.  g (..., n),
-    A (..., m, n), bounds of rows (..., m) and of x (..., n), or one number for all.  Bounds that are left out or
-    infinite are none; a lower one that is equal to the upper one makes an equation.  Leading dimensions are a batch
-    and broadcast.  The solution has the ``status`` of each sample, which is 0 where it is one: see the class of what is
-    returned.
+    H (..., n, n) is symmetric and positive semidefinite, and may be zero: its lower triangle is read. g is (..., n), A
+    (..., m, n); bounds of constraints are (..., m) and of x (..., n), or one number for all. Omitted and infinite
+    bounds are absent; a lower bound equal to the upper one is an equality constraint. Leading dimensions are a batch
+    and broadcast. The solution has the ``status`` of each sample, 0 where it is solved: see `QuadraticSolution`.
 
-    ``warm_start`` (..., m + n) is the ``active`` of a solution that may be near.  ``tolerance`` is by how much a row or
-    bound may be missed, relative to its bound and largest coefficient, and H x + g + Aᵀλ relative to its terms; it is
-    at least 16 times the rounding of the type.  ``max_iterations`` bounds the changes of the active set.
+    ``warm_start`` (..., m + n) is the ``active`` of a solution of a similar problem. ``tolerance`` is the maximum
+    violation of a constraint or bound, relative to its bound and largest coefficient, and of H x + g + Aᵀλ relative to
+    its terms; it is at least 16 times the rounding of the type. ``max_iterations`` limits the changes of the active
+    set.
 
-    On symbols it becomes part of what is compiled, and on dual numbers it is differentiated.  On numbers, a kernel of
-    these sizes is compiled with the first call.
+    On symbols the solution becomes part of the compiled function, and dual numbers are differentiated. On numbers, a
+    kernel of these sizes is compiled at the first call.
 
     >>> import numpy as np
     >>> import linkwork as lw
-    >>> found = lw.quadratic_program(np.eye(2), [-3.0, -1.0], [[1.0, 1.0]], upper=[2.0], x_lower=0.0)
-    >>> found.x, found.multipliers, float(found.status)
+    >>> result = lw.quadratic_program(np.eye(2), [-3.0, -1.0], [[1.0, 1.0]], upper=[2.0], x_lower=0.0)
+    >>> result.x, result.multipliers, float(result.status)
     (array([2., 0.]), array([1.]), 0.0)
 
-    Raises ValueError for arrays of other shapes, for batches that do not broadcast, for lower bounds above upper ones
-    and for those that nothing is beyond: a lower one of inf, an upper one of -inf.
+    Raises ValueError for arrays of other shapes, for batches that do not broadcast, for lower bounds above upper ones,
+    and for a lower bound of inf or an upper bound of -inf.
     """
     values = (H, g, A, lower, upper, x_lower, x_upper, warm_start)
-    given = [x for x in values if x is not None]
+    arguments = [x for x in values if x is not None]
     try:
         key = (*[x if x is None else (x.shape, x.dtype.char) for x in values], tolerance, max_iterations)
         kernel = _CALLS.get(key)
@@ -85,14 +85,14 @@ def quadratic_program(
             for name in ("A", "lower", "upper"):
                 arrays.pop(name, None)
         kernel = _KERNELS.get((n, m, tuple(arrays), options), lambda: _compiled(tuple(arrays), n, m, options))
-        if key is not None and all(x is y for x, y in zip(given, arrays.values(), strict=False)):
-            if len(_CALLS) >= _KEPT:
+        if key is not None and all(x is y for x, y in zip(arguments, arrays.values(), strict=False)):
+            if len(_CALLS) >= _CAPACITY:
                 _CALLS.clear()
             _CALLS[key] = kernel
-        given = list(arrays.values())
+        arguments = list(arrays.values())
     else:
         _refuse_bounds(lower, upper, x_lower, x_upper)
-    return QuadraticSolution(*kernel(*given))
+    return QuadraticSolution(*kernel(*arguments))
 
 
 def _compiled(names: tuple[str, ...], n: int, m: int, options: ProgramOptions) -> Kernel:
@@ -105,7 +105,7 @@ def _compiled(names: tuple[str, ...], n: int, m: int, options: ProgramOptions) -
 
 
 def _refuse_batches(arrays: dict[str, np.ndarray]) -> None:
-    """Raises ValueError where leading dimensions do not broadcast."""
+    """Raise ValueError if leading dimensions do not broadcast."""
     try:
         np.broadcast_shapes(*(x.shape[: x.ndim - _RANKS.get(name, 1)] for name, x in arrays.items()))
     except ValueError:
@@ -114,7 +114,7 @@ def _refuse_batches(arrays: dict[str, np.ndarray]) -> None:
 
 
 def _refuse_bounds(lower: Any, upper: Any, x_lower: Any, x_upper: Any) -> None:
-    """Raises ValueError where numbers among bounds leave nothing."""
+    """Raise ValueError if lower bounds exceed upper ones."""
     if lower is not None or upper is not None:
         _refuse_range("lower", lower, "upper", upper)
     if x_lower is not None or x_upper is not None:
@@ -122,7 +122,7 @@ def _refuse_bounds(lower: Any, upper: Any, x_lower: Any, x_upper: Any) -> None:
 
 
 def _refuse_range(low: str, below: np.ndarray | None, high: str, above: np.ndarray | None) -> None:
-    one, other = _look(low, below, math.inf), _look(high, above, -math.inf)
+    one, other = _checked_bound(low, below, math.inf), _checked_bound(high, above, -math.inf)
     if below is None or above is None or one is None or other is None:
         return
     if below.ndim == above.ndim == 1 and not any(map(gt, one, other)):
@@ -135,20 +135,20 @@ def _refuse_range(low: str, below: np.ndarray | None, high: str, above: np.ndarr
         )
 
 
-def _look(name: str, bound: np.ndarray | None, end: float) -> Any:
-    """The numbers of a bound, if it is one of numbers: as a list, which is faster than an array of a few."""
+def _checked_bound(name: str, bound: np.ndarray | None, end: float) -> Any:
+    """Return a numeric bound, as a list if possible, which is faster than a small array; None for other bounds."""
     if bound is None or bound.dtype.char == "O":
         return None
     result = bound.tolist() if bound.ndim == 1 else bound
     if end in result if bound.ndim == 1 else (bound == end).any():
         raise ValueError(
-            f"quadratic_program: {name}: expected numbers, or {-end} where there is no bound, got {end} at "
-            f"{_first(bound == end)}: nothing is beyond that"
+            f"quadratic_program: {name}: expected numbers, or {-end} for no bound, got {end} at "
+            f"{_first(bound == end)}, which no x satisfies"
         )
     return result
 
 
 def _first(result: np.ndarray) -> Any:
-    """The first place that is true: a number, or a list of them."""
+    """Return the index of the first true element: an integer, or a list of them."""
     place = np.argwhere(result)[0].tolist()
     return place if len(place) > 1 else place[0]

@@ -1,4 +1,4 @@
-"""Checks of arguments that need a robot: configurations, and numbers by joint.
+"""Checks of arguments that need a robot: configurations, and values by joint.
 
 Checks without a robot are in `linkwork._util.validation`.
 """
@@ -21,9 +21,9 @@ __all__ = ["by_joint", "read_configuration"]
 
 
 def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
-    """Return a configuration, or a batch of them, on the manifold.  Raises ValueError as methods of robots do."""
+    """Return a configuration, or a batch, on the manifold. Raises ValueError as methods of robots do."""
     is_array = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
-    if is_array and not robot._subject.unfit and np.isfinite(q).all():  # the usual case
+    if is_array and not robot._subject.checked_joints and np.isfinite(q).all():  # the usual case
         return np.array(q)
     reader = ArgumentReader(robot._subject, caller, (Port("q", (robot.nq,)),), ())
     try:
@@ -52,10 +52,10 @@ def by_joint(
     above: float | None = None,
     unit: str = "",
 ) -> np.ndarray:
-    """Return a finite number (nv,) for each coordinate of v.
+    """Return a finite value (nv,) for each coordinate of v.
 
-    ``value`` is one number for all, an array (nv,), or a dict by joint or coordinate of v, whose others have the
-    ``default``.  ``least`` and ``above`` bound the numbers.
+    ``value`` is one number for all, an array (nv,), or a dict by joint or coordinate of v, whose other entries have the
+    ``default``. ``least`` is an inclusive and ``above`` an exclusive lower bound.
     """
     result = np.array(np.broadcast_to(default, tree.nv), dtype=float)
     if isinstance(value, Mapping):
@@ -64,13 +64,13 @@ def by_joint(
                 indices = index_of(tree, "v", [name])
             except UnknownNameError as error:
                 raise error.at(f"{caller}: {argument}") from None
-            result[indices] = _numbers(caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit)
+            result[indices] = _values(caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit)
     else:
-        result[:] = _numbers(caller, argument, value, tree.nv, least, above, unit)
+        result[:] = _values(caller, argument, value, tree.nv, least, above, unit)
     return result
 
 
-def _numbers(
+def _values(
     caller: str, argument: str, value: Any, count: int, least: float | None, above: float | None, unit: str
 ) -> np.ndarray:
     array = finite_array(caller, argument, value, unit=unit)

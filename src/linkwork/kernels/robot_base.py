@@ -1,4 +1,4 @@
-"""What all of a robot's methods stand on: its tree, its kernels, and the calls made of them."""
+"""The base of a robot's methods: its tree, its kernels, and their calls."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ __all__ = ["Array", "Axes", "RobotBase", "Wrenches", "edits"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Array = ArrayLike | Mapping[str, ArrayLike]  # an array, anything NumPy makes one of, or a dict by joint name
+Array = ArrayLike | Mapping[str, ArrayLike]  # an array, anything NumPy converts to one, or a dict by joint name
 Wrenches = Mapping[str, ArrayLike]  # (moment; force) by the frames that they act on
-Axes = str | Mapping[str, str]  # the frame whose axes all are expressed in, or one for each
+Axes = str | Mapping[str, str]  # the frame in which all are expressed, or one for each
 
 
 def edits(method: F) -> F:
-    """A method that gives an edited robot: of the robot's own numbers, so none of them may be a symbol."""
+    """Decorate a method that returns an edited robot; it refuses robots with symbols among their parameters."""
 
     @wraps(method)
     def edited(self: Any, *arguments: Any, **named: Any) -> Any:
         if has_symbols(self._subject):
-            given = ", ".join(str(parameter) for parameter in self._subject.numbers)
+            symbols = ", ".join(str(parameter) for parameter in self._subject.parameter_values)
             raise TypeError(
-                f"{method.__name__}: robot {self.name!r} has symbols for {given}: edit it first, and then put them in "
-                f"by with_parameters"
+                f"{method.__name__}: robot {self.name!r} has symbols for {symbols}: edit the robot first, then "
+                f"set them by with_parameters"
             )
         return method(self, *arguments, **named)
 
@@ -47,7 +47,7 @@ def edits(method: F) -> F:
 
 
 class RobotBase:
-    """A tree and its kernels; a class of a subject's methods adds methods and nothing else."""
+    """A tree and its kernels; a class of a subject's methods adds only methods."""
 
     __slots__ = ("__weakref__", "_calls", "_kernels", "_subject", "_tree")
 
@@ -55,8 +55,8 @@ class RobotBase:
 
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
-            made = "linkwork.load reads one from a file, Robot.build and Robot.from_dh make one of Python"
-            raise TypeError(f"Robot: expected a tree, got {tree!r}; {made}")
+            remedy = "use linkwork.load for a file, or Robot.build or Robot.from_dh"
+            raise TypeError(f"Robot: tree: expected a Tree, got {tree!r}; {remedy}")
         self._tree = tree
         self._subject = RobotOwner(tree, self._functions)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
@@ -64,59 +64,60 @@ class RobotBase:
 
     @property
     def name(self) -> str:
-        """What its file, or who built it, calls it."""
+        """Name of the robot, from its file or its builder."""
         return self._tree.name
 
     @property
     def tree(self) -> Tree:
-        """The tree of bodies, joints and frames that the robot is made of."""
+        """The tree of bodies, joints and frames."""
         return self._tree
 
     @property
     def nq(self) -> int:
-        """How many numbers a configuration has."""
+        """Number of coordinates of a configuration."""
         return self._tree.nq
 
     @property
     def nv(self) -> int:
-        """How many degrees of freedom there are: the numbers of a velocity."""
+        """Number of degrees of freedom (size of a velocity vector)."""
         return self._tree.nv
 
     @property
     def configuration_space(self) -> Space:
-        """What configurations are points of: in `linkwork.compile`, the shape of an input that is one.
+        """The space of configurations: in `linkwork.compile`, the shape of an input that is a configuration.
 
-        Derivatives of the kernel by that input are then by its tangent vector, of nv numbers.
+        Derivatives of the kernel by that input are then by its tangent vector, of size nv.
         """
         return configuration_space(self._subject)
 
-    # -- how methods compute
+    # -- calls of methods
 
     def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
         key = (name, *requests.items())
         return self._kernels.get(key, lambda: compile_requests(self._subject, name, requests))
 
     def _prepared(self, request: Request) -> Callable[..., np.ndarray]:
-        """What a method runs: the kernel, with a look at the arguments where the kernel is not content with them."""
+        """Return the call of a method: the kernel, with checks of arguments that the kernel does not accept."""
         call = self._calls.get(request)
         if call is None:
             call = checked(self._subject, request, self._kernel(request.label, {request.label: request}))
             self._calls[request] = call
         return call
 
-    def _asked(
-        self, name: str, arrays: tuple[Any, ...], options: dict[str, Any], given: dict[str, Any], out: Any
+    def _call_method(
+        self, name: str, arrays: tuple[Any, ...], options: dict[str, Any], optional_inputs: dict[str, Any], out: Any
     ) -> Any:
-        """A method's answer where it is not at hand: with lists among its options, optional inputs or wrenches, or for
-        the first time.
+        """Call a method that has no stored call for these arguments.
+
+        That is the first call, and any call with lists among its options, optional inputs or wrenches.
         """
         row = self._subject.rows[name]
         for option in row.options:
             value = options[option.name]
             if option.counted and (isinstance(value, (list, KeysView)) or _is_array_of_names(value)):
                 options[option.name] = tuple(map(str, value)) if isinstance(value, np.ndarray) else tuple(value)
-        wrenches, axes = [given.pop(key) for key in row.wrench_arguments] or (None, "world")
-        given = {key: value for key, value in given.items() if value is not None}
+        wrenches, axes = [optional_inputs.pop(key) for key in row.wrench_arguments] or (None, "world")
+        optional_inputs = {key: value for key, value in optional_inputs.items() if value is not None}
         if not isinstance(axes, (str, Mapping)):
             instance(
                 name, row.wrench_arguments[1], axes, str, Mapping, what="a frame's name, or a dict of them by frame"
@@ -124,7 +125,9 @@ class RobotBase:
         acting = tuple(_with_axes(row, wrenches, axes))
         if isinstance(axes, str) and axes != "world":
             self._tree.frame(axes)
-        key: Any = (name, *options.values(), *given, *acting) if options or given or acting else name
+        key: Any = (
+            (name, *options.values(), *optional_inputs, *acting) if options or optional_inputs or acting else name
+        )
         try:
             call = self._calls.get(key)
         except TypeError:
@@ -133,29 +136,29 @@ class RobotBase:
                 instance(name, argument, value, Hashable, what="a value that hashes")
             raise
         if call is None:
-            asked = (name, options | ({row.wrench_argument: dict(acting)} if acting else {}))
-            request = read_request(self._subject, asked, tuple(given))
-            required = [option.name for option in request.row.options if option.required]
+            requested = (name, options | ({row.wrench_argument: dict(acting)} if acting else {}))
+            request = read_request(self._subject, requested, tuple(optional_inputs))
+            required = [option.name for option in request.spec.options if option.required]
 
             def make() -> Callable[..., np.ndarray]:
                 call = self._calls[key] = self._prepared(request)
-                if not (given or acting or any(key not in required for key, _ in request.options)):
+                if not (optional_inputs or acting or any(key not in required for key, _ in request.options)):
                     self._calls[(name, *(options[x] for x in required)) if required else name] = call
                 return call
 
             call = lazily(self._subject, request, make)
-        arrays = (*arrays, *given.values(), *((wrenches or {})[frame] for frame, _ in acting))
+        arrays = (*arrays, *optional_inputs.values(), *((wrenches or {})[frame] for frame, _ in acting))
         return call(*arrays) if out is None else call(*arrays, out=out)
 
     def _refuse_names(self, function: str, options: Mapping[str, Any]) -> None:
-        """Raise TypeError for what is no name, as where a configuration stands in the place of a frame."""
+        """Raise TypeError for a value that is not a name, such as a configuration in the position of a frame."""
         for option in self._subject.rows[function].options:
             value = options[option.name]
             names = value if isinstance(value, tuple) and option.counted else (value,)
             for name in () if option.choices else names:
                 if not (name is None or isinstance(name, str)):
                     got = f"an array of shape {name.shape}" if isinstance(name, np.ndarray) else repr(name)
-                    order = f"; arrays come before it, as in {function}(q, {option.name})" if option.required else ""
+                    order = f"; pass arrays before it, as in {function}(q, {option.name})" if option.required else ""
                     article = f"a {option.names}'s name" + (" or a list of them" if option.counted else "")
                     raise TypeError(f"{function}: {option.name}: expected {article}, got {got}{order}")
 
@@ -165,12 +168,11 @@ def _is_array_of_names(value: Any) -> bool:
 
 
 def _with_axes(row: FunctionSpec, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
-    """The frames on which wrenches act, in the order of their names, each with the frame that it is expressed in."""
+    """Return the frames on which wrenches act, sorted by name, each with the frame in which it is expressed."""
     if wrenches is None:
         if isinstance(expressed_in, Mapping) and expressed_in:
             raise ValueError(
-                f"{row.name}: {row.wrench_arguments[1]}: "
-                f"expected a frame's name where there are no {row.wrench_argument}, "
+                f"{row.name}: {row.wrench_arguments[1]}: expected a frame's name without {row.wrench_argument}, "
                 f"got {shown(expressed_in)}"
             )
         return []

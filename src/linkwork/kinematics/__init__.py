@@ -1,4 +1,4 @@
-"""Values that kinematics returns: points and directions of a robot, and motions of frames in a chain.
+"""Values that kinematics returns: points and directions of a robot, and propagated motions of frames.
 
 The functions themselves are methods of `linkwork.Robot`.
 """
@@ -14,5 +14,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The documented names."""
+    """Return the documented names."""
     return sorted(__all__)

@@ -1,9 +1,4 @@
-"""Kinematics of a robot: a documented method each.
-
-Configurations of a robot: a documented method each.
-
-Matrices that map velocities to motions, and how they change: a documented method each.
-"""
+"""Methods of `Robot` for kinematics, configurations and Jacobians."""
 
 from __future__ import annotations
 
@@ -28,20 +23,20 @@ computed = computed_from(KINEMATICS)
 
 
 class KinematicsMethods(RobotBase):
-    """Where bodies and frames are, and how they move."""
+    """Methods for poses, velocities and accelerations of bodies and frames."""
 
     __slots__ = ()
 
     @computed
     def forward_kinematics(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """X_WB, the pose in the world of every body B, in the order of `bodies`.
+        """Compute X_WB, the pose in the world of every body B, in the order of `bodies`.
 
         q (..., nq) -> (..., nb, 4, 4) [1, m], nb bodies.
         """
 
     @computed
     def pose(self, q: Array, frame: str, *, relative_to: str = "world", out: np.ndarray | None = None) -> np.ndarray:
-        """X_AB, the pose of a frame B relative to A (``relative_to``): p_A = X_AB p_B.
+        """Compute X_AB, the pose of a frame B relative to A (``relative_to``): p_A = X_AB p_B.
 
         q (..., nq) -> (..., 4, 4) [1, m].
         """
@@ -58,7 +53,7 @@ class KinematicsMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """(ω; v) of a frame B relative to A, in the axes of E (``expressed_in``).
+        """Compute the twist (ω; v) of a frame B relative to A, in the axes of E (``expressed_in``).
 
         v is the velocity of the point of B that coincides with the origin of the frame ``point`` (B's own by default;
         ``point="world"`` is the Plücker form).  q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
@@ -77,10 +72,11 @@ class KinematicsMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """(ω̇; v̇) of a frame B as seen by an observer in A, in the axes of E (``expressed_in``).
+        """Compute the acceleration (ω̇; v̇) of a frame B relative to A, in the axes of E (``expressed_in``).
 
-        v̇ is the classical acceleration of the point of B that coincides with the origin of the frame ``point`` (B's own
-        by default): no gravity in it.  q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
+        It is the acceleration measured by an observer fixed in A.  v̇ is the classical acceleration, without gravity,
+        of the point of B that coincides with the origin of the frame ``point`` (B's own by default).  q (..., nq), v, a
+        (..., nv) -> (..., 6) [rad/s², m/s²].
         """
 
     @computed
@@ -94,30 +90,33 @@ class KinematicsMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """J with J v the twist of a frame B relative to A, in the axes of E, at the point that `twist` describes.
+        """Compute J with J v the twist of a frame B relative to A, in the axes of E, at the point of `twist`.
 
         q (..., nq) -> (..., 6, nv) [1, m].
         """
 
 
 class ConfigurationMethods(RobotBase):
-    """Configurations as points of a manifold."""
+    """Methods for configurations as points of a manifold."""
 
     __slots__ = ()
 
     def neutral(self) -> np.ndarray:
-        """The configuration (nq,) with every joint at its zero, followers at their offset, within limits or not."""
+        """Return the configuration (nq,) with every joint at zero and coupled joints at their offset.
+
+        It may be outside the limits.
+        """
         return np.array([x for _, body in self._tree.stacked() for x in body.call_joint("zero")], dtype=float)
 
     def random_configuration(
         self, rng: np.random.Generator | None = None, *, size: Size = None, seed: int | None = None
     ) -> np.ndarray:
-        """Configurations drawn between the joints' limits, of shape (nq,) or (*size, nq).
+        """Draw configurations within the joints' limits, of shape (nq,) or (*size, nq).
 
-        A joint without limits: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  Joints that
-        others follow stay where all are within limits (ValueError where that is nowhere).  ``rng`` is a NumPy
-        generator and ``seed`` a number to make one from; without either it is a fresh one.  A bare number is refused
-        (TypeError): it could be a seed as well as a size.
+        Joints without limits are drawn from [-π, π] (angles), [-1, 1] m (lengths), or uniformly from SO(3) (rotations).
+        Masters of coupled joints are drawn so that all coupled joints are within limits (ValueError if there is no such
+        position).  ``rng`` is a NumPy generator, and ``seed`` an integer to create one from; the default is a new
+        generator.  A positional integer raises TypeError, since it could mean a seed or a size.
         """
         generator = generator_of(rng, seed)
         shape = leading_of(size)
@@ -129,14 +128,14 @@ class ConfigurationMethods(RobotBase):
 
     @computed
     def normalize(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The nearest configuration on the joints' manifolds: quaternions become unit.
+        """Project a configuration onto the joints' manifolds, for example to unit quaternions.
 
         q (..., nq) [rad, m, 1] -> (..., nq) [rad, m, 1].
         """
 
     @computed
     def integrate(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """q ⊕ v: the configuration that a velocity, held for unit time, leads to.
+        """Compute q ⊕ v: the configuration reached by a constant velocity in unit time.
 
         q (..., nq), v (..., nv) [rad, m: a rate times a time] -> (..., nq) [rad, m, 1].  A floating joint moves along
         the exponential of its twist (a screw), and its quaternion stays unit.
@@ -144,31 +143,31 @@ class ConfigurationMethods(RobotBase):
 
     @computed
     def difference(self, q0: Array, q1: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """q1 ⊖ q0: the velocity that leads from one configuration to another in unit time.
+        """Compute q1 ⊖ q0: the velocity that leads from one configuration to another in unit time.
 
-        q0 (..., nq), q1 (..., nq) -> (..., nv) [rad, m].  ``integrate(q0, difference(q0, q1))`` is q1; rotations go
-        the short way round.
+        q0 (..., nq), q1 (..., nq) -> (..., nv) [rad, m].  ``integrate(q0, difference(q0, q1))`` is q1; rotations take
+        the shorter direction.
         """
 
     @computed
     def velocity_to_configuration_derivative(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """q̇, linear in v: how the configuration changes at velocity v.  Where all joints' q̇ is v, it is v.
+        """Compute q̇, the rate of the configuration at velocity v; it is linear in v.
 
-        q (..., nq), v (..., nv) -> (..., nq) [rad/s, m/s, 1/s].
+        It equals v if every joint has q̇ = v.  q (..., nq), v (..., nv) -> (..., nq) [rad/s, m/s, 1/s].
         """
 
     @computed
     def configuration_derivative_to_velocity(
         self, q: Array, q_dot: Array, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """v, linear in q̇: the inverse of `velocity_to_configuration_derivative` for a q̇ tangent to the manifold.
+        """Compute v from q̇: the inverse of `velocity_to_configuration_derivative` for q̇ tangent to the manifold.
 
-        q, q_dot (..., nq) -> (..., nv) [rad/s, m/s].
+        q, q_dot (..., nq) -> (..., nv) [rad/s, m/s].  It is linear in q̇.
         """
 
 
 class JacobianMethods(RobotBase):
-    """Matrices that map velocities to motions, and how they change."""
+    """Methods for matrices that map velocities to motions, and their derivatives."""
 
     __slots__ = ()
 
@@ -183,7 +182,7 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The linear part of `jacobian`: J v is the velocity relative to A of the point of B that `twist` describes.
+        """Compute the linear rows of `jacobian`: J v is the velocity relative to A of the point of `twist`.
 
         q (..., nq) -> (..., 3, nv) [m].
         """
@@ -198,9 +197,9 @@ class JacobianMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The angular part of `jacobian`: J v is the angular velocity of B relative to A, in the axes of E.
+        """Compute the angular rows of `jacobian`: J v is the angular velocity of B relative to A.
 
-        q (..., nq) -> (..., 3, nv) [1].
+        It is in the axes of E.  q (..., nq) -> (..., 3, nv) [1].
         """
 
     @computed
@@ -214,10 +213,10 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """J with J q̇ the twist of a frame B relative to A, in the coordinates of q: a quaternion has four columns.
+        """Compute J with J q̇ the twist of a frame B relative to A; a quaternion has four columns.
 
-        It holds for rates that keep q on its manifold, such as `velocity_to_configuration_derivative` gives: J is
-        `jacobian` times the matrix of v = E(q) q̇.  q (..., nq) -> (..., 6, nq) [1, m].
+        It holds for rates that keep q on its manifold, such as those of `velocity_to_configuration_derivative`: J is
+        `jacobian` times the matrix E(q) of v = E(q) q̇.  q (..., nq) -> (..., 6, nq) [1, m].
         """
 
     @computed
@@ -230,10 +229,10 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The Jacobians of all bodies, in the order of `bodies`: each at its body's origin, or all at that of
-        ``point``.
+        """Compute the Jacobians of all bodies, in the order of `bodies`.
 
-        q (..., nq) -> (..., nb, 6, nv) [1, m], nb bodies.
+        Each is at its body's origin, or all are at the origin of ``point``.  q (..., nq) -> (..., nb, 6, nv) [1, m], nb
+        bodies.
         """
 
     @computed
@@ -248,10 +247,10 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """J̇, the rate of `jacobian` as an observer in A sees it, in the axes of E: J a + J̇ v is `acceleration`.
+        """Compute J̇, the rate of `jacobian` for an observer in A, in the axes of E: J a + J̇ v is `acceleration`.
 
-        The point is fixed to B while it moves.  Where E is A, and ``point`` is fixed to B, J̇ is the time derivative
-        of J element by element; other axes, and other points, do not add their own motion.
+        The point is fixed to B.  If E is A, and ``point`` is fixed to B, J̇ is the elementwise time derivative of J.
+        The motion of other axes and other points is not included.
 
         q (..., nq), v (..., nv) -> (..., 6, nv) [1/s, m/s].
         """
@@ -268,7 +267,7 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """J̇ v: the `acceleration` (ω̇; v̇) of a frame B relative to A that it has at a = 0.
+        """Compute J̇ v: the `acceleration` (ω̇; v̇) of a frame B relative to A at a = 0.
 
         q (..., nq), v (..., nv) -> (..., 6) [rad/s², m/s²].
         """
@@ -284,10 +283,11 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """H, how `jacobian` changes along each velocity: J̇ = Σ_k H[..., k] v_k, with J̇ of `jacobian_derivative`.
+        """Compute H, the derivative of `jacobian` along each velocity.
 
-        H[:, j, k] is the change of column j along the unit velocity k, as an observer in A sees it.  Where q̇ = v it is
-        ∂J/∂q; a quaternion changes in its tangent directions.  q (..., nq) -> (..., 6, nv, nv) [1, m].
+        J̇ = Σ_k H[..., k] v_k, with J̇ of `jacobian_derivative`.  H[:, j, k] is the derivative of column j along the
+        unit velocity k, for an observer in A.  If q̇ = v it is ∂J/∂q; for a quaternion it is along the tangent
+        directions.  q (..., nq) -> (..., 6, nv, nv) [1, m].
         """
 
     @computed
@@ -300,11 +300,12 @@ class JacobianMethods(RobotBase):
         part: str = "all",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Yoshikawa's measure w = √det(J Jᵀ) of a frame relative to A: the product of the singular values of J.
+        """Compute Yoshikawa's manipulability w = √det(J Jᵀ) of a frame relative to A.
 
-        ``part`` says which rows of `jacobian` count: "all", "position" or "angular"; in all six angles and lengths
-        meet, so w depends on the unit of length.  Where the joints between the two frames have fewer velocities than J
-        has rows, w = √det(Jᵀ J) of their columns.  0 where J loses rank, and where nothing moves.
+        It is the product of the singular values of J.  ``part`` selects rows of `jacobian`: "all", "position" or
+        "angular".  "all" combines angles and lengths, so w depends on the unit of length.  If the joints between the
+        two frames have fewer velocities than J has rows, w = √det(Jᵀ J) of their columns.  w is 0 if J loses rank, and
+        if no joint moves the frame.
 
         q (..., nq) -> (...) [1, m].
         """
@@ -319,18 +320,19 @@ class JacobianMethods(RobotBase):
         part: str = "all",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """∂w, the derivative of `manipulability` along each velocity: ẇ = ∂w · v.
+        """Compute ∂w, the derivative of `manipulability` along each velocity: ẇ = ∂w · v.
 
-        w tr(J⁺ H_k), with H of `jacobian_hessian`.  0 where w is, where it has no derivative; where rounding leaves a
-        little of w there, one of the slopes beside it.  q (..., nq) -> (..., nv) [1, m].
+        It is w tr(J⁺ H_k), with H of `jacobian_hessian`.  Where w = 0 it has no derivative, and the result is 0, or one
+        of the adjacent slopes if rounding leaves w slightly above 0.  q (..., nq) -> (..., nv) [1, m].
         """
 
     def sparsity(self, functions: Any) -> np.ndarray | dict[str, np.ndarray]:
-        """Where a function's result can be other than zero: booleans of its shape, for every configuration at once.
+        """Return the structural nonzeros of a function's result, as booleans of its shape.
 
-        ``functions`` is what `compile` takes: ``("jacobian", "hand")``, ``"mass_matrix"``; of several functions, or one
-        of several results, it gives a dict by their names.  False stands where the result is 0 whatever the inputs
-        are, as in the columns of joints that do not move a frame, and where a joint's axis gives zeros.
+        They hold for every configuration.
+        ``functions`` is an argument of `compile`: ``("jacobian", "hand")``, ``"mass_matrix"``.  For several functions,
+        or one with several results, the result is a dict by name.  False marks elements that are 0 for any inputs, such
+        as columns of joints that do not move a frame, and zeros due to a joint's axis.
         """
         requests = read_requests(self._subject, "sparsity", functions)
         result = {
@@ -340,10 +342,10 @@ class JacobianMethods(RobotBase):
         return next(iter(result.values())) if len(result) == 1 else result
 
     def moving_joints(self, frame: str, *, relative_to: str = "world") -> Named[str]:
-        """The joints whose motion moves a frame B relative to A: the names of those between them, from A to B.
+        """Return the names of the joints that move a frame B relative to A, in order from A to B.
 
-        A joint that follows another is there by its own name, and its master only if it is between them itself; of
-        all joints, fixed ones have no motion.  Raises UnknownNameError.
+        A coupled joint is listed by its own name, and its master only if it is itself between the frames.  Fixed joints
+        are omitted.  Raises UnknownNameError.
         """
         B, A = self._tree.frame(frame), self._tree.frame(relative_to)
         _, to_B, to_A = fork(self._tree, B.body, A.body)

@@ -1,7 +1,4 @@
-"""Points and directions fixed to bodies, and frames of one's own.
-
-Points and directions of a robot, as people hold them.
-"""
+"""Methods of `Robot` for points, directions and additional frames fixed to bodies."""
 
 from __future__ import annotations
 
@@ -31,28 +28,28 @@ Names = str | Sequence[str]
 
 
 class PointMethods(RobotBase):
-    """Points and directions fixed to bodies, and frames of one's own."""
+    """Methods for points and directions fixed to bodies, and for additional frames."""
 
     __slots__ = ()
 
-    # -- what there is
+    # -- access
 
     @property
     def points(self) -> Named[PlacedPoint]:
-        """The named points, in the order in which they were added: see `with_point`."""
+        """Named points, in the order in which they were added: see `with_point`."""
         return Named(map(PlacedPoint, self._tree.points), "point")
 
     @property
     def directions(self) -> Named[PlacedDirection]:
-        """The named directions, in the order in which they were added: see `with_direction`."""
+        """Named directions, in the order in which they were added: see `with_direction`."""
         return Named(map(PlacedDirection, self._tree.directions), "direction")
 
     @edits
     def with_point(self, name: str, frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Self:
-        """The robot with a named point that is fixed to a frame: a fingertip, a marker, a contact.
+        """Return the robot with a named point fixed to a frame: a fingertip, a marker, a contact.
 
-        ``position`` (3,) is from the frame's origin, in its axes [m].  The name is one that no frame, point or
-        direction has.  The point stays where it is on its body in robots that are made of this one.
+        ``position`` (3,) is relative to the frame's origin, in its axes [m].  The name must differ from those of all
+        frames, points and directions.  The point keeps its position on its body in robots derived from this one.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7").with_point("tip", "hand", (0, 0, 0.1))
@@ -61,35 +58,35 @@ class PointMethods(RobotBase):
         >>> robot.point_position(robot.neutral(), "tip").shape
         (3,)
 
-        Raises UnknownNameError for a frame that is not there, ValueError for what is no three finite numbers and for a
-        name that is taken.
+        Raises UnknownNameError for an unknown frame, ValueError for a position that is not three finite numbers and for
+        a name in use.
         """
         return type(self)(with_point(self._tree, name, frame, position))
 
     @edits
     def with_direction(self, name: str, frame: str, vector: ArrayLike) -> Self:
-        """The robot with a named direction that is fixed to a frame: an approach, an optical axis, a normal.
+        """Return the robot with a named direction fixed to a frame: an approach, an optical axis, a normal.
 
-        ``vector`` (3,) is in the frame's axes, of any length but zero: what is kept is of unit length.  The name is one
-        that no frame, point or direction has.
+        ``vector`` (3,) is in the frame's axes, of any nonzero length; it is stored with unit length.  The name must
+        differ from those of all frames, points and directions.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7").with_direction("approach", "hand", (0, 0, 2))
         >>> robot.directions["approach"].vector.tolist()
         [0.0, 0.0, 1.0]
 
-        Raises UnknownNameError for a frame that is not there, ValueError for what is no three finite numbers, for three
-        zeros and for a name that is taken.
+        Raises UnknownNameError for an unknown frame, ValueError for a vector that is not three finite numbers or is
+        zero, and for a name in use.
         """
         return type(self)(with_direction(self._tree, name, frame, vector))
 
     @edits
     def with_frame(self, name: str, frame: str, pose: ArrayLike | Pose | None = None) -> Self:
-        """Return the robot with a further frame, which every function that takes the name of a frame accepts.
+        """Return the robot with an additional frame, which every function that takes the name of a frame accepts.
 
         The new frame is fixed to ``frame``, which may be ``"world"``, at ``pose``: a pose (4, 4) or the position (3,)
         of its origin [m], by default the identity.  It has no mass and is not a link: `frames` lists it, `links` does
-        not.  No frame, point or direction may have the name already.
+        not.  The name must differ from those of all frames, points and directions.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7").with_frame("camera", "hand", lw.pose((0, 0, 0.05), rpy=(0, 0.3, 0)))
@@ -98,8 +95,7 @@ class PointMethods(RobotBase):
         >>> robot.jacobian(robot.neutral(), "camera").shape
         (6, 7)
 
-        Raises UnknownNameError for a frame that is not there, ValueError for what is no pose and for a name that is
-        taken.
+        Raises UnknownNameError for an unknown frame, ValueError for an invalid pose and for a name in use.
         """
         return type(self)(with_frame(self._tree, name, frame, pose))
 
@@ -116,20 +112,19 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """r, from the origin of A (``relative_to``) to points P that are fixed to bodies, in the axes of E.
+        """Compute r, the vectors from the origin of A (``relative_to``) to points P, in the axes of E.
 
-        ``points`` is the name of one, as `with_point` gave it, or of a frame for its origin; or a list of np names.
-        With ``positions`` (..., np, 3) [m] the names are those of the frames in which these are, from their origins, in
-        their axes: ``["hand"] * 20 + ["wrist"] * 10`` for thirty markers on two links.  The points of a body cost a
-        rotation and an addition each.  q (..., nq) -> (..., np, 3) [m]; where one is named, and no list of names, all
-        shapes are without np.
+        ``points`` is the name of a point (`with_point`) or of a frame (its origin), or a list of np names.  With
+        ``positions`` (..., np, 3) [m], the names are frames, and the points are at these positions in their axes:
+        ``["hand"] * 20 + ["wrist"] * 10`` for thirty markers on two links.  Each point of a body costs a rotation and
+        an addition.  q (..., nq) -> (..., np, 3) [m]; for a single name instead of a list, all shapes are without np.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7")
         >>> robot.point_position(robot.neutral(), ["hand", "wrist"], positions=[(0, 0, 0.1), (0, 0, 0)]).shape
         (2, 3)
 
-        Raises UnknownNameError for a point or frame that is not there.
+        Raises UnknownNameError for an unknown point or frame.
         """
 
     @computed
@@ -144,10 +139,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """ṙ, the velocities of points as an observer fixed in A sees them, in the axes of E.
+        """Compute ṙ, the velocities of points relative to A, in the axes of E.
 
-        Points are named, or given, as in `point_position`.  Of a point at r from its body's origin it is v + ω × r,
-        relative to A.  q (..., nq), v (..., nv) -> (..., np, 3) [m/s], without np for one.
+        They are measured by an observer fixed in A.  Points are specified as in `point_position`.  For a point at r
+        from its body's origin it is v + ω × r, relative to A.  q (..., nq), v (..., nv) -> (..., np, 3) [m/s], without
+        np for one.
         """
 
     @computed
@@ -163,11 +159,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """r̈, the (classical) accelerations of points as an observer fixed in A sees them, in the axes of E.
+        """Compute r̈, the classical accelerations of points relative to A, in the axes of E.
 
-        Points are named, or given, as in `point_position`.  Of a point at r from its body's origin it is
-        v̇ + ω̇ × r + ω × (ω × r), relative to A: no gravity in it.
-        q (..., nq), v, a (..., nv) -> (..., np, 3) [m/s²], without np for one.
+        They are measured by an observer fixed in A, without gravity.  Points are specified as in `point_position`.  For
+        a point at r from its body's origin it is v̇ + ω̇ × r + ω × (ω × r), relative to A.  q (..., nq), v, a (..., nv)
+        -> (..., np, 3) [m/s²], without np for one.
         """
 
     @computed
@@ -181,10 +177,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """J with J v the velocity of a point as an observer fixed in A sees it, in the axes of E.
+        """Compute J with J v the velocity of a point relative to A, in the axes of E.
 
-        Points are named, or given, as in `point_position`.  Columns of joints that are not between A and the point are
-        zero.  q (..., nq) -> (..., np, 3, nv) [1, m], without np for one.
+        The velocity is measured by an observer fixed in A.  Points are specified as in `point_position`.  Columns of
+        joints that are not between A and the point are zero.  q (..., nq) -> (..., np, 3, nv) [1, m], without np for
+        one.
         """
 
     # -- directions
@@ -199,12 +196,12 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """u, directions that are fixed to bodies, in the axes of E.
+        """Compute u, directions fixed to bodies, in the axes of E.
 
-        ``directions`` is the name of one, as `with_direction` gave it, or an axis of a frame, ``"hand.z"``; or a list
-        of np names.  With ``vectors`` (..., np, 3) the names are those of the frames in whose axes these are; their
-        lengths stay as they are.  q (..., nq) -> (..., np, 3) [1]; where one is named, and no list of names, all shapes
-        are without np.
+        ``directions`` is the name of a direction (`with_direction`), an axis of a frame such as ``"hand.z"``, or a list
+        of np names.  With ``vectors`` (..., np, 3), the names are frames, and the directions are these vectors in their
+        axes; their lengths are unchanged.  q (..., nq) -> (..., np, 3) [1]; for a single name instead of a list, all
+        shapes are without np.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7")
@@ -212,7 +209,7 @@ class PointMethods(RobotBase):
         >>> bool((robot.direction_vector(q, "hand.z") == robot.pose(q, "hand")[:3, 2]).all())
         True
 
-        Raises UnknownNameError for a direction or frame that is not there.
+        Raises UnknownNameError for an unknown direction or frame.
         """
 
     @computed
@@ -227,10 +224,10 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """u̇ = ω × u, the rates of directions as an observer fixed in A sees them, in the axes of E.
+        """Compute u̇ = ω × u, the rates of directions relative to A, in the axes of E.
 
-        Directions are named, or given, as in `direction_vector`; ω is relative to A.
-        q (..., nq), v (..., nv) -> (..., np, 3) [1/s], without np for one.
+        They are measured by an observer fixed in A; ω is relative to A.  Directions are specified as in
+        `direction_vector`.  q (..., nq), v (..., nv) -> (..., np, 3) [1/s], without np for one.
         """
 
     @computed
@@ -246,10 +243,10 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """ü = ω̇ × u + ω × (ω × u), second rates of directions as an observer fixed in A sees them, in the axes of E.
+        """Compute ü = ω̇ × u + ω × (ω × u), the second rates of directions relative to A, in the axes of E.
 
-        Directions are named, or given, as in `direction_vector`; ω and ω̇ are relative to A.
-        q (..., nq), v, a (..., nv) -> (..., np, 3) [1/s²], without np for one.
+        They are measured by an observer fixed in A; ω and ω̇ are relative to A.  Directions are specified as in
+        `direction_vector`.  q (..., nq), v, a (..., nv) -> (..., np, 3) [1/s²], without np for one.
         """
 
     @computed
@@ -263,32 +260,33 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """J with J v the rate u̇ of a direction as an observer fixed in A sees it, in the axes of E.
+        """Compute J with J v the rate u̇ of a direction relative to A, in the axes of E.
 
-        Directions are named, or given, as in `direction_vector`.  Columns of joints that are not between A and the
-        direction are zero.  q (..., nq) -> (..., np, 3, nv) [1], without np for one.
+        The rate is measured by an observer fixed in A.  Directions are specified as in `direction_vector`.  Columns of
+        joints that are not between A and the direction are zero.  q (..., nq) -> (..., np, 3, nv) [1], without np for
+        one.
         """
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlacedPoint:
-    """A named point of a robot, fixed to a frame: an immutable value, equal and hashable by content."""
+    """Named point of a robot, fixed to a frame: an immutable value, equal and hashable by content."""
 
     point: Point
 
     @property
     def name(self) -> str:
-        """What functions of points call it."""
+        """Name of the point."""
         return self.point.name
 
     @property
     def frame(self) -> str:
-        """The name of the frame that it is fixed to."""
+        """Name of the frame that the point is fixed to."""
         return self.point.frame
 
     @property
     def position(self) -> np.ndarray:
-        """From the frame's origin, in its axes (3,) [m]."""
+        """Position relative to the frame's origin, in its axes (3,) [m]."""
         return fixed_array([*self.point.position])
 
     def __repr__(self) -> str:
@@ -297,23 +295,23 @@ class PlacedPoint:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlacedDirection:
-    """A named direction of a robot, fixed to a frame: an immutable value, equal and hashable by content."""
+    """Named direction of a robot, fixed to a frame: an immutable value, equal and hashable by content."""
 
     direction: Direction
 
     @property
     def name(self) -> str:
-        """What functions of directions call it."""
+        """Name of the direction."""
         return self.direction.name
 
     @property
     def frame(self) -> str:
-        """The name of the frame that it is fixed to."""
+        """Name of the frame that the direction is fixed to."""
         return self.direction.frame
 
     @property
     def vector(self) -> np.ndarray:
-        """Of unit length, in the frame's axes (3,) [1]."""
+        """Unit vector in the frame's axes (3,) [1]."""
         return fixed_array([*self.direction.vector])
 
     def __repr__(self) -> str:

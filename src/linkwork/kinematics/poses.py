@@ -1,6 +1,4 @@
-"""Functions of poses on arrays: a pose from its parts, the difference of two, and motion relative to a moving
-frame.
-"""
+"""Functions of poses on arrays: construction, difference, and motion relative to a moving frame."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from linkwork.joints.axis import unit_axis
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kernels.numeric_call import called_on_numbers
+from linkwork.kernels.numeric_call import checked_call
 from linkwork.spatial import FrameMotion, Motion, Pose, Rotation, Vec3
 from linkwork.spatial.arguments import checked_array, checked_pose, matrix_of
 from linkwork.spatial.rotation import cos_sin
@@ -35,12 +33,12 @@ def pose(
     quaternion_wxyz: ArrayLike | None = None,
     rotation: ArrayLike | None = None,
 ) -> np.ndarray:
-    """X_ab (4, 4), the pose of a frame b in a frame a: its origin's place ``xyz`` [m], and how its axes are turned.
+    """Return X_ab (4, 4), the pose of a frame b in a frame a.
 
-    Turned by one of: ``rpy``, URDF's roll, pitch and yaw [rad] about the fixed axes x, then y, then z; ``axis`` and
-    ``angle`` [rad] by the right hand, the axis of any length; a unit quaternion (w, x, y, z); a ``rotation`` matrix
-    (3, 3), whose columns are b's axes; or not at all.  Angles that are the float nearest to a multiple of π/2 give
-    exact zeros and ones.
+    ``xyz`` [m] is the position of b's origin.  The rotation is one of: ``rpy``, URDF's roll, pitch and yaw [rad] about
+    the fixed axes x, then y, then z; ``axis`` (of any length) and ``angle`` [rad], right-handed; a unit quaternion (w,
+    x, y, z); a ``rotation`` matrix (3, 3), whose columns are b's axes; or the identity by default.  Angles that are the
+    float nearest to a multiple of π/2 give exact zeros and ones.
 
     >>> import math
     >>> import linkwork as lw
@@ -50,15 +48,17 @@ def pose(
            [-1. ,  0. ,  0. ,  0.3],
            [ 0. ,  0. ,  0. ,  1. ]])
 
-    Raises ValueError for what is none of this, or two ways at once.
+    Raises ValueError for invalid values, and for more than one rotation.
     """
-    place = _vector(xyz, "xyz", "m")
-    ways = {"rpy": rpy, "axis": axis, "quaternion_wxyz": quaternion_wxyz, "rotation": rotation}
-    given = [name for name, value in ways.items() if value is not None]
-    if len(given) > 1:
-        raise ValueError(f"pose: expected one way to say how it is turned, got {' and '.join(given)}")
+    position = _vector(xyz, "xyz", "m")
+    rotations = {"rpy": rpy, "axis": axis, "quaternion_wxyz": quaternion_wxyz, "rotation": rotation}
+    names = [name for name, value in rotations.items() if value is not None]
+    if len(names) > 1:
+        raise ValueError(
+            f"pose: expected at most one of rpy, axis, quaternion_wxyz and rotation, got {' and '.join(names)}"
+        )
     if (axis is None) != (angle is None):
-        raise ValueError("pose: axis and angle go together: expected both, got one of them")
+        raise ValueError("pose: axis, angle: expected both or neither, got one")
     R = Rotation.identity()
     if rpy is not None:
         R = Rotation.from_rpy(*_vector(rpy, "rpy", "rad"))
@@ -68,18 +68,18 @@ def pose(
         R = _quaternion(quaternion_wxyz)
     elif rotation is not None:
         R = _matrix(rotation)
-    return matrix_of(Pose(R, place))
+    return matrix_of(Pose(R, position))
 
 
 @public
 def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
-    """(φ; d), what is left from a pose X_wa to a target X_wb, both in the same frame w and in its axes.
+    """Compute (φ; d), the difference from a pose X_wa to a target X_wb, both in the frame w and in its axes.
 
-    φ is the rotation vector that turns a's axes to b's: exp([φ×]) R_wa = R_wb, |φ| ≤ π; d = p_wb − p_wa is the way from
-    a's origin to b's.  So (φ; d) has the order and the axes of `Robot.twist` and `Robot.jacobian` in the world, and is,
-    where it is small, the twist that leads to the target in unit time.  Derivatives are right at no difference and up
-    to half a turn; there, where two rotation vectors lead to the target, φ is one of them.  Takes symbols too.
-    X, target (..., 4, 4) -> (..., 6) [rad, m].
+    φ is the rotation vector that rotates a's axes to b's: exp([φ×]) R_wa = R_wb, |φ| ≤ π.  d = p_wb − p_wa leads from
+    a's origin to b's.  (φ; d) has the order and the axes of `Robot.twist` and `Robot.jacobian` in the world; if it is
+    small, it is the twist that reaches the target in unit time.  Derivatives are correct from zero difference up to
+    half a revolution.  At half a revolution two rotation vectors lead to the target, and φ is one of them.  Symbols are
+    supported.  X, target (..., 4, 4) -> (..., 6) [rad, m].
 
     >>> import math
     >>> import linkwork as lw
@@ -93,10 +93,10 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
             shape = np.shape(value)
             raise ValueError(f"pose_difference: {name}: expected poses of shape (..., 4, 4), got shape {shape}")
     if is_traced(X) or is_traced(target):
-        given = [scalars(X), scalars(target)]
-        return map_samples(lambda *poses: [_difference(*poses)], given, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
+        names = [scalars(X), scalars(target)]
+        return map_samples(lambda *poses: [_difference(*poses)], names, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
     kernel = _kernels.get("difference", _difference_kernel)
-    result: np.ndarray = called_on_numbers("pose_difference", kernel, {"X": X, "target": target})
+    result: np.ndarray = checked_call("pose_difference", kernel, {"X": X, "target": target})
     return result
 
 
@@ -104,7 +104,7 @@ _kernels: LazyCache[Kernel] = LazyCache()
 
 
 def _difference(X: list[Any], target: list[Any]) -> tuple[Any, ...]:
-    """Of the elements of two matrices."""
+    """Return the difference of two matrices given as flat lists."""
     return Pose.of_elements(X).difference(Pose.of_elements(target)).elements()
 
 
@@ -143,11 +143,11 @@ def _matrix(value: Any) -> Rotation:
         raise ValueError(f"{expected}, got {X[:3, :3].tolist()}") from None
 
 
-_PARTS = {"pose": (4, 4), "twist": (6,), "acceleration": (6,)}
+_SHAPES = {"pose": (4, 4), "twist": (6,), "acceleration": (6,)}
 
 
 class PropagatedMotion(NamedTuple):
-    """How a frame C moves as an observer fixed in A sees it, in the axes of A."""
+    """Motion of a frame C relative to A, in the axes of A."""
 
     pose: np.ndarray  # X_AC (..., 4, 4) [1, m]
     twist: np.ndarray  # (ω; v) (..., 6) [rad/s, m/s]
@@ -156,50 +156,50 @@ class PropagatedMotion(NamedTuple):
 
 @public
 def propagate_motion(parent: Sequence[ArrayLike], relative: Sequence[ArrayLike]) -> PropagatedMotion:
-    """The motion of a frame C relative to A, from that of B relative to A and that of C relative to B.
+    """Compose the motion of a frame C relative to A from that of B relative to A and that of C relative to B.
 
-    ``parent`` is (pose X_AB, twist (ω; v), acceleration (ω̇; v̇)) of B as an observer fixed in A sees it, in the axes of
-    A; ``relative`` is the same of C as an observer fixed in B sees it, in the axes of B.  Linear parts are the velocity
-    and the (classical) acceleration of the moving frame's origin, as of `Robot.twist` and `Robot.acceleration` with
-    ``relative_to`` and ``expressed_in`` the same.  What is given back may be the next one's ``parent``.  With p, V, W
-    and so on of the relative motion turned to the axes of A:
+    ``parent`` is (pose X_AB, twist (ω; v), acceleration (ω̇; v̇)) of B relative to A, in the axes of A.  ``relative``
+    is the same of C relative to B, in the axes of B.  Linear components are the velocity and the (classical)
+    acceleration of the moving frame's origin, as of `Robot.twist` and `Robot.acceleration` with equal ``relative_to``
+    and ``expressed_in``.  The result can be the next ``parent``.  With p, V, W and so on of the relative motion rotated
+    to the axes of A:
 
         p + P,   v + V + ω × P,   v̇ + V̇ + 2 ω × V + ω × (ω × P) + ω̇ × P,   ω + W,   ω̇ + Ẇ + ω × W
 
-    Poses (..., 4, 4) [1, m], twists (..., 6) [rad/s, m/s] and accelerations (..., 6) [rad/s², m/s²] broadcast.  Takes
-    symbols too.
+    Poses (..., 4, 4) [1, m], twists (..., 6) [rad/s, m/s] and accelerations (..., 6) [rad/s², m/s²] broadcast.  Symbols
+    are supported.
 
     >>> import numpy as np
     >>> import linkwork as lw
     >>> turntable = lw.pose(), (0, 0, 2, 0, 0, 0), np.zeros(6)             # 2 rad/s about z
-    >>> walker = lw.pose((1, 0, 0)), (0, 0, 0, -0.5, 0, 0), np.zeros(6)    # to the axis, with 0.5 m/s
+    >>> walker = lw.pose((1, 0, 0)), (0, 0, 0, -0.5, 0, 0), np.zeros(6)    # towards the axis, with 0.5 m/s
     >>> moved = lw.propagate_motion(turntable, walker)
-    >>> moved.twist[3:], moved.acceleration[3:]                            # -2 of Coriolis, -4 to the axis
+    >>> moved.twist[3:], moved.acceleration[3:]                            # -2 of Coriolis, -4 towards the axis
     (array([-0.5,  2. ,  0. ]), array([-4., -2.,  0.]))
 
     Raises ValueError for arrays of other shapes.
     """
-    given: list[Any] = []
+    names: list[Any] = []
     for caller, motion in (("parent", parent), ("relative", relative)):
         if len(motion) != 3:
             raise ValueError(
-                f"propagate_motion: {caller}: expected (pose, twist, acceleration), got {len(motion)} parts"
+                f"propagate_motion: {caller}: expected (pose, twist, acceleration), got {len(motion)} values"
             )
-        for value, (name, shape) in zip(motion, _PARTS.items(), strict=True):
+        for value, (name, shape) in zip(motion, _SHAPES.items(), strict=True):
             if np.shape(value)[-len(shape) :] != shape:
                 sizes = ", ".join(["...", *map(str, shape)])
                 got = np.shape(value)
                 raise ValueError(f"propagate_motion: {caller}: {name}: expected shape ({sizes}), got shape {got}")
-            given.append(value)
-    if any(map(is_traced, given)):
-        ranks, shapes = [len(shape) for shape in _PARTS.values()], list(_PARTS.values())
-        result = map_samples(_propagated, [scalars(x) for x in given], ranks * 2, shapes)
+            names.append(value)
+    if any(map(is_traced, names)):
+        ranks, shapes = [len(shape) for shape in _SHAPES.values()], list(_SHAPES.values())
+        result = map_samples(_propagated, [scalars(x) for x in names], ranks * 2, shapes)
         return PropagatedMotion(*result)
-    return PropagatedMotion(*_kernels.get("propagate", _kernel)(*given))
+    return PropagatedMotion(*_kernels.get("propagate", _kernel)(*names))
 
 
 def _propagated(*parts: list[Any]) -> list[tuple[Any, ...]]:
-    """Of the elements of two motions' parts."""
+    """Return the propagated motion of flat pose, twist and acceleration lists."""
     parent, relative = _motion(*parts[:3]), _motion(*parts[3:])
     moved = parent @ relative
     return [moved.pose.elements(), moved.twist.elements(), moved.acceleration.elements()]
@@ -212,6 +212,6 @@ def _motion(pose: list[Any], twist: list[Any], acceleration: list[Any]) -> Frame
 def _kernel() -> Kernel:
     def propagate_motion(X: Any, V: Any, A: Any, X_rel: Any, V_rel: Any, A_rel: Any) -> dict[str, Any]:
         result = _propagated(*(x.ravel().tolist() for x in (X, V, A, X_rel, V_rel, A_rel)))
-        return {name: np.reshape(part, shape) for part, (name, shape) in zip(result, _PARTS.items(), strict=True)}
+        return {name: np.reshape(part, shape) for part, (name, shape) in zip(result, _SHAPES.items(), strict=True)}
 
     return compile(propagate_motion, X=(4, 4), V=6, A=6, X_rel=(4, 4), V_rel=6, A_rel=6)

@@ -1,9 +1,4 @@
-"""Configurations and velocities that a robot's constraints allow.
-
-Which of a robot's constraints of velocities are constraints of positions.
-
-What a mechanism can do: its degrees of freedom by name, and minimal coordinates.
-"""
+"""Methods of `Robot` for mechanisms: assembly, projection and driven motion, integrability, mobility."""
 
 from __future__ import annotations
 
@@ -25,10 +20,10 @@ from linkwork.mechanisms.assembly import (
     Assembly,
     Branches,
     DrivenMotion,
-    assembled,
-    followed,
-    found_branches,
-    projected,
+    assemble,
+    drive,
+    find_branches,
+    project,
 )
 from linkwork.mechanisms.integrability import Integrability, integrability_of
 from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
@@ -45,7 +40,7 @@ computed = computed_from(MECHANISMS)
 
 
 class AssemblyMethods(RobotBase):
-    """Configurations that satisfy constraints: projected, assembled, followed (see the page on assembly)."""
+    """Configurations that satisfy the constraints: projection, assembly and driven motion."""
 
     __slots__ = ()
 
@@ -59,18 +54,18 @@ class AssemblyMethods(RobotBase):
         time: ArrayLike | None = None,
         check: bool = True,
     ) -> Any:
-        """The configuration near q where constraints hold, and with v the velocity nearest to it that they allow.
+        """Project a configuration onto the constraints, and a velocity onto their tangent space.
 
-        q (..., nq), v (..., nv) -> q (..., nq), or q and v.  What is near is measured by the mass matrix, or by
-        ``"plain"`` numbers; constraints of velocities alone count for v.  Each step is the least that closes what is
-        open, so configurations go to the nearest up to a part of the way that shrinks with its length.  Where rows of
-        constraints depend on each other, and in singular positions, steps are of least norm.
+        q (..., nq), v (..., nv) -> q (..., nq), or q and v.  Distances are measured by the mass matrix, or with
+        ``weights="plain"`` by the Euclidean norm of tangent vectors.  Velocity constraints affect v only.  Each
+        iteration takes the smallest step that removes the linearised error.  The result is therefore the closest
+        configuration to first order.  If rows of G are redundant, and in singular configurations, steps have minimum
+        norm.
 
-        Raises AssemblyError, with the constraint that is left open, where steps do not lead to where all errors are
-        within ``tolerance`` [m, rad]; ``check=False`` gives what they led to.  Differentiable inside of compiled
-        functions.
+        Raises AssemblyError, which names the violated constraint, if errors remain above ``tolerance`` [m, rad];
+        ``check=False`` returns the last iterate.  Differentiable inside compiled functions.
         """
-        return projected(self, q, v, weights, tolerance, time, check)
+        return project(self, q, v, weights, tolerance, time, check)
 
     def assemble(
         self,
@@ -87,26 +82,26 @@ class AssemblyMethods(RobotBase):
         parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
     ) -> Assembly:
-        """Configurations that satisfy all constraints: near a guess, with joints held, near what is preferred.
+        """Find configurations that satisfy all constraints, near an initial guess.
 
-        ``q_init`` (..., nq) is the neutral configuration if it is left out.  ``hold`` are values by joint that are kept
-        exactly, arrays for a batch; ``prefer`` values that are come near to.  ``weights`` (nv,), or by joint, say how
-        much each counts in what is near: 1, or where some are preferred 0.01 for the others.  ``position_limits`` of
-        joints are kept.  Where the start does not lead to an assembly others are tried, ``max_starts`` so many, always
-        the same ones. ``branches`` asks for the `branches` too, at most so many, and which of them each result is on.
-        ``parameters`` are other numbers of the robot, of all states, by the names of `Robot.parameters`: points,
-        frames and placements.  They come with the call, so other values take no other code.
+        ``q_init`` (..., nq) is the initial guess, the neutral configuration by default.  ``hold`` fixes joints: values
+        by joint, arrays for a batch.  ``prefer`` has desired values by joint, which the result approaches.  ``weights``
+        (nv,), or by joint, weight the distance to them: 1 by default; with ``prefer`` 0.01 for the other joints.
+        ``position_limits`` enforces joint limits.  If the initial guess does not lead to an assembly, up to
+        ``max_starts`` starts are tried, always the same ones.  ``branches`` also computes the `branches`, at most that
+        many, and the branch of each result.  ``parameters`` replaces parameters of the robot in all states (points,
+        frames and placements) by the names of `Robot.parameters`; other values need no new compilation.
 
-        The result has ``q``, ``success`` and ``status`` for each state (see `linkwork.mechanisms.Assembly`), and
-        ``explain``.  A single state that is not assembled is an AssemblyError, unless ``check=False``; of a batch
-        ``success`` says it.
+        The result has ``q``, ``success`` and ``status`` of each state, and ``explain``; see
+        `linkwork.mechanisms.Assembly`.  A single state that is not assembled raises AssemblyError, unless
+        ``check=False``; for a batch ``success`` reports it.
 
-        Raises ValueError for values that are not finite, of the wrong shape, or held beyond limits, and
-        UnknownNameError for a joint that is not there.
+        Raises ValueError for non-finite values, wrong shapes and fixed values beyond limits, and UnknownNameError for
+        an unknown joint.
         """
         if parameters and branches is not None:
-            raise ValueError("assemble: parameters: branches are those of the robot's own numbers: ask for one of them")
-        result = assembled(
+            raise ValueError("assemble: parameters: cannot be combined with branches, which use the robot's own values")
+        result = assemble(
             self, q_init, hold, prefer, weights, position_limits, tolerance, max_starts, time, check, parameters
         )
         if branches is None:
@@ -125,16 +120,16 @@ class AssemblyMethods(RobotBase):
         max_solutions: int | None = None,
         time: ArrayLike | None = None,
     ) -> Branches:
-        """The separate assemblies of a small mechanism while joints are held: a four-bar's two, say.
+        """Find the separate assemblies of a small mechanism with fixed joints, for example the two of a four-bar.
 
-        They are searched for from ``num_starts`` that fill all configurations, so it is no proof that there are no
-        others: ``hits`` says how often each was found.  Whole turns and signs of quaternions make no difference.  They
-        are in the order of their numbers, ``q`` (..., n, nq), with the sign of the determinant of the free columns of
-        G.
+        The search starts from ``num_starts`` configurations that cover the configuration space, so further assemblies
+        may exist; ``hits`` counts the starts that led to each one.  Configurations that differ by full revolutions or
+        by signs of quaternions count as one.  The result is sorted by coordinates, ``q`` (..., n, nq), and has the sign
+        of the determinant of the free columns of G.
 
-        Raises ValueError where what is held leaves the mechanism free to move, and as `assemble`.
+        Raises ValueError if the mechanism can still move with the joints of ``hold`` fixed, and as `assemble`.
         """
-        return found_branches(self, hold, position_limits, tolerance, num_starts, max_solutions, time)
+        return find_branches(self, hold, position_limits, tolerance, num_starts, max_solutions, time)
 
     def drive_mechanism(
         self,
@@ -149,23 +144,24 @@ class AssemblyMethods(RobotBase):
         parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
     ) -> DrivenMotion:
-        """The mechanism's configurations while drivers go through values, from state to state, on one branch.
+        """Compute the configurations of a mechanism while its drivers move through values, on one assembly branch.
 
-        ``drivers`` are values (n,) by joint; ``q_init`` is near to the first configuration.  Steps between states are
-        halved until they lead straight on.  Singular positions that are passed are in ``singular``.
+        ``drivers`` has values (n,) by joint; ``q_init`` is a guess of the first configuration.  Steps between states
+        are halved until the prediction is accurate.  ``singular`` of the result lists singular configurations on the
+        path.
 
-        ``velocity`` and ``acceleration`` are rates of the drivers by joint, one for all states or (n,), 0 where they
-        are left out; the result's ``v`` and ``a`` (n, nv) are what they make of all joints, such as for
-        `inverse_dynamics` and `joint_wrenches`.  They are NaN where drivers do not determine the mechanism.
-        ``parameters`` are those of `assemble`.
+        ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (n,), 0 by default.  The result has
+        the corresponding ``v`` and ``a`` (n, nv) of all joints, for example for `inverse_dynamics` and
+        `joint_wrenches`.  They are NaN where the drivers do not determine the mechanism.  ``parameters`` are those of
+        `assemble`.
 
-        Raises AssemblyError where it cannot go on: at a turning point, where branches meet and none goes straight on,
-        or at limits; with ``check=False`` the result says how far it got.
+        Raises AssemblyError if the motion cannot continue: at a turning point, at a bifurcation without a straight
+        continuation, or at joint limits.  With ``check=False`` the result contains the motion up to there.
         """
         rates = velocity, acceleration
-        return followed(self, drivers, q_init, position_limits, tolerance, time, check, rates, parameters)
+        return drive(self, drivers, q_init, position_limits, tolerance, time, check, rates, parameters)
 
-    # -- the kernels of these
+    # -- kernels of these methods
 
     @computed
     def project_configuration(
@@ -176,19 +172,19 @@ class AssemblyMethods(RobotBase):
         metric: str = "mass",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """The kernel of `project` for configurations: where it led to, what is left, how many steps, how it ended.
+        """Kernel of `project` for configurations, which returns the configuration, its errors and the status.
 
         q (..., nq) -> q (..., nq) [rad, m, 1], error (..., ne) [m, rad], iterations (...) [1], status (...) [1].
-        ``status`` is 0 where steps ended, 1 where there were too many of them, 2 where a number was NaN.
+        ``status`` is 0 if the iteration ended, 1 at the maximum number of iterations, 2 if a value was NaN.
         """
 
     @computed
     def project_velocity(
         self, q: Array, v: Array, *, time: ArrayLike | None = None, metric: str = "mass", out: np.ndarray | None = None
     ) -> np.ndarray:
-        """The nearest velocity that constraints allow, G v + σ = 0, as the mass matrix measures, or number by number.
+        """Closest velocity that satisfies the constraints, G v + σ = 0, in the norm of the mass matrix or Euclidean.
 
-        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s].  ``metric`` is "mass" or "plain".
+        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s].  ``metric`` is "mass" or "plain" (Euclidean).
         """
 
     @computed
@@ -203,12 +199,13 @@ class AssemblyMethods(RobotBase):
         position_limits: bool = True,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """The kernel of `assemble`: from the start q, joints that are held in it, to where constraints hold near q1.
+        """Kernel of `assemble`: from the start q to a configuration near q1 that satisfies the constraints.
 
         q, q1 (..., nq), weights (..., nv) -> q (..., nq) [rad, m, 1], error (..., ne) [m, rad], iterations (...) [1],
-        status (...) [1], slope (...) [1].  ``weights`` are positive and say how much each velocity counts in what is
-        near.  ``status`` is 0 where steps ended, 1 where there were too many, 2 where a number was NaN; ``slope``,
-        ‖Gᵀφ‖²/(‖G‖²‖φ‖²), is 0 in a false minimum.  Whether it is assembled, the error says.
+        status (...) [1], slope (...) [1].  The joints ``held`` keep their values in q.  ``weights`` > 0 weight the
+        components of the distance to q1.  ``status`` is 0 if the iteration ended, 1 at the maximum number of
+        iterations, 2 if a value was NaN.  ``slope`` = ‖Gᵀφ‖²/(‖G‖²‖φ‖²) is 0 in a local minimum of the error.  The
+        configuration is assembled if ``error`` is within tolerance.
         """
 
     @computed
@@ -220,26 +217,26 @@ class AssemblyMethods(RobotBase):
         held: str | list[str] | tuple[str, ...] = (),
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """K: how an assembled configuration changes as held joints move, δq = K δy; columns of all others are zero.
+        """Derivative K of an assembled configuration by the ``held`` joints, δq = K δy; other columns are zero.
 
-        q (..., nq) -> (..., nv, nv) [1, m, 1/m].  Exact where what is held determines all; where it does not, it is
-        the least change.
+        q (..., nq) -> (..., nv, nv) [1, m, 1/m].  Exact if the held joints determine the mechanism; otherwise the
+        change of minimum norm.
         """
 
 
 class IntegrabilityMethods(RobotBase):
-    """Which constraints are of positions, and which of velocities alone."""
+    """Integrability of velocity constraints."""
 
     __slots__ = ()
 
     def integrability(self, q: Array, *, time: float = 0.0) -> Integrability:
-        """Which combinations of the velocity constraints come from constraints of positions, and which do not.
+        """Find the combinations of velocity constraints that are derivatives of position constraints.
 
-        By Frobenius' theorem: the velocities that all constraints allow are grown by Lie brackets until they are
-        involutive, which is what can be reached; q (nq,) is a configuration at which holonomic constraints hold, and
-        ``time`` [s] is for those that depend on it.  The answer is for what can be reached from q;
-        `Integrability.generic` tells whether it is so beside q too.  Where velocities have more freedom at q than
-        beside it, as in a mechanism at a dead point, the answer is for beside it.
+        By Frobenius' theorem: the admissible velocities are extended by Lie brackets until they are involutive, which
+        spans the directions of reachable configurations.  q (nq,) is a configuration that satisfies the holonomic
+        constraints, and ``time`` [s] is for constraints that depend on it.  The result holds for the configurations
+        reachable from q; `Integrability.generic` is True if it also holds in a neighbourhood of q.  Where there are
+        more admissible velocities at q than around it, as at a dead centre, the result is for the neighbourhood.
 
         >>> import linkwork as lw
         >>> base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="body")
@@ -247,20 +244,22 @@ class IntegrabilityMethods(RobotBase):
         >>> print(sledge.with_constraints(lw.constraints.KnifeEdge("body")).integrability([0.1, 0.2, 0.3]))
         sledge: degrees of freedom: 2 of velocity, 3 of configuration
           brackets: 2 → 3
-          positions follow from 0 of 1 constraints of velocities
-          not by themselves: body skates: across
+          integrable: 0 of 1 velocity constraints
+          not integrable by themselves: body skates: across
         >>> print(sledge.with_constraints(lw.constraints.NoSlip("body", "world.y")).integrability([0.1, 0.2, 0.3]))
         sledge: degrees of freedom: 2 of velocity, 2 of configuration
-          positions follow from 1 of 1 constraints of velocities
-            body does not slip: along world.y: base.y stays
+          integrable: 1 of 1 velocity constraints
+            body does not slip: along world.y: base.y is constant
 
-        Raises ValueError for a configuration that is none or that is off the constraints of positions, and for
-        constraints that no velocity obeys, TypeError for a robot with symbols for numbers.
+        Raises ValueError for an invalid configuration, one that violates the holonomic constraints, and constraints
+        that no velocity satisfies; TypeError for a robot with symbolic parameters.
         """
         if has_symbols(self._subject):
-            raise TypeError(f"integrability: robot {self.name!r} has symbols for some of its numbers: it needs numbers")
+            raise TypeError(f"integrability: robot {self.name!r} has symbolic parameters, expected numbers")
         try:
-            at = np.asarray(self._asked("integrate", (q, np.zeros(self.nv)), {}, {}, None))  # looked at, normalised
+            at = np.asarray(
+                self._call_method("integrate", (q, np.zeros(self.nv)), {}, {}, None)
+            )  # checked and normalised
         except UnknownNameError as error:
             raise error.at("integrability: q") from None
         except ValueError as error:
@@ -272,7 +271,7 @@ class IntegrabilityMethods(RobotBase):
 
 
 class MobilityMethods(RobotBase):
-    """What constraints leave free."""
+    """Degrees of freedom and minimal coordinates of mechanisms."""
 
     __slots__ = ()
 
@@ -285,16 +284,16 @@ class MobilityMethods(RobotBase):
         seed: int = 0,
         progress: bool | Callable[[Progress], Any] = False,
     ) -> Mobility:
-        """Degrees of freedom, and which rows and joints are what to them, by name: print it.
+        """Analyse degrees of freedom: their number, redundant and singular rows, and driven joints, by name.
 
-        q (nq,), made to obey the constraints where it does not quite; without it an assembled configuration is looked
-        for, from `neutral` on.  The rank is that of the rows with angles times ``length`` [m], by default how long
-        links are, by the largest gap of the singular values.  What is *redundant* (dependent everywhere) and what
-        *singular* (only here) is told by configurations along random motions from there, drawn by ``seed``; where no
-        configuration obeys all constraints, the rows are *inconsistent*.  ``progress`` shows a bar on standard error,
-        or is a function of a `linkwork.Progress`, in configurations.
+        q (nq,) is projected onto the constraints; without it an assembled configuration near `neutral` is used.  The
+        rank of the constraint Jacobian is found from the largest gap of its singular values, with angles multiplied by
+        ``length`` [m], by default a typical link length.  Rows are *redundant* if they are dependent everywhere, and
+        *singular* if only here; random motions from q, drawn with ``seed``, distinguish the two.  Rows are
+        *inconsistent* if no configuration satisfies all constraints.  ``progress`` shows a bar on standard error, or is
+        a function of a `linkwork.Progress`, in configurations.
 
-        Raises ValueError for q of another shape, or that is not finite, and for a length that is not positive.
+        Raises ValueError for q of another shape or with non-finite values, and for a length that is not positive.
         """
         return mobility_of(self, self._one("mobility", "q", q), self._scales("mobility", length), time, seed, progress)
 
@@ -308,43 +307,41 @@ class MobilityMethods(RobotBase):
         time: float | None = None,
         least: float = 1e-6,
     ) -> MinimalCoordinates:
-        """Minimal coordinates: ``independent`` ones by name, or chosen by pivots at an assembled configuration ``q``.
+        """Return minimal coordinates: the ``independent`` ones, or ones chosen by pivoting at the configuration ``q``.
 
-        Names are joints' or of `v_names`.  ``speeds`` are the independent velocities: the same, but where constraints
-        of velocities, such as rolling, leave fewer of them; then these are chosen among the coordinates unless they are
-        named.  The margin of a choice is the smallest singular value of the dependent columns of the rows, with angles
-        times ``length`` as in `mobility`; one below ``least`` is refused.  Without ``q`` an assembled configuration is
-        looked for.
+        Names are those of joints or of `v_names`.  ``speeds`` names the independent velocities.  They are the same
+        coordinates, unless velocity constraints such as rolling leave fewer degrees of freedom; then they are chosen
+        among the coordinates by default.  The margin of a choice is the smallest singular value of the dependent
+        columns of the constraint Jacobian, with angles multiplied by ``length`` as in `mobility`; a margin below
+        ``least`` is an error.  Without ``q`` an assembled configuration is found.
 
-        Raises ValueError for coordinates that depend on each other, or leave others undetermined, and says which; and
-        for a configuration that is not assembled.  UnknownNameError for a name that is not there.
+        Raises ValueError, with names, for coordinates that depend on each other or do not determine the others, and for
+        a configuration that is not assembled; UnknownNameError for an unknown name.
         """
         mechanism = Mechanism(self, self._scales("minimal_coordinates", length), time)
-        given = self._one("minimal_coordinates", "q", q)
+        start = self._one("minimal_coordinates", "q", q)
         if not (isinstance(least, (int, float)) and 0.0 < least < 1.0):
             raise ValueError(f"minimal_coordinates: least: expected a number between 0 and 1, got {least!r}")
-        result = None if given is not None else assembled_near(mechanism, None)
-        return minimal_of(mechanism, assembled_at(mechanism, result, given), independent, speeds, float(least))
+        result = None if start is not None else assembled_near(mechanism, None)
+        return minimal_of(mechanism, assembled_at(mechanism, result, start), independent, speeds, float(least))
 
     def _scales(self, caller: str, length: float | None) -> Scales:
         if length is None:
             length = characteristic_length(self._tree)
         if not (isinstance(length, (int, float)) and np.isfinite(length) and length > 0.0):
-            raise ValueError(f"{caller}: length: expected a positive number of metres, got {length!r}")
+            raise ValueError(f"{caller}: length: expected a positive number [m], got {length!r}")
         return Scales.of(self._tree, float(length))
 
-    def _one(self, caller: str, what: str, q: Array | None) -> np.ndarray | None:
-        """One configuration, finite and on its manifold."""
+    def _one(self, caller: str, name: str, q: Array | None) -> np.ndarray | None:
+        """Return one configuration, checked to be finite and normalised; None for None."""
         if q is None:
             return None
         if isinstance(q, Mapping):
             q = stacked(self._subject, QUANTITIES["q"], q)
         array = floats(q)
         if array.shape != (self.nq,):
-            raise ValueError(
-                f"{caller}: {what}: expected one configuration of {self.nq} numbers, got shape {array.shape}"
-            )
+            raise ValueError(f"{caller}: {name}: expected one configuration ({self.nq},), got shape {array.shape}")
         if not np.isfinite(array).all():
-            raise ValueError(f"{caller}: {what}: there is a number in it that is not finite")
+            raise ValueError(f"{caller}: {name}: expected finite values, got {array.tolist()}")
         result: np.ndarray = self.normalize(array)  # type: ignore[attr-defined]
         return result

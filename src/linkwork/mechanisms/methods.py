@@ -21,20 +21,21 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.equilibrium import Equilibrium, equilibrium_near
+from linkwork.model.friction_laws import Friction
 
 __all__ = ["ConstrainedDynamicsMethods"]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-_LEFT = {8: 1e-7, 4: 1e-2}  # by bytes of a number: what may be left, as a part of all that acts
-_NONE = 1e-9  # part of the largest singular value below which one is none
-_TOLD = 0.1  # part of the largest from which on a coordinate of a motion is told
+_MISSING_TOL = {8: 1e-7, 4: 1e-2}  # by float size in bytes: largest missing force, relative to the acting forces
+_RANK_TOL = 1e-9  # singular values below it, relative to the largest, count as zero
+_NAMED_SHARE = 0.1  # components of a motion that a message names, relative to the largest
 
 
 def can_be_induced(method: F) -> F:
-    """The method, whose third result has to be zero: what no actuator exerts."""
+    """Decorate a method to raise UnderactuatedError if its third result, the missing joint forces, is not zero."""
 
-    def looked_at(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
+    def checked(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
         try:
             result = method(self, q, v, a, **more)
         except ABOUT_ARGUMENTS as error:
@@ -44,33 +45,34 @@ def can_be_induced(method: F) -> F:
         if isinstance(missing, np.ndarray) and missing.dtype.kind == "f" and missing.size:
             acting = np.maximum(np.abs(result[0]).max(axis=-1), np.abs(missing).max(axis=-1))
             pulled = np.abs(result[1]).max(axis=-1, initial=0.0)
-            left = np.abs(missing).max(axis=-1) > _LEFT[missing.dtype.itemsize] * np.maximum(acting, pulled)
-            if np.any(left):
-                _refuse(method.__name__, self, q, missing, left, more)
+            failed = np.abs(missing).max(axis=-1) > _MISSING_TOL[missing.dtype.itemsize] * np.maximum(acting, pulled)
+            if np.any(failed):
+                _raise_underactuated(method.__name__, self, q, missing, failed, more)
         return result
 
-    return update_wrapper(looked_at, method)  # type: ignore[return-value]
+    return update_wrapper(checked, method)  # type: ignore[return-value]
 
 
-def _refuse(caller: str, robot: Any, q: Any, missing: np.ndarray, left: np.ndarray, given: dict[str, Any]) -> None:
-    """Raise UnderactuatedError of the first state that actuators cannot do."""
-    names, actuators = robot.v_names, given.get("actuators")
-    where = tuple(int(k) for k in np.argwhere(left)[0])
+def _raise_underactuated(
+    caller: str, robot: Any, q: Any, missing: np.ndarray, failed: np.ndarray, options: dict[str, Any]
+) -> None:
+    """Raise UnderactuatedError for the first state of the batch whose motion the actuators cannot induce."""
+    names, actuators = robot.v_names, options.get("actuators")
+    where = tuple(int(k) for k in np.argwhere(failed)[0])
     rest = missing[where]
     rows = np.broadcast_to(
-        robot.constraint_jacobian(q, time=given.get("time")), (*missing.shape[:-1], *_rows(robot, names))
+        robot.constraint_jacobian(q, time=options.get("time")), (*missing.shape[:-1], *_rows(robot, names))
     )[where]
     if actuators is None:
         acting = [joint.name for joint in robot.joints if joint.nv < 6]
     else:
         acting = [actuators] if isinstance(actuators, str) else list(actuators)
     units = np.eye(len(names))[robot.v_index(acting)] if acting else np.zeros((0, len(names)))
-    held = np.vstack([rows, units])
-    _, values, motions = np.linalg.svd(held)
-    rank = int(np.sum(values > _NONE * values[:1].max(initial=1e-300)))
+    _, values, motions = np.linalg.svd(np.vstack([rows, units]))
+    rank = int(np.sum(values > _RANK_TOL * values[:1].max(initial=1e-300)))
     free = [motion for motion in motions[rank:] if abs(motion @ rest) > 1e-6 * np.linalg.norm(rest)]
     raise UnderactuatedError(
-        tuple(acting), tuple(_said(motion, names) for motion in free), where, float(np.abs(rest).max()), caller
+        tuple(acting), tuple(_motion_text(motion, names) for motion in free), where, float(np.abs(rest).max()), caller
     )
 
 
@@ -78,10 +80,10 @@ def _rows(robot: Any, names: tuple[str, ...]) -> tuple[int, int]:
     return sum(len(constraint.component_names) for constraint in robot.constraints), len(names)
 
 
-def _said(motion: np.ndarray, names: tuple[str, ...]) -> str:
-    """A motion by what moves in it, the largest first."""
+def _motion_text(motion: np.ndarray, names: tuple[str, ...]) -> str:
+    """Return the names and values of a motion's main components, the largest first."""
     motion = motion / motion[np.argmax(np.abs(motion))]
-    order = [int(k) for k in np.argsort(-np.abs(motion), kind="stable") if abs(motion[k]) > _TOLD]
+    order = [int(k) for k in np.argsort(-np.abs(motion), kind="stable") if abs(motion[k]) > _NAMED_SHARE]
     return ", ".join(f"{names[k]} {motion[k]:.3g}" for k in order[:6]) + (", ..." if len(order) > 6 else "")
 
 
@@ -90,10 +92,10 @@ Names = str | Sequence[str] | None
 
 
 class ConstrainedDynamicsMethods(RobotBase):
-    """How a robot moves that obeys constraints, and what that takes.
+    """Dynamics of robots with constraints.
 
-    λ is what each row of the constraints exerts: M a + h = τ + Gᵀ λ, G a + γ = 0.  A robot without constraints has no
-    rows, and moves as it does without them.
+    M a + h = τ + Gᵀ λ and G a + γ = 0, with the constraint forces λ (nc), one for each row of the constraint Jacobian
+    G.  For a robot without constraints nc = 0.
     """
 
     __slots__ = ()
@@ -110,16 +112,17 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """How a and λ of `constrained_forward_dynamics` vary with q, in its tangent space, with v and with τ.
+        """Derivatives of a and λ of `constrained_forward_dynamics` by q (in the tangent space), v and τ.
 
         q (..., nq), v, tau (..., nv) -> da_dq (..., nv, nv) [1/s², m/(rad·s²)], da_dv (..., nv, nv) [1/s], da_dtau
         (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
-        [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; and for each of ``wrenches`` one more, ∂a/∂w
-        (..., nv, 6), such as ``da_dwrench_hand``.  Wrenches keep to the axes that they are expressed in.  Where rows
-        depend on each other, wherever the robot goes, ∂a is exact, and of ∂λ what it does to the robot, Gᵀ ∂λ.  With
-        ``passive`` friction has its smooth law.  Raises SingularInertiaError as `forward_dynamics` does.
+        [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; for each of ``wrenches`` also ∂a/∂w (..., nv, 6),
+        for example ``da_dwrench_hand``.  Wrenches are constant in the axes in which they are expressed.  If rows of G
+        are redundant in all configurations, ∂a and Gᵀ ∂λ are exact, but ∂λ is one of many.  ``friction`` is a law that
+        does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
         """
 
     @can_be_induced
@@ -138,18 +141,20 @@ class ConstrainedDynamicsMethods(RobotBase):
         time: ArrayLike | None = None,
         loop_forces: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """τ and λ, forces of actuators and of constraints under which the robot accelerates by a: M a + h = τ + Gᵀ λ.
+        """Actuator forces τ and constraint forces λ for the acceleration a: M a + h = τ + Gᵀ λ.
 
-        ``actuators`` names the joints that exert forces; where it is left out, all but those of six degrees of freedom,
-        as floating bases are. Where they can do it in many ways, τ is the one of least Σ weights_k τ_k², ``weights``
-        (..., nv) being 1 where they are left out; and where rows depend on each other, λ is of least norm.
-        ``loop_forces`` (..., nl) [N·m, N] are given forces of motors in the joints that close loops.
+        ``actuators`` names the actuated joints; the default is all joints except those of six degrees of freedom, such
+        as floating bases.  If several τ are possible, the result minimises Σ weights_k τ_k², with ``weights``
+        (..., nv), 1 by default.  If rows of G are redundant, λ has minimum norm.  ``loop_forces`` (..., nl) [N·m, N]
+        are known forces of motors in the joints that close loops.
         q (..., nq), v, a (..., nv) -> tau (..., nv) [N·m, N], constraint_forces (..., nc) [N, N·m], missing (..., nv)
-        [N·m, N].  τ is 0 where nothing is actuated; what is missing is 0, or the error says so.
+        [N·m, N].  τ is 0 in joints without actuator.  ``missing`` is 0 unless an error is raised.
 
-        Raises UnderactuatedError (a ValueError) that says which motions no actuator induces, where a needs one.
+        Raises UnderactuatedError (a ValueError), which names the motions that no actuator can induce, if a requires
+        such a motion.
         """
 
     @computed
@@ -166,15 +171,16 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """How τ and λ of `constrained_inverse_dynamics` vary with q, in its tangent space, with v and with a.
+        """Derivatives of τ and λ of `constrained_inverse_dynamics` by q (in the tangent space), v and a.
 
         q (..., nq), v, a (..., nv) -> dtau_dq (..., nv, nv) [N·m/rad, N/m], dtau_dv (..., nv, nv) [N·m·s/rad, N·s/m],
         dtau_da (..., nv, nv) [kg·m², kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
-        [N·m·s, N·s, N·s/m], dforces_da (..., nc, nv) [kg·m, kg].  They are exact where the actuators can do all that is
-        asked for, there and nearby, which is not looked at: `constrained_inverse_dynamics` does.  Of ∂λ, where rows
-        depend on each other, what it does to the robot is.  With ``passive`` friction has its smooth law.
+        [N·m·s, N·s, N·s/m], dforces_da (..., nc, nv) [kg·m, kg].  They are exact if the actuators can induce a in this
+        state and nearby, which is not checked here, but in `constrained_inverse_dynamics`.  If rows of G are redundant,
+        Gᵀ ∂λ is exact, but ∂λ is one of many.  ``friction`` is a law that does not stick.
         """
 
     @computed
@@ -190,14 +196,14 @@ class ConstrainedDynamicsMethods(RobotBase):
         passive: bool = False,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """v⁺ and Λ, velocities just after the constraints are met, and the impulses that these exert.
+        """Velocity v⁺ after an impact with the constraints, and the constraint impulses Λ.
 
-        M (v⁺ − v) = Gᵀ Λ + Σ Jᵀ p,      G v⁺ + σ = −e (G v + σ),      e = ``restitution`` (...) [1], 0 if left out.
+        M (v⁺ − v) = Gᵀ Λ + Σ Jᵀ p,      G v⁺ + σ = −e (G v + σ),      e = ``restitution`` (...) [1], 0 by default.
 
-        v is what it is just before: constraints that it obeys go on to hold, and those that it does not, such as a foot
-        that touches the ground, are met.  Kinetic energy does not grow for 0 ≤ e ≤ 1; ``impulses`` are as in `impact`.
-        q (..., nq), v (..., nv) -> v (..., nv) [rad/s, m/s], constraint_impulses (..., nc) [N·s, N·m·s], of least norm
-        where rows depend on each other.  `impact` of a robot with constraints gives v⁺ alone.
+        v is the velocity before the impact.  Constraints that v satisfies remain satisfied; those that v violates, such
+        as a foot that touches the ground, are enforced.  Kinetic energy does not increase for 0 ≤ e ≤ 1.  ``impulses``
+        are as in `impact`.  q (..., nq), v (..., nv) -> v (..., nv) [rad/s, m/s], constraint_impulses (..., nc)
+        [N·s, N·m·s], of minimum norm if rows of G are redundant.  `impact` of a robot with constraints returns only v⁺.
         """
 
     @computed
@@ -212,50 +218,52 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """λᵀ G v, the power of what the constraints exert under joint forces τ; add it to that of `power`.
+        """λᵀ G v, the power of the constraint forces under joint forces τ, to add to `power`.
 
-        q (..., nq), v, tau (..., nv) -> (...) [W].  It is zero along motions of constraints that do not depend on time.
+        q (..., nq), v, tau (..., nv) -> (...) [W].  It is zero for constraints that do not depend on time, if v
+        satisfies them.
         """
 
     @computed
     def delassus_matrix(
         self, q: Array, *, time: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Λ = G M⁻¹ Gᵀ, symmetric: how G a changes with what the constraints exert.
+        """Delassus matrix Λ = G M⁻¹ Gᵀ, symmetric: the derivative of G a by the constraint forces.
 
-        q (..., nq) -> (..., nc, nc) [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` armature is part of M.
+        q (..., nq) -> (..., nc, nc) [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` M includes armature.
         """
 
     @computed
     def constrained_mass_matrix_inverse(
         self, q: Array, *, time: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """∂a/∂τ = M⁻¹ − M⁻¹Gᵀ (G M⁻¹ Gᵀ)⁺ G M⁻¹, symmetric: how accelerations that obey constraints vary with τ.
+        """M⁻¹ − M⁻¹Gᵀ (G M⁻¹ Gᵀ)⁺ G M⁻¹, symmetric: the derivative ∂a/∂τ of constrained accelerations.
 
-        q (..., nq) -> (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` armature is part of M.
+        q (..., nq) -> (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` M includes armature.
         """
 
     @computed
     def constrained_mass_matrix(
         self, q: Array, *, time: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """M − Gᵀ (G M⁻¹ Gᵀ)⁺ G = Pᵀ M P, symmetric: the mass matrix of velocities that constraints leave.
+        """M − Gᵀ (G M⁻¹ Gᵀ)⁺ G = Pᵀ M P, symmetric: the mass matrix on velocities that satisfy the constraints.
 
-        P v is the velocity nearest to v, by kinetic energy, that has G P v = 0; where v is one, the matrix does what M
-        does. It is the pseudo-inverse of `constrained_mass_matrix_inverse` with respect to that energy.
-        q (..., nq) -> (..., nv, nv) [kg·m², kg·m, kg].  With ``passive`` armature is part of M.
+        P v is the velocity with G P v = 0 that is closest to v in the kinetic-energy norm.  If G v = 0, then
+        Pᵀ M P v = M v.  The matrix is the pseudo-inverse of `constrained_mass_matrix_inverse` in that norm.
+        q (..., nq) -> (..., nv, nv) [kg·m², kg·m, kg].  With ``passive`` M includes armature.
         """
 
     @computed
     def constraint_force_indeterminacy(
         self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """How much of each constraint force dynamics leaves open: 0 where there is one, up to 1 where it does nothing.
+        """Indeterminacy of each constraint force, from 0 (unique) to 1 (any value satisfies the dynamics).
 
-        q (..., nq) -> (..., nc) [1].  Where rows depend on each other, forces μ with Gᵀ μ = 0 may be added to all that
-        act; a row has a share in them or has not.
+        q (..., nq) -> (..., nc) [1].  If rows of G are redundant, forces μ with Gᵀ μ = 0 can be added to λ; the value
+        measures the share of row i in these μ.
         """
 
     def equilibrium(
@@ -269,17 +277,16 @@ class ConstrainedDynamicsMethods(RobotBase):
         max_iterations: int = 200,
         descend: bool = True,
     ) -> Equilibrium:
-        """A configuration near q0 (nq,) in which the robot stays at rest under joint forces τ, by default none.
+        """Find a static equilibrium near ``q_init`` (nq,) under joint forces ``tau`` (nv,) [N·m, N], zero by default.
 
-        Weight, springs (unless ``passive`` is False), joint forces and constraints are in balance there.  The search
-        goes down the potential energy from q0, so it ends in a stable equilibrium, a minimum, unless q0 is an
-        equilibrium itself.  Without ``descend`` it is the equilibrium of any kind that Newton's method finds from q0,
-        such as an upright pendulum; the same where descent finds none.  ``stability`` tells which it is, by the
-        eigenvalues of the stiffness along free motions.  ``success`` is True if there is one, and ``status`` says why
-        there is none.  For the joint forces that hold a configuration ask `constrained_inverse_dynamics` for no
-        acceleration at no velocity.
+        Gravity, springs (unless ``passive`` is False), joint forces and constraint forces are in balance there.  The
+        search descends the potential energy, so it ends in a stable equilibrium, a minimum, unless ``q_init`` is an
+        equilibrium itself.  With ``descend=False``, or if descent fails, Newton's method finds an equilibrium of any
+        kind, for example an upright pendulum.  ``stability`` of the result classifies it by the eigenvalues of the
+        stiffness along free motions; ``success`` and ``status`` report whether and why the search failed.  For joint
+        forces that hold a configuration, use `constrained_inverse_dynamics` with zero velocity and acceleration.
 
-        Raises ValueError for q0 or tau of another shape, or with numbers that are not finite.
+        Raises ValueError for ``q_init`` or ``tau`` of another shape or with non-finite values.
         """
         start = self._one("equilibrium", "q_init", q_init)  # type: ignore[attr-defined]
         if time is not None:
@@ -287,7 +294,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         return equilibrium_near(self, start, tau, gravity, time, passive, max_iterations, descend)
 
     def determinate_constraint_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
-        """Which constraint forces are told by dynamics, and are not one choice of many: a mask.
+        """Mask of the constraint forces that dynamics determines uniquely.
 
         q (..., nq) -> (..., nc), True where `constraint_force_indeterminacy` is below 1e-6.
         """
@@ -312,13 +319,14 @@ class ConstrainedDynamicsMethods(RobotBase):
         time: ArrayLike | None = None,
         actuators: str | Sequence[str] | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The wrench across each joint that closes a loop, as `joint_wrenches` has it for the joints of the tree.
+        """The wrench across each joint that closes a loop, like `joint_wrenches` for the joints of the tree.
 
-        In the order of `loops`, of each the wrench (moment; force) that F exerts on M through the joint, at the origin
-        and in the axes of M; ``on="parent"`` gives the reaction −w at the origin and in the axes of F.  It includes the
-        joint's own motor (``loop_forces``) and, with ``passive``, its springs, damping and friction.
+        In the order of `loops`: the wrench (moment; force) that frame F exerts on frame M through the joint, at the
+        origin and in the axes of M.  ``on="parent"`` returns the reaction −w at the origin and in the axes of F.  The
+        wrench includes the joint's motor (``loop_forces``) and, with ``passive``, its springs, damping and friction.
         q (..., nq), v, a (..., nv) -> (..., nloops, 6) [N·m, N].
         """
 
@@ -326,10 +334,10 @@ class ConstrainedDynamicsMethods(RobotBase):
     def joint_wrench_indeterminacy(
         self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """How much of each component of `joint_wrenches`, in the axes of M, dynamics leaves open.
+        """Indeterminacy of each component of `joint_wrenches` in the axes of M, from 0 (unique) to 1 (arbitrary).
 
-        0 where the component is unique, up to 1 where it is but a choice: constraint forces μ with Gᵀ μ = 0, which
-        rigid bodies leave open where rows depend on each other, may change it.  q (..., nq) -> (..., nb, 6) [1].
+        Components change with constraint forces μ for which Gᵀ μ = 0, which rigid-body dynamics does not determine if
+        rows of G are redundant.  q (..., nq) -> (..., nb, 6) [1].
         """
 
     def determinate_joint_wrenches(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:

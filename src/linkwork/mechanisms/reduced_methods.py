@@ -1,4 +1,4 @@
-"""Methods of `Robot` for mechanisms in independent velocities: explicit velocities and reduced dynamics."""
+"""Methods of `Robot` for velocity embedding, v = K u + k, and for dynamics in the independent velocities u."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
+from linkwork.model.friction_laws import Friction
 
 __all__ = ["ReducedMethods"]
 
@@ -21,11 +22,11 @@ JointNames = str | Sequence[str]
 
 
 class ReducedMethods(RobotBase):
-    """Functions of a mechanism in some of its velocities, the others being functions of these.
+    """Dynamics of a mechanism in its independent velocities u; the other velocities follow from the constraints.
 
-    ``independent`` names numbers of v (`Robot.v_names`), a name or a list of them in any order: as many as there are
-    degrees of freedom, such that constraints leave nothing else free; `minimal_coordinates` looks whether they do, and
-    chooses some. Of ``q`` and ``v`` it is taken that they obey the constraints.
+    ``independent`` names components of v (`Robot.v_names`), one name or a list in any order.  Their number is the
+    number of degrees of freedom, and with the constraints they determine all velocities; `minimal_coordinates` checks
+    this, or chooses them.  ``q`` and ``v`` must satisfy the constraints.
     """
 
     __slots__ = ()
@@ -34,10 +35,9 @@ class ReducedMethods(RobotBase):
     def explicit_jacobian(
         self, q: Array, independent: JointNames, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """K(q): velocities that obey all constraints are v = K u + k, u being the independent ones; k is 0 but where
-        constraints depend on time.
+        """K(q) of the velocities v = K u + k that satisfy all constraints, with the independent velocities u.
 
-        q (..., nq) -> (..., nv, ni) [1, m, 1/m].
+        k is 0 unless constraints depend on time.  q (..., nq) -> (..., nv, ni) [1, m, 1/m].
         """
 
     @computed
@@ -50,7 +50,7 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """K̇(q, v), the rate of K.  q (..., nq), v (..., nv) -> (..., nv, ni) [1/s, m/s]."""
+        """K̇(q, v), the time derivative of K.  q (..., nq), v (..., nv) -> (..., nv, ni) [1/s, m/s]."""
 
     @computed
     def explicit_velocity(
@@ -62,7 +62,7 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """K u + k: velocities that obey the constraints.  Of v the independent ones, u, are read.
+        """Velocities K u + k that satisfy the constraints; u are the independent components of ``v``.
 
         q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s].
         """
@@ -78,7 +78,7 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """K u̇ + K̇ u + k̇: accelerations that obey the constraints.  Of a the independent ones, u̇, are read.
+        """Accelerations K u̇ + K̇ u + k̇ that satisfy the constraints; u̇ are the independent components of ``a``.
 
         q (..., nq), v, a (..., nv) -> (..., nv) [rad/s², m/s²].
         """
@@ -94,11 +94,12 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """A configuration near q0 that obeys the constraints, whose independent coordinates are those of q1 ⊕ φ.
+        """Configuration near q0 that satisfies the constraints and has the independent coordinates of q1 ⊕ φ.
 
-        Coordinates are local ones around q1: of q1 and φ those of the others are not read.  q0, q1 (..., nq), phi
-        (..., nv) -> q (..., nq) [rad, m, 1], error (...) [rad, m], margin (...) [1].  The error is the largest that is
-        left of the constraints', the margin how well the independent coordinates tell the others: 0 where they do not.
+        Coordinates are tangent coordinates at q1; only the independent components of q1 and φ are used.  q0, q1
+        (..., nq), phi (..., nv) -> q (..., nq) [rad, m, 1], error (...) [rad, m], margin (...) [1].  ``error`` is the
+        largest remaining constraint error.  ``margin`` is 0 where the independent coordinates do not determine the
+        others.
         """
 
     @computed
@@ -111,7 +112,7 @@ class ReducedMethods(RobotBase):
         passive: bool = False,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """H = Kᵀ M K, symmetric: what u moves.  q (..., nq) -> (..., ni, ni) [kg·m², kg·m, kg]."""
+        """Reduced mass matrix H = Kᵀ M K, symmetric.  q (..., nq) -> (..., ni, ni) [kg·m², kg·m, kg]."""
 
     @computed
     def reduced_bias_force(
@@ -125,9 +126,10 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """c = Kᵀ (h + M (K̇ u + k̇)): the forces on u at which it does not accelerate, H u̇ + c = Kᵀ τ.
+        """Reduced bias force c = Kᵀ (h + M (K̇ u + k̇)) of the equation of motion H u̇ + c = Kᵀ τ.
 
         q (..., nq), v (..., nv) -> (..., ni) [N·m, N].
         """
@@ -145,9 +147,10 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """H u̇ + c: the forces on u under which it accelerates by u̇, the independent ones of a.
+        """Generalised forces H u̇ + c on u for the acceleration u̇, the independent components of ``a``.
 
         q (..., nq), v, a (..., nv) -> (..., ni) [N·m, N].
         """
@@ -165,9 +168,10 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """u̇ = H⁻¹ (Kᵀ τ − c): how the independent velocities accelerate under joint forces τ, of all joints.
+        """Independent accelerations u̇ = H⁻¹ (Kᵀ τ − c) under the joint forces τ of all joints.
 
         q (..., nq), v, tau (..., nv) -> (..., ni) [rad/s², m/s²].
         """
@@ -186,14 +190,14 @@ class ReducedMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = False,
+        friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """What small changes of independent coordinates y, of independent velocities u and of joint forces make of a
-        motion: ẏ and u̇ change by the blocks of A, and u̇ by ∂u̇/∂τ Δτ.
+        """Linearised reduced dynamics: Jacobians of ẏ and u̇ by independent coordinates y, velocities u and τ.
 
-        ``coordinates`` names those whose changes tell all others', where constraints have an error: the independent
-        ones, or more where velocities are constrained besides.  A change of a coordinate is a tangent vector's number.
+        ``coordinates`` names the independent coordinates y of the holonomic constraints: the ``independent`` ones, and
+        more if there are also velocity constraints.  A change of a coordinate is a component of a tangent vector.
         q (..., nq), v, tau (..., nv) -> dy_dy (..., nk, nk) [1/s], dy_du (..., nk, ni) [1], du_dy (..., ni, nk)
-        [1/s²], du_du (..., ni, ni) [1/s], du_dtau (..., ni, nv) [1/(kg·m²), 1/kg].  `minimal_coordinates` puts them
-        together.
+        [1/s²], du_du (..., ni, ni) [1/s], du_dtau (..., ni, nv) [1/(kg·m²), 1/kg].  `minimal_coordinates` combines
+        them to A and B.
         """

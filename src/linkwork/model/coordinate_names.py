@@ -12,7 +12,7 @@ from linkwork.joints import JointType
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 
-__all__ = ["index_of", "names_in", "names_of", "units_of"]
+__all__ = ["index_of", "joint_of", "names_in", "names_of", "units_of"]
 
 
 def names_of(tree: Tree, which: Literal["q", "v"]) -> tuple[str, ...]:
@@ -46,6 +46,14 @@ def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.n
             raise ValueError(f"{which}_index: a coordinate of {name!r} is listed twice")
         result += indices[name]
     return np.array(result, dtype=np.intp)
+
+
+def joint_of(tree: Tree, k: int) -> str:
+    """Return the name of the joint that coordinate k of v belongs to."""
+    for i, body in tree.stacked():
+        if k in range(tree.nv)[tree.v_slices[i]]:
+            return body.joint_name
+    raise AssertionError(k)
 
 
 def _by_joint(tree: Tree, which: Literal["q", "v"]) -> Iterable[tuple[str, list[str]]]:

@@ -1,8 +1,9 @@
 """Laws of dry friction in joints: the force with which a joint resists its velocity.
 
-A law is a class with one formula, over any scalar.  The algorithms use its force, its slope and whether it sticks at
-rest; they name no law.  A new law is a class, its entry in `ALL`, and its name in `FrictionName`, which editors show;
-`check_friction_law` checks the contract.
+A law is one class with one formula, over any scalar.  Algorithms evaluate its force and its slope, and read whether it
+sticks; they name no law.  Every function with the keyword ``friction`` accepts the name of a law in `ALL`, or a law of
+the caller's own.  A new law of the library is a class, its entry in `ALL`, and its name in `FrictionName`, which
+editors show.  `check_friction_law` proves the contract.
 
 Damping, −D v, is viscous friction.  It is a parameter of joints in addition to dry friction and acts with every law.
 """
@@ -10,29 +11,37 @@ Damping, −D v, is viscous friction.  It is a parameter of joints in addition t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.expr.scalar.functions import eq, sign, tanh, where
+from linkwork.expr.scalar.functions import eq, fabs, fmax, sign, tanh, where
 
 __all__ = [
     "ALL",
     "BY_NAME",
     "DEFAULT",
+    "NO_FRICTION",
     "Coulomb",
     "DryFriction",
+    "Friction",
     "FrictionLaw",
     "FrictionName",
     "SmoothCoulomb",
     "Stribeck",
     "check_friction_law",
     "friction_law",
+    "read_friction",
+    "read_smooth_friction",
+    "same",
 ]
+
+_STARTING = 1e-12  # [rad/s, m/s] speed at which a law gives the friction of a joint that starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +56,10 @@ class DryFriction:
 class FrictionLaw(ABC):
     """A law of dry friction: the force on the joint is −F(v), F odd in v, with F(v) v ≥ 0.
 
-    The dissipated power is F(v) v [W].  A law that ``sticks`` keeps a joint at rest against any force up to f_s.  F is
-    then the friction of motion, and forward dynamics solves for the force at rest.
+    The power that it takes is F(v) v [W].  A law that ``sticks`` holds joints at rest by any force up to f_s; F is then
+    the friction of motion, and forward dynamics and simulations solve for the force at rest.
+
+    Laws of one class with equal attributes are equal, so functions are compiled once for them.
     """
 
     name: ClassVar[str]  # value of the keyword ``friction``
@@ -67,12 +78,26 @@ class FrictionLaw(ABC):
         moving = seeded([v], [1.0])[0]
         return parts(self.resistance(moving, friction), moving.level)[1]
 
+    def implicit_damping(self, v: Any, friction: DryFriction) -> Any:
+        """Damping D ≥ 0 of a linearly implicit step that starts with velocity v [N·m·s/rad, N·s/m].
+
+        The step has the friction F(v) + D (v⁺ − v).  D is the slope where F rises.  It is zero where F falls, as a
+        negative damping could make the step's inertia M + h D singular.
+        """
+        return fmax(self.slope(v, friction), 0.0)
+
+    def magnitude(self, v: Any, friction: DryFriction) -> Any:
+        """|F(v)|, and at v = 0 the friction of a joint that starts, F(0⁺) [N·m, N]."""
+        return self.resistance(fmax(fabs(v), _STARTING), friction)
+
     def starting(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        """Return the force, in addition to F(v), that opposes a start from rest with acceleration a [N·m, N].
+        """Force in addition to F(v) that opposes a joint which starts from rest with acceleration a [N·m, N].
 
         Zero unless the law sticks.
         """
-        return 0.0
+        if not self.sticks:
+            return 0.0
+        return where(eq(v, 0.0), sign(a) * self.magnitude(0.0, friction), 0.0)
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
         """Return ∂(F(v) + starting force)/∂f, the column of f in a regressor.  The law must be linear in f.
@@ -85,6 +110,18 @@ class FrictionLaw(ABC):
     def vanishes(self, friction: DryFriction) -> bool:
         """Return True if F is known to be zero at every velocity."""
         return is_zero(friction.sliding)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        try:
+            return hash((type(self), tuple(sorted(vars(self).items()))))
+        except TypeError:
+            raise TypeError(
+                f"{type(self).__name__}: expected attributes that can be hashed, got {vars(self)}; give a law of "
+                "friction numbers and tuples in place of lists and arrays"
+            ) from None
 
 
 class SmoothCoulomb(FrictionLaw):
@@ -103,6 +140,9 @@ class SmoothCoulomb(FrictionLaw):
     def slope(self, v: Any, friction: DryFriction) -> Any:
         share = tanh(v * (1.0 / friction.velocity))
         return friction.sliding / friction.velocity * (1.0 - share * share)
+
+    def implicit_damping(self, v: Any, friction: DryFriction) -> Any:
+        return self.slope(v, friction)  # never negative
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
         return tanh(v / friction.velocity)
@@ -124,8 +164,8 @@ class Coulomb(FrictionLaw):
     def slope(self, v: Any, friction: DryFriction) -> Any:
         return 0.0
 
-    def starting(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        return where(eq(v, 0.0), sign(a) * friction.sliding, 0.0)
+    def magnitude(self, v: Any, friction: DryFriction) -> Any:
+        return friction.sliding
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
         return where(eq(v, 0.0), sign(a), sign(v))
@@ -146,13 +186,13 @@ class Stribeck(FrictionLaw):
     def resistance(self, v: Any, friction: DryFriction) -> Any:
         u = v * (1.0 / friction.velocity)
         sliding = tanh(u * 4.0) * friction.sliding
-        if _same(friction.static, friction.sliding):
+        if same(friction.static, friction.sliding):
             return sliding
         width = u * u * 0.25 + 0.75
         return sliding + (friction.static - friction.sliding) * (u / (width * width))
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
-        if not _same(friction.static, friction.sliding):
+        if not same(friction.static, friction.sliding):
             raise ValueError(
                 'friction: law "stribeck": expected static_friction equal to friction, of which joint forces are a '
                 "multiple then; give the joints no static_friction of their own, or choose another law"
@@ -163,13 +203,63 @@ class Stribeck(FrictionLaw):
         return is_zero(friction.sliding) and is_zero(friction.static)
 
 
+class NoFriction(FrictionLaw):
+    """F(v) = 0: stands for the law where an algorithm finds the friction in another way."""
+
+    name = "none"
+    uses = ()
+
+    def resistance(self, v: Any, friction: DryFriction) -> Any:
+        return 0.0
+
+    def slope(self, v: Any, friction: DryFriction) -> Any:
+        return 0.0
+
+    def vanishes(self, friction: DryFriction) -> bool:
+        return True
+
+
 ALL: tuple[FrictionLaw, ...] = (SmoothCoulomb(), Coulomb(), Stribeck())
 
 FrictionName: TypeAlias = Literal["smooth", "coulomb", "stribeck"]
-"""Names of the laws, for signatures."""
+"""Names of the library's laws, for signatures."""
+
+Friction: TypeAlias = FrictionName | FrictionLaw
+"""Values of the keyword ``friction``: the name of a law, or a law."""
 
 BY_NAME = {law.name: law for law in ALL}
 DEFAULT = ALL[0]
+NO_FRICTION = NoFriction()  # not in `ALL`: a robot without friction has none in its joints
+
+
+def read_friction(caller: str, value: Any) -> str | FrictionLaw:
+    """Return the name of a law of the library, or a law of the caller's own.
+
+    Raises ValueError for any other value.
+    """
+    if isinstance(value, str) and value in BY_NAME:
+        return value
+    if not isinstance(value, FrictionLaw):
+        names = ", ".join(map(repr, BY_NAME))
+        raise ValueError(f"{caller}: friction: expected one of {names}, or a FrictionLaw, got {value!r}")
+    return value.name if BY_NAME.get(value.name) == value else value
+
+
+def read_smooth_friction(caller: str, value: Any) -> str | FrictionLaw:
+    """Read a law of friction that does not stick, for functions that need F to be continuous.
+
+    Raises what `read_friction` raises, and ValueError for a law that sticks.
+    """
+    result = read_friction(caller, value)
+    law = friction_law(result)
+    if law.sticks:
+        smooth = ", ".join(repr(one.name) for one in ALL if not one.sticks)
+        raise ValueError(
+            f"{caller}: friction: expected a law that does not stick, got {law.name!r}; choose one of {smooth}, or a "
+            f"FrictionLaw of your own.  forward_dynamics of robots without constraints, and simulate, take laws that "
+            f"stick"
+        )
+    return result
 
 
 def friction_law(law: str | FrictionLaw) -> FrictionLaw:
@@ -181,39 +271,91 @@ def friction_law(law: str | FrictionLaw) -> FrictionLaw:
     return BY_NAME[law]
 
 
-def check_friction_law(law: FrictionLaw, seed: int = 0) -> None:
-    """Raise AssertionError, with the values, if a law violates the contract of `FrictionLaw`.
+def check_friction_law(law: FrictionLaw, *, seed: int = 0) -> ContractReport:
+    """Check a law of friction, for example one of your own, against the contract of `FrictionLaw`.
 
-    Checked at random parameters and velocities: F is finite and odd, dissipates power, tends to f far from rest,
-    depends only on the parameters in ``uses``, and has `slope` as its derivative.  A law that does not stick is
-    continuous at rest.
+    The law is tried at random parameters and velocities, which ``seed`` is of.  The report prints as a table;
+    ``check_friction_law(law).raise_if_failed()`` is a test.
     """
-    rng = np.random.default_rng(seed)
-    for _ in range(200):
+    kind = type(law)
+    trial = [_Case.random(law, np.random.default_rng([seed, k])) for k in range(200)]
+    return check_requirements(f"friction law {kind.__name__}", REQUIREMENTS, trial, kind, FrictionLaw)
+
+
+class _Case(NamedTuple):
+    """A law, parameters and a velocity at which it is tried."""
+
+    law: FrictionLaw
+    friction: DryFriction
+    v: float
+
+    @staticmethod
+    def random(law: FrictionLaw, rng: np.random.Generator) -> _Case:
         f, v_s = rng.uniform(0.1, 5.0), rng.uniform(0.01, 0.5)
         friction = DryFriction(f, f * rng.choice([1.0, 1.5]), v_s)
-        v = float(rng.choice([-1.0, 1.0]) * v_s * rng.uniform(0.05, 8.0))
-        at = f"{law.name}: v={v!r}, {friction}"
-        F = law.resistance(v, friction)
-        assert np.isfinite(F) and F * v >= 0.0, f"{at}: takes no power: F = {F!r}"
-        assert abs(law.resistance(-v, friction) + F) <= 1e-12 * friction.static, f"{at}: is not odd"
-        assert abs(law.resistance(1e4 * v_s, friction) - f) <= 1e-3 * f, f"{at}: does not tend to f far from rest"
+        return _Case(law, friction, float(rng.choice([-1.0, 1.0]) * v_s * rng.uniform(0.05, 8.0)))
+
+    @property
+    def F(self) -> float:
+        return float(self.resistance(self.v))
+
+    def resistance(self, v: float) -> float:
+        return float(self.law.resistance(v, self.friction))
+
+    def __str__(self) -> str:
+        return f"at v = {self.v!r}, {self.friction}"
+
+
+def _dissipation(cases: list[_Case]) -> list[float]:
+    for case in cases:
+        if not (np.isfinite(case.F) and case.F * case.v >= 0.0):
+            raise ValueError(f"F = {case.F!r} {case}: expected a finite force that dissipates power")
+    return []
+
+
+def _odd(cases: list[_Case]) -> list[float]:
+    return [abs(case.resistance(-case.v) + case.F) / case.friction.static for case in cases]
+
+
+def _far(cases: list[_Case]) -> list[float]:
+    fast = [(case, case.friction.sliding) for case in cases]
+    return [abs(case.resistance(1e4 * case.friction.velocity) - f) / f for case, f in fast]
+
+
+def _uses(cases: list[_Case]) -> list[float]:
+    for case in cases:
         for field in ("sliding", "static", "velocity"):
-            if field not in law.uses:
-                other = DryFriction(**{**_fields(friction), field: getattr(friction, field) * 1.25})
-                assert law.resistance(v, other) == F, f"{at}: depends on {field}, which `uses` does not name"
+            other = replace(case.friction, **{field: getattr(case.friction, field) * 1.25})
+            if field not in case.law.uses and case._replace(friction=other).F != case.F:
+                raise ValueError(f"F depends on {field}, which `uses` does not name, {case}")
+    return []
+
+
+def _slope(cases: list[_Case]) -> list[float]:
+    errors = []
+    for case in cases:
+        v_s = case.friction.velocity
         step = 1e-6 * v_s
-        numeric = (law.resistance(v + step, friction) - law.resistance(v - step, friction)) / (2.0 * step)
-        slope = law.slope(v, friction)
-        assert abs(slope - numeric) <= 1e-5 * friction.static / v_s, f"{at}: slope {slope!r}, differences {numeric!r}"
-        jump = abs(law.resistance(1e-9 * v_s, friction))
-        assert law.sticks or jump <= 1e-6 * friction.static, f"{at}: jumps at rest, and does not stick"
+        numeric = (case.resistance(case.v + step) - case.resistance(case.v - step)) / (2.0 * step)
+        errors.append(abs(float(case.law.slope(case.v, case.friction)) - numeric) * v_s / case.friction.static)
+    return errors
 
 
-def _fields(friction: DryFriction) -> dict[str, Any]:
-    return {name: getattr(friction, name) for name in ("sliding", "static", "velocity")}
+def _rest(cases: list[_Case]) -> list[float]:
+    slow = [(case, 1e-9 * case.friction.velocity) for case in cases if not case.law.sticks]
+    return [abs(case.resistance(v)) / case.friction.static for case, v in slow]
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Return True if two parameters are known to be equal."""
+REQUIREMENTS: tuple[Requirement[list[_Case]], ...] = (
+    Requirement("dissipation", "F is finite, and F v is at least 0", 0.0, _dissipation),
+    Requirement("odd", "F(-v) is -F(v)", 1e-12, _odd),
+    Requirement("far from rest", "F tends to the sliding friction f", 1e-3, _far),
+    Requirement("uses", "F depends only on the parameters that `uses` names", 0.0, _uses),
+    Requirement("slope", "the slope is the derivative of F", 1e-5, _slope),
+    Requirement("rest", "F is continuous at rest, unless the law sticks", 1e-6, _rest),
+)
+
+
+def same(one: Any, other: Any) -> bool:
+    """True where two parameters are known to be equal."""
     return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)

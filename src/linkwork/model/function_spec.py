@@ -19,6 +19,7 @@ __all__ = [
     "LOADS",
     "PASSIVE",
     "QUANTITIES",
+    "SMOOTH_FRICTION",
     "FunctionSpec",
     "InertiaCheck",
     "Option",
@@ -125,9 +126,10 @@ class Option:
     default: Any = None
     choices: tuple[Any, ...] = ()  # the words; () if it is a name
     required: bool = False
-    names: str = "frame"  # kind of the name: "frame", "point", "direction", "joint" or "velocity"
-    counted: str = ""  # size that is the number of names in a list, or that is chosen by a word
-    counts: tuple[str, ...] = ()  # sizes chosen by the words, one for each
+    names: str = "frame"  # what it names, if it is no word: "frame", "point", "direction", "joint" or "velocity"
+    counted: str = ""  # the size that the number of names is, where it takes a list of them too, or that a word picks
+    counts: tuple[str, ...] = ()  # the sizes that words pick, a word each
+    read: Callable[[str, Any], Any] | None = None  # (caller, value): the value that is used; raises for a wrong one
 
 
 def frame_options(*names: str) -> tuple[Option, ...]:
@@ -139,9 +141,15 @@ def frame_options(*names: str) -> tuple[Option, ...]:
     return tuple(Option(name, defaults.get(name), required=name == "frame") for name in names)
 
 
-PASSIVE = Option("passive", False, (False, True))  # True: include armature, damping, friction and springs
-ACTUATORS = Option("actuators", names="joint", counted="na")  # None: all joints but floating ones
-FRICTION = Option("friction", friction_laws.DEFAULT.name, tuple(friction_laws.BY_NAME))  # law of dry friction
+PASSIVE = Option("passive", False, (False, True))  # whether armature, damping, friction and springs are part of it
+ACTUATORS = Option("actuators", names="joint", counted="na")  # None: all that do not float
+_SMOOTH_LAWS = tuple(law.name for law in friction_laws.ALL if not law.sticks)
+FRICTION = Option(  # law of dry friction
+    "friction", friction_laws.DEFAULT.name, tuple(friction_laws.BY_NAME), read=friction_laws.read_friction
+)
+SMOOTH_FRICTION = Option(  # a law that does not stick, for derivatives and constrained dynamics
+    "friction", friction_laws.DEFAULT.name, _SMOOTH_LAWS, read=friction_laws.read_smooth_friction
+)
 
 
 @dataclass(frozen=True, slots=True)

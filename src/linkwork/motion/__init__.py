@@ -1,6 +1,7 @@
 """Reference motion: trajectories, splines, profiles, path timing and Cartesian paths.
 
-`Robot.spline` and `Robot.profile` make trajectories of a robot; `spline` and `profile` here those of plain numbers.
+`Robot.spline` and `Robot.profile` create trajectories of a robot; `spline` and `profile` here create those of plain
+coordinates.
 """
 
 from linkwork.motion.cartesian.cartesian_path import CartesianPath

@@ -1,6 +1,6 @@
 """Checks of the arguments of trajectories: times, numbers, arrays, and limits of motions.
 
-A limit is one number, an array with one for each coordinate, or a pair of a lower and an upper one.
+A limit is one number, an array with one for each coordinate, or a pair (lower, upper).
 """
 
 from __future__ import annotations
@@ -17,32 +17,34 @@ from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.algorithms.curves import CurveSpace
 
 __all__ = [
+    "JointSlices",
     "Outside",
-    "Places",
     "bases",
     "finite_array",
     "finite_number",
     "increasing",
-    "places_of",
     "read_limit",
+    "sample_count",
     "space_of",
     "times_within",
+    "velocity_slices",
 ]
 
 
 Outside = Literal["raise", "hold"]
-_ROUNDING = 1e-9  # of a duration: so far outside a time is one of the ends
+_ROUNDING = 1e-9  # of a duration: times that are less outside count as the ends
+_MAX_SAMPLES = 10**9
 
 
-def finite_number(what: str, x: Any) -> float:
-    """Return a finite number as float; ``what`` is "caller: argument"."""
-    caller, _, argument = what.rpartition(": ")
-    return float(validation.finite_number(caller, argument, x, symbols=False))
+def finite_number(argument: str, x: Any) -> float:
+    """Return a finite number as float; ``argument`` is "caller: argument"."""
+    caller, _, name = argument.rpartition(": ")
+    return float(validation.finite_number(caller, name, x, symbols=False))
 
 
 def increasing(caller: str, times: Any) -> np.ndarray:
-    """Times that increase, two at least."""
-    expected = f"{caller}: times: expected two times at least, increasing [s]"
+    """Check at least two increasing times (n,)."""
+    expected = f"{caller}: times: expected at least two increasing times [s]"
     result = np.asarray(real_array(expected, times), dtype=float)
     if result.ndim != 1 or len(result) < 2:
         raise ValueError(f"{expected}; got shape {result.shape}")
@@ -57,7 +59,7 @@ def increasing(caller: str, times: Any) -> np.ndarray:
 
 
 def times_within(caller: str, t: Any, first: float, last: float, outside: Outside = "raise") -> np.ndarray:
-    """Times (...), within rounding from the first to the last; of any, where what lies outside holds."""
+    """Check times (...) between first and last up to rounding, or with "hold" any finite times."""
     if not isinstance(outside, str) or outside not in ("raise", "hold"):
         raise ValueError(f'{caller}: outside: expected "raise" or "hold", got {outside!r}')
     expected = f"{caller}: t: expected a time or an array of times [s]"
@@ -73,25 +75,42 @@ def times_within(caller: str, t: Any, first: float, last: float, outside: Outsid
     if low < first - room or high > last + room:
         bad = low if low < first - room else high
         raise ValueError(
-            f'{caller}: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it '
-            f"stands still there"
+            f'{caller}: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it rests there'
         )
     return np.clip(times, first, last) if low < first or high > last else times
 
 
+def sample_count(caller: str, duration: float, dt: float | None, num_samples: int | None) -> int:
+    """Return the number of samples for steps of about ``dt`` [s], or ``num_samples``.  Raises ValueError."""
+    if (dt is None) == (num_samples is None):
+        raise ValueError(f"{caller}: expected either dt [s] or num_samples")
+    if num_samples is None:
+        assert dt is not None
+        if not (np.isfinite(dt) and dt > 0.0):
+            raise ValueError(f"{caller}: dt: expected a positive number [s], got {dt!r}")
+        if duration / dt > _MAX_SAMPLES:
+            raise ValueError(f"{caller}: dt: expected at most {_MAX_SAMPLES} samples, got steps of {dt:g} s")
+        num_samples = max(int(np.ceil(duration / dt - 1e-9)), 1) + 1
+    if int(num_samples) != num_samples or num_samples < 2:
+        raise ValueError(f"{caller}: num_samples: expected an integer >= 2, got {num_samples!r}")
+    if num_samples > _MAX_SAMPLES:
+        raise ValueError(f"{caller}: num_samples: expected at most {_MAX_SAMPLES} samples, got {num_samples}")
+    return int(num_samples)
+
+
 def finite_array(expected: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
-    """Finite numbers of a shape, of which None may be any."""
+    """Check an array of finite numbers of a shape, in which None stands for any size."""
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, result.shape, strict=True)):
         raise ValueError(f"{expected}; got shape {result.shape}")
     if not np.isfinite(result).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
-        raise ValueError(f"{expected} of finite numbers; got {result[place]} at {place}")
+        index = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{expected} of finite numbers; got {result[index]} at {index}")
     return result
 
 
 def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
-    """A robot's space, or that of as many numbers as the rows have along an axis."""
+    """Return a robot's curve space, or one with as many coordinates as the rows have along an axis."""
     if robot is not None:
         return CurveSpace.of(robot.tree)
     shape = np.shape(rows)
@@ -101,39 +120,38 @@ def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> Curv
 
 
 def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
-    """Configurations that pieces are added to."""
+    """Check the base configurations of polynomials."""
     if base is None:
-        raise ValueError(f"{caller}: base: expected configurations of shape {shape}: the robot's are no plain numbers")
+        raise ValueError(f"{caller}: base: expected configurations of shape {shape}, as the robot's are not plain")
     result = finite_array(f"{caller}: base: expected configurations of shape {shape}", base, shape)
     return result if robot is None else cast(np.ndarray, robot.normalize(result))
 
 
-Places = Callable[[Any], Any]
-"""From a joint's name to the indices of its coordinates."""
+JointSlices = Callable[[Any], Any]
+"""Function from a joint's name to the slice of its coordinates."""
 
 
-def places_of(robot: Any) -> Places:
-    """Of a robot's joints, in v."""
+def velocity_slices(robot: Any) -> JointSlices:
+    """Return the function from a joint's name to its slice of v."""
     return lambda joint: robot.tree.v_slices[robot.tree.joint_index(joint)]
 
 
 def read_limit(
-    caller: str, what: str, value: Any, names: Sequence[str], places: Places | None = None
+    caller: str, quantity: str, value: Any, names: Sequence[str], slices: JointSlices | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Magnitudes (n,) upwards and downwards.
+    """Return the magnitudes (n,) of the upper and of the lower limits.
 
-    A number or an array (n,) holds both ways, a pair (lower, upper) of numbers or arrays each its own; a dict has one
-    of these by joint, others being without limit.  Raises ValueError for what is none, is NaN, or lies on the wrong
-    side of 0: resting has to be possible.
+    A number or an array (n,) is for both directions, a pair (lower, upper) has one of these for each.  A dict has one
+    by joint; other joints have no limit.  Raises ValueError for an invalid limit, NaN, and a limit on the wrong side of
+    0, since rest must be feasible.
     """
     n = len(names)
-    expected = f"{caller}: {what}: expected a positive number, an array of shape ({n},) or a pair (lower, upper)"
-    if isinstance(value, Mapping) and places is not None:
+    expected = f"{caller}: {quantity}: expected a positive number, an array of shape ({n},) or a pair (lower, upper)"
+    if isinstance(value, Mapping) and slices is not None:
         up, down = np.full(n, np.inf), np.full(n, np.inf)
-        for joint, numbers in value.items():
-            place = places(joint)
-            own = names[place]
-            up[place], down[place] = read_limit(f"{caller}: joint {joint!r}", what, numbers, own)
+        for joint, limit in value.items():
+            own = slices(joint)
+            up[own], down[own] = read_limit(f"{caller}: joint {joint!r}", quantity, limit, names[own])
         return up, down
     try:
         pair = isinstance(value, tuple) and len(value) == 2
@@ -142,12 +160,13 @@ def read_limit(
         down = up.copy() if lower is None else -np.broadcast_to(floats(lower), (n,))
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {value!r}") from None
-    for numbers, sign, side in ((up, 1.0, "upper"), (down, -1.0, "lower")):
-        bad = ~(numbers >= 0.0)
+    for magnitudes, sign, side in ((up, 1.0, "upper"), (down, -1.0, "lower")):
+        bad = ~(magnitudes >= 0.0)
         if bad.any():
             k = int(np.argmax(bad))
             side = f"{side} limit" if pair else "limit"
             raise ValueError(
-                f"{caller}: {what} of {names[k]}: expected a {side} that lets it rest, got {sign * numbers[k]:.6g}"
+                f"{caller}: {quantity} of {names[k]}: expected a {side} that permits rest, "
+                f"got {sign * magnitudes[k]:.6g}"
             )
     return up, down

@@ -1,9 +1,4 @@
-"""Joints that follow a path in space.
-
-Reference motion of a robot.
-
-Motion of a robot from one state to another, within limits.
-"""
+"""Motion methods of `Robot`: tracking of Cartesian paths, splines, and profiles between states."""
 
 from __future__ import annotations
 
@@ -25,7 +20,7 @@ __all__ = ["CartesianMethods", "MotionMethods", "ProfileMethods"]
 
 
 class CartesianMethods(RobotBase):
-    """Motion along ways in space (see the page on motion)."""
+    """Methods for motion along Cartesian paths (see the page on motion)."""
 
     __slots__ = ()
 
@@ -50,25 +45,26 @@ class CartesianMethods(RobotBase):
         margin: float = 0.0,
         resolution: float = 0.05,
     ) -> TrackedPath:
-        """Joints that take a frame along a path of poses in ``relative_to``, without jumps, within limits.
+        """Compute joint motion that moves a frame along a Cartesian path, without jumps, within limits.
 
-        ``path`` is a `linkwork.motion.CartesianPath`.  ``q_init`` (nq,) is where the robot is, with the frame where the
-        path begins; without it the way is chosen that comes farthest, with the fewest reconfigurations and then the
-        least joint motion, of all branches of an arm of six axes that has a closed form, and of so many ``num_starts``
-        for others.  ``orientation`` says what of the poses' counts: all of it ("fixed"), nothing ("free"), or all but
-        turns about the frame's own axis "x", "y" or "z".
+        ``path`` is a `linkwork.motion.CartesianPath` of poses in ``relative_to``. ``q_init`` (nq,) is the configuration
+        at the beginning of the path. Without it the result is the motion that gets farthest, with the fewest
+        reconfigurations and then the least joint motion. It is chosen among all branches of an arm of six axes with a
+        closed form, and among ``num_starts`` starts for other robots. ``orientation`` selects what must match of the
+        poses' orientation: all ("fixed"), nothing ("free"), or all except rotation about the frame's axis "x", "y" or
+        "z".
 
-        Configurations go from neighbour to neighbour.  A step on which a joint moves by more than ``max_joint_step``
-        [rad, m] is halved, down to the ``min_path_step`` [m]; where it still does, that is a jump, and the path ends
-        there, or, with ``reconfigure``, the robot goes over to another answer, and that is counted.  Between way
-        points the curve is no farther from the path than ``position_tolerance`` [m] and ``orientation_tolerance``
-        [rad], which is measured, and way points are added until it is so.  ``position_limits`` and ``locked`` are
-        those of `inverse_kinematics`.
+        Each configuration is found from its neighbour. A step on which a joint moves by more than ``max_joint_step``
+        [rad, m] is halved, down to ``min_path_step`` [m]. A larger move that remains is a jump: the path ends there, or
+        with ``reconfigure`` the robot changes to another solution, which is counted. Between waypoints the curve
+        deviates from the path by at most ``position_tolerance`` [m] and ``orientation_tolerance`` [rad]; this is
+        measured, and waypoints are added until it holds. ``position_limits`` and ``locked`` are those of
+        `inverse_kinematics`.
 
-        With a ``scene`` all of it is looked at, self-collisions too: pairs stay farther apart than ``margin`` [m],
-        certified of the whole curve, or sampled at a ``resolution`` [rad, m].
+        With a ``scene`` collisions are checked, including self-collisions: pairs stay farther apart than ``margin``
+        [m], certified for the whole curve, or sampled at a ``resolution`` [rad, m].
 
-        The result is a `linkwork.motion.TrackedPath`: how much is followed and why no more, ``trajectory()``,
+        Returns a `linkwork.motion.TrackedPath`: the followed fraction with the reason for its end, ``trajectory()`` and
         ``timed()``.
 
         >>> import numpy as np
@@ -76,12 +72,11 @@ class CartesianMethods(RobotBase):
         >>> arm = lw.load("arm6")
         >>> q = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
         >>> X = arm.pose(q, "tool")
-        >>> found = arm.track_cartesian_path(lw.motion.line(X, lw.pose((0, 0, 0.1)) @ X), "tool", q_init=q)
-        >>> found
+        >>> arm.track_cartesian_path(lw.motion.line(X, lw.pose((0, 0, 0.1)) @ X), "tool", q_init=q)
         <TrackedPath of 'tool': followed, 100 %>
 
-        Raises ValueError for a start that is not on the path or beyond limits, and for options that are none;
-        UnknownNameError for frames that are not there.
+        Raises ValueError for a start that is not on the path or beyond limits, and for invalid options;
+        UnknownNameError for unknown frames.
         """
         return followed_path(
             self,
@@ -105,7 +100,7 @@ class CartesianMethods(RobotBase):
 
 
 class MotionMethods(RobotBase):
-    """Trajectories (see the page on motion)."""
+    """Methods for spline trajectories (see the page on motion)."""
 
     __slots__ = ()
 
@@ -123,39 +118,38 @@ class MotionMethods(RobotBase):
         floating: str | None = None,
         turns: str = "counted",
     ) -> Trajectory:
-        """A trajectory through configurations q (n, nq) at times (n,) that increase [s].
+        """Return a trajectory through configurations q (n, nq) at increasing times (n,) [s].
 
         ``kind`` is
 
-        - "cubic": accelerations have no jump.  ``boundary`` is "natural" (none at the ends; the default), "clamped"
-          (at rest there, or with ``velocity`` (2, nv)), "launched" (with ``velocity`` (nv,) at the begin, "natural" at
-          the end) or "periodic" (the last point is the first);
-        - "hermite": cubics with given velocities (n, nv), or those of parabolas through neighbours;
-        - "quintic": of degree five with given velocities and accelerations (n, nv), or those of parabolas;
-        - "bspline": of any ``degree``, 3 by default, with all derivatives continuous but the last; with ``control`` the
-          points are control points, which it passes by, in whose hull it stays;
-        - "linear": at constant velocity from point to point, with jumps of v;
-        - "slerp": the same for robots whose rotations stand alone;
-        - "screw", "decoupled": the same, floating joints moving along screws, or turning by slerp and going straight;
-        - "squad": spherical quadrangles, v without jumps.
+        - "cubic": continuous accelerations.  ``boundary`` is "natural" (zero acceleration at the ends; the default),
+          "clamped" (at rest at the ends, or with ``velocity`` (2, nv)), "launched" (with ``velocity`` (nv,) at the
+          beginning, "natural" at the end) or "periodic" (the last point equals the first);
+        - "hermite": cubics with given velocities (n, nv), by default those of parabolas through neighbours;
+        - "quintic": quintics with given velocities and accelerations (n, nv), by default those of parabolas;
+        - "bspline": of any ``degree``, 3 by default, with continuous derivatives except the last; with ``control`` the
+          points are control points, in whose convex hull the curve stays without passing through them;
+        - "linear": constant velocity from point to point, with jumps of v;
+        - "slerp": the same for robots of independent rotations only;
+        - "screw", "decoupled": the same, with floating joints moving along screws, or with slerp and a straight line;
+        - "squad": spherical quadrangles, with continuous v.
 
-        Every kind runs on the manifold of the robot's configurations: rotations go the short way round, angles as they
-        are counted, and v and a are those that the robot's functions take.  ``floating`` says for any kind how floating
-        joints move: "screw", the default, or "decoupled".  With ``turns="short"`` angles without limits go the short
-        way from point to point too, so the trajectory's differ from the points' by whole turns.  Constraints of a robot
-        are not looked at.
+        Every kind runs on the robot's configuration manifold: rotations take the shortest path, angles are interpolated
+        as numbers, and v and a are those of the robot's functions.  ``floating`` sets for any kind how floating joints
+        move: "screw" (default) or "decoupled".  With ``turns="short"`` unlimited angles also take the shortest path
+        from point to point, so they may differ from the points by full revolutions.  A robot's constraints are ignored.
 
-        In a function that is compiled, q and velocities may be symbols, so the trajectory is differentiated by them.
+        In a compiled function q and velocities may be symbols, so the trajectory is differentiable by them.
 
-        Raises ValueError for times that do not increase, fewer than two points, numbers that are not finite, wrong
-        shapes, options that do not go with the kind, and rotations too far apart for a spline's equations to be solved.
+        Raises ValueError for times that do not increase, fewer than two points, non-finite values, wrong shapes,
+        options that do not fit the kind, and rotations too far apart for the spline's equations to be solved.
         """
-        given = {"boundary": boundary, "velocity": velocity, "acceleration": acceleration, "degree": degree}
-        return spline_of(self, times, q, kind, floating, given, control, turns)
+        options = {"boundary": boundary, "velocity": velocity, "acceleration": acceleration, "degree": degree}
+        return spline_of(self, times, q, kind, floating, options, control, turns)
 
 
 class ProfileMethods(RobotBase):
-    """Reference motion from state to state (see the page on reference motion)."""
+    """Methods for motion from state to state within limits (see the page on reference motion)."""
 
     __slots__ = ()
 
@@ -175,27 +169,27 @@ class ProfileMethods(RobotBase):
         jerk: Any = None,
         duration: float | None = None,
     ) -> Trajectory:
-        """The trajectory from one configuration to another, with velocities and accelerations at both ends.
+        """Return a trajectory between two configurations, with velocities and accelerations at both ends.
 
-        q0, q1 (nq,) are within the joints' limits; v0, v1 and a0, a1 (nv,) are 0 if they are left out.  ``kind``,
-        ``synchronize`` and ``duration`` are those of `linkwork.motion.profile`.  ``velocity`` limits are those of the
-        robot's file unless they are given; files say nothing of ``acceleration`` and ``jerk``, which have to be given
-        where the kind needs them: a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.
+        q0, q1 (nq,) must be within the joints' limits; v0, v1 and a0, a1 (nv,) are 0 by default.  ``kind``,
+        ``synchronize`` and ``duration`` are those of `linkwork.motion.profile`.  Limits of ``velocity`` are by default
+        those of the robot's file. Files have no limits of ``acceleration`` and ``jerk``; pass them where the kind needs
+        them.  A limit is a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.
 
-        Joints that turn without end go the short way, so a goal may be reached whole turns off.  A joint whose
-        configuration is no plain numbers (a ball, a free flyer) moves along one velocity, the difference of q0 and q1,
-        each component of which keeps its limits; velocities at its ends have to be along it.  Limits of positions are
-        looked at for q0 and q1 alone.
+        Joints that rotate without limits take the shortest path, so the goal may differ by full revolutions.  A joint
+        whose configuration is not plain coordinates (spherical, floating) moves along one constant direction of
+        velocity, the difference of q0 and q1, each component of which satisfies its limits; velocities at its ends must
+        have that direction. Limits of position are checked for q0 and q1 only.
 
         >>> import numpy as np
         >>> import linkwork as lw
         >>> arm = lw.load("arm6")
-        >>> way = arm.profile(np.zeros(6), np.full(6, 0.5), acceleration=5.0, jerk=50.0)
-        >>> bool(np.allclose(way(way.duration).q, 0.5))
+        >>> motion = arm.profile(np.zeros(6), np.full(6, 0.5), acceleration=5.0, jerk=50.0)
+        >>> bool(np.allclose(motion(motion.duration).q, 0.5))
         True
 
-        Raises ValueError, with the reason, where there is no such motion; UnknownNameError for another kind.
+        Raises ValueError, with the reason, where no such motion exists; UnknownNameError for an unknown kind.
         """
-        given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         options = (kind, synchronize, duration)
-        return robot_profile(self, (q0, q1, v0, v1, a0, a1), options, given)
+        return robot_profile(self, (q0, q1, v0, v1, a0, a1), options, limits)

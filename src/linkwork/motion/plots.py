@@ -1,4 +1,4 @@
-"""Plots of trajectories by time: q, v, a and the jerk, with limits shaded."""
+"""Plots of trajectories over time: q, v, a and the jerk, with shaded limits."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from linkwork._util.plotting import label_time, new_axes, quantity_label
 from linkwork._util.validation import integer
 from linkwork.model.coordinate_names import units_of
-from linkwork.motion.arguments import places_of, read_limit
+from linkwork.motion.arguments import read_limit, velocity_slices
 from linkwork.motion.trajectory.trajectory_extremes import read_positions
 
 __all__ = ["plot_trajectory"]
 
 
 _NAMES = {"position": 0, "velocity": 1, "acceleration": 2, "jerk": 3}
-_LEGEND = 12  # coordinates that a legend names
+_LEGEND = 12  # coordinates in a legend at most
 
 
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
-    """q, v, a and the jerk, one below the other; coordinates side by side in columns, limits shaded."""
-    columns = integer("plot", "columns", columns, least=1, what="a whole number")
+    """Plot q, v, a and the jerk below each other, with coordinates in columns and limits shaded."""
+    columns = integer("plot", "columns", columns, least=1)
     known = _limits(trajectory, limits)
     columns = min(columns, trajectory.nv)
-    given = axes
+    passed_axes = axes
     axes = new_axes(4, (8.0 + 4.0 * (columns - 1), 8.0), columns) if axes is None else axes
     robot = trajectory.robot
     t, state = trajectory.sampled(num_samples=n)
     rows: list[tuple[Any, np.ndarray]]
     rows = [*zip(("q", "v", "a"), state, strict=True), ("jerk", trajectory.jerk(t))]
-    for order, (what, x) in enumerate(rows):
-        names = None if robot is None else robot.q_names if what == "q" else robot.v_names
+    for order, (quantity, x) in enumerate(rows):
+        names = None if robot is None else robot.q_names if quantity == "q" else robot.v_names
         for j, own in enumerate(np.array_split(np.arange(x.shape[-1]), columns)):
             axis = axes[order] if np.ndim(axes) == 1 else axes[order][j]
             for k in own:
@@ -41,18 +41,18 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
                     _shade(axis, t, known[order], int(k), drawn.get_color())
             knots = trajectory.knots[:: max(len(trajectory.knots) // 50, 1)]
             axis.vlines(knots, 0.0, 1.0, transform=axis.get_xaxis_transform(), color="0.9", linewidth=0.5, zorder=0)
-            units = () if robot is None else units_of(robot.tree, what)
-            axis.set_ylabel(quantity_label(what, units) if j == 0 else "")
+            units = () if robot is None else units_of(robot.tree, quantity)
+            axis.set_ylabel(quantity_label(quantity, units) if j == 0 else "")
             if order == 0 and len(own) <= _LEGEND:
                 axis.legend(fontsize="small", ncols=4 if columns == 1 else 1)
-        if given is not None and order + 1 == len(np.atleast_1d(given)):
+        if passed_axes is not None and order + 1 == len(np.atleast_1d(passed_axes)):
             break
     label_time(axes)
     return axes
 
 
 def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """By order of the derivative: (lower, upper) of its coordinates.  Raises ValueError."""
+    """Return (lower, upper) limits of the coordinates by order of the derivative.  Raises ValueError."""
     robot = trajectory.robot
     if value is None or value is False:
         return {}
@@ -62,7 +62,7 @@ def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarr
     if isinstance(value, Mapping):
         for name in value:
             if name not in _NAMES:
-                raise ValueError(f"plot: limits: expected some of {', '.join(_NAMES)}, got {name!r}")
+                raise ValueError(f"plot: limits: expected keys among {', '.join(_NAMES)}, got {name!r}")
         result |= value
     elif value is not True:
         raise ValueError(f"plot: limits: expected True, or a dict of {', '.join(_NAMES)}, got {value!r}")
@@ -70,7 +70,7 @@ def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarr
 
 
 def _sides(trajectory: Any, name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper limits: of a pair, or of magnitudes.  Raises ValueError."""
+    """Return lower and upper limits, of a pair or of magnitudes.  Raises ValueError."""
     if name == "position":
         pair = isinstance(value, tuple) and len(value) == 2
         sides = value if pair else (value, value)
@@ -81,12 +81,12 @@ def _sides(trajectory: Any, name: str, value: Any) -> tuple[np.ndarray, np.ndarr
         return low, high
     robot = trajectory.robot
     names = [str(k) for k in range(trajectory.nv)] if robot is None else list(robot.v_names)
-    up, down = read_limit("plot", name, value, names, None if robot is None else places_of(robot))
+    up, down = read_limit("plot", name, value, names, None if robot is None else velocity_slices(robot))
     return -down, up
 
 
 def _shade(axis: Any, t: np.ndarray, limits: tuple[np.ndarray, np.ndarray], k: int, color: Any) -> None:
-    """What is beyond limits, as far as it is near what is drawn."""
+    """Shade the range beyond limits, as far as it is near the curve."""
     low, high = (float(side[k]) for side in limits)
     bottom, top = axis.get_ylim()
     room = 0.15 * max(top - bottom, 1e-12)

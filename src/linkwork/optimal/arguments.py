@@ -1,4 +1,4 @@
-"""Checks of what trajectory problems and their solvers are called with, before anything is computed."""
+"""Checks of the arguments of trajectory problems and their solvers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats, integer, number, seed
+from linkwork._util.validation import floats, integer, seed
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import RobotBase
@@ -17,6 +17,7 @@ from linkwork.optimal.features import Feature
 from linkwork.optimal.features.arguments import one_of, switch
 
 __all__ = [
+    "PROGRESS",
     "SOLVE",
     "broadcast_axes",
     "read_callback",
@@ -28,19 +29,19 @@ __all__ = [
     "read_scale",
     "read_seed",
     "read_switch",
-    "read_time_limit",
     "read_tolerances",
     "read_velocity",
 ]
 
 SOLVE = "TrajectoryProblem.solve"
+PROGRESS = "solve: iterations"  # label of the progress bar
 Array = np.ndarray[Any, Any]
 
 
 def read_robot(caller: str, value: Any) -> Any:
     """Return a robot.  Raises TypeError for anything else."""
     if not isinstance(value, RobotBase):
-        raise TypeError(f"{caller}: robot: expected a robot, as lw.load gives it, got {value!r}")
+        raise TypeError(f"{caller}: robot: expected a robot, as lw.load returns it, got {value!r}")
     return value
 
 
@@ -50,18 +51,18 @@ def broadcast_axes(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         return np.broadcast_shapes(*axes.values())
     except ValueError:
         shown = ", ".join(f"{name} {shape}" for name, shape in axes.items() if shape)
-        raise ValueError(f"{SOLVE}: leading axes are problems, the same of all: got {shown}") from None
+        raise ValueError(f"{SOLVE}: leading axes do not broadcast: got {shown}") from None
 
 
 def read_seed(value: Any) -> int:
-    """Return the integer that first guesses are drawn by; a generator gives one.  Raises ValueError."""
+    """Return the integer seed of random guesses; a generator draws one.  Raises ValueError."""
     checked = seed(SOLVE, "seed", value)
     return checked if isinstance(checked, int) else int(np.random.default_rng(checked).integers(2**32))
 
 
 def read_count(caller: str, name: str, value: Any) -> int:
-    """Return a whole number from 1.  Raises ValueError."""
-    return integer(caller, name, value, least=1, what="a whole number")
+    """Return an integer >= 1.  Raises ValueError."""
+    return integer(caller, name, value, least=1)
 
 
 def read_switch(name: str, value: Any) -> bool:
@@ -70,22 +71,9 @@ def read_switch(name: str, value: Any) -> bool:
 
 
 def read_callback(value: Any) -> None:
-    """Raise TypeError for what cannot be called."""
+    """Raise TypeError if the callback is not callable."""
     if value is not None and not callable(value):
         raise TypeError(f"{SOLVE}: callback: expected a function of the result so far, got {value!r}")
-
-
-def read_time_limit(value: Any) -> float | None:
-    """Return a time limit [s], or None.  Raises ValueError."""
-    if value is None:
-        return None
-    try:
-        seconds = number(value)
-    except (TypeError, ValueError):
-        seconds = math.nan
-    if not seconds >= 0.0:
-        raise ValueError(f"{SOLVE}: time_limit: expected a time from 0 [s], got {value!r}")
-    return seconds
 
 
 def read_kind(caller: str, kind: Any) -> str:
@@ -94,29 +82,29 @@ def read_kind(caller: str, kind: Any) -> str:
 
 
 def read_rows(caller: str, argument: str, value: Any, count: int, rows: Sequence[str]) -> Array:
-    """Return a number for each row, from one for all or several.  Raises ValueError for NaN and other shapes."""
+    """Return a number for each component, from one or several.  Raises ValueError for NaN and other shapes."""
     try:
         numbers = floats(value)
     except (TypeError, ValueError):
         numbers = np.array(math.nan)
     if numbers.shape not in ((), (count,)) or np.isnan(numbers).any():
         raise ValueError(
-            f"{caller}: {argument}: expected a number, or one for each of {count} rows ({', '.join(rows)}), "
+            f"{caller}: {argument}: expected a number, or one for each of {count} components ({', '.join(rows)}), "
             f"got {value!r}"
         )
     return np.broadcast_to(numbers, (count,)).copy()
 
 
 def read_scale(caller: str, scale: Any, feature: Feature) -> Array:
-    """Return scales by row, from 0.  Raises ValueError."""
+    """Return scales >= 0 by component.  Raises ValueError."""
     scales = read_rows(caller, "scale", scale, len(feature.component_names), feature.component_names)
     if not ((scales >= 0.0) & np.isfinite(scales)).all():
-        raise ValueError(f"{caller}: scale: expected finite numbers from 0, got {scale!r}")
+        raise ValueError(f"{caller}: scale: expected finite numbers >= 0, got {scale!r}")
     return scales
 
 
 def read_guess(robot: Any, steps: int, value: Any) -> Array:
-    """Return a path (..., T, nq), from one or from a configuration for all steps.  Raises ValueError."""
+    """Return a path (..., T, nq), from a path or from one configuration for all steps.  Raises ValueError."""
     try:
         path = floats(value)
     except (TypeError, ValueError):
@@ -129,14 +117,14 @@ def read_guess(robot: Any, steps: int, value: Any) -> Array:
         path = np.repeat(path, steps, axis=-2)
     if path.shape[-2:] != (steps, robot.nq):
         raise ValueError(
-            f"{SOLVE}: initial_guess: expected (..., {steps}, {robot.nq}), or (..., 1, {robot.nq}) and ({robot.nq},) "
-            f"of configurations that stay, got shape {np.shape(value)}"
+            f"{SOLVE}: initial_guess: expected a path (..., {steps}, {robot.nq}), or a configuration ({robot.nq},) or "
+            f"(..., 1, {robot.nq}), got shape {np.shape(value)}"
         )
     return read_configuration(robot, SOLVE, "initial_guess", path)
 
 
 def read_tolerances(names: Sequence[str], value: Any, step: Any, default: float) -> Array:
-    """Return the tolerance of steps, then those of constraints; the default of those that are not named.
+    """Return the tolerance of steps, then those of constraints, by default ``default``.
 
     Raises UnknownNameError and ValueError.
     """
@@ -149,7 +137,7 @@ def read_tolerances(names: Sequence[str], value: Any, step: Any, default: float)
     except (TypeError, ValueError):
         tolerances = np.array([math.nan])
     if not ((tolerances > 0.0) & np.isfinite(tolerances)).all():
-        raise ValueError(f"{SOLVE}: tolerance: expected finite numbers above 0, got {value!r} and {step!r}")
+        raise ValueError(f"{SOLVE}: tolerance: expected positive numbers, got {value!r} and {step!r}")
     return tolerances
 
 

@@ -1,6 +1,6 @@
-"""`check_feature`: the contract of a feature, line by line, on a robot.
+"""`check_feature`: checks a user's feature against its contract, requirement by requirement, on a robot.
 
-Each requirement is tried in random windows of steps, on floats, and in machine code.  The references are central
+Each requirement is checked in random windows of steps, on floats and in machine code.  The references are central
 differences, the values themselves, and the same windows one by one.
 """
 
@@ -35,26 +35,26 @@ _TRACED = 1e-9  # relative error of machine code, which rounds some products and
 
 @dataclass
 class _Trial:
-    """A feature on a robot, random windows, and a target."""
+    """A feature with the robot, random windows and target for its check."""
 
     feature: Feature
     robot: Any
     samples: int
     rng: np.random.Generator
-    asked_target: Any
+    user_target: Any
     variables: Mapping[str, int]
     parameters: Mapping[str, int]
     contacts: Sequence[PathContact | ConstraintForce]
 
     @cached_property
     def bound(self) -> Feature:
-        """The feature as it is of the robot."""
+        """The feature, bound to the robot."""
         more = self.variables, self.parameters, self.contacts
         return bind_feature("check_feature", self.robot, self.feature, *more)
 
     @cached_property
     def windows(self) -> list[WindowSample]:
-        """Windows of as many steps as the feature says that it looks at."""
+        """Random windows of the feature's depth."""
         more = self.variables, self.parameters, self.contacts
         depth = self.bound.depth
         return [
@@ -64,21 +64,21 @@ class _Trial:
 
     @cached_property
     def target(self) -> list[float]:
-        """The numbers of the target: those of the caller, the feature's own, or the default ones."""
+        """The flat target: the caller's, the feature's own, or the default."""
         if target_shape(self.robot.tree, self.bound) is None:
             return []
-        value = self.bound.target if self.asked_target is None else self.asked_target
+        value = self.bound.target if self.user_target is None else self.user_target
         value = default_target(self.robot, self.bound) if value is None else value
         numbers = read_target(self.robot.tree, "check_feature", self.bound, value)
         return [float(x) for x in np.ravel(numbers)]
 
     def values(self, sample: WindowSample) -> np.ndarray:
-        """The values in a window.  Raises ValueError where they are not finite."""
+        """Return the values in a window.  Raises ValueError if they are not finite."""
         return finite_values(self.bound, self.bound.values(sample.window(), self.target))
 
     @cached_property
     def kernel(self) -> Kernel:
-        """Values and the exact Jacobian in machine code."""
+        """Kernel of values and exact Jacobian."""
         first = self.windows[0]
         shapes: dict[str, tuple[int, ...]] = {"path": (len(first.path), self.robot.tree.nq)}
         if self.target:
@@ -103,7 +103,7 @@ class _Trial:
         return compile(run, name="check_feature", **shapes)
 
     def inputs(self, samples: Sequence[WindowSample]) -> dict[str, np.ndarray]:
-        """Several windows as arguments of the kernel."""
+        """Return several windows as arguments of the kernel."""
         arrays = {"path": np.array([one.path for one in samples])}
         if self.target:
             arrays["target"] = np.array(self.target)
@@ -122,10 +122,10 @@ def _flat(jacobian: FeatureJacobian) -> list[Any]:
 def _value(trial: _Trial) -> Iterable[float]:
     feature = trial.feature
     if not isinstance(feature.name, str) or not feature.name:
-        raise ValueError(f"name: expected a text, got {feature.name!r}")
+        raise ValueError(f"name: expected a string, got {feature.name!r}")
     twin = with_fields(feature) if dataclasses.is_dataclass(feature) else feature
     if feature != twin or hash(feature) != hash(twin):
-        raise ValueError("a copy is not equal, or has another hash: make it a frozen dataclass")
+        raise ValueError("a copy is not equal or has another hash: use a frozen dataclass")
     return ()
 
 
@@ -134,18 +134,18 @@ def _binding(trial: _Trial) -> Iterable[float]:
     if not isinstance(bound, Feature):
         raise ValueError(f"bind: expected a Feature, got {bound!r}")
     if bound.depth not in range(DEEPEST + 1):
-        raise ValueError(f"depth: expected a whole number from 0 to {DEEPEST}, got {bound.depth!r}")
+        raise ValueError(f"depth: expected an integer from 0 to {DEEPEST}, got {bound.depth!r}")
     return ()
 
 
 def _names(trial: _Trial) -> Iterable[float]:
     names, units = trial.bound.component_names, trial.bound.row_units
     if not names:
-        raise ValueError(f"component_names: there are none for robot {trial.robot.name!r}")
+        raise ValueError(f"component_names: expected at least one for robot {trial.robot.name!r}, got none")
     if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
+        raise ValueError(f"component_names: expected distinct strings, got {names!r}")
     if len(units) != len(names) or not all(isinstance(unit, str) for unit in units):
-        raise ValueError(f"row_units: expected {len(names)} texts, got {units!r}")
+        raise ValueError(f"row_units: expected {len(names)} strings, got {units!r}")
     return ()
 
 
@@ -166,13 +166,15 @@ def _values(trial: _Trial) -> Iterable[float]:
 def _rows_without_past(trial: _Trial) -> Iterable[float]:
     count, bound = trial.bound.rows_without_past, trial.bound
     if count not in range(len(bound.component_names) + 1):
-        raise ValueError(f"rows_without_past: expected a number from 0 to {len(bound.component_names)}, got {count!r}")
+        raise ValueError(
+            f"rows_without_past: expected an integer from 0 to {len(bound.component_names)}, got {count!r}"
+        )
     if bound.depth == 0 or count == 0:
         return
     for sample, other in zip(trial.windows, [*trial.windows[1:], trial.windows[0]], strict=True):
         path = (sample.path[0], *other.path[1:])
-        moved = finite_values(bound, bound.values(sample.window(path), trial.target))
-        yield relative_error(moved[:count], trial.values(sample)[:count])
+        changed = finite_values(bound, bound.values(sample.window(path), trial.target))
+        yield relative_error(changed[:count], trial.values(sample)[:count])
 
 
 def _shapes(trial: _Trial) -> Iterable[float]:
@@ -193,7 +195,7 @@ def _shapes(trial: _Trial) -> Iterable[float]:
                     f"{method}: expected (values, steps, {{(rows, columns)}}, (rows, parameters)) {expected}, got {got}"
                 )
             if not np.isfinite(np.array(_flat(jacobian), dtype=float)).all():
-                raise ValueError(f"{method}: it has numbers that are not finite")
+                raise ValueError(f"{method}: expected finite values")
             yield relative_error(jacobian.values, trial.values(sample))
 
 
@@ -223,16 +225,16 @@ def _batch(trial: _Trial) -> Iterable[float]:
 
 
 REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
-    Requirement("value", "it has a name, and equal copies with equal hashes", 0.0, _value),
-    Requirement("bind", "it is a feature of the robot, which looks at most 3 steps back", 0.0, _binding),
-    Requirement("component_names, row_units", "a name of its own and a unit for each row", 0.0, _names),
-    Requirement("target", "it has the shape of target_of, and finite numbers", 0.0, _target),
-    Requirement("values", "finite, one for each row, of no earlier step than depth", 0.0, _values),
-    Requirement("rows_without_past", "the first rows do not depend on earlier steps", 1e-12, _rows_without_past),
-    Requirement("jacobian", "shapes, finite numbers, and the same values", _TRACED, _shapes),
-    Requirement("exact_jacobian", "its numbers are the derivatives of values", ROUNDING, _derivative),
+    Requirement("value", "it has a name, and copies are equal with equal hashes", 0.0, _value),
+    Requirement("bind", "bind returns a feature whose depth is at most 3", 0.0, _binding),
+    Requirement("component_names, row_units", "a distinct name and a unit for each component", 0.0, _names),
+    Requirement("target", "it has the shape of target_of and finite values", 0.0, _target),
+    Requirement("values", "finite, one for each component, of steps within depth", 0.0, _values),
+    Requirement("rows_without_past", "the first components do not depend on earlier steps", 1e-12, _rows_without_past),
+    Requirement("jacobian", "its shapes, finite entries, and the same values", _TRACED, _shapes),
+    Requirement("exact_jacobian", "its entries are the derivatives of values", ROUNDING, _derivative),
     Requirement("traced", "machine code has the same values and Jacobian", _TRACED, _traced),
-    Requirement("batch", "windows together are what each is alone, bit for bit", 0.0, _batch),
+    Requirement("batch", "a batch of windows equals single windows, bit for bit", 0.0, _batch),
 )
 
 
@@ -250,22 +252,23 @@ def check_feature(
 ) -> ContractReport:
     """Check a feature, for example one of your own, against the contract of `linkwork.optimal.Feature` on a robot.
 
-    Each requirement is tried in ``samples`` random windows of steps, with the duration of steps as a parameter.
-    ``seed`` is a NumPy generator or a seed for one.  ``target`` is an array of the shape that ``target_of`` states; by
-    default the feature's own, or zeros.  ``variables`` of steps and ``parameters`` of the path are their sizes by name,
-    and ``contacts`` what acts on the robot by variables.  An exception of the feature's own methods fails the
-    requirement, and its line of the report names the line of code.  Of a feature that is no value, or that cannot be
-    bound to the robot, nothing else is tried.  The report prints as a table;
-    ``check_feature(feature, robot).raise_if_failed()`` is a test.
+    Each requirement is checked in ``samples`` random windows of steps, with the duration of steps as a parameter.
+    ``seed`` is a NumPy generator or a seed for one.  ``target`` is an array of the shape of ``target_of`` (default: the
+    feature's own, or zeros).  ``variables`` of steps and ``parameters`` of the path are dicts of sizes by name, and
+    ``contacts`` are contacts whose forces are variables.  An exception of the feature's own methods fails the
+    requirement, and the report names the line of code.  If the first two requirements fail, the others are skipped.
+    The report prints as a table; ``check_feature(feature, robot).raise_if_failed()`` is a test.
 
-    Raises TypeError for what is no feature or no robot.
+    Raises TypeError for another object as feature or robot.
     """
     if not isinstance(feature, Feature):
         raise TypeError(f"check_feature: feature: expected a linkwork.optimal.Feature, got {feature!r}")
     robot = read_robot("check_feature", robot)
-    samples = integer("check_feature", "samples", samples, least=1, what="a whole number")
+    samples = integer("check_feature", "samples", samples, least=1)
     more = dict(variables or {}), dict(parameters or {}), tuple(contacts)
     trial = _Trial(feature, robot, samples, np.random.default_rng(seed), target, *more)
     subject, kind = f"feature {type(feature).__name__}", type(feature)
     first = check_requirements(subject, REQUIREMENTS[:2], trial, kind, Feature)
-    return check_requirements(subject, REQUIREMENTS, trial, kind, Feature) if first.success else first
+    if not all(line.success for line in first.lines[:2]):
+        return first
+    return check_requirements(subject, REQUIREMENTS, trial, kind, Feature)

@@ -1,4 +1,4 @@
-"""Contacts and constraint forces of a problem: the variables, constraints and costs that they stand for."""
+"""Contacts and constraint forces of a problem: their variables, constraints and costs."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from linkwork.spatial import Pose, Rotation
 
 __all__ = ["EFFORT", "constraint_features", "weight_of", "with_constraint_forces", "with_contact"]
 
-EFFORT = 1e-2  # factor of forces in least squares, as parts of the robot's weight
+EFFORT = 1e-2  # least-squares weight of forces, relative to the robot's weight
 
 
 def constraint_features(robot: Any) -> list[Feature]:
-    """Return a feature for each of a robot's constraints, which is zero along a path that keeps it."""
+    """Return a feature for each of a robot's constraints; it is zero along a path that satisfies the constraint."""
     return [HolonomicFeature(one) if one.holonomic else VelocityConstraint(one) for one in robot.tree.constraints]
 
 
 def with_constraint_forces(problem: Any) -> Any:
-    """Return the problem with forces of the robot's constraints, as variables of each step, where it has none yet."""
+    """Return the problem with the forces of the robot's constraints as variables of each step."""
     known = {one.name for one in problem.contacts}
     for constraint in problem.robot.tree.constraints:
         force = ConstraintForce(f"force of {constraint.name}", constraint)
@@ -72,7 +72,7 @@ def with_contact(
     if cone not in CONES:
         raise ValueError(f"{caller}: cone: expected one of {', '.join(map(repr, CONES))}, got {cone!r}")
     if half is not None and cone != "smooth":
-        raise ValueError(f"{caller}: cone: of a surface there is one with plane sides alone, got {cone!r}")
+        raise ValueError(f"{caller}: cone: expected 'smooth' with surface=, whose cone is a pyramid, got {cone!r}")
     size = _number(caller, "effort", effort, 0.0)
     up = None if height is None else _number(caller, "height", height, -math.inf)
     frame = carrier
@@ -92,7 +92,7 @@ def with_contact(
         problem = problem.add(ContactHeight(contact, normal=n, height=up), "equality", steps=steps)
     with_force = problem.variables[label].steps
     without_force: Any = [t for t in range(problem.num_steps) if t not in with_force]
-    if isinstance(steps, str):  # also where there are none now: phases may have other steps in a call
+    if isinstance(steps, str):  # also without such steps now: a call may move the phase
         without_force = OutsidePhase(steps)
     if without_force:
         no_force = ContactForce(contact)
@@ -110,7 +110,7 @@ def weight_of(problem: Any) -> float:
 
 
 def _frame_and_point(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
-    """Return the frame of a contact, and the point in it where one is named.  Raises UnknownNameError, ValueError."""
+    """Return the frame of a contact, and the point, if ``on`` names one.  Raises UnknownNameError, ValueError."""
     tree = problem.robot.tree
     frames, points = {frame.name: frame for frame in tree.frames}, {point.name: point for point in tree.points}
     if not isinstance(on, str):
@@ -120,7 +120,7 @@ def _frame_and_point(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
     point = points.get(on)
     carrier = frames[on] if point is None else frames[point.frame]
     if carrier.body == WORLD:
-        raise ValueError(f"{caller}: {on!r} is fixed to the world, which no force moves: name one of a body that moves")
+        raise ValueError(f"{caller}: {on!r} is fixed to the world: expected a frame or point of a moving body")
     return carrier.name, point
 
 
@@ -133,20 +133,20 @@ def _with_frame_at(problem: Any, name: str, point: Any) -> tuple[Any, str]:
     return problem, new
 
 
-def _number(caller: str, what: str, value: Any, least: float) -> float:
+def _number(caller: str, argument: str, value: Any, least: float) -> float:
     try:
         checked = number(value)
     except (TypeError, ValueError):
         checked = math.nan
     if isinstance(value, (bool, str)) or not math.isfinite(checked) or checked < least:
         raise ValueError(
-            f"{caller}: {what}: expected a finite number{' from 0' if least == 0.0 else ''}, got {value!r}"
+            f"{caller}: {argument}: expected a finite number{' >= 0' if least == 0.0 else ''}, got {value!r}"
         )
     return checked
 
 
 def _vector(value: Any, size: int) -> np.ndarray | None:
-    """So many finite numbers, if it is such."""
+    """Return a finite vector (size,), or None for anything else."""
     try:
         vector = floats(value)
     except (TypeError, ValueError):
@@ -155,7 +155,7 @@ def _vector(value: Any, size: int) -> np.ndarray | None:
 
 
 def _half(caller: str, value: Any) -> tuple[float, float]:
-    """Half of the sides of a rectangle."""
+    """Return half the sides (2,) of a rectangle [m].  Raises ValueError."""
     sides = _vector(value, 2)
     if sides is None or not (sides > 0.0).all():
         raise ValueError(f"{caller}: surface: expected its sides (2,) along the frame's x and y [m], got {value!r}")
@@ -166,6 +166,6 @@ def _unit(caller: str, value: Any) -> tuple[float, float, float]:
     vector = _vector(value, 3)
     length = 0.0 if vector is None else float(np.linalg.norm(vector))
     if vector is None or not length > 0.0:
-        raise ValueError(f"{caller}: normal: expected a vector (3,) that is not zero, got {value!r}")
+        raise ValueError(f"{caller}: normal: expected a nonzero vector (3,), got {value!r}")
     x, y, z = (vector / length).tolist()
     return x, y, z

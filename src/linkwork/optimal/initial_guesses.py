@@ -1,4 +1,4 @@
-"""First guesses of searches for paths: several at once, their comparison, and new ones where a search fails."""
+"""Initial guesses of path searches: several together, their comparison, and restarts of failed searches."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from linkwork.optimal.algorithms.path_augmented_lagrangian import RUNNING, SOLVED, STOPPED, VIOLATED
-from linkwork.optimal.kernels import TOLD
+from linkwork.optimal.kernels import SEARCH_SCALARS
 
-__all__ = ["TOGETHER", "Beginnings", "guesses", "needless"]
+__all__ = ["COMPARISON_INTERVAL", "RestartedGuesses", "guesses", "stop_inferior"]
 
-TOGETHER = 4  # iterations of all seeds until they are compared
-_LONGER = 2.0  # how often as many iterations as the first that is solved others may take
-_ALIKE = 1e-3  # of a merit
-_STATUS, _ITERATIONS, _COST, _MERIT = (TOLD.index(name) for name in ("status", "iterations", "cost", "merit"))
+COMPARISON_INTERVAL = 4  # iterations between comparisons of the guesses
+_ITERATION_FACTOR = 2.0  # iterations of other guesses, relative to those of the first solved one
+_ALIKE = 1e-3  # relative difference of merits that counts as equal
+_STATUS, _ITERATIONS, _COST, _MERIT = (SEARCH_SCALARS.index(name) for name in ("status", "iterations", "cost", "merit"))
 
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
@@ -30,11 +30,11 @@ def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) ->
     return paths
 
 
-def needless(scalars: np.ndarray, iterations: int) -> np.ndarray:
-    """Return the scalars of searches (..., guesses, scalars), with those stopped that need not go on.
+def stop_inferior(scalars: np.ndarray, iterations: int) -> np.ndarray:
+    """Return the scalars of searches (..., guesses, scalars), with inferior searches stopped.
 
-    Once a seed of a problem is solved, others go on while their merit is lower than that of the best, and until they
-    have taken twice as many iterations as the first that was solved.  So it hangs on nothing but the problem itself.
+    Once a guess of a problem is solved, others continue while their merit is lower than that of the best, and for at
+    most twice the iterations of the first solved one.  So the outcome depends only on the problem itself.
     """
     status = scalars[..., _STATUS]
     solved = status == SOLVED
@@ -45,27 +45,27 @@ def needless(scalars: np.ndarray, iterations: int) -> np.ndarray:
     best = np.take_along_axis(scalars[..., _MERIT], cost.argmin(axis=-1)[..., None], axis=-1)
     first = np.where(solved, scalars[..., _ITERATIONS], np.inf).min(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        better = (scalars[..., _MERIT] < best - _ALIKE * np.abs(best)) & (iterations < _LONGER * first)
+        better = (scalars[..., _MERIT] < best - _ALIKE * np.abs(best)) & (iterations < _ITERATION_FACTOR * first)
     stopped = scalars.copy()
     stopped[..., _STATUS] = np.where(some & (status == RUNNING) & ~better, STOPPED, status)
     return stopped
 
 
-class Beginnings:
-    """New first guesses of searches that end where constraints do not hold, while no other of their problem is solved.
+class RestartedGuesses:
+    """Restarts of searches that ended in violated constraints, while no other guess of their problem is solved.
 
-    A search that ends in a local minimum of what is violated says little of the problem: in its lane another one goes
-    on, towards an end of its own that is drawn by the seed, with the iterations that are left.
+    Such a search ended in a local minimum of the violations.  Its lane restarts with a path to another random
+    configuration, with the remaining iterations.
     """
 
-    def __init__(self, own: Any, first: np.ndarray, seeds: int, seed: int) -> None:
-        self._own, self._first, self._seeds, self._seed = own, first, seeds, seed
-        self._ended: dict[str, np.ndarray] = {}  # where lanes have ended that began anew: the least violated
-        self._round: Any = 0  # (..., seeds): how often
+    def __init__(self, own: Any, first: np.ndarray, count: int, seed: int) -> None:
+        self._own, self._first, self._count, self._seed = own, first, count, seed
+        self._ended: dict[str, np.ndarray] = {}  # final states of restarted lanes: the least violated so far
+        self._round: Any = 0  # (..., guesses) number of restarts
 
-    def anew(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the state of all guesses, in which those that ended in vain begin again."""
-        status = state["told"][..., _STATUS]
+    def restart(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the state of all guesses, with those restarted that ended in violated constraints."""
+        status = state["scalars"][..., _STATUS]
         again = (status == VIOLATED) & ~(status == SOLVED).any(axis=-1, keepdims=True)
         if not again.any():
             return state
@@ -74,29 +74,29 @@ class Beginnings:
         better = again & ((self._round == 0) | (self._violated(state) < self._violated(self._ended)))
         self._ended = {name: _chosen(better, x, self._ended[name]) for name, x in state.items()}
         begin = {name: np.broadcast_to(self._own.begin[name], x.shape) for name, x in state.items() if name != "q"}
-        scalars = begin["told"].copy()
-        scalars[..., _ITERATIONS] = state["told"][..., _ITERATIONS]
-        begin |= {"q": state["q"], "told": scalars}
+        scalars = begin["scalars"].copy()
+        scalars[..., _ITERATIONS] = state["scalars"][..., _ITERATIONS]
+        begin |= {"q": state["q"], "scalars": scalars}
         for k in np.unique(self._round[again]):
             problem, rng = self._own.problem, np.random.default_rng((self._seed, k))
-            ends = problem.robot.random_configuration(rng, size=(self._seeds,))
+            ends = problem.robot.random_configuration(rng, size=(self._count,))
             paths = guesses(problem, self._first, ends, self._own.started)[..., 1:, :, :]
             begin["q"] = _chosen(again & (self._round == k), np.broadcast_to(paths, begin["q"].shape), begin["q"])
         self._round = self._round + again
         return {name: _chosen(again, begin[name], x) for name, x in state.items()}
 
-    def settled(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the state at the end: lanes that began anew in vain are where they were violated least."""
+    def final(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the final state: restarted lanes without success have their least violated path."""
         if not self._ended:
             return state
-        status = state["told"][..., _STATUS]
+        status = state["scalars"][..., _STATUS]
         worse = ~np.isin(status, (SOLVED, STOPPED)) & ~(self._violated(state) < self._violated(self._ended))
         return {name: _chosen(worse & (self._round > 0), self._ended[name], x) for name, x in state.items()}
 
     def _violated(self, state: dict[str, np.ndarray]) -> np.ndarray:
         """Return the sum of violations of all constraints."""
         hard = len(self._own.program.hard)
-        total: np.ndarray = state["told"][..., len(TOLD) : len(TOLD) + hard].sum(axis=-1)
+        total: np.ndarray = state["scalars"][..., len(SEARCH_SCALARS) : len(SEARCH_SCALARS) + hard].sum(axis=-1)
         return total
 
 

@@ -1,4 +1,4 @@
-"""The kernel of the search for a path: from the state of a search to its state some iterations later."""
+"""Kernels of the path search: some iterations of the augmented Lagrangian method, and values of features."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
 from linkwork.optimal.algorithms.path_augmented_lagrangian import PathSearch, Tolerances, search
-from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram
+from linkwork.optimal.algorithms.path_nlp import PathInputs, PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_steps import Duals
 from linkwork.optimal.robot_parameters import with_inputs
 
-__all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of", "sweeps_of"]
+__all__ = ["SEARCH_SCALARS", "path_inputs", "search_kernel", "shapes_of", "sweeps_of"]
 
-TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight", "share", "former")
-"""The scalars of a search's state; after them come the violations of each constraint, now and before."""
+SEARCH_SCALARS = (
+    "damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight", "share", "former",
+)  # fmt: skip
+"""The scalars of a search's state; the violations of each constraint follow, now and of the iteration before."""
 
-AT_MOST = 1 << 20  # iterations in one call
+MAX_ITERATIONS = 1 << 20  # of one call
 
 _kernels: LazyCache[Kernel] = LazyCache(256)
 
 
 def target_sizes(program: PathProgram) -> dict[int, int]:
-    """Return the number of numbers of each term's target, by term."""
+    """Return the size of each term's target, by index of the term."""
     sizes = {"nq": program.tree.nq, "nv": program.tree.nv}
     sizes_of = {}
     for k, term in enumerate(program.terms):
@@ -39,10 +41,10 @@ def target_sizes(program: PathProgram) -> dict[int, int]:
 
 
 def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes of the kernel's inputs besides the state, in order."""
+    """Return names and shapes of the kernel's inputs, without the state, in order."""
     T, free = program.steps, program.durations
     shapes: dict[str, tuple[int, ...]] = {"past": (program.depth, program.tree.nq)} if program.started else {}
-    shapes |= {"rate": (program.tree.nv,)} if program.launched else {}
+    shapes |= {"rate": (program.tree.nv,)} if program.moves_at_start else {}
     shapes["step"] = () if program.uniform else (T,)
     shapes["step_rates"] = (free,) if program.uniform else (T, free)
     shapes["weights"] = (T, len(program.terms))
@@ -52,7 +54,7 @@ def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
     shapes |= {"floor": (program.many,), "ceiling": (program.many,)}
     for k, size in target_sizes(program).items():
         shapes[f"target{k}"] = (T, size) if program.terms[k].has_target_per_step else (size,)
-    shapes |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(program.robot_numbers).items()}
+    shapes |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(program.robot_parameters).items()}
     return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
 
@@ -66,36 +68,36 @@ def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
         "everywhere": (T, program.force_count(program.everywhere)),
         "alone": (program.force_count(program.alone),),
         "penalties": (hard,),
-        "told": (len(TOLD) + 2 * hard,),
+        "scalars": (len(SEARCH_SCALARS) + 2 * hard,),
     }
     return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
 
-def numbers_of(program: PathProgram, arrays: dict[str, Any]) -> OptimalNumbers:
-    """Return the numbers of a call, from arrays by name."""
+def path_inputs(program: PathProgram, arrays: dict[str, Any]) -> PathInputs:
+    """Return the inputs of a call from arrays by name."""
     T, free, m = program.steps, program.durations, program.depth
-    nothing = np.zeros(0)
+    empty = np.zeros(0)
     rates = np.zeros((free,) if program.uniform else (T, free))
     sizes = target_sizes(program)
-    return OptimalNumbers(
+    return PathInputs(
         arrays.get("past", np.zeros((m, program.tree.nq))),
         arrays["step"],
         arrays.get("step_rates", rates),
         arrays.get("weights", np.zeros((T, 0))),
-        arrays.get("scales", nothing),
+        arrays.get("scales", empty),
         [arrays[f"target{k}"] if k in sizes else [] for k in range(len(program.terms))],
         arrays.get("lower", np.zeros(program.rows)),
         arrays.get("upper", np.zeros(program.rows)),
-        arrays.get("floor", nothing),
-        arrays.get("ceiling", nothing),
+        arrays.get("floor", empty),
+        arrays.get("ceiling", empty),
         arrays.get("rate", np.zeros(program.tree.nv)),
     )
 
 
 def sweeps_of(program: PathProgram, arrays: dict[str, Any]) -> PathSweeps:
-    """Return the program with the numbers of a call and of the robot, from arrays by name."""
-    changed = program.on(with_inputs(program.tree, program.robot_numbers, arrays))
-    return PathSweeps(changed, numbers_of(program, arrays))
+    """Return the program with the inputs of a call and the robot's parameters, from arrays by name."""
+    changed = program.on(with_inputs(program.tree, program.robot_parameters, arrays))
+    return PathSweeps(changed, path_inputs(program, arrays))
 
 
 def point_of(program: PathProgram, arrays: dict[str, Any]) -> PathPoint:
@@ -113,15 +115,15 @@ def duals_of(program: PathProgram, arrays: dict[str, Any]) -> Duals:
 
 
 def search_kernel(program: PathProgram) -> Kernel:
-    """Return the kernel of a state, the numbers of a call, tolerances (1 + constraints) and a budget ()."""
+    """Return the search kernel of a state, the inputs of a call, tolerances (1 + constraints) and a budget ()."""
     return _kernels.get(program, lambda: _compiled(program))
 
 
 def _compiled(program: PathProgram) -> Kernel:
-    hard, first = len(program.hard), len(TOLD)
+    hard, first = len(program.hard), len(SEARCH_SCALARS)
 
-    def searched(**inputs: Any) -> Any:
-        scalars = inputs["told"]
+    def run_search(**inputs: Any) -> Any:
+        scalars = inputs["scalars"]
         sweeps = sweeps_of(program, inputs)
         start = PathSearch(
             point_of(program, inputs),
@@ -131,21 +133,21 @@ def _compiled(program: PathProgram) -> Kernel:
             *scalars[:first],
         )
         tolerances = Tolerances(inputs["tolerances"][0], list(inputs["tolerances"][1:]))
-        end = search(sweeps, start, tolerances, inputs["budget"], AT_MOST)
-        scalars = [getattr(end, name) for name in TOLD]
-        every = {
+        end = search(sweeps, start, tolerances, inputs["budget"], MAX_ITERATIONS)
+        scalars = [getattr(end, name) for name in SEARCH_SCALARS]
+        state = {
             "q": end.point.q,
             "u": end.point.u,
             "p": end.point.p,
             "everywhere": end.duals.everywhere,
             "alone": end.duals.alone,
             "penalties": end.duals.penalties,
-            "told": array([*scalars, *end.violations, *end.before]),
+            "scalars": array([*scalars, *end.violations, *end.before]),
         }
-        return {name: every[name] for name in state_shapes(program)}
+        return {name: state[name] for name in state_shapes(program)}
 
     return compile(
-        searched,
+        run_search,
         name="optimal_path",
         **state_shapes(program),
         **shapes_of(program),
@@ -154,23 +156,23 @@ def _compiled(program: PathProgram) -> Kernel:
     )
 
 
-def looking_kernel(program: PathProgram) -> Kernel:
-    """Return the kernel of values: of terms of all steps (T, rows), and of terms of one step (rows,)."""
-    return _looking.get((program, "values"), lambda: _looked(program, "values"))
+def value_kernel(program: PathProgram) -> Kernel:
+    """Return the kernel of feature values: of terms of all steps (T, rows), and of terms of one step (rows,)."""
+    return _value_kernels.get((program, "values"), lambda: _compiled_values(program, "values"))
 
 
-def sloping_kernel(program: PathProgram) -> Kernel:
-    """Return the kernel of sums of absolute derivatives of the same values, finite where all derivatives are."""
-    return _looking.get((program, "slopes"), lambda: _looked(program, "slopes"))
+def slope_kernel(program: PathProgram) -> Kernel:
+    """Return the kernel of sums of absolute derivatives of these values; they are finite where all derivatives are."""
+    return _value_kernels.get((program, "derivative_sizes"), lambda: _compiled_values(program, "derivative_sizes"))
 
 
-_looking: LazyCache[Kernel] = LazyCache(256)
+_value_kernels: LazyCache[Kernel] = LazyCache(256)
 
 
-def _looked(program: PathProgram, what: str) -> Kernel:
+def _compiled_values(program: PathProgram, quantity: str) -> Kernel:
     def evaluated(**inputs: Any) -> Any:
-        everywhere, alone = getattr(sweeps_of(program, inputs), what)(point_of(program, inputs))
+        everywhere, alone = getattr(sweeps_of(program, inputs), quantity)(point_of(program, inputs))
         return {"everywhere": everywhere, "alone": array(alone)}
 
     state = {name: shape for name, shape in state_shapes(program).items() if name in ("q", "u", "p")}
-    return compile(evaluated, name=f"optimal_{what}", **state, **shapes_of(program))
+    return compile(evaluated, name=f"optimal_{quantity}", **state, **shapes_of(program))

@@ -1,11 +1,11 @@
-"""The fields of a trajectory problem, which do not change, and what solvers read of them."""
+"""The immutable fields of a trajectory problem, and the programs that solvers derive from them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.kernel_parameters import Parameter
@@ -21,7 +21,7 @@ __all__ = ["ProblemData", "bind_feature"]
 
 
 class ProblemData:
-    """Fields of a `TrajectoryProblem`, and the program and the windows that they make."""
+    """Fields of a `TrajectoryProblem`, its programs for kernels, and the binding of features."""
 
     robot: Any
     num_steps: int
@@ -31,8 +31,9 @@ class ProblemData:
     variables: Mapping[str, DecisionVariable]
     parameters: Mapping[str, DecisionVariable]
     contacts: tuple[PathContact | ConstraintForce, ...]
+    _controller_class: ClassVar[Any]  # `linkwork.control.ModelPredictiveController`, which assigns itself
     _programs: dict[Any, PathProgram]
-    _prepared: dict[Any, Any]  # what solvers derive from the problem
+    _prepared: dict[Any, Any]  # data that solvers derive from the problem
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():
@@ -40,7 +41,7 @@ class ProblemData:
         self.__dict__["_programs"], self.__dict__["_prepared"] = {}, {}
 
     def _replaced(self, **fields: Any) -> Self:
-        """Return the problem with other values of some fields."""
+        """Return a problem with other values of some fields."""
         problem = object.__new__(type(self))
         problem.__dict__.update(self.__dict__)
         problem._set(**fields)
@@ -57,7 +58,7 @@ class ProblemData:
 
     @property
     def _free_durations(self) -> int:
-        """How many of the parameters are durations."""
+        """Number of parameters that are free durations."""
         return sum(isinstance(x, tuple) for x in self.durations.values())
 
     @property
@@ -65,26 +66,28 @@ class ProblemData:
         return {term.name for term in self.terms}
 
     def _with_external_force(self, contact: PathContact | ConstraintForce) -> Self:
-        """Return the problem in which the variable of a contact's name acts on the robot."""
+        """Return the problem in which the variable with a contact's name acts on the robot."""
         return self._replaced(contacts=(*self.contacts, contact))
 
     def _bound(self, caller: str, feature: Feature, empty: bool = False) -> Feature:
-        """Return a feature as it is of the robot.  Raises ValueError for one without rows unless ``empty``."""
+        """Return a feature bound to the robot.  Raises ValueError for one without components unless ``empty``."""
         variables, parameters = (
-            {name: x.size for name, x in numbers.items()} for numbers in (self.variables, self.parameters)
+            {name: x.size for name, x in unknowns.items()} for unknowns in (self.variables, self.parameters)
         )
         bound = bind_feature(caller, self.robot, feature, variables, parameters, self.contacts)
         if not bound.component_names and not empty:
-            raise ValueError(f"{caller}: {feature.name!r}: it has no rows of this robot")
+            raise ValueError(f"{caller}: {feature.name!r}: the feature has no components for this robot")
         return bound
 
-    def _program(self, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()) -> PathProgram:
-        """Return what a kernel is made of, all but numbers, with a past before the first step or without one.
+    def _program(
+        self, started: bool, moves_at_start: bool = False, robot_parameters: tuple[Parameter, ...] = ()
+    ) -> PathProgram:
+        """Return the program of a kernel: the problem without values, with or without a start.
 
-        ``launched``: the path starts with a velocity, and durations of steps are free.  ``robot_numbers`` come with
-        each call.
+        ``moves_at_start`` is True for a path with an initial velocity and free durations.  ``robot_parameters`` are
+        inputs of each call.
         """
-        key = (started, launched, robot_numbers)
+        key = (started, moves_at_start, robot_parameters)
         if key not in self._programs:
             self._programs[key] = PathProgram(
                 self.robot.tree,
@@ -96,8 +99,8 @@ class ProblemData:
                 self._free_durations,
                 len(self.durations) == 1,
                 self.contacts,
-                launched,
-                robot_numbers,
+                moves_at_start,
+                robot_parameters,
             )
         return self._programs[key]
 
@@ -106,7 +109,7 @@ class ProblemData:
         return {name: dict(x) if isinstance(x, MappingProxyType) else x for name, x in fields.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._set(**state)  # kernels are made anew
+        self._set(**state)  # programs and kernels are not pickled
 
     def __repr__(self) -> str:
         terms = ", ".join(f"{term.kind} {term.name!r}" for term in self.terms)
@@ -121,7 +124,7 @@ def bind_feature(
     parameters: Mapping[str, int],
     contacts: Sequence[PathContact | ConstraintForce],
 ) -> Feature:
-    """Return a feature as it is of a robot, with variables and parameters by name and size.
+    """Return a feature bound to a robot, with variables and parameters by name and size.
 
     Raises UnknownNameError for names that the robot does not have, ValueError for a feature that does not fit it.
     """
@@ -151,7 +154,7 @@ def bind_feature(
 
 
 class _LazyWindow:
-    """A window that is made when a feature looks at more than the robot: most do not."""
+    """A window that is built when a feature reads more than the robot, which most do not."""
 
     def __init__(self, tree: Tree, make: Callable[[], PathWindow]) -> None:
         self.tree, self._make = tree, make
@@ -165,7 +168,7 @@ class _LazyWindow:
 
 
 def _path_term(term: ProblemTerm) -> PathTerm:
-    """Return what a kernel knows of a term."""
+    """Return the part of a term that its kernel depends on."""
     step = term.steps[0] if term.single else None
     bounded = term.lower is not None
     return PathTerm(term.feature, term.kind, term.name, step, bounded, term.has_target_per_step)

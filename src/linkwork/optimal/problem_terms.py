@@ -1,4 +1,4 @@
-"""The terms and the decision variables of a trajectory problem: what users add, in the form that solvers read."""
+"""Terms and decision variables of a trajectory problem: the arguments of users, checked, as solvers read them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Array = np.ndarray[Any, Any]
 
 
 def _read_only(x: Any) -> Array:
-    """Return a copy as an array that does not change."""
+    """Return a read-only copy as an array of floats."""
     copied = np.array(x, dtype=float)
     copied.flags.writeable = False
     return copied
@@ -54,7 +54,7 @@ def _read_only(x: Any) -> Array:
 @public
 @dataclass(frozen=True, eq=False)
 class PerStep:
-    """A target for each of the steps at which a feature counts: an array (..., steps, *shape), the first step first."""
+    """A target for each step at which a feature applies: an array (..., steps, *shape)."""
 
     values: Any
 
@@ -66,12 +66,12 @@ class PerStep:
 
 @dataclass(frozen=True, eq=False)
 class ProblemTerm:
-    """A feature as it stands in a problem: `TrajectoryProblem.terms` has one for each `TrajectoryProblem.add`.
+    """A feature as a term of a problem: `TrajectoryProblem.terms` has one for each `TrajectoryProblem.add`.
 
-    ``kind`` is "cost", "least_squares", "equality" or "inequality"; ``steps`` are those at which it counts, in order,
-    and ``single`` is True where one step was named by its number.  ``scale`` has a number for each row.  ``lower`` and
-    ``upper`` are bounds by row in the place of the kind's own, or None.  ``target`` is an array (*shape), a `PerStep`
-    or None: the target of calls of `solve` that give no other.
+    ``kind`` is "cost", "least_squares", "equality" or "inequality".  ``steps`` are those at which it applies, in order;
+    ``single`` is True if one step was named by its index.  ``scale`` has a factor for each component.  ``lower`` and
+    ``upper`` are bounds by component that replace those of the kind, or None.  ``target`` is the default target of
+    `solve`, an array (*shape), a `PerStep` or None.
     """
 
     name: str
@@ -83,26 +83,26 @@ class ProblemTerm:
     target: Any
     lower: Array | None
     upper: Array | None
-    phase: str = ""  # whose steps they are
-    is_outside_phase: bool = False  # or all steps but those
+    phase: str = ""  # the phase that names the steps
+    is_outside_phase: bool = False  # the steps are all but those of the phase
 
     @property
     def has_target_per_step(self) -> bool:
-        """Whether its target differs from step to step."""
+        """True if the target has a value for each step."""
         return isinstance(self.target, PerStep)
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionVariable:
-    """Unknown numbers by name, of each step or of the whole path: bounds and a first guess, (size,) each."""
+    """Unknowns with a name, of each step or of the whole path: bounds and an initial guess, (size,) each."""
 
     name: str
     size: int
     lower: Array
     upper: Array
     initial_guess: Array
-    steps: tuple[int, ...] = ()  # of variables of steps: where they are; elsewhere they stay at their first guess
-    phase: str = ""  # whose steps they are
+    steps: tuple[int, ...] = ()  # of variables of steps; at the others they are fixed at the initial guess
+    phase: str = ""  # the phase that names the steps
 
 
 def resolve_feature(
@@ -113,7 +113,7 @@ def resolve_feature(
     if isinstance(value, str) and value in problem.parameters:
         if steps is not None:
             raise ValueError(
-                f"{caller}: {value!r}: steps: a parameter is of the whole path: expected none, got {steps!r}"
+                f"{caller}: {value!r}: steps: expected None, as a parameter belongs to the whole path, got {steps!r}"
             )
         value, steps = ParameterFeature(value), problem.num_steps - 1
     elif isinstance(value, str) and value in problem.variables:
@@ -125,10 +125,10 @@ def unused_name(caller: str, problem: Any, feature: Feature, name: str | None) -
     """Return the name of a new term, that of its feature by default.  Raises TypeError and ValueError."""
     label = name or feature.name
     if not isinstance(label, str):
-        raise TypeError(f"{caller}: name: expected a text, got {label!r}")
+        raise TypeError(f"{caller}: name: expected a string, got {label!r}")
     if label in problem._names:
         if name is not None:
-            raise ValueError(f"{caller}: two features are called {label!r}: give one of them another name=")
+            raise ValueError(f"{caller}: a feature named {label!r} exists: pass another name=")
         label = next(f"{label} {k}" for k in range(2, 1000) if f"{label} {k}" not in problem._names)
     return label
 
@@ -147,29 +147,29 @@ def make_term(
     upper: Any = None,
 ) -> ProblemTerm:
     """Return a term of a problem from the arguments of `TrajectoryProblem.add`.  Raises ValueError and TypeError."""
-    numbers, single = read_schedule(caller, steps, problem.num_steps, problem.phases)
+    indices, single = read_schedule(caller, steps, problem.num_steps, problem.phases)
     low, high = _bounds(caller, feature, kind, lower, upper)
     target = feature.target if target is None else target
     if target is not None and target_shape(problem.robot.tree, feature) is None:
-        raise ValueError(f"{caller}: target: the feature has none, got {target!r}")
+        raise ValueError(f"{caller}: target: expected None, as the feature has no target, got {target!r}")
     if target is not None and not isinstance(target, PerStep):
         target = _read_only(read_target(problem.robot.tree, caller, feature, target))
     scales = _read_only(_weighted_scales(caller, kind, feature, read_scale(caller, scale, feature)))
-    return ProblemTerm(label, feature, kind, numbers, single, scales, target, low, high, *phase_of(steps))
+    return ProblemTerm(label, feature, kind, indices, single, scales, target, low, high, *phase_of(steps))
 
 
 def _bounds(
     caller: str, feature: Feature, kind: str, lower: Any, upper: Any
 ) -> tuple[Array, Array] | tuple[None, None]:
-    """Return bounds by row, from arguments or from ranges of a task; None without any."""
+    """Return bounds by component, from arguments or from ranges of a task; None without any."""
     rows = feature.component_names
     if lower is not None or upper is not None:
         if kind == "cost":
-            raise ValueError(f"{caller}: lower and upper: a cost has no bounds")
+            raise ValueError(f"{caller}: lower and upper: expected None, as a cost has no bounds")
         low = read_rows(caller, "lower", -np.inf if lower is None else lower, len(rows), rows)
         high = read_rows(caller, "upper", np.inf if upper is None else upper, len(rows), rows)
         if not (low <= high).all():
-            raise ValueError(f"{caller}: a range leaves nothing: from {lower!r} to {upper!r}")
+            raise ValueError(f"{caller}: lower: expected at most upper, got {lower!r} > {upper!r}")
         return _read_only(low), _read_only(high)
     ranges = _ranges_of(feature)
     if kind in ("equality", "least_squares") and any(pair != (0.0, 0.0) for pair in ranges):
@@ -193,23 +193,23 @@ def make_variable(
     if not isinstance(name, str) or not name:
         raise TypeError(f"{caller}: expected a name, got {name!r}")
     if name in problem.variables or name in problem.parameters:
-        raise ValueError(f"{caller}: two variables or parameters are called {name!r}: give one of them another name")
+        raise ValueError(f"{caller}: a variable or parameter named {name!r} exists: pass another name")
     caller, of_steps = f"{caller}: {name!r}", method == "add_variable"
-    numbers = read_schedule(caller, steps, problem.num_steps, problem.phases)[0] if of_steps else ()
+    indices = read_schedule(caller, steps, problem.num_steps, problem.phases)[0] if of_steps else ()
     size = read_count(caller, "size", size)
     rows = [f"{name}[{k}]" for k in range(size)]
     low = read_rows(caller, "lower", -np.inf if lower is None else lower, size, rows)
     high = read_rows(caller, "upper", np.inf if upper is None else upper, size, rows)
     if not (low <= high).all():
-        raise ValueError(f"{caller}: bounds leave nothing: from {lower!r} to {upper!r}")
+        raise ValueError(f"{caller}: lower: expected at most upper, got {lower!r} > {upper!r}")
     guess = np.clip(read_rows(caller, "initial_guess", initial_guess, size, rows), low, high)
     return DecisionVariable(
-        name, size, _read_only(low), _read_only(high), _read_only(guess), numbers, phase_of(steps)[0]
+        name, size, _read_only(low), _read_only(high), _read_only(guess), indices, phase_of(steps)[0]
     )
 
 
 def duration_variables(durations: Mapping[str, Any]) -> dict[str, DecisionVariable]:
-    """Return the parameters that free durations (least, most) by phase are."""
+    """Return the parameters of free durations (lower, upper), by name."""
     variables = {}
     for phase, x in durations.items():
         if isinstance(x, tuple):
@@ -220,7 +220,7 @@ def duration_variables(durations: Mapping[str, Any]) -> dict[str, DecisionVariab
 
 
 def _as_feature(caller: str, value: Any, order: int | None, name: str | None) -> Feature:
-    """Return the feature that a name, a task, a function or a feature stands for.  Raises TypeError and ValueError."""
+    """Return the feature of a name, a task, a function or a feature itself.  Raises TypeError and ValueError."""
     if isinstance(value, str):
         if value not in BY_NAME:
             raise ValueError(f"{caller}: feature: no feature is called {value!r}; {nearest(value, tuple(BY_NAME))}")
@@ -239,27 +239,29 @@ def _as_feature(caller: str, value: Any, order: int | None, name: str | None) ->
 
 
 def _weighted_scales(caller: str, kind: str, feature: Feature, scale: Array) -> Array:
-    """Return scales by row, times the weights of a task.  Raises ValueError for weights and ranges without effect."""
+    """Return scales by component, times the weights of a task.
+
+    Raises ValueError for weights and ranges without effect.
+    """
     if not isinstance(feature, TaskFeature):
         return scale
     task = feature.task
     if feature.depth and any(pair != (0.0, 0.0) for pair in task.ranges):
         raise ValueError(
-            f"{caller}: order: ranges of a task are of its errors, not of how they change: give lower= "
+            f"{caller}: order: expected 0, as the task's ranges bound its errors, not their rates: pass lower= "
             f"and upper= instead"
         )
     if task.weight is None:
         return scale
     if kind != "least_squares":
         raise ValueError(
-            f"{caller}: the task's weight, {task.weight!r}, is of least squares, and the kind is {kind!r}: expected "
-            f"'least_squares', or a task without a weight"
+            f"{caller}: kind: expected 'least_squares' for a task with a weight, {task.weight!r}, got {kind!r}"
         )
     return np.asarray(scale * np.array(task.weights))
 
 
 def _ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
-    """Return by row the range that a task allows its errors: (0, 0) where it has none."""
+    """Return the range of a task's errors by component: (0, 0) without a range."""
     task = getattr(feature, "task", None)
     if task is None or feature.depth:
         return ((0.0, 0.0),) * len(feature.component_names)
@@ -275,9 +277,7 @@ def target_shape(tree: Tree, feature: Feature) -> tuple[int, ...] | None:
 
 
 def default_target(robot: Any, feature: Any) -> Array:
-    """Return the target of a feature without one: zeros, the identity of poses and rotations, the neutral
-    configuration.
-    """
+    """Return a default target: zeros, the identity of poses and rotations, or the neutral configuration."""
     kind, shape = feature.target_of.kind, target_shape(robot.tree, feature)
     assert shape is not None
     if kind == "configuration":
@@ -313,5 +313,5 @@ def read_target(tree: Tree, caller: str, feature: Feature, value: Any, batch: bo
 
 
 def _has_core(x: Array, shape: Sequence[int]) -> bool:
-    """Whether the last axes of an array have this shape."""
+    """Return True if the last axes of an array have this shape."""
     return x.ndim >= len(shape) and x.shape[x.ndim - len(shape) :] == tuple(shape)

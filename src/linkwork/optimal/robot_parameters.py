@@ -1,7 +1,4 @@
-"""Numbers of the robot that come with a call, in the place of its own: loads, gravity, what is in joints.
-
-Which joints have motors, and what these can exert.
-"""
+"""Values of the robot's parameters that come with a call, such as loads and gravity; joints with motors and limits."""
 
 from __future__ import annotations
 
@@ -24,95 +21,96 @@ from linkwork.optimal.features import PathContact
 from linkwork.spatial.arguments import LARGEST
 
 __all__ = [
-    "along",
-    "axes_of",
-    "by_environment",
     "forces_of_motion",
     "forces_of_states",
+    "motor_indices",
     "motor_limits",
-    "motor_places",
-    "nominal_numbers",
-    "own_robot_numbers",
+    "nominal_parameters",
+    "own_robot_parameters",
+    "parameter_axes",
+    "parameters_with_batch_axis",
+    "per_step_parameters",
     "read_finite",
-    "read_robot_numbers",
+    "read_robot_parameters",
     "robot_inputs",
     "robot_of_inputs",
-    "spread",
+    "with_batch_axis",
     "with_inputs",
 ]
 
 
 Array = np.ndarray[Any, Any]
-_FILE = 1e-5  # relative: what is left of a file's six digits
+_FILE = 1e-5  # relative tolerance of inertias from files with six digits
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 _FREE: LazyCache[Any] = LazyCache(32)  # robots without their constraints
 
 
-def read_robot_numbers(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
-    """By parameter (..., *shape), of a dict by names as `Robot.parameters` of a problem's robot has them; in one order,
-    however given.
+def read_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
+    """Return values (..., *shape) by parameter, sorted, from a dict by names as `Robot.parameters` has them.
 
-    Raises TypeError and ValueError for what is none, UnknownNameError.
+    Raises TypeError and ValueError for invalid values, UnknownNameError.
     """
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise TypeError(f"{caller}: parameters: expected a dict of numbers by the robot's parameters, got {value!r}")
+        raise TypeError(f"{caller}: parameters: expected a dict of parameter names to values, got {value!r}")
     tree = problem.robot.tree
-    read_parameters(tree, caller, [*value])  # refuses what is given twice
+    read_parameters(tree, caller, [*value])  # raises for parameters named twice
     by_parameter = {p: x for name, x in value.items() for p in read_parameters(tree, caller, name)}
     for one in problem.contacts:
         point, _, added = one.frame.rpartition(": ") if isinstance(one, PathContact) else ("", "", "")
         if added == "contact" and any((p.kind, p.name) == ("point", point) for p in by_parameter):
             raise ValueError(
-                f"{caller}: parameters: point:{point}: contact {one.name!r} is at a frame that was added "
-                f"where the point "
-                f"is: expected 'frame:{one.frame}', which moves it"
+                f"{caller}: parameters: point:{point}: contact {one.name!r} acts at a frame that was added at "
+                f"the point: pass 'frame:{one.frame}', which moves it"
             )
-    return {p: _numbers(caller, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
+    return {p: _read_values(caller, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
 
 
-def own_robot_numbers(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
-    """The same of names, too, with the robot's own numbers."""
+def own_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
+    """Return values by parameter, from a dict or from names alone, which have the robot's own values."""
     if value is None or isinstance(value, Mapping):
-        return read_robot_numbers(caller, problem, value)
+        return read_robot_parameters(caller, problem, value)
     tree = problem.robot.tree
-    named = nominal_numbers(tree, read_parameters(tree, caller, value))
-    return read_robot_numbers(caller, problem, {str(p): x for p, x in named.items()})
+    named = nominal_parameters(tree, read_parameters(tree, caller, value))
+    return read_robot_parameters(caller, problem, {str(p): x for p, x in named.items()})
 
 
-def nominal_numbers(tree: Tree, parameters: Iterable[Parameter]) -> dict[Parameter, Array]:
-    """The tree's own (*shape,)."""
+def nominal_parameters(tree: Tree, parameters: Iterable[Parameter]) -> dict[Parameter, Array]:
+    """Return the tree's own values (*shape,) by parameter."""
     return {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in parameters}
 
 
-def renumbered(caller: str, problem: Any, known: Mapping[Parameter, Array], value: Any) -> dict[Parameter, Array]:
-    """What is known, with what is given by name for some of it.  Raises ValueError, TypeError, UnknownNameError."""
+def updated_parameters(
+    caller: str, problem: Any, known: Mapping[Parameter, Array], value: Any
+) -> dict[Parameter, Array]:
+    """Return the known values, some replaced by name.  Raises ValueError, TypeError, UnknownNameError."""
     named = {str(p): p for p in known}
-    numbers = read_robot_numbers(caller, problem, value)
-    other = [str(p) for p in numbers if str(p) not in named]
+    values = read_robot_parameters(caller, problem, value)
+    other = [str(p) for p in values if str(p) not in named]
     if other:
         had = ", ".join(map(repr, named)) or "none"
         raise ValueError(
-            f"{caller}: parameters: expected some of those that the controller was made with, {had}, got {other[0]!r}: "
+            f"{caller}: parameters: expected parameters that the controller was made with, {had}, got {other[0]!r}: "
             f"name it in TrajectoryProblem.controller(parameters=...)"
         )
-    return {**known, **{named[str(p)]: x for p, x in numbers.items()}}
+    return {**known, **{named[str(p)]: x for p, x in values.items()}}
 
 
-def spread(
-    caller: str, tree: Tree, numbers: Mapping[Parameter, Array], lead: tuple[int, ...]
+def parameters_with_batch_axis(
+    caller: str, tree: Tree, values: Mapping[Parameter, Array], lead: tuple[int, ...]
 ) -> dict[Parameter, Array]:
-    """The same with one leading axis, that of all environments (*lead,), where there is any.  Raises ValueError."""
+    """Return `with_batch_axis` of every parameter's values.  Raises ValueError."""
     result = {}
-    for p, x in numbers.items():
-        result[p] = by_environment(f"{caller}: parameters: {p}", x, p.shape(tree), lead)
+    for p, x in values.items():
+        result[p] = with_batch_axis(f"{caller}: parameters: {p}", x, p.shape(tree), lead)
     return result
 
 
-def by_environment(label: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
-    """What has a ``shape`` of its own with one leading axis, that of all environments (*lead,), where there is any.
-    Raises ValueError.
+def with_batch_axis(label: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
+    """Return ``x`` (..., *shape) broadcast to the environments ``lead``, flattened to one axis; (*shape,) unchanged.
+
+    Raises ValueError for other leading axes.
     """
     if x.ndim == len(shape):
         return x
@@ -120,23 +118,23 @@ def by_environment(label: str, x: Array, shape: tuple[int, ...], lead: tuple[int
         return np.broadcast_to(x, (*lead, *shape)).reshape(-1, *shape)
     except ValueError:
         axes = x.shape[: x.ndim - len(shape)]
-        raise ValueError(f"{label}: expected leading axes of the state's, {lead}, got {axes}") from None
+        raise ValueError(f"{label}: expected the leading axes of the state, {lead}, got {axes}") from None
 
 
-def axes_of(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
-    """Leading axes of each, by what it is called."""
-    return {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(tree))] for p, x in numbers.items()}
+def parameter_axes(tree: Tree, values: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
+    """Return the leading axes of each parameter's values, by label."""
+    return {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(tree))] for p, x in values.items()}
 
 
-def robot_inputs(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, Array]:
-    """By the names of a kernel's inputs, row by row (..., numbers)."""
-    if not numbers:
+def robot_inputs(tree: Tree, values: Mapping[Parameter, Array]) -> dict[str, Array]:
+    """Return values by the names of a kernel's inputs, flattened (..., size)."""
+    if not values:
         return {}
-    names = inputs_of(tuple(numbers))
-    return {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(tree))], -1) for p, x in numbers.items()}
+    names = inputs_of(tuple(values))
+    return {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(tree))], -1) for p, x in values.items()}
 
 
-def _numbers(caller: str, tree: Tree, p: Parameter, value: Any) -> Array:
+def _read_values(caller: str, tree: Tree, p: Parameter, value: Any) -> Array:
     shape = p.shape(tree)
     label = f"{caller}: parameters: {p}"
     expected = f"{label}: expected numbers (..., {', '.join(map(str, shape))}), {KINDS[p.kind].doc}"
@@ -149,7 +147,7 @@ def _numbers(caller: str, tree: Tree, p: Parameter, value: Any) -> Array:
     if not (np.abs(numbers) <= LARGEST).all():
         raise ValueError(f"{expected}, finite, got {value!r}")
     if p.kind == "direction" and not np.allclose(np.linalg.norm(numbers, axis=-1), 1.0, rtol=0.0, atol=1e-9):
-        raise ValueError(f"{expected}, got {value!r}: divide it by its length")
+        raise ValueError(f"{expected}, got {value!r}: normalize it")
     if p.kind == "inertia":
         own = np.reshape(p.nominal(tree), shape)
         known = np.broadcast_to(np.all(numbers == own, axis=-1), numbers.shape[:-1])
@@ -158,55 +156,56 @@ def _numbers(caller: str, tree: Tree, p: Parameter, value: Any) -> Array:
             why = inertial.explain(numbers[tuple(wrong[0])], tolerance=_FILE)
             where = f"[{', '.join(map(str, wrong[0]))}]" if wrong.shape[1] else ""
             raise ValueError(
-                f"{label}{where}: no body has these numbers: {'; '.join(why)}; "
-                f"linkwork.parameters.from_log_cholesky gives what a body can have, whatever it is given"
+                f"{label}{where}: not the inertia of a physical body: {'; '.join(why)}; "
+                f"linkwork.parameters.from_log_cholesky returns physical inertias for all arguments"
             )
     return numbers
 
 
 def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], inputs: Mapping[str, Any]) -> Tree:
-    """The tree with what a kernel is given for these, by their names there, row by row."""
+    """Return the tree with a kernel's inputs for these parameters, by their names there, flattened."""
     if not parameters:
         return tree
     return parametrized(tree, {p: list(inputs[name]) for p, name in inputs_of(parameters).items()})
 
 
 def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], inputs: Mapping[str, Any]) -> Any:
-    """The robot with the same, in a function that is compiled."""
+    """Return the robot with a kernel's inputs for these parameters, in a function that is compiled."""
     if not parameters:
         return robot
     names = inputs_of(parameters)
     return robot.with_parameters({str(p): np.reshape(inputs[names[p]], p.shape(robot.tree)) for p in parameters})
 
 
-def along(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[Parameter, Array]:
-    """The same of each step (..., 1, *shape)."""
-    return {p: np.expand_dims(x, x.ndim - len(p.shape(tree))) for p, x in numbers.items()}
+def per_step_parameters(tree: Tree, values: Mapping[Parameter, Array]) -> dict[Parameter, Array]:
+    """Return values with an axis for the time steps, (..., 1, *shape)."""
+    return {p: np.expand_dims(x, x.ndim - len(p.shape(tree))) for p, x in values.items()}
 
 
 def forces_of_motion(
-    robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+    robot: Any, values: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
 ) -> Array:
-    """Joint forces (..., T, nv) of motions (..., T, n) of a robot with such numbers (..., *shape), without what keeps
-    its constraints.
+    """Return joint forces (..., T, nv) of motions (..., T, n) by inverse dynamics, without constraint forces.
+
+    ``values`` of the robot's parameters are (..., *shape) each.
     """
-    return forces_of_states(robot, along(robot.tree, numbers), q, v, a, **passive)
+    return forces_of_states(robot, per_step_parameters(robot.tree, values), q, v, a, **passive)
 
 
 def forces_of_states(
-    robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+    robot: Any, values: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
 ) -> Array:
-    """The same (..., nv) of states (..., n), each with numbers of its own (..., *shape)."""
+    """Return joint forces (..., nv) of states (..., n) by inverse dynamics, with parameter values (..., *shape)."""
     free = _FREE.get(robot, robot.without_constraints) if robot.tree.constraints else robot
-    if not numbers:
+    if not values:
         return np.asarray(free.inverse_dynamics(q, v, a, **passive))
-    key = free, tuple(numbers), tuple(passive.items())
-    kernel = _KERNELS.get(key, lambda: _forces_kernel(free, tuple(numbers), passive))
-    return np.asarray(kernel(q, v, a, **robot_inputs(robot.tree, numbers)))
+    key = free, tuple(values), tuple(passive.items())
+    kernel = _KERNELS.get(key, lambda: _forces_kernel(free, tuple(values), passive))
+    return np.asarray(kernel(q, v, a, **robot_inputs(robot.tree, values)))
 
 
 def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mapping[str, bool]) -> Kernel:
-    """Also of parameters on which joint forces do not depend."""
+    """Compile inverse dynamics with parameters as inputs, also those that joint forces do not depend on."""
     tree: Tree = robot.tree
 
     def forces(q: Any, v: Any, a: Any, **inputs: Any) -> Any:
@@ -217,8 +216,8 @@ def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mappi
     return compile(forces, name="joint_forces", q=(tree.nq,), v=(tree.nv,), a=(tree.nv,), **sizes)
 
 
-def motor_places(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
-    """The velocities that have motors."""
+def motor_indices(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
+    """Return the indices in v of the joints with motors; None means all but a free base."""
     tree = robot.tree
     if actuated is None:
         free = {i for i, body in tree.stacked() if body.parent < 0 and body.joint.nv == 6}
@@ -228,16 +227,16 @@ def motor_places(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
         chosen = sorted({tree.joint_index(name) for name in names})
     velocities = tuple(k for i in chosen for k in range(tree.nv)[tree.v_slices[i]])
     if not velocities:
-        raise ValueError(f"{caller}: actuated: no joint has a motor")
+        raise ValueError(f"{caller}: actuated: expected at least one joint with degrees of freedom, got {actuated!r}")
     return velocities
 
 
-def motor_limits(caller: str, robot: Any, places: tuple[int, ...], value: Any) -> tuple[Array, Array]:
-    """Least and most (m,) of the motors' forces."""
+def motor_limits(caller: str, robot: Any, indices: tuple[int, ...], value: Any) -> tuple[Array, Array]:
+    """Return the lower and upper limits (m,) of the motor forces [N·m, N]."""
     if value is False:
         bounds: Any = (-math.inf, math.inf)
     elif value is None or value is True:
-        effort = np.asarray(robot.effort_limits, dtype=float)[list(places)]
+        effort = np.asarray(robot.effort_limits, dtype=float)[list(indices)]
         bounds = (-effort, effort)
     else:
         bounds = value if isinstance(value, tuple) and len(value) == 2 else None
@@ -245,18 +244,18 @@ def motor_limits(caller: str, robot: Any, places: tuple[int, ...], value: Any) -
         if bounds is None:
             most = floats(value)
             bounds = (-most, most)
-        low, high = (np.broadcast_to(floats(x), (len(places),)).copy() for x in bounds)
+        low, high = (np.broadcast_to(floats(x), (len(indices),)).copy() for x in bounds)
     except (TypeError, ValueError):
         low = high = np.array(math.nan)
     if not ((low <= high) & (low < math.inf) & (high > -math.inf)).all():
         raise ValueError(
-            f"{caller}: control_limits: expected a number, one for each of {len(places)} motors, or (least, most), "
+            f"{caller}: control_limits: expected a number, one for each of {len(indices)} motors, or (lower, upper), "
             f"got {value!r}"
         )
     return low, high
 
 
-def read_finite(caller: str, what: str, value: Any, shape: tuple[int, ...]) -> Array:
+def read_finite(caller: str, argument: str, value: Any, shape: tuple[int, ...]) -> Array:
     try:
         numbers = floats(value)
     except (TypeError, ValueError):
@@ -267,6 +266,6 @@ def read_finite(caller: str, what: str, value: Any, shape: tuple[int, ...]) -> A
         or not np.isfinite(numbers).all()
     ):
         raise ValueError(
-            f"{caller}: {what}: expected finite numbers (..., {', '.join(map(str, shape))}), got {value!r}"
+            f"{caller}: {argument}: expected finite numbers (..., {', '.join(map(str, shape))}), got {value!r}"
         )
     return numbers

@@ -1,4 +1,4 @@
-"""Phases of a problem at other steps: they are numbers of its kernels, so nothing is compiled anew."""
+"""Phases of a problem moved to other steps: these are inputs of its kernels, so nothing is compiled again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.errors import UnknownNameError
 from linkwork.optimal.problem_arrays import prepared
-from linkwork.optimal.shooting.contact_phases import HoldingPhases
+from linkwork.optimal.shooting.contact_phases import ContactPhases
 
 __all__ = ["Schedule", "rescheduled"]
 
@@ -17,19 +17,21 @@ Array = np.ndarray[Any, Any]
 
 
 class Schedule(NamedTuple):
-    """Weights of terms by step (..., T, terms), and flags of contacts and constraints that act (..., T, holdings)."""
+    """Weights of terms by step (..., T, terms), and flags (..., T, contacts), 1 where a contact or constraint acts."""
 
     weights: Array
     active: Array
 
 
 def rescheduled(
-    caller: str, problem: Any, holdings: HoldingPhases | None, phases: Mapping[str, Any], lead: tuple[int, ...]
+    caller: str, problem: Any, contacts: ContactPhases | None, phases: Mapping[str, Any], lead: tuple[int, ...]
 ) -> Schedule:
-    """What counts where phases are at these steps: (first, after the last), None for nowhere, or by step whether it is
-    one (..., T), with leading axes as ``lead``, which become one.
+    """Return the schedule of a problem with some of its phases at other steps.
 
-    Raises TypeError and ValueError, UnknownNameError for names of no phase.
+    ``phases`` by name are (first step, step after the last), None for no step, or booleans by step (..., T).  Their
+    leading axes are those of ``lead``, flattened to one.
+
+    Raises TypeError and ValueError, UnknownNameError for an unknown phase.
     """
     if not isinstance(phases, Mapping):
         raise TypeError(f"{caller}: phases: expected a dict of names to steps, got {phases!r}")
@@ -47,27 +49,27 @@ def rescheduled(
             used.add(term.phase)
             if term.has_target_per_step:
                 raise ValueError(
-                    f"{caller}: phases: {term.phase!r}: {term.name!r} has a target of each of its steps (PerStep): "
-                    f"expected one that is the same in all, or steps=None"
+                    f"{caller}: phases: {term.phase!r}: {term.name!r} has a target per step (PerStep): expected a "
+                    f"constant target, or steps=None"
                 )
             mask = masks[term.phase]
             weights[..., k] = ~mask if term.is_outside_phase else mask
-    forces = () if holdings is None else holdings.holdings
-    active = np.zeros((*axes, T, len(forces)))
-    if holdings is not None:
-        active[...] = holdings.active(T)
-    for k, one in enumerate(forces):
-        number = problem.variables.get(one.force.name)
-        if number is not None and number.phase in masks:
-            active[..., k] = masks[number.phase]
+    models = () if contacts is None else contacts.contact_models
+    active = np.zeros((*axes, T, len(models)))
+    if contacts is not None:
+        active[...] = contacts.active(T)
+    for k, one in enumerate(models):
+        variable = problem.variables.get(one.force.name)
+        if variable is not None and variable.phase in masks:
+            active[..., k] = masks[variable.phase]
     for name in masks:
         if name not in used:
-            raise ValueError(f"{caller}: phases: {name!r}: nothing counts there: expected a phase that a steps= names")
+            raise ValueError(f"{caller}: phases: {name!r}: no term uses this phase: expected one that a steps= names")
     return Schedule(weights, active)
 
 
 def _mask(caller: str, value: Any, T: int, lead: tuple[int, ...]) -> Array:
-    """By step whether it is one of a phase, (T,) or (n, T)."""
+    """Return the steps of a phase as a mask, (T,) or (n, T)."""
     mask = np.zeros(T, dtype=bool)
     if value is None:
         return mask
@@ -76,11 +78,10 @@ def _mask(caller: str, value: Any, T: int, lead: tuple[int, ...]) -> Array:
         try:
             return x if x.ndim == 1 else np.broadcast_to(x, (*lead, T)).reshape(-1, T)
         except ValueError:
-            raise ValueError(f"{caller}: expected leading axes of the state's, {lead}, got {x.shape[:-1]}") from None
+            raise ValueError(f"{caller}: expected the leading axes of the state, {lead}, got {x.shape[:-1]}") from None
     if x.shape == (2,) and x.dtype.kind == "i" and 0 <= x[0] <= x[1] <= T:
         mask[x[0] : x[1]] = True
         return mask
     raise ValueError(
-        f"{caller}: expected (first step, step after the last) in 0 to {T}, None, or True or False {T} times, "
-        f"got {value!r}"
+        f"{caller}: expected (first step, step after the last) within 0 to {T}, None, or {T} booleans, got {value!r}"
     )

@@ -1,4 +1,4 @@
-"""Checks of phases, steps and durations of a path, before anything is computed."""
+"""Checks of the arguments phases, steps and duration of trajectory problems."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OutsidePhase:
 
 
 def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
-    """Return the steps that an argument names, and whether it is one step by its number.
+    """Return the steps that an argument names, and True if it is a single index.
 
     Raises TypeError and ValueError.
     """
@@ -65,7 +65,7 @@ def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, rang
         return tuple(t for t in range(steps) if t not in phases[value.phase]), False
     if isinstance(value, str):
         if value not in phases:
-            raise ValueError(f"{caller}: steps: no phase is called {value!r}; {nearest(value, tuple(phases))}")
+            raise ValueError(f"{caller}: steps: unknown phase {value!r}; {nearest(value, tuple(phases))}")
         return tuple(phases[value]), False
     if isinstance(value, slice):
         numbers = tuple(range(steps)[value])
@@ -74,17 +74,17 @@ def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, rang
     else:
         return (one(value),), True
     if not numbers:
-        raise ValueError(f"{caller}: steps: {value!r} are none of {steps} steps")
+        raise ValueError(f"{caller}: steps: {value!r} selects none of {steps} steps")
     return numbers, False
 
 
 def phase_of(value: Any) -> tuple[str, bool]:
-    """Return the phase that steps are named by, or "", and whether they are all steps but those of the phase."""
+    """Return the phase that names steps, or "", and True if they are all steps but those of the phase."""
     return (value.phase, True) if isinstance(value, OutsidePhase) else (value if isinstance(value, str) else "", False)
 
 
 def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dict[str, Any]:
-    """Return durations [s] by phase, or by "" of the whole path: a number, or (least, most) of a free one.
+    """Return durations [s] by phase, or by "" for the whole path: a number, or (lower, upper) of a free one.
 
     Raises ValueError.
     """
@@ -94,8 +94,8 @@ def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dic
         covered = sorted(k for own in phases.values() for k in own)
         if missing or unknown or covered != list(range(steps)):
             raise ValueError(
-                f"TrajectoryProblem: duration: expected one for each of phases that follow each other from 0 to "
-                f"{steps}, got {dict(duration)!r} "
+                f"TrajectoryProblem: duration: expected one for each phase, with phases that cover the steps 0 to "
+                f"{steps} without overlap, got {dict(duration)!r} "
                 f"for { ({name: (own.start, own.stop) for name, own in phases.items()})!r}"
             )
         return {name: _seconds(duration[name]) for name in sorted(phases, key=lambda name: phases[name].start)}
@@ -108,5 +108,5 @@ def _seconds(value: Any) -> Any:
     except (TypeError, ValueError):
         pair = (math.nan,)
     if len(pair) not in (1, 2) or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:
-        raise ValueError(f"TrajectoryProblem: duration: expected a time above 0 [s], or (least, most), got {value!r}")
+        raise ValueError(f"TrajectoryProblem: duration: expected a time > 0 [s], or (lower, upper), got {value!r}")
     return pair if len(pair) == 2 else pair[0]

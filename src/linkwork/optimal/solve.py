@@ -1,9 +1,8 @@
-"""Solving a problem by searching for its path: arguments as arrays, pieces of iterations, and the result."""
+"""Solving a trajectory problem over its path: arguments as arrays, iterations in several calls, and the result."""
 
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.progress import Reporter, read_progress
+from linkwork._util.validation import duration, optional
 from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import (
+    PROGRESS,
     SOLVE,
     broadcast_axes,
     read_callback,
@@ -24,32 +26,32 @@ from linkwork.optimal.arguments import (
     read_guess,
     read_seed,
     read_switch,
-    read_time_limit,
     read_tolerances,
     read_velocity,
 )
-from linkwork.optimal.initial_guesses import TOGETHER, Beginnings, guesses, needless
-from linkwork.optimal.ipopt import refereed
-from linkwork.optimal.kernels import TOLD
-from linkwork.optimal.nonfinite_report import resolved
+from linkwork.optimal.initial_guesses import COMPARISON_INTERVAL, RestartedGuesses, guesses, stop_inferior
+from linkwork.optimal.ipopt import solve_by_ipopt
 from linkwork.optimal.problem_arrays import PreparedProblem, prepared
 from linkwork.optimal.result import OptimalResult
-from linkwork.optimal.robot_parameters import read_robot_numbers, robot_inputs
+from linkwork.optimal.robot_parameters import read_robot_parameters, robot_inputs
+from linkwork.optimal.search_report import resolved
 
 __all__ = ["SOLVERS", "refuse_options", "solve_by_path"]
 
 SOLVERS = ("augmented", "ipopt")
 MAX_ITERATIONS = 300
-TOLERANCE = 1e-6  # of steps and of constraints [rad, m, 1]
-_SOONEST = 1e-3  # seconds: how long a piece of iterations with a time limit is to take, about
+TOLERANCE = 1e-6  # [rad, m, 1] of steps and of constraints
+_CALL_TIME = 1e-3  # [s] approximate time of a kernel call with a time limit
 
 
 def refuse_options(solver: Any, solvers: Sequence[str], common: Mapping[str, Any], shooting: Mapping[str, Any]) -> None:
-    """Raise ValueError for a solver that is none, and TypeError for options that are of shooting alone."""
+    """Raise ValueError for an unknown solver, and TypeError for options of shooting."""
     if solver not in SOLVERS:
         raise ValueError(f"{SOLVE}: solver: expected one of {', '.join(map(repr, solvers))}, got {solver!r}")
     for name in shooting:
-        raise TypeError(f"{SOLVE}: solver={solver!r} does not know {name}=: it takes {', '.join(sorted(common))}")
+        raise TypeError(
+            f"{SOLVE}: {name}: not an option of solver={solver!r}; its options are {', '.join(sorted(common))}"
+        )
 
 
 def solve_by_path(
@@ -68,19 +70,19 @@ def solve_by_path(
     step_tolerance: float | None,
     max_iterations: int | None,
     time_limit: float | None,
-    progress: bool,
+    progress: Any,
     callback: Callable[[OptimalResult], Any] | None,
     solver: str,
 ) -> OptimalResult:
     """Return the result of "augmented" or "ipopt": see `TrajectoryProblem.solve`.
 
-    Of several guesses, once one is solved, others go on only while they may become better, and at most for twice as
-    many iterations; until then those that end where constraints do not hold begin again elsewhere with the iterations
-    that are left.  With ``continue_all`` all end as they began.
+    Once one of several guesses is solved, others continue only while they may become better, and for at most twice as
+    many iterations.  Before that, guesses that end in violated constraints restart elsewhere with the remaining
+    iterations.  With ``continue_all`` all guesses run to their end without restarts.
     """
     continue_all, progress, seed = (
         read_switch("continue_all", continue_all),
-        read_switch("progress", progress),
+        read_progress(SOLVE, progress),
         read_seed(seed),
     )
     tolerance = TOLERANCE if tolerance is None else tolerance
@@ -88,34 +90,34 @@ def solve_by_path(
     max_iterations = MAX_ITERATIONS if max_iterations is None else max_iterations
     read_callback(callback)
     if solver == "ipopt" and continue_all:
-        raise ValueError(f'{SOLVE}: solver="ipopt": continue_all: it takes each guess to its end anyway: leave it out')
+        raise ValueError(f'{SOLVE}: solver="ipopt": continue_all: not supported: every guess runs to convergence')
     if solver == "ipopt" and (time_limit is not None or progress or callback is not None):
         raise ValueError(
-            f'{SOLVE}: solver="ipopt": it runs to its end: expected no time_limit, progress and callback; '
+            f'{SOLVE}: solver="ipopt": expected no time_limit, progress and callback, which it does not support; '
             f"max_iterations bounds its iterations"
         )
-    launched = start is not None and velocity is not None and problem._free_durations > 0
-    if launched and solver == "ipopt":
-        raise ValueError(f'{SOLVE}: solver="ipopt": velocity: with free durations it knows paths from rest alone')
-    robot_numbers = read_robot_numbers(SOLVE, problem, parameters)
-    own = prepared(problem, start is not None, launched, tuple(robot_numbers))
+    moves_at_start = start is not None and velocity is not None and problem._free_durations > 0
+    if moves_at_start and solver == "ipopt":
+        raise ValueError(f'{SOLVE}: solver="ipopt": velocity: not supported with free durations: leave it out')
+    robot_parameters = read_robot_parameters(SOLVE, problem, parameters)
+    own = prepared(problem, start is not None, moves_at_start, tuple(robot_parameters))
     robot, program = problem.robot, own.program
     T = program.steps
-    limit = read_time_limit(time_limit)
-    numbers = (own.constants if solver == "ipopt" else own.scaled_constants) | own.given_targets(targets)
-    numbers |= robot_inputs(robot.tree, robot_numbers)
+    limit = optional(duration)(SOLVE, "time_limit", time_limit)
+    numbers = (own.constants if solver == "ipopt" else own.scaled_constants) | own.read_targets(targets)
+    numbers |= robot_inputs(robot.tree, robot_parameters)
     if start is not None:
         start = read_configuration(robot, SOLVE, "start", start)
         numbers["past"] = own.past(start, velocity)
         if velocity is not None:
             numbers["velocity"] = read_velocity(robot, velocity)
-        if launched:
+        if moves_at_start:
             numbers["rate"] = numbers["velocity"]
     elif velocity is not None:
-        raise ValueError(f"{SOLVE}: velocity: it is that at the start, and there is no start=")
+        raise ValueError(f"{SOLVE}: velocity: expected None without start=")
     state = dict(own.begin)
     if warm_start is not None:
-        state |= _warm_state(program, launched, warm_start)
+        state |= _warm_state(program, moves_at_start, warm_start)
     if initial_guess is not None:
         state["q"] = read_guess(robot, T, initial_guess)
     elif warm_start is None:
@@ -123,7 +125,7 @@ def solve_by_path(
         state["q"] = np.repeat(begin[..., None, :], T, axis=-2)
     lead = _lead(own, state, numbers)
     num_guesses = read_count(SOLVE, "num_guesses", num_guesses)
-    beginnings = Beginnings(own, state["q"], num_guesses, seed)
+    restarts = RestartedGuesses(own, state["q"], num_guesses, seed)
     if num_guesses > 1:
         state["q"] = guesses(problem, state["q"], own.ends(num_guesses - 1, seed), start is not None)
         numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
@@ -132,78 +134,73 @@ def solve_by_path(
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     names = list(own.state_shapes)
-    watched = progress or callback is not None
 
     def result(late: bool, running: bool = False) -> OptimalResult:
         guesses_axis = num_guesses if num_guesses > 1 else None
         return OptimalResult._make(own, state, numbers, tolerances, lead, guesses_axis, late, running, first)
 
     if solver == "ipopt":
-        state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)
-        state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
+        state = solve_by_ipopt(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)
+        state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
         return result(False)
     kernel = own.kernel
     if limit is not None:
         make_ready(kernel)
     end = None if limit is None else time.perf_counter() + limit
-    compared = TOGETHER if num_guesses > 1 and not continue_all else max_iterations  # after so many iterations
-    budget = float(min(compared, max_iterations)) if end is None and not watched else 1.0
+    interval = COMPARISON_INTERVAL if num_guesses > 1 and not continue_all else max_iterations
     late = False
-    while True:
-        before = time.perf_counter()
-        outputs = kernel(
-            *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
-        )
-        state = dict(
-            zip(names, (getattr(outputs, name) for name in names) if len(names) > 1 else (outputs,), strict=True)
-        )
-        scalars = state["told"]
-        if num_guesses > 1 and not continue_all and budget % compared == 0.0 and (scalars[..., 1] > 0.5).any():
-            state["told"] = needless(scalars, int(budget))
-            state = beginnings.anew(state) if budget < max_iterations else state
-            scalars = state["told"]
-        over: bool = budget >= max_iterations or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
-        if over:
-            state = beginnings.settled(state)
-            scalars = state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
-        now = time.perf_counter()
-        if progress:
-            worst = scalars[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
-            sys.stderr.write(
-                f"iteration {int(budget)}: cost {np.min(scalars[..., 3]):.6g}, violated {np.min(worst):.2e}, "
-                f"step {np.min(scalars[..., 5]):.1e}\n"
+    with Reporter(SOLVE, progress, PROGRESS, max_iterations) as report:
+        watched = report.active or callback is not None
+        budget = float(min(interval, max_iterations)) if end is None and not watched else 1.0
+        while True:
+            before = time.perf_counter()
+            outputs = kernel(
+                *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
             )
-        if callback is not None and callback(result(False, not over)) is False and not over:
-            late = True
-            break
-        if over:
-            break
-        if end is not None and now >= end:
-            late = True
-            break
-        pieces = 1.0 if watched else float(compared)
-        if end is not None and not watched:
-            took = max(now - before, 1e-9)
-            pieces = max(1.0, min(_SOONEST / took, 0.5 * (end - now) / took))
-        budget = min(budget + math.floor(pieces), (budget // compared + 1.0) * compared)
-    state = beginnings.settled(state)
-    state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
+            arrays = (getattr(outputs, name) for name in names) if len(names) > 1 else (outputs,)
+            state = dict(zip(names, arrays, strict=True))
+            scalars = state["scalars"]
+            if num_guesses > 1 and not continue_all and budget % interval == 0.0 and (scalars[..., 1] > 0.5).any():
+                state["scalars"] = stop_inferior(scalars, int(budget))
+                state = restarts.restart(state) if budget < max_iterations else state
+                scalars = state["scalars"]
+            over: bool = budget >= max_iterations or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
+            if over:
+                state = restarts.final(state)
+                state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
+            now = time.perf_counter()
+            report.reach(int(min(budget, max_iterations)))
+            stopped = callback is not None and callback(result(False, not over)) is False
+            if over:
+                break
+            if stopped or (end is not None and now >= end):
+                late = True
+                break
+            iterations = 1.0 if watched else float(interval)
+            if end is not None and not watched:
+                took = max(now - before, 1e-9)
+                iterations = max(1.0, min(_CALL_TIME / took, 0.5 * (end - now) / took))
+            budget = min(budget + math.floor(iterations), (budget // interval + 1.0) * interval)
+    state = restarts.final(state)
+    state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
     return result(late)
 
 
-def _warm_state(program: PathProgram, launched: bool, warm_start: Any) -> dict[str, np.ndarray]:
-    """Return the state where another search ended.  Raises TypeError and ValueError for one of another problem."""
+def _warm_state(program: PathProgram, moves_at_start: bool, warm_start: Any) -> dict[str, np.ndarray]:
+    """Return the final state of another search.  Raises TypeError and ValueError for another problem."""
     if not isinstance(warm_start, OptimalResult):
         raise TypeError(f"{SOLVE}: warm_start: expected a result of the same problem, got {warm_start!r}")
-    before = replace(warm_start.prepared.program, robot_numbers=program.robot_numbers)
-    if replace(before, launched=launched) == program != before:
+    before = replace(warm_start._prepared.program, robot_parameters=program.robot_parameters)
+    if replace(before, moves_at_start=moves_at_start) == program != before:
         raise ValueError(
-            f"{SOLVE}: warm_start: velocity: with free durations a path from rest and one that starts with a velocity "
-            f"do not go on from each other: give initial_guess=, its q, instead"
+            f"{SOLVE}: warm_start: velocity: with free durations, paths with and without an initial velocity "
+            f"cannot warm-start each other: pass its q as initial_guess= instead"
         )
     if before != program:
-        raise ValueError(f"{SOLVE}: warm_start: expected a result of the same problem, with a start or without as here")
-    return {name: x for name, x in warm_start.state.items() if name != "told"}
+        raise ValueError(
+            f"{SOLVE}: warm_start: expected a result of the same problem, with or without a start like this call"
+        )
+    return {name: x for name, x in warm_start._state.items() if name != "scalars"}
 
 
 def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
@@ -219,18 +216,18 @@ def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
 
 
 def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
-    """The same with an axis of guesses, where it has samples."""
+    """Insert an axis of guesses into an array with batch axes."""
     return x if x.ndim == rank else np.expand_dims(x, x.ndim - rank)
 
 
-def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str, np.ndarray]) -> tuple[int, ...]:
-    """The leading axes of all."""
+def _lead(own: PreparedProblem, state: dict[str, np.ndarray], inputs: dict[str, np.ndarray]) -> tuple[int, ...]:
+    """Return the common leading axes of all arrays.  Raises ValueError if they do not broadcast."""
     labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
     labels |= {"past": "start", "rate": "velocity", "q": "initial_guess"}
-    labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_numbers).items()}
+    labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_parameters).items()}
     axes = {
         labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]
-        for some, known in ((state, own.state_shapes), (numbers, own.shapes))
+        for some, known in ((state, own.state_shapes), (inputs, own.shapes))
         for name, shape in known.items()
     }
     return broadcast_axes(axes) if any(axes.values()) else ()

@@ -1,4 +1,4 @@
-"""Trajectory problems: a robot, steps of time, and features that are minimised or constrained."""
+"""Trajectory problems: a robot, time steps, and features of the path that are minimised or constrained."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.optimal.algorithms.jacobian_check import JacobianCheck, check_jacobian
@@ -42,20 +43,21 @@ __all__ = ["TrajectoryProblem"]
 
 @public
 class TrajectoryProblem(ProblemData):
-    """An immutable problem: minimise costs and squares of features of a path, under constraints.
+    """A trajectory optimisation problem: minimise costs and squares of features of a path, under constraints.
 
-    A problem does not change.  Its methods return a new problem, so name the returned value:
+    A problem is immutable.  Its methods return a new problem, so assign the returned value:
 
         problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.0)
         problem = problem.add("acceleration", "least_squares").add_limits()
 
-    The unknowns are configurations q_0 ... q_{T−1} of ``robot`` at T = ``num_steps`` equal steps of
-    ``duration``/``num_steps`` seconds, numbers of each step (`add_variable`) and of the whole path (`add_parameter`).
-    ``phases`` name ranges of steps, (first, after the last).  A duration (least, most) [s] is free: it is the parameter
-    "duration"; a dict has one duration for each phase, and free ones are "duration of NAME".
+    The unknowns are the configurations q_0 ... q_{T−1} of ``robot`` at T = ``num_steps`` equal steps of
+    ``duration``/``num_steps`` seconds, variables of each step (`add_variable`), and parameters of the whole path
+    (`add_parameter`).  ``phases`` is a dict of ranges of steps, (first step, step after the last).  A ``duration`` [s]
+    is a number, or (lower, upper) for a free one, which is the parameter "duration".  A dict has the duration of each
+    phase; free ones are the parameters "duration of NAME".
 
-    It has ``robot``, ``num_steps``, ``phases``, ``durations`` (by phase), ``terms`` (`ProblemTerm`, in the order of
-    `add`), ``variables`` and ``parameters`` (`DecisionVariable`; free durations first), and ``contacts``.
+    Attributes are ``robot``, ``num_steps``, ``phases``, ``durations`` (by phase), ``terms`` (`ProblemTerm`, in the
+    order of `add`), ``variables`` and ``parameters`` (`DecisionVariable`; free durations first), and ``contacts``.
     """
 
     def __init__(self, robot: Any, *, num_steps: int, duration: Any = 1.0, phases: Any = None) -> None:
@@ -78,7 +80,7 @@ class TrajectoryProblem(ProblemData):
             problem = problem.add(constraint, "equality")
         self._set(terms=problem.terms)
 
-    # -- what is minimised, and the constraints
+    # -- costs, constraints and unknowns
 
     def add(
         self,
@@ -100,14 +102,15 @@ class TrajectoryProblem(ProblemData):
           `linkwork.optimal.FunctionFeature`).  With ``order`` k the values are the k-th differences by time.
         - ``kind``: ``"cost"`` (the sum is minimised), ``"least_squares"`` (half the sum of squares is minimised),
           ``"equality"`` (values are 0) or ``"inequality"`` (values are at most 0).
-        - ``steps``: where it counts.  A number, negative ones from the end, several, a slice or the name of a phase;
-          all steps by default.
-        - ``scale``: factor of the values, one number or one for each row; least squares also have a task's weight.
-        - ``target``: what a task or feature is compared with, an array or a `linkwork.optimal.PerStep`.
-        - ``lower`` and ``upper``: bounds of the values by row; of least squares what is beyond them counts.
+        - ``steps``: the steps at which it applies: an index (negative ones count from the end), several, a slice or
+          the name of a phase; all steps by default.
+        - ``scale``: factor of the values, one number or one for each component; least squares also have a task's
+          weight.
+        - ``target``: the target of a task or feature, an array or a `linkwork.optimal.PerStep`.
+        - ``lower`` and ``upper``: bounds of the values by component; least squares penalise the excess over them.
         - ``name``: the name in results; the feature's own by default.
 
-        Raises ValueError, TypeError, and UnknownNameError for names that the robot does not have.
+        Raises ValueError and TypeError, UnknownNameError for names that the robot does not have.
         """
         caller = "TrajectoryProblem.add"
         feature, steps = resolve_feature(caller, self, feature, kind, steps, order, name)
@@ -117,7 +120,7 @@ class TrajectoryProblem(ProblemData):
     def _with_feature(
         self, caller: str, bound: Feature, kind: str, name: str | None = None, **options: Any
     ) -> TrajectoryProblem:
-        """Return the problem with a feature that is bound to its robot, and with the forces that the feature needs."""
+        """Return the problem with a feature bound to its robot, and with the constraint forces that it needs."""
         label = unused_name(caller, self, bound, name)
         term = make_term(f"{caller}: {label!r}", self, label, bound, kind, **options)
         problem = with_constraint_forces(self) if bound.needs_forces else self
@@ -134,8 +137,8 @@ class TrajectoryProblem(ProblemData):
     ) -> TrajectoryProblem:
         """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
-        True stands for the limits that the robot has.  Velocities, accelerations, jerks and torques may be a number or
-        (nv,) instead: the largest absolute values [rad/s, m/s; by s², by s³; N·m, N].
+        True means the robot's own limits.  Velocities, accelerations, jerks and torques may also be a number or (nv,),
+        the largest absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].
         """
         limits: dict[Any, Any] = {
             PositionLimits: positions,
@@ -157,10 +160,10 @@ class TrajectoryProblem(ProblemData):
     def add_variable(
         self, name: str, size: int, *, steps: Any = None, lower: Any = None, upper: Any = None, initial_guess: Any = 0.0
     ) -> TrajectoryProblem:
-        """Return a new problem with ``size`` unknown numbers of each step; this problem stays as it is.
+        """Return a new problem with ``size`` unknown variables of each step; this problem stays as it is.
 
-        Functions ask a window for them with ``w.variables(name)``.  They stay within ``lower`` and ``upper``, a number
-        or (size,) each; elsewhere than at ``steps`` they stay at their ``initial_guess``.
+        Features read them from a window with ``w.variables(name)``.  ``lower`` and ``upper`` are their bounds, a number
+        or (size,) each.  At steps other than ``steps`` they are fixed at their ``initial_guess``.
         """
         variable = make_variable("add_variable", self, name, size, lower, upper, initial_guess, steps)
         problem = self._replaced(variables={**self.variables, name: variable})
@@ -173,9 +176,9 @@ class TrajectoryProblem(ProblemData):
     def add_parameter(
         self, name: str, size: int = 1, *, lower: Any = None, upper: Any = None, initial_guess: Any = 0.0
     ) -> TrajectoryProblem:
-        """Return a new problem with ``size`` unknown numbers of the whole path; this problem stays as it is.
+        """Return a new problem with ``size`` unknown parameters of the whole path; this problem stays as it is.
 
-        Functions ask a window for them with ``w.parameter(name)``.  They stay within ``lower`` and ``upper``, a number
+        Features read them from a window with ``w.parameter(name)``.  ``lower`` and ``upper`` are their bounds, a number
         or (size,) each.
         """
         parameter = make_variable("add_parameter", self, name, size, lower, upper, initial_guess)
@@ -195,18 +198,19 @@ class TrajectoryProblem(ProblemData):
         effort: float = EFFORT,
         name: str | None = None,
     ) -> TrajectoryProblem:
-        """Return a new problem in which the environment pushes a frame or a point; this problem stays as it is.
+        """Return a new problem with a contact force on a frame or a point; this problem stays as it is.
 
-        The force (3,) [N] on it, in the world's axes, is a variable of each of ``steps``, by ``name`` (that of the
-        frame or the point by default), and counts in torques: in step t it acts from t − 1 on.
+        The force (3,) [N] on it, in the world's axes, is a variable of each of ``steps``, named ``name`` (default: the
+        name of the frame or point), and contributes to torques.  The force of step t acts from step t − 1 to t.
 
-        - ``stays``: the point is where it was at t − 1.  ``height`` h [m]: it is at n · p = h, n the ``normal``.
-        - ``friction``: coefficient of the cone about n that the force is in; None allows any force.  ``cone`` is
-          "smooth" or "pyramid".
-        - ``surface``: sides (2,) [m] of a rectangle along the frame's x and y.  The variable is a wrench (moment;
-          force) (6,) [N·m, N] in the frame's axes, z the normal, that pressure and friction can exert on it.
-        - ``effort``: factor of forces, in parts of the robot's weight, in least squares: forces that nothing else
-          determines are small.
+        - ``stays``: the point does not move from step t − 1 to t.  ``height`` h [m]: its position p has n · p = h, with
+          the ``normal`` n.
+        - ``friction``: coefficient of the friction cone about n; None allows any force.  ``cone`` is "smooth" or
+          "pyramid".
+        - ``surface``: sides (2,) [m] of a contact rectangle along the frame's x and y, z its normal.  The variable is
+          then a wrench (moment; force) (6,) [N·m, N] in the frame's axes that pressure and friction can exert.
+        - ``effort``: least-squares weight of forces, relative to the robot's weight, so that undetermined forces are
+          small.
 
         Raises UnknownNameError, TypeError and ValueError.
         """
@@ -215,14 +219,14 @@ class TrajectoryProblem(ProblemData):
         return problem
 
     def check(self, name: str, *, windows: int = 4, seed: int = 0) -> JacobianCheck:
-        """Compare the Jacobian of a feature, by its name here, with differences of its values in random windows.
+        """Compare the Jacobian of a feature, named as in the problem, with difference quotients in random windows.
 
             print(problem.check("table"))
 
-        `linkwork.optimal.check_feature` checks all that a feature of one's own has to keep to.  Raises ValueError for
-        values that are not finite, UnknownNameError.
+        `linkwork.optimal.check_feature` checks the whole contract of a feature.  Raises ValueError for values that are
+        not finite, UnknownNameError.
         """
-        windows = integer("TrajectoryProblem.check", "windows", windows, least=1, what="a whole number")
+        windows = integer("TrajectoryProblem.check", "windows", windows, least=1)
         terms = {term.name: term for term in self.terms}
         if name not in terms:
             raise UnknownNameError("feature of the problem", name, terms)
@@ -256,7 +260,7 @@ class TrajectoryProblem(ProblemData):
         step_tolerance: float | None = None,
         max_iterations: int | None = None,
         time_limit: float | None = None,
-        progress: bool = False,
+        progress: bool | Callable[[Progress], Any] | None = False,
         callback: Callable[[Any], Any] | None = None,
         solver: str = "augmented",
         controls: ArrayLike | None = None,
@@ -267,43 +271,45 @@ class TrajectoryProblem(ProblemData):
         passive: bool | None = None,
         second_order: bool | None = None,
     ) -> OptimalResult:
-        """Return the best path that is found from a ``start`` (..., nq), or from a free first configuration.
+        """Return the optimised path from a ``start`` (..., nq), or from a free first configuration.
 
-        Leading axes are problems of their own.
+        Leading axes are a batch of problems.
 
         - ``velocity`` (..., nv) [rad/s, m/s] at the start; default: at rest.
         - ``targets``: targets of features by their names, an array (..., *shape) or a `linkwork.optimal.PerStep` each;
           default: those of `add`.
-        - ``parameters``: numbers of the robot (..., *shape) in the place of its own, by name as `Robot.parameters` has
-          them: loads, gravity, offsets.  Others by the same names take the same kernel.
-        - ``initial_guess``: the first path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); default: the
+        - ``parameters``: values (..., *shape) of the robot's parameters that replace its own, by name as in
+          `Robot.parameters`: loads, gravity, offsets.  Calls with the same names use the same kernel.
+        - ``initial_guess``: the initial path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); default: the
           start in all steps.
-        - ``num_guesses``: how many first paths are tried, the guess and others drawn by ``seed`` (default 1); the best
-          counts, and ``attempts`` of the result are all.  ``continue_all``: also search on from those that need not go
-          on once one is solved (default False).
-        - ``warm_start``: a result of the same problem, from whose path and multipliers the search goes on.
-        - ``tolerance`` of constraints, each in its unit, one number or by name; default 1e-6, and 1e-9 by shooting.
-          ``step_tolerance`` of steps [rad, m], default 1e-6; by shooting the root of the cost that may be left.
-        - ``max_iterations``; default 300, and 200 by shooting.  ``time_limit`` [s], without compilation, which takes
-          seconds in a first call; default: none.
-        - ``progress``: print each iteration on stderr (default False).  ``callback`` is called with the result so far
-          after each iteration; False ends the search.
+        - ``num_guesses``: number of initial paths, the guess and others drawn with ``seed`` (default 1).  The best
+          result is returned; its ``attempts`` has all.  ``continue_all``: run all of them to their end, also after one
+          is solved (default False).
+        - ``warm_start``: a result of the same problem, from whose path and multipliers the search continues.
+        - ``tolerance`` of constraints, each in its unit, one number or a dict by name; default 1e-6, by shooting 1e-9.
+          ``step_tolerance`` of steps [rad, m], default 1e-6; by shooting, of the root of the remaining decrease of the
+          cost.
+        - ``max_iterations``; default 300, by shooting 200.  ``time_limit`` [s], without compilation, which takes
+          seconds in the first call; default: none.
+        - ``progress``: True shows a bar of the iterations on standard error; a function receives a `linkwork.Progress`
+          after each iteration (default False).  ``callback`` is called with the result so far after each iteration; if
+          it returns False, the search stops.
 
         ``solver`` is "augmented" (default); "ipopt", by CasADi, without ``time_limit``, ``progress``, ``callback`` and
-        ``continue_all``; or "ilqr" or "shooting", by forward dynamics, which alone take:
+        ``continue_all``; or "ilqr" or "shooting", by forward dynamics, which have further options:
 
-        - ``controls`` (..., T, m) [N·m, N]: the first forces of motors; default: what holds the robot at the start.
+        - ``controls`` (..., T, m) [N·m, N]: initial motor forces; default: those of static equilibrium at the start.
         - ``actuated``: names of joints that have motors; default: all but a free base.
-        - ``control_limits`` [N·m, N]: a number, one for each motor, (least, most), or False for none; default: the
+        - ``control_limits`` [N·m, N]: a number, one for each motor, (lower, upper), or False for none; default: the
           robot's.
         - ``dynamics``: "forward" (default), or "inverse", with accelerations and variables of steps as unknowns.
         - ``integrator``: "semi_implicit_euler" (default), "runge_kutta_4" by forward dynamics, "stormer_verlet" by
           inverse dynamics.
         - ``passive``: with springs, damping and friction of joints (default False).
-        - ``second_order``: with second derivatives of the dynamics; default: for fewer motors than velocities without
-          contacts, and by inverse dynamics.
+        - ``second_order``: with second derivatives of the dynamics; default: True with fewer motors than velocities
+          and no contacts, and by inverse dynamics.
 
-        Raises TypeError for an option that the solver does not have, ValueError, UnknownNameError.
+        Raises TypeError for an option that the solver does not support, ValueError, UnknownNameError.
         """
         options: dict[str, Any] = {
             "velocity": velocity,
@@ -353,25 +359,23 @@ class TrajectoryProblem(ProblemData):
         parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: Any = "augmented",
     ) -> Any:
-        """Return a model-predictive controller, which solves this problem a little further in each of its steps.
+        """Return a model-predictive controller, which solves this problem over a receding horizon.
 
-        The start is where the robot is in each step, and targets are the reference of that step.  The keywords are
-        those of `linkwork.control.ModelPredictiveController`, which says more of each:
+        Each step starts at the robot's state and has targets of its own, the reference.  The keywords are those of
+        `linkwork.control.ModelPredictiveController`, which explains each in detail:
 
         - ``period`` [s] between steps; default: a step of the problem.
         - ``max_iterations`` in each step, ``first_max_iterations`` in the first; ``time_limit`` [s] ends them before.
-        - ``max_constraint_violation``: a path that violates a constraint more is no plan; default: any path is one.
-        - ``Q``, ``R``: costs of deviations from the plan, of the state (a pair: of q, of v) and of forces.
-        - ``fallback_braking_time`` [s]: time constant of slowing down where there is no plan.
+        - ``max_constraint_violation``: a path with a larger violation is rejected; default: no limit.
+        - ``Q``, ``R``: weights of deviations from the plan, of the state and of the forces: a number, a diagonal or a
+          matrix; for ``Q`` also a pair (position weight, velocity weight).
+        - ``fallback_braking_time`` [s]: time constant of the deceleration without a plan.
         - ``actuators``: names of joints that have motors; ``effort_limits`` [N·m, N]: their largest forces, a number
-        or (nv,);
-          ``passive``: with springs, damping and friction of joints.
-        - ``parameters``: names of numbers of the robot that come with each step, or a dict with their values.
-        - ``solver``: "augmented", "ilqr", or a `linkwork.control.Planner`.
+          or (nv,); ``passive``: with springs, damping and friction of joints.
+        - ``parameters``: names of the robot's parameters that come with each step, or a dict with their values.
+        - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
         """
-        from linkwork.control.mpc.mpc import ModelPredictiveController
-
-        return ModelPredictiveController(
+        return self._controller_class(
             self,
             period=period,
             max_iterations=max_iterations,

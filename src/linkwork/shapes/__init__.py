@@ -1,4 +1,4 @@
-"""Shapes of links and obstacles: dimensions, mass properties, support points."""
+"""Shapes of links and obstacles: dimensions, mass properties and support points."""
 
 from linkwork.shapes.bounding_shapes import (
     Fit,

@@ -1,4 +1,4 @@
-"""Simple shapes around points and shapes: hulls, spheres, capsules and boxes, and by how much they are too large."""
+"""Bounding shapes of points and shapes: convex hulls, spheres, capsules and boxes, with their overestimates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
 from linkwork.shapes.composed_shapes import Rounded
 from linkwork.shapes.hull_simplification import distance_from_hull, outer_vertices
-from linkwork.shapes.polytope import Polytope, given_points, smallest_ball
+from linkwork.shapes.polytope import Polytope, read_points, smallest_sphere
 from linkwork.shapes.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from linkwork.shapes.quickhull import hull_triangles
 from linkwork.shapes.shape import Geometry, Shape
@@ -22,19 +22,19 @@ from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["Fit", "bounding_box", "bounding_capsule", "bounding_sphere", "convex_hull"]
 
-_SIDES = 64  # of the prisms around cylinders and cones
-_FEW = 100  # points that a capsule is fitted around at first
-_MOST_SIDES = 200  # the largest, that a box may have one of its own on
-_POLLS = 24  # steps that are tried at once where a fit is looked for
-_FINEST = 1e-6  # relative to the extent: the last step
-_THIN = 5e-7  # relative to the extent: what is as thin is thickened by so much
+_SIDES = 64  # of the prisms that contain cylinders and cones
+_FEW = 100  # points for the first fit of a capsule
+_MAX_FACETS = 200  # the largest facets of a hull, which a box may share a face with
+_POLLS = 24  # steps of the search that are evaluated together
+_MIN_STEP = 1e-6  # relative to the extent
+_THIN = 5e-7  # relative to the extent: thinner points are thickened by as much
 
 
 @dataclass(frozen=True, slots=True)
 class Fit(Geometry):
-    """A shape at the place where it holds what it was fitted around; ``overestimate``: how far its farthest point is
-    from the
-    convex hull of that [m], at most.
+    """Bounding shape at its pose.
+
+    ``overestimate`` bounds the distance of its farthest point from the convex hull of the points or shape inside [m].
     """
 
     overestimate: float = 0.0
@@ -42,13 +42,12 @@ class Fit(Geometry):
 
 @public
 def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> Polytope:
-    """The convex hull of points (n, 3) [m], or of a polytope's or box's; with ``max_vertices``, an outer hull of at
-    most so
-    many vertices (8 or more): it holds all points, and is a little larger.
+    """Compute the convex hull of points (n, 3) [m], of a polytope or of a box.
 
-    `Polytope.overestimate` tells how far its farthest point is from their hull.  Where that has no more vertices than
-    asked for, it is the answer.  Outer hulls are made by edges of the hull that shrink, with little volume added; see
-    linkwork/shapes/hull_simplification.py.  Several hundred vertices take a second or more.
+    With ``max_vertices`` (at least 8), the result is an outer hull of at most so many vertices: it contains all points
+    and is a little larger.  `Polytope.overestimate` bounds the distance of its farthest point from the exact hull,
+    which is returned if it has few enough vertices.  Outer hulls are computed by edge collapses that add little volume
+    (linkwork/shapes/hull_simplification.py).  Several hundred vertices take a second or more.
 
     >>> import numpy as np
     >>> from linkwork import shapes
@@ -57,18 +56,16 @@ def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> P
     >>> len(hull.vertices), hull.overestimate < 0.5
     (16, True)
 
-    Raises ValueError for what has no volume, for what are no points, and for fewer vertices than 8.
+    Raises ValueError for points without volume, invalid points and ``max_vertices`` below 8.
     """
     if max_vertices is not None:
-        max_vertices = integer(
-            "convex_hull", "max_vertices", max_vertices, least=8, what="None or a number of vertices"
-        )
+        max_vertices = integer("convex_hull", "max_vertices", max_vertices, least=8, what="None or an integer")
     if isinstance(points, Shape):
         result, radius, _ = _around(points, "convex_hull")
         if radius > 0.0 or not isinstance(points, Polytope | Box):
             raise ValueError(f"convex_hull: expected points, a polytope or a box, got {points!r}: it is round")
     else:
-        result = given_points(points, "convex_hull")
+        result = read_points(points, "convex_hull")
     hull = Polytope(result)  # type: ignore[arg-type]
     if max_vertices is None or len(hull.vertices) <= max_vertices:
         return hull
@@ -79,7 +76,7 @@ def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> P
 
 @public
 def bounding_sphere(around: ArrayLike | Shape) -> Fit:
-    """The smallest sphere around points (n, 3) [m] or a shape, to rounding.
+    """Compute the smallest sphere that contains points (n, 3) [m] or a shape, to rounding.
 
     >>> from linkwork import shapes
     >>> fit = shapes.bounding_sphere(shapes.Box((2.0, 2.0, 1.0)))
@@ -87,7 +84,7 @@ def bounding_sphere(around: ArrayLike | Shape) -> Fit:
     (Sphere(radius=1.5), 1.0)
     """
     points, radius, slack = _around(around, "bounding_sphere")
-    center, size = smallest_ball(points)
+    center, size = smallest_sphere(points)
     if slack > 0.0 and isinstance(around, Shape) and around.bounding_sphere is not None:
         center, size = np.array([*around.bounding_sphere[0]]), around.bounding_sphere[1] - radius
     beyond = _signed_distances(center[None], points)
@@ -96,9 +93,9 @@ def bounding_sphere(around: ArrayLike | Shape) -> Fit:
 
 @public
 def bounding_capsule(around: ArrayLike | Shape) -> Fit:
-    """A capsule of little volume around points (n, 3) [m] or a shape.
+    """Compute a capsule of small volume that contains points (n, 3) [m] or a shape.
 
-    The best that a search over its axis and radius finds, from axes in nine directions: none near it has less volume.
+    It is the best result of a local search over axis and radius, from axes in nine directions.
 
     >>> from linkwork import shapes
     >>> fit = shapes.bounding_capsule(shapes.Cylinder(0.1, 1.0))
@@ -112,15 +109,15 @@ def bounding_capsule(around: ArrayLike | Shape) -> Fit:
         return _fit(Capsule(_sound(radius, "bounding_capsule"), 0.0), np.eye(3), middle, 0.0)
     unit = (_corners(points) - middle) / extent
     some = unit if len(unit) <= _FEW else unit[np.unique(np.argmax(_around_unit_sphere() @ unit.T, axis=1))]
-    for _ in range(10):  # around few of the points, until the others are inside too
-        axis, through, size = _least_capsule(some, radius / extent)
-        ends = _ends(some, axis, through, size)
-        out = _off_segment(unit, ends) > size * (1.0 + 1e-6)
+    for _ in range(10):  # fit few of the points until all others are inside
+        axis, through, size = _smallest_capsule(some, radius / extent)
+        ends = _segment_ends(some, axis, through, size)
+        out = _distance_to_segment(unit, ends) > size * (1.0 + 1e-6)
         if not out.any():
             break
-        some = np.concatenate([some, unit[out][np.argsort(-_off_segment(unit[out], ends))[:_FEW]]])
+        some = np.concatenate([some, unit[out][np.argsort(-_distance_to_segment(unit[out], ends))[:_FEW]]])
     ends = middle + extent * ends
-    size = float(_off_segment(points, ends).max())  # so that none is left outside by rounding
+    size = float(_distance_to_segment(points, ends).max())  # leaves no point outside by rounding
     beyond = _signed_distances(ends, points)
     shape = Capsule(_sound(size + radius, "bounding_capsule"), float(np.linalg.norm(ends[1] - ends[0])))
     return _fit(shape, _with_z(axis), ends.mean(axis=0), size + slack + beyond)
@@ -128,11 +125,11 @@ def bounding_capsule(around: ArrayLike | Shape) -> Fit:
 
 @public
 def bounding_box(around: ArrayLike | Shape) -> Fit:
-    """A box of little volume around points (n, 3) [m] or a shape, turned as it fits best.
+    """Compute a box of small volume, of any orientation, that contains points (n, 3) [m] or a shape.
 
-    Around points and polytopes it is the smallest of those that have a side on one of the 200 largest sides of their
-    hull and another on an edge; around other shapes, the one along their own axes.  Points in a plane get a box of some
-    thickness, 1e-6 of their extent.
+    For points and polytopes it is the smallest box with a face on one of the 200 largest facets of their hull and
+    another face along an edge.  For other shapes it has the axes of the shape.  Coplanar points get a box of thickness
+    1e-6 of their extent.
 
     >>> from linkwork import shapes
     >>> fit = shapes.bounding_box([(0, 0, 0), (1, 1, 0), (1, -1, 0), (2, 0, 0), (1, 0, 1)])
@@ -146,26 +143,25 @@ def bounding_box(around: ArrayLike | Shape) -> Fit:
     if isinstance(inner, Shape) and not isinstance(inner, Polytope):
         shape = around if isinstance(around, Shape) else inner
         low, high = -np.diag(shape.support(-np.eye(3))), np.diag(shape.support(np.eye(3)))
-        low, turn = -low, np.eye(3)
+        low, rotation = -low, np.eye(3)
     else:
-        turn = _best_turn(_thickened(points, "bounding_box"))
-        along = _thickened(points, "bounding_box") @ turn
+        rotation = _best_rotation(_thickened(points, "bounding_box"))
+        along = _thickened(points, "bounding_box") @ rotation
         low, high = along.min(axis=0) - radius, along.max(axis=0) + radius
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
-    places = np.where(corners == 1, high, low) @ turn.T
-    beyond = _signed_distances(places, points)
-    return _fit(Box((high - low).tolist()), turn, turn @ (0.5 * (low + high)), beyond - radius + slack)
+    beyond = _signed_distances(np.where(corners == 1, high, low) @ rotation.T, points)
+    return _fit(Box((high - low).tolist()), rotation, rotation @ (0.5 * (low + high)), beyond - radius + slack)
 
 
-# -- what is fitted around
+# -- the shapes to fit around
 
 
 def _around(value: Any, caller: str) -> tuple[np.ndarray, float, float]:
-    """Points whose hull, grown by a radius, holds a shape or points; and how far it reaches beyond at most."""
+    """Return points, radius and slack: their hull grown by the radius contains the shape within the slack."""
     if not isinstance(value, Shape):
-        points = given_points(value, caller)
+        points = read_points(value, caller)
         if not len(points):
-            raise ValueError(f"{caller}: expected points (n, 3) [m], got none")
+            raise ValueError(f"{caller}: expected points (n, 3) [m], got an empty array")
         return points, 0.0, 0.0
     match value:
         case Rounded(shape, radius):
@@ -193,7 +189,7 @@ def _around(value: Any, caller: str) -> tuple[np.ndarray, float, float]:
 
 @functools.cache
 def _around_unit_sphere() -> np.ndarray:
-    """Points whose hull holds the unit sphere: along a spiral [Swinbank and Purser 2006]."""
+    """Return points along a spiral whose hull contains the unit sphere [Swinbank and Purser 2006]."""
     count = 400
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     angles = np.arange(count) * (math.pi * (3.0 - math.sqrt(5.0)))
@@ -206,10 +202,10 @@ def _around_unit_sphere() -> np.ndarray:
 
 
 def _thickened(points: np.ndarray, caller: str) -> np.ndarray:
-    """Points that have a hull: where they lie in a plane or on a line, with others a little off it."""
+    """Return points with a hull of non-zero volume: thin sets are thickened by `_THIN` of the extent."""
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     if extent == 0.0:
-        raise ValueError(f"{caller}: expected points that are not all one, got {points[0].tolist()}")
+        raise ValueError(f"{caller}: expected distinct points, got only {points[0].tolist()}")
     _, thick, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
     thick = np.concatenate([thick, np.zeros(3 - len(thick))])
     for k in range(3):
@@ -219,47 +215,47 @@ def _thickened(points: np.ndarray, caller: str) -> np.ndarray:
 
 
 def _corners(points: np.ndarray) -> np.ndarray:
-    """The corners of their hull, or the points themselves where they have none."""
+    """Return the corners of the points' hull, or the points themselves if they have no hull."""
     try:
         return np.asarray(points[np.unique(hull_triangles(points))])
     except ValueError:
         return points
 
 
-def _signed_distances(places: np.ndarray, points: np.ndarray) -> float:
-    """How far the farthest of places is from the hull of points, below zero inside; at most 1e-6 of the extent more."""
+def _signed_distances(queries: np.ndarray, points: np.ndarray) -> float:
+    """Return the maximum signed distance of queries from the hull of points, within 1e-6 of the extent."""
     if not np.ptp(points, axis=0).any():
-        return float(np.linalg.norm(places - points[0], axis=1).max())
+        return float(np.linalg.norm(queries - points[0], axis=1).max())
     thick = _thickened(points, "fit")
     more = _THIN * float(np.linalg.norm(np.ptp(points, axis=0))) * 2.0 if len(thick) > len(points) else 0.0
-    return float(distance_from_hull(places, thick, hull_triangles(thick)).max()) + more
+    return float(distance_from_hull(queries, thick, hull_triangles(thick)).max()) + more
 
 
 def _sound(size: float, caller: str) -> float:
     if not size > 0.0:
-        raise ValueError(f"{caller}: expected points that are not all one")
+        raise ValueError(f"{caller}: expected distinct points")
     return size
 
 
-def _fit(shape: Shape, turn: np.ndarray, center: np.ndarray, excess: float) -> Fit:
-    pose = Pose(Rotation(*(Vec3.of(row) for row in turn.tolist())), Vec3.of(center.tolist()))
+def _fit(shape: Shape, rotation: np.ndarray, center: np.ndarray, excess: float) -> Fit:
+    pose = Pose(Rotation(*(Vec3.of(row) for row in rotation.tolist())), Vec3.of(center.tolist()))
     return Fit(shape, pose, overestimate=max(float(excess), 0.0))
 
 
 # -- capsules
 
 
-def _seen_along(points: np.ndarray, axis: np.ndarray, through: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far points lie along lines and, squared, off them: for many lines (..., 3) at once (..., n)."""
-    way = points - through[..., None, :]
-    along = (way * axis[..., None, :]).sum(axis=-1)
-    off = way - along[..., None] * axis[..., None, :]
+def _line_coordinates(points: np.ndarray, axis: np.ndarray, through: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coordinates of points along lines (..., 3) and their squared distances from them, (..., n) each."""
+    offset = points - through[..., None, :]
+    along = (offset * axis[..., None, :]).sum(axis=-1)
+    off = offset - along[..., None] * axis[..., None, :]
     return along, (off * off).sum(axis=-1)
 
 
 def _volumes(points: np.ndarray, radius: float, axis: np.ndarray, through: np.ndarray, more: np.ndarray) -> Any:
-    """The volumes of the shortest capsules about lines, and their radii: the least ones times 1 + more."""
-    along, across = _seen_along(points, axis, through)
+    """Return volumes and radii of the shortest capsules about lines, with radii 1 + ``more`` times minimum."""
+    along, across = _line_coordinates(points, axis, through)
     size = np.sqrt(across.max(axis=-1)) * (1.0 + more)
     reach = np.sqrt(np.maximum(size[..., None] ** 2 - across, 0.0))
     length = np.maximum((along - reach).max(axis=-1) - (along + reach).min(axis=-1), 0.0)
@@ -267,8 +263,8 @@ def _volumes(points: np.ndarray, radius: float, axis: np.ndarray, through: np.nd
     return whole * whole * (length + 4.0 / 3.0 * whole), size
 
 
-def _least_capsule(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Axis, a point on it and radius of the capsule of least volume that is found around points of extent 1."""
+def _smallest_capsule(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return axis, a point on it and radius of the smallest capsule found for points of extent 1."""
     rng = np.random.default_rng(0)
     _, _, axes = np.linalg.svd(points - points.mean(axis=0))
     diagonals = np.array([[0, 1, 1], [0, 1, -1], [1, 0, 1], [1, 0, -1], [1, 1, 0], [1, -1, 0]]) / math.sqrt(2.0)
@@ -276,20 +272,20 @@ def _least_capsule(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.nd
     starts = []
     for axis in np.concatenate([axes, diagonals @ axes]):
         flat = points - np.outer(points @ axis, axis)
-        through = smallest_ball(flat)[0]
+        through = smallest_sphere(flat)[0]
         volume, _ = _volumes(points, radius, axis, through, np.array(0.0))
         starts.append((float(volume), axis, through))
     for start, axis, through in sorted(starts, key=lambda s: s[0])[:3]:
         volume, more, step = start, 0.0, 0.1
-        while step > _FINEST:
+        while step > _MIN_STEP:
             polls = rng.normal(size=(_POLLS, 7)) * step
             tried = axis + polls[:, :3]
             tried = tried / np.linalg.norm(tried, axis=1, keepdims=True)
-            places, mores = through + polls[:, 3:6], np.abs(more + polls[:, 6])
-            volumes, _ = _volumes(points, radius, tried, places, mores)
+            positions, mores = through + polls[:, 3:6], np.abs(more + polls[:, 6])
+            volumes, _ = _volumes(points, radius, tried, positions, mores)
             k = int(np.argmin(volumes))
             if volumes[k] < volume:
-                volume, axis, through, more = float(volumes[k]), tried[k], places[k], float(mores[k])
+                volume, axis, through, more = float(volumes[k]), tried[k], positions[k], float(mores[k])
                 step *= 1.5
             else:
                 step *= 0.7
@@ -301,24 +297,24 @@ def _least_capsule(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.nd
     return axis, through, float(size)
 
 
-def _ends(points: np.ndarray, axis: np.ndarray, through: np.ndarray, size: float) -> np.ndarray:
-    """Where the shortest capsule about a line has the centres of its half spheres."""
-    along, across = _seen_along(points, axis, through)
+def _segment_ends(points: np.ndarray, axis: np.ndarray, through: np.ndarray, size: float) -> np.ndarray:
+    """Return the centres (2, 3) of the hemispheres of the shortest capsule about a line."""
+    along, across = _line_coordinates(points, axis, through)
     reach = np.sqrt(np.maximum(size * size - across, 0.0))
     top, bottom = float((along - reach).max()), float((along + reach).min())
     top, bottom = (top, bottom) if top > bottom else (0.5 * (top + bottom),) * 2
     return np.asarray(through + np.outer([bottom, top], axis))
 
 
-def _off_segment(points: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    way = ends[1] - ends[0]
-    square = float(way @ way)
-    t = np.clip((points - ends[0]) @ way / (square if square > 0.0 else 1.0), 0.0, 1.0)
-    return np.asarray(np.linalg.norm(points - ends[0] - t[:, None] * way, axis=1))
+def _distance_to_segment(points: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    edge = ends[1] - ends[0]
+    square = float(edge @ edge)
+    t = np.clip((points - ends[0]) @ edge / (square if square > 0.0 else 1.0), 0.0, 1.0)
+    return np.asarray(np.linalg.norm(points - ends[0] - t[:, None] * edge, axis=1))
 
 
 def _with_z(axis: np.ndarray) -> np.ndarray:
-    """A rotation whose z axis, the last column, is this one."""
+    """Return a rotation matrix whose last column is the axis."""
     x = np.cross(np.eye(3)[np.argmin(np.abs(axis))], axis)
     x = x / np.linalg.norm(x)
     return np.stack([x, np.cross(axis, x), axis], axis=1)
@@ -327,18 +323,18 @@ def _with_z(axis: np.ndarray) -> np.ndarray:
 # -- boxes
 
 
-def _best_turn(points: np.ndarray) -> np.ndarray:
-    """The axes, as columns, of the smallest box with one side on a side of the hull, and one on an edge."""
+def _best_rotation(points: np.ndarray) -> np.ndarray:
+    """Return the axes, as columns, of the smallest box with a face on a facet of the hull and one along an edge."""
     hull = Polytope(points)  # type: ignore[arg-type]
     corners, triangles = np.array(hull.vertices), np.array(hull.triangles)
     sides = np.cross(*(corners[triangles[:, k]] - corners[triangles[:, 0]] for k in (1, 2)))
     left = {edge: k for k, (a, b, c) in enumerate(triangles.tolist()) for edge in ((a, b), (b, c), (c, a))}
     pairs = [(a, b, k, left[b, a]) for (a, b), k in left.items() if a < b]
     one, two, here, there = np.array(pairs).T
-    edges, best, turn = corners[two] - corners[one], math.inf, np.eye(3)
-    for z in hull.planes[0][:_MOST_SIDES]:
+    edges, best, result = corners[two] - corners[one], math.inf, np.eye(3)
+    for z in hull.planes[0][:_MAX_FACETS]:
         up = sides @ z
-        outline = up[here] * up[there] <= 1e-9 * np.abs(up).max() ** 2  # edges that are seen against the sky
+        outline = up[here] * up[there] <= 1e-9 * np.abs(up).max() ** 2  # edges of the silhouette along z
         x = edges[outline] - np.outer(edges[outline] @ z, z)
         length = np.linalg.norm(x, axis=1)
         x = x[length > 1e-9 * length.max()] / length[length > 1e-9 * length.max(), None]
@@ -346,5 +342,5 @@ def _best_turn(points: np.ndarray) -> np.ndarray:
         volumes = np.ptp(corners @ z) * np.ptp(corners @ x.T, axis=0) * np.ptp(corners @ y.T, axis=0)
         k = int(np.argmin(volumes))
         if volumes[k] < best:
-            best, turn = float(volumes[k]), np.stack([x[k], y[k], z], axis=1)
-    return turn
+            best, result = float(volumes[k]), np.stack([x[k], y[k], z], axis=1)
+    return result

@@ -1,7 +1,7 @@
-"""`check_shape`: a shape against the contract of `Shape`.
+"""Check of a shape against the contract of `Shape`: `check_shape`.
 
-The references are the shape's own support points.  Their convex hull tends to a convex shape as directions become many,
-so it tells volume, centre and inertia without any formula of the shape.
+The shape's own support points are the reference.  Their convex hull converges to a convex shape as the number of
+directions grows, so its volume, centre and inertia need no formula of the shape.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from linkwork.spatial import Symmetric3, Vec3
 __all__ = ["REQUIREMENTS", "check_shape"]
 
 _ROUNDING = 1e-9
-_SAMPLING = 1e-2  # of moments of a hull of support points
-_COARSE, _FINE = 150, 600  # directions of the two hulls that moments are extrapolated from
+_SAMPLING = 1e-2  # tolerance of the moments of a hull of support points
+_COARSE, _FINE = 150, 600  # directions of the two hulls from which moments are extrapolated
 
 
 @public
 def check_shape(shape: Shape, *, seed: int | np.random.Generator = 0) -> ContractReport:
-    """Check a shape, for example one of your own, against the contract of `linkwork.shapes.Shape`.
+    """Check a shape, for example a user-defined one, against the contract of `linkwork.shapes.Shape`.
 
     Support points are compared with each other, with ``origin_radius`` and with ``bounding_sphere``.  Volume, centre
-    and inertia are compared with those of the hull of the support points: a shape that gives a volume has to be convex.
-    Requirements on what a shape does not give (``None``) hold.  The report prints as a table;
+    and inertia are compared with those of the hull of the support points; a shape with a volume has to be convex.
+    Requirements on properties that are ``None`` hold.  The report prints as a table;
     ``check_shape(shape).raise_if_failed()`` is a test.
 
     >>> from linkwork import shapes
@@ -55,7 +55,7 @@ def check_shape(shape: Shape, *, seed: int | np.random.Generator = 0) -> Contrac
 
 
 class _Trial:
-    """A shape and the directions in which it is tried."""
+    """Shape and the directions for which it is checked."""
 
     def __init__(self, shape: Shape, seed: int | np.random.Generator) -> None:
         self.shape = shape
@@ -64,7 +64,7 @@ class _Trial:
 
     @property
     def has_support(self) -> bool:
-        """True if the shape gives support points, that is, writes ``_support``."""
+        """True if the shape has support points, that is, overrides ``_support``."""
         return type(self.shape)._support is not Shape._support and self.shape.origin_radius is not None
 
     @cached_property
@@ -72,14 +72,15 @@ class _Trial:
         return self.shape.support(self.directions) if self.has_support else np.empty((0, 3))
 
     def moments(self, radius: float = 0.0) -> Moments:
-        """Moments of the hull of support points, with all points within ``radius`` of it.
+        """Return the moments of the hull of support points, grown by ``radius``.
 
-        The error of a smooth shape's hull falls as the inverse of the number of directions: of two hulls, it cancels.
+        The error of a smooth shape's hull is inversely proportional to the number of directions, so extrapolation from
+        two hulls cancels it.
         """
         coarse, fine = (self._hull_moments(count, radius) for count in (_COARSE, _FINE))
         share = _COARSE / (_FINE - _COARSE)
-        parts = [(1.0 + share) * np.asarray(b) - share * np.asarray(a) for a, b in zip(coarse, fine, strict=True)]
-        return Moments(float(parts[0]), *parts[1:])
+        limits = [(1.0 + share) * np.asarray(b) - share * np.asarray(a) for a, b in zip(coarse, fine, strict=True)]
+        return Moments(float(limits[0]), *limits[1:])
 
     def _hull_moments(self, count: int, radius: float) -> tuple[Any, ...]:
         directions = _spread(count)
@@ -89,7 +90,7 @@ class _Trial:
 
 
 def _spread(count: int) -> np.ndarray:
-    """Return unit vectors (count, 3) along a spiral on the sphere, nearly evenly spread."""
+    """Return nearly uniform unit vectors (count, 3) along a spiral on the sphere."""
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     angle = math.pi * (1.0 + math.sqrt(5.0)) * np.arange(count)
     flat = np.sqrt(1.0 - z * z)
@@ -108,12 +109,12 @@ def _value(t: _Trial) -> list[float]:
     return []
 
 
-def _numbers(t: _Trial) -> list[float]:
+def _sizes(t: _Trial) -> list[float]:
     shape = t.shape
     for name in ("origin_radius", "volume"):
         size = getattr(shape, name)
         if size is not None and not (math.isfinite(size) and size > 0.0):
-            raise ValueError(f"{name}: expected a number above 0 or None, got {size!r}")
+            raise ValueError(f"{name}: expected a positive number or None, got {size!r}")
     if not isinstance(shape.center, Vec3) or not all(map(math.isfinite, shape.center)):
         raise ValueError(f"center: expected a Vec3 of finite numbers [m], got {shape.center!r}")
     J = shape.unit_inertia()
@@ -122,9 +123,7 @@ def _numbers(t: _Trial) -> list[float]:
     if (J is None) != (shape.volume is None):
         raise ValueError("volume, unit_inertia: expected both, or None for both")
     if J is not None and np.linalg.eigvalsh(_second(shape)).min() < -_ROUNDING:
-        raise ValueError(
-            f"unit_inertia: no body has this inertia: a moment is larger than the sum of the others: {J!r}"
-        )
+        raise ValueError(f"unit_inertia: not the inertia of a body: a moment exceeds the sum of the others: {J!r}")
     return []
 
 
@@ -151,7 +150,7 @@ def _heights(t: _Trial, points: np.ndarray) -> np.ndarray:
 
 
 def _farthest(t: _Trial) -> list[float]:
-    """No other support point is farther along a direction."""
+    """Return the violation of the requirement that no other support point is farther along a direction."""
     if not t.has_support:
         return []
     reached = t.directions @ t.points.T
@@ -215,16 +214,19 @@ def _grown(t: _Trial) -> Iterable[float]:
 
 
 REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
-    Requirement("value", "shapes of the same sizes are equal, hash and cannot be changed", 0.0, _value),
-    Requirement("numbers", "sizes are above 0 or None, and some body has the inertia", 0.0, _numbers),
-    Requirement("batches", "support points are the same alone, in batches and for any length", _ROUNDING, _batches),
+    Requirement("value", "shapes of the same sizes are equal and hashable, and cannot be changed", 0.0, _value),
+    Requirement("numbers", "sizes are positive or None, and the inertia is physical", 0.0, _sizes),
+    Requirement("batches", "support points do not depend on the batch or the length", _ROUNDING, _batches),
     Requirement("support", "no point of the shape is farther along the direction", _ROUNDING, _farthest),
-    Requirement("origin_radius", "all points lie within reach of the origin", _ROUNDING, _reach),
+    Requirement("origin_radius", "all points are within origin_radius of the origin", _ROUNDING, _reach),
     Requirement(
-        "bounding_sphere", "all points lie in the bounding sphere, which is no larger than reach", _ROUNDING, _bound
+        "bounding_sphere",
+        "all points are in the bounding sphere, whose radius is at most origin_radius",
+        _ROUNDING,
+        _bound,
     ),
     Requirement("volume", "is that of the hull of the support points", _SAMPLING, _volume),
     Requirement("center", "is that of the hull of the support points", _SAMPLING, _center),
     Requirement("unit_inertia", "is that of the hull of the support points", _SAMPLING, _gyration),
-    Requirement("grown", "_grown(r): moments of all points within r", _SAMPLING, _grown),
+    Requirement("grown", "_grown(r) has the moments of all points within r", _SAMPLING, _grown),
 )

@@ -1,7 +1,4 @@
-"""The compound: several shapes as one.
-
-Any shape, rounded.
-"""
+"""Shapes composed of other shapes: a compound of several shapes, and a convex shape with a rounding radius."""
 
 from __future__ import annotations
 
@@ -25,11 +22,12 @@ __all__ = ["Compound", "Rounded"]
 @public
 @dataclass(frozen=True, slots=True)
 class Compound(MasslessShape):
-    """Several shapes at poses, such as the convex pieces of a mesh: its distances are the least of its parts'.
+    """Union of several shapes at poses, such as the convex components of a mesh.
 
-    ``parts`` are shapes, pairs (shape, pose) or what `Shape.at` gives; compounds among them are taken apart.  Overlaps
-    are counted for each part alone, so nothing is said of what it weighs.  Raises ValueError for no parts, TypeError
-    for what is no shape.
+    Its distance is the minimum of its components' distances.  ``parts`` are shapes, pairs (shape, pose) or results of
+    `Shape.at`; nested compounds are flattened.  Components may overlap, so a compound has no mass properties.
+
+    Raises ValueError for an empty list, TypeError for an element that is not a shape.
 
     >>> from linkwork import shapes
     >>> dumbbell = shapes.Compound([shapes.Sphere(0.1).at((0, 0, -0.3)), shapes.Sphere(0.1).at((0, 0, 0.3))])
@@ -45,22 +43,22 @@ class Compound(MasslessShape):
             raise TypeError(f"{expected}, got {self.parts!r}")
         parts: list[Geometry] = []
         for k, one in enumerate(self.parts):
-            placed = _placed(one, f"{expected}, got {one!r} as part {k}", f"compound: part {k}: pose")
+            placed = _placed(one, f"{expected}, got {one!r} at index {k}", f"compound: parts[{k}]: pose")
             if isinstance(placed.shape, Compound):
                 parts += [Geometry(p.shape, placed.origin @ p.origin, p.name) for p in placed.shape.parts]
             else:
                 parts.append(placed)
         if not parts:
-            raise ValueError("compound: parts: expected one part at least, got none")
+            raise ValueError("compound: parts: expected at least one shape, got an empty list")
         object.__setattr__(self, "parts", tuple(parts))
 
     @property
     def origin_radius(self) -> float | None:
-        reaches = [part.shape.origin_radius for part in self.parts]
-        if any(reach is None for reach in reaches):
+        radii = [part.shape.origin_radius for part in self.parts]
+        if any(radius is None for radius in radii):
             return None
-        places = [np.linalg.norm([*part.origin.translation]) for part in self.parts]
-        return float(max(place + reach for place, reach in zip(places, reaches, strict=True)))
+        offsets = [np.linalg.norm([*part.origin.translation]) for part in self.parts]
+        return float(max(offset + radius for offset, radius in zip(offsets, radii, strict=True)))
 
 
 def _placed(one: Any, expected: str, pose: str) -> Geometry:
@@ -76,11 +74,12 @@ def _placed(one: Any, expected: str, pose: str) -> Geometry:
 @public
 @dataclass(frozen=True, slots=True)
 class Rounded(Shape):
-    """All points within a radius [m] of a convex shape; a radius of zero changes nothing.
+    """Rounded shape: all points within a non-negative radius [m] of a convex shape.
 
-    What it weighs is exact, to rounding, for boxes, polytopes, cylinders, cones, capsules and spheres; for ellipsoids
-    it is a quadrature over their surface (1e-9 for radii within a factor of 20, 2e-4 within one of 100).  Raises
-    ValueError for a radius below zero and for what is no convex shape, such as a mesh's file.
+    Mass properties are exact to rounding for boxes, polytopes, cylinders, cones, capsules and spheres.  For ellipsoids
+    they are a quadrature over the surface: relative error 1e-9 for radii within a factor of 20, 2e-4 within 100.
+
+    Raises ValueError for a negative radius and for a shape that is not convex, such as a mesh file.
 
     >>> from linkwork import shapes
     >>> pad = shapes.Rounded(shapes.Box((0.1, 0.1, 0.02)), 0.01)

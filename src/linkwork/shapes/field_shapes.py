@@ -1,11 +1,4 @@
-"""What shapes that are given by arrays have in common.
-
-The distance field: signed distances at the points of a grid.
-
-The height field: ground.
-
-The point cloud: what a depth camera or a lidar saw.
-"""
+"""Shapes defined by arrays: distance fields on a grid, height fields (terrain) and point clouds."""
 
 from __future__ import annotations
 
@@ -26,7 +19,7 @@ _WORDS = {2: "two", 3: "three"}
 
 
 class Sampled(MasslessShape):
-    """A shape of arrays, which are kept as they are: read-only copies, compared number by number."""
+    """Base class of shapes defined by arrays, which are read-only copies and are compared element by element."""
 
     __slots__ = ()
 
@@ -45,48 +38,48 @@ def _key(shape: Any) -> tuple[Any, ...]:
     return tuple((x.shape, x.tobytes()) if isinstance(x, np.ndarray) else x for x in values)
 
 
-def given_array(value: Any, expected: str, dimensions: int, least: tuple[int, ...]) -> np.ndarray:
-    """Finite numbers in an array of so many dimensions, along each of them at least so many, read-only.
+def read_array(value: Any, expected: str, dimensions: int, least: tuple[int, ...]) -> np.ndarray:
+    """Return a read-only array of finite numbers with given dimensions and minimum sizes along each.
 
     Raises ValueError.
     """
     shape = np.shape(value)
     if len(shape) != dimensions or any(have < need for have, need in zip(shape, least, strict=True)):
         raise ValueError(f"{expected}, got an array of shape {shape}")
-    numbers = np.array(value)
-    if numbers.dtype.kind in "iuf" and not np.isfinite(numbers).all():
-        where = tuple(int(k) for k in np.argwhere(~np.isfinite(numbers))[0])
-        raise ValueError(f"{expected}, all finite, got {numbers[where]} at {where}")
-    return frozen(checked_array(numbers, expected, shape))
+    array = np.array(value)
+    if array.dtype.kind in "iuf" and not np.isfinite(array).all():
+        index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{expected}, all finite, got {array[index]} at {index}")
+    return frozen(checked_array(array, expected, shape))
 
 
 def placed_grid(
-    what: str, spacing: Any, origin: Any, counts: tuple[int, ...]
+    shape: str, spacing: Any, origin: Any, counts: tuple[int, ...]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """How far points of a grid are apart along its axes, one number or one an axis, and where the first is [m].
+    """Return the spacing of a grid along each axis and the position of its first point [m].
 
-    The middle of the grid is at zero if no origin is given.  Raises ValueError.
+    A scalar spacing is that of all axes.  By default the grid is centred at zero.  Raises ValueError.
     """
-    many = len(counts)
-    apart = sizes(what, "spacing", spacing if np.ndim(spacing) else (spacing,) * many, many)
+    dimensions = len(counts)
+    steps = sizes(shape, "spacing", spacing if np.ndim(spacing) else (spacing,) * dimensions, dimensions)
     if origin is None:
-        return apart, tuple(-0.5 * s * (n - 1) for s, n in zip(apart, counts, strict=True))
-    expected = f"{what}: origin: expected {_WORDS[many]} numbers [m]"
-    given = given_array(origin, expected, 1, (many,))
-    if given.shape != (many,):
-        raise ValueError(f"{expected}, got an array of shape {given.shape}")
-    return apart, tuple(given.tolist())
+        return steps, tuple(-0.5 * s * (n - 1) for s, n in zip(steps, counts, strict=True))
+    expected = f"{shape}: origin: expected {_WORDS[dimensions]} numbers [m]"
+    first = read_array(origin, expected, 1, (dimensions,))
+    if first.shape != (dimensions,):
+        raise ValueError(f"{expected}, got an array of shape {first.shape}")
+    return steps, tuple(first.tolist())
 
 
 def ends_of_grid(spacing: tuple[float, ...], origin: tuple[float, ...], counts: tuple[int, ...]) -> list[float]:
-    """By axis: how far the points of a grid are from zero at most [m]."""
+    """Return the maximum absolute coordinate of a grid's points along each axis [m]."""
     grid = zip(origin, spacing, counts, strict=True)
     return [float(np.abs([o, o + s * (n - 1)]).max()) for o, s, n in grid]
 
 
-def frozen(numbers: np.ndarray) -> np.ndarray:
-    """A copy that nobody can change."""
-    copy = np.array(numbers, dtype=float, order="C")
+def frozen(values: np.ndarray) -> np.ndarray:
+    """Return a read-only copy."""
+    copy = np.array(values, dtype=float, order="C")
     copy.setflags(write=False)
     return copy
 
@@ -94,14 +87,14 @@ def frozen(numbers: np.ndarray) -> np.ndarray:
 @public
 @dataclass(frozen=True, slots=True, eq=False)
 class DistanceField(Sampled):
-    """Signed distances (l, m, n) [m] at the points origin + (spacing[0] i, spacing[1] j, spacing[2] k).
+    """Signed distances ``values`` (l, m, n) [m] at the points origin + (spacing[0] i, spacing[1] j, spacing[2] k).
 
-    ``spacing`` [m] is one number or three, ``origin`` (3,) [m], the middle of the grid at zero if left out.  Between
-    points distances are interpolated, which is off by ``error`` at most; beyond the grid there is taken to be nothing.
-    `linkwork.distance_field` makes one of shapes.
+    ``spacing`` [m] is one number or three; ``origin`` is (3,) [m].  By default the grid is centred at zero.  Distances
+    are interpolated between the points, with an error of at most ``error``; space outside the grid counts as empty.
+    `linkwork.distance_field` computes a field from shapes.
 
-    Raises ValueError for fewer than two points along an axis, numbers that are not finite, and a spacing that is not
-    above zero.
+    Raises ValueError for fewer than two points along an axis, values that are not finite, and a spacing that is not
+    positive.
     """
 
     values: Any
@@ -109,19 +102,19 @@ class DistanceField(Sampled):
     origin: Any = None
 
     def __post_init__(self) -> None:
-        what = "distance field"
-        expected = f"{what}: values: expected numbers (l, m, n) [m], at least (2, 2, 2)"
-        values = given_array(self.values, expected, 3, (2, 2, 2))
-        spacing, origin = placed_grid(what, self.spacing, self.origin, values.shape)
+        shape = "distance field"
+        expected = f"{shape}: values: expected numbers (l, m, n) [m], at least (2, 2, 2)"
+        values = read_array(self.values, expected, 3, (2, 2, 2))
+        spacing, origin = placed_grid(shape, self.spacing, self.origin, values.shape)
         for name, value in (("values", values), ("spacing", spacing), ("origin", origin)):
             object.__setattr__(self, name, value)
 
     @property
     def error(self) -> float:
-        """How far interpolated distances are off at most, if those at the points are right: half of a cell's diagonal.
+        """Bound on the interpolation error of distances that are exact at the grid's points: half a cell's diagonal.
 
-        A distance d changes by no more than one goes, so Σ wᵢ d(cᵢ) is off by Σ wᵢ ‖p − cᵢ‖ ≤ √(Σ wᵢ ‖p − cᵢ‖²), and
-        that is √(Σ t (1 − t) h²) over the axes.
+        A distance function d is 1-Lipschitz, so Σ wᵢ d(cᵢ) has an error of at most Σ wᵢ ‖p − cᵢ‖ ≤ √(Σ wᵢ ‖p − cᵢ‖²),
+        which is √(Σ t (1 − t) h²) over the axes.
         """
         return 0.5 * float(np.linalg.norm(self.spacing))
 
@@ -134,15 +127,15 @@ class DistanceField(Sampled):
 @public
 @dataclass(frozen=True, slots=True, eq=False)
 class HeightField(Sampled):
-    """Ground under a grid: all that lies below its triangles, down to any depth.
+    """Terrain on a grid: all points below its triangles, to any depth.
 
-    ``heights`` (m, n) [m] are z above the points origin + (spacing[0] i, spacing[1] j); ``spacing`` [m] is one number
-    or two, ``origin`` (2,) [m], the middle of the grid at zero if left out.  Each cell has two triangles, on both sides
-    of the line from (i, j) to (i + 1, j + 1).  Beyond the grid is nothing: let it reach further than what stands on
-    it.
+    ``heights`` (m, n) [m] are z at the points origin + (spacing[0] i, spacing[1] j).  ``spacing`` [m] is one number or
+    two; ``origin`` is (2,) [m].  By default the grid is centred at zero.  Each cell has two triangles, separated by the
+    line from (i, j) to (i + 1, j + 1).  Space outside the grid is empty, so the grid has to extend beyond the objects
+    on it.
 
-    Raises ValueError for fewer than two rows or columns, numbers that are not finite, and a spacing that is not above
-    zero.
+    Raises ValueError for fewer than two rows or columns, values that are not finite, and a spacing that is not
+    positive.
 
     >>> from linkwork import shapes
     >>> ground = shapes.HeightField([[0.0, 0.0], [0.1, 0.1]], 0.5)
@@ -155,15 +148,15 @@ class HeightField(Sampled):
     origin: Any = None
 
     def __post_init__(self) -> None:
-        what = "height field"
-        heights = given_array(self.heights, f"{what}: heights: expected numbers (m, n) [m], at least (2, 2)", 2, (2, 2))
-        spacing, origin = placed_grid(what, self.spacing, self.origin, heights.shape)
+        shape = "height field"
+        heights = read_array(self.heights, f"{shape}: heights: expected numbers (m, n) [m], at least (2, 2)", 2, (2, 2))
+        spacing, origin = placed_grid(shape, self.spacing, self.origin, heights.shape)
         for name, value in (("heights", heights), ("spacing", spacing), ("origin", origin)):
             object.__setattr__(self, name, value)
 
     @property
     def origin_radius(self) -> float:
-        """Of the surface: the ground below it has no end."""
+        """Radius [m] of a sphere about the origin that contains the surface; the terrain below it is unbounded."""
         ends = ends_of_grid(self.spacing, self.origin, self.heights.shape)
         return float(np.linalg.norm([*ends, np.abs(self.heights).max()]))
 
@@ -171,9 +164,9 @@ class HeightField(Sampled):
 @public
 @dataclass(frozen=True, slots=True, eq=False)
 class PointCloud(Sampled):
-    """Points (n, 3) [m], each a ball of that radius [m], which may be zero.
+    """Points (n, 3) [m], each a ball of the common ``radius`` [m], which may be zero.
 
-    Raises ValueError for a cloud without points, numbers that are not finite and a radius below zero.
+    Raises ValueError for an empty cloud, values that are not finite and a negative radius.
 
     >>> from linkwork import shapes
     >>> shapes.PointCloud([[0.0, 3.0, 4.0]], 0.01).origin_radius
@@ -184,8 +177,8 @@ class PointCloud(Sampled):
     radius: float = 0.0
 
     def __post_init__(self) -> None:
-        expected = "point cloud: points: expected an array (n, 3) [m] of one point at least"
-        points = given_array(self.points, expected, 2, (1, 3))
+        expected = "point cloud: points: expected an array (n, 3) [m] of at least one point"
+        points = read_array(self.points, expected, 2, (1, 3))
         if points.shape[1] != 3:
             raise ValueError(f"{expected}, got an array of shape {points.shape}")
         object.__setattr__(self, "points", points)

@@ -1,11 +1,13 @@
-"""Hulls of few vertices around hulls of many.
+"""Progressive hulls: simplification of a convex hull to few vertices by an outer hull.
 
-Edges of the hull shrink to points, the one that adds least volume first; the point goes where all that lies beyond the
-edges around it stays inside: above the planes through each of these edges that touch the first hull.  Both conditions
-and the volume are linear in the point, so it is found by a linear program in three variables.  Then single vertices are
-moved by the same program.  This is how progressive hulls are made [Sander, Gu, Gortler, Hoppe and Snyder, Silhouette
-clipping, SIGGRAPH 2000], but with planes that touch the first hull and not the last one, so that errors do not add up.
-Half-spaces that intersect have two vertices for each: of as many vertices, they leave several times the volume.
+Edges of the hull collapse to points, the edge that adds the least volume first.  The point must keep all inner points
+inside: for each edge of the surrounding ring, it is above the plane through the edge that supports the original hull.
+These conditions and the volume are linear in the point, so it is the solution of a linear program in three variables.
+Afterwards single vertices are moved by the same program.
+
+Source: Sander, Gu, Gortler, Hoppe and Snyder, Silhouette clipping, SIGGRAPH 2000.  Here the planes support the original
+hull and not the previous one, so errors do not accumulate.  An intersection of half-spaces has about two vertices for
+each half-space: with the same number of vertices, its excess volume is several times larger.
 """
 
 from __future__ import annotations
@@ -19,29 +21,29 @@ from linkwork.shapes.quickhull import hull_triangles
 
 __all__ = ["distance_from_hull", "outer_vertices"]
 
-_EVEN = 1e-12  # relative to the extent
-_PASSES = 4  # of single vertices that move
+_TOLERANCE = 1e-12  # relative to the extent
+_PASSES = 4  # over single vertices
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
-_MANY = 300  # corners: of more, so many are approximated at first
+_MANY = 300  # corners; larger hulls are reduced to so many extreme points first
 _STEPS = np.arange(_MANY)
 _HEIGHTS = 1.0 - (2.0 * _STEPS + 1.0) / _MANY
 _ANGLES = _STEPS * (np.pi * (3.0 - np.sqrt(5.0)))
-_WAYS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES), _HEIGHTS], axis=1)
-_WAYS[:, :2] *= np.sqrt(1.0 - _HEIGHTS * _HEIGHTS)[:, None]  # of length 1, along a spiral
+_DIRECTIONS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES), _HEIGHTS], axis=1)
+_DIRECTIONS[:, :2] *= np.sqrt(1.0 - _HEIGHTS * _HEIGHTS)[:, None]  # of length 1, along a spiral
 _TRIPLES = {n: np.array(list(itertools.combinations(range(n), 3)), int).reshape(-1, 3) for n in range(3, 25)}
 
 
 def outer_vertices(points: np.ndarray, triangles: np.ndarray, max_vertices: int) -> np.ndarray:
-    """At most so many vertices, whose hull holds all points (n, 3), the corners of a hull of these triangles."""
+    """Return at most ``max_vertices`` vertices whose hull contains a hull with corners (n, 3) and triangles."""
     middle = points.mean(axis=0)
     _, _, axes = np.linalg.svd(points - middle, full_matrices=False)
     wide = np.ptp((points - middle) @ axes.T, axis=0)
-    inner = (points - middle) @ axes.T / wide  # as wide as it is high: hulls and ratios of volumes stay what they are
+    inner = (points - middle) @ axes.T / wide  # of equal extents; hulls and ratios of volumes are invariant
     if np.linalg.det(axes) < 0.0:
         triangles = triangles[:, ::-1]
     some = inner
     if len(inner) > _MANY:
-        some = inner[np.unique(np.argmax(_WAYS @ inner.T, axis=1))]
+        some = inner[np.unique(np.argmax(_DIRECTIONS @ inner.T, axis=1))]
         triangles = hull_triangles(some)
     surface = _Surface(some, triangles)
     surface.shrink(max_vertices)
@@ -58,12 +60,12 @@ def outer_vertices(points: np.ndarray, triangles: np.ndarray, max_vertices: int)
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """NumPy's own takes longer for its checks than for the product."""
+    """Return the cross product, without the checks of `numpy.cross`, which take longer than the product."""
     return np.asarray(a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT])
 
 
 def _hull_of(points: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """The corners of a hull, moved outward by what rounding has left of the inner points outside."""
+    """Return the corners of a hull, scaled up until rounding leaves no inner point outside."""
     corners: np.ndarray = points[np.unique(hull_triangles(points))]
     middle = inner.mean(axis=0)
     for _ in range(3):
@@ -92,20 +94,20 @@ def _volume(points: np.ndarray) -> float:
 
 
 class _Surface:
-    """A closed surface of triangles around inner points, which are on the inner side of each."""
+    """Closed surface of triangles, each of which has all inner points on its inner side."""
 
     def __init__(self, inner: np.ndarray, triangles: np.ndarray) -> None:
         self.inner = inner
         self._start(inner, triangles)
 
     def restart(self, points: np.ndarray) -> None:
-        """Goes on with the hull of other points."""
+        """Replace the surface by the hull of other points."""
         self._start(points, hull_triangles(points))
 
     def _start(self, points: np.ndarray, triangles: np.ndarray) -> None:
         self.at: dict[int, np.ndarray] = dict(enumerate(points))
-        self.made = len(points)
-        self.after: dict[int, dict[int, int]] = {k: {} for k in self.at}  # from each neighbour to the next
+        self.count = len(points)  # of vertices created so far
+        self.after: dict[int, dict[int, int]] = {k: {} for k in self.at}  # from each neighbour to the next one
         for a, b, c in triangles.tolist():
             self.after[a][b], self.after[b][c], self.after[c][a] = c, a, b
 
@@ -113,43 +115,43 @@ class _Surface:
         return np.array(list(self.at.values()))
 
     def shrink(self, max_vertices: int) -> None:
-        """Edges become points until so many vertices are left, or no edge can."""
-        waiting: list[tuple[float, int, int, int]] = []
-        result: dict[tuple[int, int], tuple[int, np.ndarray]] = {}  # of edges that wait: which look it was, the point
-        stale: set[tuple[int, int]] = set()  # around them, something has changed
-        looks = itertools.count()
+        """Collapse edges until ``max_vertices`` vertices are left or no edge can collapse."""
+        queue: list[tuple[float, int, int, int]] = []
+        result: dict[tuple[int, int], tuple[int, np.ndarray]] = {}  # by queued edge: version of its entry, point
+        stale: set[tuple[int, int]] = set()  # edges whose surroundings have changed
+        versions = itertools.count()
 
-        def look(u: int, v: int) -> None:
-            cost, place = self._cost(u, v)
+        def evaluate(u: int, v: int) -> None:
+            cost, point = self._cost(u, v)
             stale.discard((u, v))
-            result[u, v] = next(looks), place
-            heapq.heappush(waiting, (cost, result[u, v][0], u, v))
+            result[u, v] = next(versions), point
+            heapq.heappush(queue, (cost, result[u, v][0], u, v))
 
         for u in self.at:
             for v in self.after[u]:
                 if u < v:
-                    look(u, v)
-        while len(self.at) > max_vertices and waiting:
-            cost, when, u, v = heapq.heappop(waiting)
-            if u not in self.at or v not in self.at or result[u, v][0] != when:
+                    evaluate(u, v)
+        while len(self.at) > max_vertices and queue:
+            cost, version, u, v = heapq.heappop(queue)
+            if u not in self.at or v not in self.at or result[u, v][0] != version:
                 continue
             if (u, v) in stale:
-                look(u, v)
+                evaluate(u, v)
                 continue
             if not np.isfinite(cost):
                 break
             new = self._collapse(u, v, result[u, v][1])
             for other in self.after[new]:
-                look(min(other, new), max(other, new))
+                evaluate(min(other, new), max(other, new))
                 stale.update((min(other, k), max(other, k)) for k in self.after[other] if k != new)
 
     def settle(self) -> None:
-        """Single vertices move to where they add least."""
+        """Move single vertices to the positions of least volume."""
         for v in list(self.at):
             ring = self._ring(v)
-            cost, place = self._least(ring)
+            cost, point = self._best_tip(ring)
             if np.isfinite(cost) and cost < self._cone(ring, self.at[v]):
-                self.at[v] = place
+                self.at[v] = point
 
     def _ring(self, v: int) -> list[int]:
         after = self.after[v]
@@ -160,7 +162,7 @@ class _Surface:
         return ring
 
     def _around(self, u: int, v: int) -> list[int] | None:
-        """The vertices around an edge, counterclockwise; None where it must not shrink."""
+        """Return the vertices around an edge, counterclockwise; None if it must not collapse."""
         one, two = self._ring(u), self._ring(v)
         if len(set(one) & set(two)) != 2 or len(one) + len(two) - 4 < 3:
             return None
@@ -171,26 +173,26 @@ class _Surface:
         ring = self._around(u, v)
         if ring is None:
             return np.inf, np.zeros(3)
-        cost, place = self._least(ring)
+        cost, point = self._best_tip(ring)
         before = self._cone(self._ring(u), self.at[u]) + self._cone(self._ring(v), self.at[v])
         both = self._cone([v, self.after[u][v]], self.at[u]) + self._cone([self.after[v][u], v], self.at[u])
-        return cost - before + both, place
+        return cost - before + both, point
 
     def _cone(self, ring: list[int], tip: np.ndarray) -> float:
-        """The volume between the origin and the triangles from a ring, or a chain of two, to a tip; six times."""
+        """Return six times the volume between the origin and the triangles from a ring, or an edge, to a tip."""
         p = np.array([self.at[k] for k in ring])
         if len(ring) == 2:
             return float(tip @ _cross(p[0], p[1]))
         return float(tip @ _cross(p, np.concatenate([p[1:], p[:1]])).sum(axis=0))
 
-    def _least(self, ring: list[int]) -> tuple[float, np.ndarray]:
-        """The tip of least volume over a ring that leaves all inner points under its triangles."""
+    def _best_tip(self, ring: list[int]) -> tuple[float, np.ndarray]:
+        """Return volume and tip of least volume over a ring such that all inner points are below its triangles."""
         if not 3 <= len(ring) < 25:
             return np.inf, np.zeros(3)
         p = np.array([self.at[k] for k in ring])
         after = np.concatenate([p[1:], p[:1]])
-        normals, offsets = self._touching(p, after)
-        aim = _cross(p, after).sum(axis=0)
+        normals, offsets = self._supporting_planes(p, after)
+        gradient = _cross(p, after).sum(axis=0)
         t = _TRIPLES[len(ring)]
         a, b, c = (normals[t[:, k]] for k in range(3))
         bc = _cross(b, c)
@@ -201,58 +203,58 @@ class _Surface:
         t, a, b, c, bc = t[sound], a[sound], b[sound], c[sound], bc[sound]
         d = offsets[t]
         tips = (d[:, :1] * bc + d[:, 1:2] * _cross(c, a) + d[:, 2:] * _cross(a, b)) / det[sound, None]
-        good = (tips @ normals.T >= offsets - _EVEN).all(axis=1) & (np.abs(tips).max(axis=1) < 2.0)
+        good = (tips @ normals.T >= offsets - _TOLERANCE).all(axis=1) & (np.abs(tips).max(axis=1) < 2.0)
         if not good.any():
             return np.inf, np.zeros(3)
-        volumes = tips[good] @ aim
+        volumes = tips[good] @ gradient
         best = int(np.argmin(volumes))
         return float(volumes[best]), tips[good][best]
 
-    def _touching(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The planes through edges (n, 3) that touch the inner points, which they have below them on the left."""
+    def _supporting_planes(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the planes through edges (n, 3) that support the inner points, which are below them on the left."""
         along = b - a
         along = along / np.linalg.norm(along, axis=1, keepdims=True)
         middle = 0.5 * (a + b)
         up = middle - (middle * along).sum(axis=1, keepdims=True) * along  # the origin is inside
         up = up / np.linalg.norm(up, axis=1, keepdims=True)
         left = _cross(up, along)
-        way = self.inner[None] - a[:, None]
-        x, y = np.einsum("nki,ni->nk", way, left), np.einsum("nki,ni->nk", way, up)
-        steep = np.arctan2(y, x)  # turning from the left, down is negative: all points lie below the highest of them
-        steep = np.where(steep > 0.5 * np.pi, steep - 2.0 * np.pi, steep)
-        angle = np.where(x * x + y * y > _EVEN * _EVEN, steep, -np.inf).max(axis=1)
+        offset = self.inner[None] - a[:, None]
+        x, y = np.einsum("nki,ni->nk", offset, left), np.einsum("nki,ni->nk", offset, up)
+        slope = np.arctan2(y, x)  # angle from the left direction; the plane at the largest angle has all points below
+        slope = np.where(slope > 0.5 * np.pi, slope - 2.0 * np.pi, slope)
+        angle = np.where(x * x + y * y > _TOLERANCE * _TOLERANCE, slope, -np.inf).max(axis=1)
         normals = np.cos(angle)[:, None] * up - np.sin(angle)[:, None] * left
         return normals, (normals * a).sum(axis=1)
 
-    def _collapse(self, u: int, v: int, place: np.ndarray) -> int:
+    def _collapse(self, u: int, v: int, point: np.ndarray) -> int:
         ring = self._around(u, v)
         assert ring is not None
-        new, self.made = self.made, self.made + 1
+        new, self.count = self.count, self.count + 1
         for k in ring:
             self.after[k].pop(u, None)
             self.after[k].pop(v, None)
         for gone in (u, v):
             del self.after[gone], self.at[gone]
-        self.at[new] = place
+        self.at[new] = point
         self.after[new] = {}
         for one, two in zip(ring, ring[1:] + ring[:1], strict=True):
             self.after[new][one], self.after[one][two], self.after[two][new] = two, new, one
         return new
 
 
-def distance_from_hull(places: np.ndarray, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Signed distances (m,) of places (m, 3) from the hull of points: below zero inside."""
+def distance_from_hull(queries: np.ndarray, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Return signed distances (m,) of query points (m, 3) from the hull of points; negative inside."""
     normals, offsets = _planes(points, triangles)
-    result = (places @ normals.T - offsets).max(axis=1)
+    result = (queries @ normals.T - offsets).max(axis=1)
     a, b, c = (points[triangles[:, k]] for k in range(3))
     for k in np.flatnonzero(result > 0.0):
-        result[k] = _to_triangles(places[k], a, b, c)
+        result[k] = _distance_to_triangles(queries[k], a, b, c)
     return np.asarray(result)
 
 
-def _to_triangles(p: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """The distance from a point to the nearest of triangles (n, 3) each."""
-    least = min(_to_segments(p, a, b), _to_segments(p, b, c), _to_segments(p, c, a))
+def _distance_to_triangles(p: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+    """Return the distance of a point to the nearest triangle; a, b, c (n, 3) are the corners."""
+    least = min(_distance_to_segments(p, a, b), _distance_to_segments(p, b, c), _distance_to_segments(p, c, a))
     normals = _cross(b - a, c - a)
     length = np.linalg.norm(normals, axis=1)
     over = np.ones(len(a), bool)
@@ -264,8 +266,8 @@ def _to_triangles(p: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) ->
     return least
 
 
-def _to_segments(p: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
-    way = b - a
-    square = (way * way).sum(axis=1)
-    t = np.clip(((p - a) * way).sum(axis=1) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
-    return float(np.linalg.norm(p - a - t[:, None] * way, axis=1).min())
+def _distance_to_segments(p: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    edge = b - a
+    square = (edge * edge).sum(axis=1)
+    t = np.clip(((p - a) * edge).sum(axis=1) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
+    return float(np.linalg.norm(p - a - t[:, None] * edge, axis=1).min())

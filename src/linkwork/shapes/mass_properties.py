@@ -1,6 +1,4 @@
-"""What bodies weigh: volume, centre and second moments of closed triangles, of bodies of revolution, and of polytopes
-and ellipsoids that are grown by a radius.
-"""
+"""Mass properties of triangle meshes, bodies of revolution, and polytopes and ellipsoids grown by a radius."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ __all__ = ["Moments", "arc", "line", "of_ellipsoid_grown", "of_polytope_grown", 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Volume [m³], centre (3,) [m], and the second moments about it, per volume, ∫ x xᵀ dV / V (3, 3) [m²]."""
+    """Volume [m³], centroid (3,) [m] and second moments about it per volume, Σ = ∫ x xᵀ dV / V (3, 3) [m²]."""
 
     volume: float
     center: np.ndarray
@@ -25,20 +23,23 @@ class Moments:
 
     @staticmethod
     def of(volume: float, center: Vec3, gyration: Symmetric3) -> Moments:
-        """From the rotational inertia J of 1 kg: ½ tr(J) 1 − J."""
+        """Create the moments from the rotational inertia J of 1 kg: Σ = ½ tr(J) 1 − J."""
         J = np.array([[*gyration.x], [*gyration.y], [*gyration.z]])
         return Moments(volume, np.array([*center]), 0.5 * np.trace(J) * np.eye(3) - J)
 
     def unit_inertia(self) -> Symmetric3:
-        """The rotational inertia of 1 kg, tr(Σ) 1 − Σ."""
+        """Return the rotational inertia of 1 kg, tr(Σ) 1 − Σ."""
         J = np.trace(self.second) * np.eye(3) - self.second
         return Symmetric3(*(float(J[i, j]) for i in range(3) for j in range(i, 3)))
 
 
 def of_triangles(points: np.ndarray, triangles: np.ndarray) -> Moments:
-    """Of what closed triangles enclose, less than zero where they are inside out.
+    """Return the moments of the body that closed triangles enclose.
 
-    Tetrahedra from a point between: ∫ x xᵀ dV = V/20 (Σ vᵢ vᵢᵀ + (Σ vᵢ)(Σ vᵢ)ᵀ), the sums over the three other corners.
+    The volume of an inside-out surface is negative.
+
+    Sum over the tetrahedra of the triangles and an inner point: ∫ x xᵀ dV = V/20 (Σ vᵢ vᵢᵀ + (Σ vᵢ)(Σ vᵢ)ᵀ), with the
+    sums over the triangle's corners vᵢ relative to that point.
     """
     inside = points[triangles].mean(axis=(0, 1))
     v = points[triangles] - inside
@@ -59,23 +60,23 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def arc(z: float, radius: float, r: float, start: float, end: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A piece of a profile: of a circle about (z, radius), by angles from the plane across the axis [rad]."""
+    """Return quadrature nodes of a profile's arc about (z, radius), between angles from the radial axis [rad]."""
     angle = 0.5 * (start + end) + 0.5 * (end - start) * _NODES
     return z + r * np.sin(angle), radius + r * np.cos(angle), 0.5 * (end - start) * r * np.cos(angle) * _WEIGHTS
 
 
 def line(z: tuple[float, float], radius: tuple[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A piece of a profile: straight, between two heights and radii."""
+    """Return quadrature nodes of a straight line of a profile between two heights and radii."""
     t = 0.5 * (1.0 + _NODES)
     return z[0] + (z[1] - z[0]) * t, radius[0] + (radius[1] - radius[0]) * t, 0.5 * (z[1] - z[0]) * _WEIGHTS
 
 
-def of_revolution(pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Moments:
-    """Of a body about z, by the pieces of its profile: heights, radii and weights dz.
+def of_revolution(segments: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Moments:
+    """Return the moments of a body of revolution about z; segments have heights, radii and weights dz.
 
     V = π ∫ R² dz, and a disc's second moments are R²/4 per area.  The quadrature is exact to rounding.
     """
-    z, radius, dz = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    z, radius, dz = (np.concatenate(values) for values in zip(*segments, strict=True))
     discs = math.pi * radius * radius * dz
     volume = discs.sum()
     center = (discs * z).sum() / volume
@@ -88,12 +89,13 @@ def of_revolution(pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -
 
 
 def of_polytope_grown(points: np.ndarray, triangles: np.ndarray, r: float) -> Moments:
-    """Of all points within a radius of a convex polytope: exact, piece by piece.
+    """Return the exact moments of all points within a radius of a convex polytope.
 
-    As in Steiner's formula: the polytope, a prism on every side, a sector of a cylinder along every edge, and a sector
-    of a ball at every corner.  A ball's sector needs ∫ n dΩ = ½ ∮ n × dn and ∫ n nᵀ dΩ = (Ω 1 − ∮ n bᵀ ds)/3 over its
-    spherical polygon, b pointing out of it: sums over arcs of great circles.  [Arvo, Applications of irradiance tensors
-    to the simulation of non-Lambertian phenomena, 1995]
+    By Steiner's formula, the body consists of the polytope, a prism on every facet, a cylinder sector along every edge
+    and a ball sector at every corner.  A ball sector needs ∫ n dΩ = ½ ∮ n × dn and ∫ n nᵀ dΩ = (Ω 1 − ∮ n bᵀ ds)/3 over
+    its spherical polygon, with b its outward conormal; these are sums over arcs of great circles.
+
+    Source: Arvo, Applications of irradiance tensors to the simulation of non-Lambertian phenomena, 1995.
     """
     core = of_triangles(points, triangles)
     middle = core.center
@@ -112,7 +114,7 @@ def of_polytope_grown(points: np.ndarray, triangles: np.ndarray, r: float) -> Mo
 
     left = {edge: k for k, (a, b, c) in enumerate(triangles.tolist()) for edge in ((a, b), (b, c), (c, a))}
     turns: dict[int, list[tuple[np.ndarray, np.ndarray, float, np.ndarray]]] = {}
-    for (a, b), k in left.items():  # n1 to n2 is a turn to the left about a
+    for (a, b), k in left.items():  # n1 to n2 is a counterclockwise rotation about a
         if a > b:
             continue
         n1, n2 = normals[left[b, a]], normals[k]
@@ -153,20 +155,21 @@ def of_polytope_grown(points: np.ndarray, triangles: np.ndarray, r: float) -> Mo
 
 
 class _Sum:
-    """Volume, first and second moments of what has been added."""
+    """Accumulated volume, first and second moments."""
 
     def __init__(self, volume: float, first: np.ndarray, second: np.ndarray) -> None:
         self.volume, self.first, self.second = volume, first, second
 
     def add(
-        self, size: float, first: np.ndarray, second: np.ndarray, beside: tuple[float, np.ndarray, np.ndarray]
+        self, size: float, first: np.ndarray, second: np.ndarray, other: tuple[float, np.ndarray, np.ndarray]
     ) -> None:
-        """A sum of two sets, across each other: their moments of order 0, 1 and 2."""
-        much, way, square = beside
-        mixed = np.outer(first, way)
-        self.volume = self.volume + size * much
-        self.first = self.first + much * first + size * way
-        self.second = self.second + much * second + mixed + mixed.T + size * 0.5 * (square + square.T)
+        """Add the Minkowski sum of two orthogonal sets, given by their moments of order 0, 1 and 2."""
+        other_size, other_first, other_second = other
+        mixed = np.outer(first, other_first)
+        self.volume = self.volume + size * other_size
+        self.first = self.first + other_size * first + size * other_first
+        symmetric = 0.5 * (other_second + other_second.T)
+        self.second = self.second + other_size * second + mixed + mixed.T + size * symmetric
 
 
 def _unit(v: np.ndarray) -> np.ndarray:
@@ -174,17 +177,17 @@ def _unit(v: np.ndarray) -> np.ndarray:
 
 
 def _solid_angle(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Of a spherical triangle, with its sign [Van Oosterom and Strackee 1983]."""
+    """Return the signed solid angle of a spherical triangle [Van Oosterom and Strackee 1983]."""
     return 2.0 * math.atan2(float(a @ np.cross(b, c)), float(1.0 + a @ b + b @ c + c @ a))
 
 
 def of_ellipsoid_grown(radii: Sequence[float], r: float) -> Moments:
-    """Of all points within a radius of an ellipsoid: a quadrature over its surface, as there is no closed form.
+    """Return the moments of all points within a radius of an ellipsoid, by quadrature over its surface.
 
-    A surface at distance r from one with principal radii of curvature R₁, R₂ has (1 + r/R₁)(1 + r/R₂) of its area; then
-    V = ∫ y·n dA / 3 and ∫ y yᵀ dV = ∫ y yᵀ (y·n) dA / 5.  With A = diag(radii), x = A u and n along A⁻¹ u,
-    dA = det A |A⁻¹ u| du.  Nodes w, u along A^½ w, stand where both u and n are near: 192 by 96 of them leave 1e-9
-    for radii within a factor of 20, and 2e-4 within one of 100.
+    The offset surface at distance r has (1 + r/R₁)(1 + r/R₂) of the area, with the principal radii of curvature R₁, R₂.
+    Then V = ∫ y·n dA / 3 and ∫ y yᵀ dV = ∫ y yᵀ (y·n) dA / 5.  With A = diag(radii), x = A u and n along A⁻¹ u,
+    dA = det A |A⁻¹ u| du.  Nodes are chosen on the sphere of w, with u along A^½ w, which resolves regions of u and of
+    n alike.  The relative error of 192 × 96 nodes is 1e-9 for radii within a factor of 20, and 2e-4 within 100.
     """
     size = np.array(radii)
     heights, weights = np.polynomial.legendre.leggauss(192)

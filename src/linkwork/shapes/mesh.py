@@ -1,4 +1,4 @@
-"""The mesh: kept as data, no file is opened here."""
+"""Reference to a mesh file; the file itself is not opened here."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["Mesh"]
 @public
 @dataclass(frozen=True, slots=True)
 class Mesh(MasslessShape):
-    """A mesh file, by the name the description gives it, and the scale along each axis, none of them zero.
+    """Reference to a mesh file by its URI, with a non-zero scale along each axis.
 
-    Raises ValueError for a name or scale that is none.  The file is not looked for.
+    Raises ValueError for an invalid name or scale.  The file is not opened; `load_mesh` reads it.
     """
 
     uri: str
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     def __post_init__(self) -> None:
-        expected = "mesh: scale: expected three numbers, none of them zero"
+        expected = "mesh: scale: expected three non-zero numbers"
         scale = checked_array(self.scale, expected, (3,))
         if not scale.all():
             raise ValueError(f"{expected}, got {self.scale!r}")

@@ -1,17 +1,4 @@
-"""The box.
-
-The capsule.
-
-The cone.
-
-The cylinder.
-
-The ellipsoid.
-
-The half-space.
-
-The sphere.
-"""
+"""Primitive shapes: box, capsule, cone, cylinder, ellipsoid, half-space and sphere."""
 
 from __future__ import annotations
 
@@ -32,7 +19,10 @@ __all__ = ["Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "HalfSpace", "Sphe
 @public
 @dataclass(frozen=True, slots=True)
 class Box(Shape):
-    """A box about the origin: its edges along x, y and z [m].  Raises ValueError where one is not above zero."""
+    """Box centred at the origin; ``size`` are its edge lengths along x, y and z [m].
+
+    Raises ValueError for edges that are not positive.
+    """
 
     size: tuple[float, float, float]
 
@@ -62,10 +52,10 @@ class Box(Shape):
 @public
 @dataclass(frozen=True, slots=True)
 class Capsule(Shape):
-    """All points within a radius of a segment along z, about the origin: a cylinder with a half sphere at either end.
+    """Capsule along z, centred at the origin: all points within ``radius`` [m] of a segment of ``length`` [m].
 
-    ``radius`` [m], above zero, and ``length`` [m], between the centres of the half spheres: zero makes a sphere.
-    Raises ValueError.
+    The length is the distance between the centres of the hemispheres; zero gives a sphere.  Raises ValueError unless
+    the radius is positive and the length non-negative.
     """
 
     radius: float
@@ -84,7 +74,7 @@ class Capsule(Shape):
         return math.pi * self.radius * self.radius * (self.length + 4.0 / 3.0 * self.radius)
 
     def unit_inertia(self) -> Symmetric3:
-        # Of the cylinder, and of both half spheres, whose centres of mass lie 3/8 r beyond their flat sides.
+        # the cylinder, and two hemispheres, whose centres of mass are 3/8 r beyond their flat faces
         r, l = self.radius, self.length
         tube = l / (l + 4.0 / 3.0 * r)
         caps = 1.0 - tube
@@ -105,9 +95,9 @@ class Capsule(Shape):
 @public
 @dataclass(frozen=True, slots=True)
 class Cone(Shape):
-    """A cone about the z axis: its base, of that radius, at z = −length/2, its apex at z = length/2 [m].
+    """Cone about the z axis with its base, of the radius, at z = −length/2 and its apex at z = length/2 [m].
 
-    Its centre of mass lies a quarter of its length above the base.  Raises ValueError where a size is not above zero.
+    The centre of mass is a quarter of the length above the base.  Raises ValueError for sizes that are not positive.
     """
 
     radius: float
@@ -137,7 +127,7 @@ class Cone(Shape):
     @property
     def bounding_sphere(self) -> tuple[Vec3, float]:
         r, l = self.radius, self.length
-        if r >= l:  # the base's circle is the sphere's
+        if r >= l:  # the base is a great circle of the sphere
             return Vec3(0.0, 0.0, -0.5 * l), r
         radius = 0.5 * (l + r * (r / l))  # through the apex and the base's circle
         return Vec3(0.0, 0.0, 0.5 * l - radius), radius
@@ -160,7 +150,7 @@ class Cone(Shape):
 @public
 @dataclass(frozen=True, slots=True)
 class Cylinder(Shape):
-    """A cylinder about the origin, its axis along z: radius and length [m], both above zero (ValueError)."""
+    """Cylinder along z, centred at the origin: radius and length [m], both positive (ValueError)."""
 
     radius: float
     length: float
@@ -194,7 +184,7 @@ class Cylinder(Shape):
 
 
 def rim(units: np.ndarray, radius: float) -> np.ndarray:
-    """The farthest points along directions (..., 3) of a circle about z, at z = 0; along z, its centre is given."""
+    """Return the farthest points (..., 3) of a circle in the plane z = 0; its centre along z."""
     points = np.zeros_like(units)
     flat = units[..., :2]
     length = np.hypot(flat[..., :1], flat[..., 1:])
@@ -205,7 +195,7 @@ def rim(units: np.ndarray, radius: float) -> np.ndarray:
 @public
 @dataclass(frozen=True, slots=True)
 class Ellipsoid(Shape):
-    """An ellipsoid about the origin: its radii along x, y and z [m], all above zero (ValueError)."""
+    """Ellipsoid centred at the origin: radii along x, y and z [m], all positive (ValueError)."""
 
     radii: tuple[float, float, float]
 
@@ -225,7 +215,7 @@ class Ellipsoid(Shape):
         return Symmetric3.diagonal(y + z, x + z, x + y)
 
     def _support(self, units: np.ndarray) -> np.ndarray:
-        unit = np.array(self.radii) / self.origin_radius  # so that nothing underflows
+        unit = np.array(self.radii) / self.origin_radius  # avoids underflow
         image = units * unit
         return np.asarray(self.radii * image / np.sqrt((image * image).sum(axis=-1, keepdims=True)))
 
@@ -235,7 +225,7 @@ class Ellipsoid(Shape):
 
 @dataclass(frozen=True, slots=True)
 class HalfSpace(MasslessShape):
-    """All that lies below z = 0 of its frame: a floor.  It has no volume, no reach and no farthest points."""
+    """Half-space z ≤ 0 of its frame, such as a floor; it has no volume, radius or support points."""
 
     @property
     def origin_radius(self) -> None:
@@ -245,7 +235,7 @@ class HalfSpace(MasslessShape):
 @public
 @dataclass(frozen=True, slots=True)
 class Sphere(Shape):
-    """A sphere about the origin: radius [m], above zero (ValueError)."""
+    """Sphere centred at the origin: radius [m], positive (ValueError)."""
 
     radius: float
 

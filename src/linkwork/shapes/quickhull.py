@@ -1,10 +1,11 @@
-"""The convex hull of points, its facets as triangles.
+"""Quickhull: the convex hull of points, with triangular facets.
 
-Quickhull: the farthest point over a facet takes the place of all facets that it is above.  What is above a facet is
-decided exactly, by rational arithmetic where rounding could decide otherwise, so the facets always close, whatever the
-points are; points within `_NEAR` of a facet count as inside.  [Barber, Dobkin and Huhdanpaa, The Quickhull algorithm
-for convex hulls, ACM TOMS 22, 1996; the bound on rounding: Shewchuk, Adaptive precision floating-point arithmetic and
-fast robust geometric predicates, 1997]
+The farthest point over a facet replaces all facets that it is above.  That a point is above a facet is decided exactly,
+by rational arithmetic where rounding could matter, so the surface is closed for all inputs.  Points within `_NEAR` of a
+facet count as inside.
+
+Sources: Barber, Dobkin and Huhdanpaa, The Quickhull algorithm for convex hulls, ACM TOMS 22, 1996; Shewchuk, Adaptive
+precision floating-point arithmetic and fast robust geometric predicates, 1997 (the bound on rounding).
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ import numpy as np
 
 __all__ = ["FLAT", "hull_triangles"]
 
-FLAT = 1e-10  # relative to the extent: points of less thickness have no hull
-_NEAR = 1e-14  # relative to the extent: how far a point may be outside and count as inside
-_EVEN = 1e-13  # relative to the extent: points this near to the farthest are as far
-_ROUNDING = 7.8e-16  # relative to the permanent: the most that rounding changes a determinant by
-_ASLANT = np.array([0.6180339887, 0.4142135624, 0.2360679775])  # chooses a corner where a whole side is as far
+FLAT = 1e-10  # relative to the extent: minimum thickness of points with a hull
+_NEAR = 1e-14  # relative to the extent: points less far outside count as inside
+_TIE = 1e-13  # relative to the extent: points within this of the farthest are ties
+_ROUNDING = 7.8e-16  # bound on the rounding error of a determinant relative to its permanent
+_OBLIQUE = np.array([0.6180339887, 0.4142135624, 0.2360679775])  # direction that breaks ties in favour of a corner
 
 
 def hull_triangles(points: np.ndarray) -> np.ndarray:
-    """The triangles (m, 3) of the hull of points (n, 3), by their indices, counterclockwise from outside.
+    """Return the triangles (m, 3) of the hull of points (n, 3), as indices, counterclockwise from outside.
 
-    Corners alone are named: what lies inside sides and edges, within rounding, is not.  Raises ValueError, "flat",
-    where all points lie in one plane.
+    Points inside facets and edges, within rounding, are not vertices.  Raises ValueError with the text "flat" for
+    coplanar points.
     """
     extent = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
     if not np.isfinite(extent * extent * extent):
@@ -40,9 +41,9 @@ class _Hull:
         self.lists = points.tolist()
         self.exact: dict[int, list[Fraction]] = {}
         self.facets: dict[int, tuple[int, int, int]] = {}
-        self.edges: dict[tuple[int, int], int] = {}  # of directed edges: the facet on their left
-        self.over: dict[int, np.ndarray] = {}  # indices of points above a facet, each with one facet
-        self.made = 0
+        self.edges: dict[tuple[int, int], int] = {}  # facet to the left of each directed edge
+        self.over: dict[int, np.ndarray] = {}  # indices of the points above a facet; each point has one facet
+        self.count = 0  # of facets created so far
 
     def triangles(self) -> np.ndarray:
         corners = self._first_four()
@@ -64,37 +65,37 @@ class _Hull:
         return np.array(list(self.facets.values()))
 
     def _first_four(self) -> list[int]:
-        """Four points of some volume."""
+        """Return four points that span a tetrahedron of non-zero volume."""
         p = self.points
         if len(p) < 4 or self.extent == 0.0:
             raise ValueError("flat")
         a = int(np.lexsort((p[:, 2], p[:, 1], p[:, 0]))[0])
-        way = (p - p[a]) / self.extent
-        b = self._most((way * way).sum(axis=1))
-        along = way[b] / np.linalg.norm(way[b])
-        off = way - (way @ along)[:, None] * along
-        c = self._most((off * off).sum(axis=1))
+        offset = (p - p[a]) / self.extent
+        b = self._maximum((offset * offset).sum(axis=1))
+        along = offset[b] / np.linalg.norm(offset[b])
+        off = offset - (offset @ along)[:, None] * along
+        c = self._maximum((off * off).sum(axis=1))
         if np.linalg.norm(off[c]) <= FLAT:
             raise ValueError("flat")
         normal = np.cross(along, off[c] / np.linalg.norm(off[c]))
-        height = np.abs(way @ normal)
-        d = self._most(height)
+        height = np.abs(offset @ normal)
+        d = self._maximum(height)
         if height[d] <= FLAT:
             raise ValueError("flat")
         return [a, b, c, d]
 
-    def _most(self, values: np.ndarray) -> int:
-        """The point of the largest value; a corner, where several have it."""
-        even = np.flatnonzero(values >= values.max() - _EVEN)
-        return int(even[np.argmax(self.points[even] @ _ASLANT)])
+    def _maximum(self, values: np.ndarray) -> int:
+        """Return the point of the largest value; among ties, a corner."""
+        ties = np.flatnonzero(values >= values.max() - _TIE)
+        return int(ties[np.argmax(self.points[ties] @ _OBLIQUE)])
 
     def _add(self, a: int, b: int, c: int) -> int:
-        self.made += 1
-        self.facets[self.made] = (a, b, c)
+        self.count += 1
+        self.facets[self.count] = (a, b, c)
         for edge in ((a, b), (b, c), (c, a)):
-            self.edges[edge] = self.made
-        self.over[self.made] = np.empty(0, int)
-        return self.made
+            self.edges[edge] = self.count
+        self.over[self.count] = np.empty(0, int)
+        return self.count
 
     def _normals(self, facets: list[int]) -> tuple[np.ndarray, np.ndarray]:
         corners = self.points[np.array([self.facets[k] for k in facets])]
@@ -103,7 +104,7 @@ class _Hull:
         return normals / np.where(length > 0.0, length, 1.0), corners[:, 0]
 
     def _share(self, facets: list[int], points: np.ndarray) -> None:
-        """Puts each point over the facet that it is highest above, if it is above one."""
+        """Assign each point to the facet that it is highest above, if any."""
         if not len(points):
             return
         normals, corners = self._normals(facets)
@@ -116,33 +117,33 @@ class _Hull:
             self.over[facet] = points[best == k + 1]
 
     def _farthest(self, facet: int) -> int | None:
-        """The farthest of all points over a facet; a corner, where several are as far."""
+        """Return the farthest of all points above a facet, among ties a corner; None if no point is above it."""
         (normal,), (corner,) = self._normals([facet])
         height = (self.points - corner) @ normal
-        least = max(height.max() - _EVEN * self.extent, _NEAR * self.extent)
-        even = np.flatnonzero(height >= least)
-        ordered = even[np.argsort(-(self.points[even] @ _ASLANT))][:1].tolist()
+        threshold = max(height.max() - _TIE * self.extent, _NEAR * self.extent)
+        ties = np.flatnonzero(height >= threshold)
+        ordered = ties[np.argsort(-(self.points[ties] @ _OBLIQUE))][:1].tolist()
         own = self.over[facet]
         ordered += own[np.argsort(-height[own])].tolist()
         return next((k for k in ordered if self._above(k, self.facets[facet])), None)
 
     def _replace(self, facet: int, point: int) -> list[int]:
-        """Puts facets to a point in the place of all that it is above."""
-        seen, border, stack = {facet}, [], [facet]
+        """Replace all facets below a point by facets to the point, and return these."""
+        visible, border, stack = {facet}, [], [facet]
         while stack:
             a, b, c = self.facets[stack.pop()]
             for u, v in ((a, b), (b, c), (c, a)):
                 other = self.edges[v, u]
-                if other in seen:
+                if other in visible:
                     continue
                 if self._above(point, self.facets[other]):
-                    seen.add(other)
+                    visible.add(other)
                     stack.append(other)
                 else:
                     border.append((u, v))
-        border = [(u, v) for u, v in border if self.edges[v, u] not in seen]
-        left = np.concatenate([self.over.pop(k) for k in seen])
-        for k in seen:
+        border = [(u, v) for u, v in border if self.edges[v, u] not in visible]
+        left = np.concatenate([self.over.pop(k) for k in visible])
+        for k in visible:
             a, b, c = self.facets.pop(k)
             for edge in ((a, b), (b, c), (c, a)):
                 del self.edges[edge]
@@ -151,7 +152,7 @@ class _Hull:
         return new
 
     def _above(self, point: int, facet: tuple[int, int, int]) -> bool:
-        """Whether a point is above the plane of a facet, exactly."""
+        """Return True if a point is above the plane of a facet, decided exactly."""
         if point in facet:
             return False
         (ax, ay, az), (bx, by, bz), (cx, cy, cz), (x, y, z) = (self.lists[k] for k in (*facet, point))
@@ -168,10 +169,10 @@ class _Hull:
         )
         yz, zy, zx, xz, xy, yx = uy * vz, uz * vy, uz * vx, ux * vz, ux * vy, uy * vx
         det = wx * (yz - zy) + wy * (zx - xz) + wz * (xy - yx)
-        most = (
+        error = (
             abs(wx) * (abs(yz) + abs(zy)) + abs(wy) * (abs(zx) + abs(xz)) + abs(wz) * (abs(xy) + abs(yx))
         ) * _ROUNDING
-        if abs(det) > most and most > 1e-280:
+        if abs(det) > error and error > 1e-280:
             return bool(det > 0.0)
         a, b, c, p = (self._rational(k) for k in (*facet, point))
         u, v, w = ([s - t for s, t in zip(q, a, strict=True)] for q in (b, c, p))

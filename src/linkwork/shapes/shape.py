@@ -1,7 +1,4 @@
-"""What shapes have in common.
-
-Where a shape sits on a link, and what it looks like.
-"""
+"""Base class of shapes, and a shape's pose, name and material on a link."""
 
 from __future__ import annotations
 
@@ -22,64 +19,67 @@ __all__ = ["Geometry", "MasslessShape", "Material", "Shape", "sizes"]
 
 @public
 class Shape(ABC):
-    """A shape in a frame of its own: an immutable value."""
+    """Base class of shapes in their own frame; shapes are immutable."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def origin_radius(self) -> float | None:
-        """The radius [m] of the sphere about its origin that it fits into, or None where that is not known."""
+        """Radius [m] of a sphere about the origin that contains the shape, or None if it is unknown or infinite."""
 
     @property
     @abstractmethod
     def volume(self) -> float | None:
-        """[m³], or None where it is not known."""
+        """Volume [m³], or None if it is not known."""
 
     @property
     def center(self) -> Vec3:
-        """The centre of mass of a uniform body [m]; the origin unless a shape says otherwise."""
+        """Centre of mass of a body of uniform density [m]; the origin by default."""
         return Vec3.zero()
 
     @abstractmethod
     def unit_inertia(self) -> Symmetric3 | None:
-        """The rotational inertia about its centre, of a uniform body of 1 kg [m²]; None if not known."""
+        """Return the rotational inertia of a uniform body of 1 kg about its centre of mass [m²], or None."""
 
     @property
     def bounding_sphere(self) -> tuple[Vec3, float] | None:
-        """Centre and radius [m] of a sphere that it fits into, the smallest one unless it says otherwise; or None."""
+        """Centre and radius [m] of a sphere that contains the shape, or None.
+
+        It is the smallest sphere for the shapes of this package, and the sphere about the origin by default.
+        """
         return None if self.origin_radius is None else (Vec3.zero(), self.origin_radius)
 
     def support(self, directions: ArrayLike) -> np.ndarray:
-        """For each direction (..., 3), of any length, a point of the shape that is farthest along it (..., 3) [m].
+        """Return a farthest point (..., 3) [m] of the shape along each direction (..., 3), of any length.
 
-        A direction of length zero is the z axis.  Where several points are as far, one of them is given.  Raises
-        ValueError for a shape of unknown or infinite size, and for what are no directions.
+        A direction of length zero is replaced by the z axis.  If several points are equally far, the result is one of
+        them.  Raises ValueError for a shape of unknown or infinite size, and for invalid directions.
 
         >>> from linkwork import shapes
         >>> shapes.Box((2, 4, 6)).support((1, -1, 0.5)).tolist()
         [1.0, -2.0, 3.0]
         """
-        given = np.asarray(directions, dtype=float)
-        if given.shape[-1:] != (3,) or not np.isfinite(given).all():
-            shown = f"an array of shape {given.shape}" if given.shape[-1:] != (3,) else "numbers that are not finite"
+        array = np.asarray(directions, dtype=float)
+        if array.shape[-1:] != (3,) or not np.isfinite(array).all():
+            shown = f"an array of shape {array.shape}" if array.shape[-1:] != (3,) else "values that are not finite"
             raise ValueError(f"{type(self).__name__.lower()}: support: expected directions (..., 3), got {shown}")
-        most = np.abs(given).max(axis=-1, keepdims=True)  # so that no length is lost to under- or overflow
-        scaled = given / np.where(most > 0.0, most, 1.0)
+        largest = np.abs(array).max(axis=-1, keepdims=True)  # avoids underflow and overflow of the length
+        scaled = array / np.where(largest > 0.0, largest, 1.0)
         length = np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
         units = np.where(length > 0.0, scaled / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0])
         return self._support(units)
 
     def _support(self, units: np.ndarray) -> np.ndarray:
-        """`support` along directions of length 1."""
+        """Return the support points along directions of length 1."""
         raise ValueError(f"support: the farthest points of {self!r} are not known")
 
     def _grown(self, radius: float) -> Moments | None:
-        """What all points within a radius of it weigh; None if not known."""
+        """Return the mass properties of all points within a radius of the shape, or None if they are not known."""
         return None
 
     def at(self, pose: Any, *, name: str = "", material: Material | None = None) -> Geometry:
-        """The shape at a place on a link: a pose (4, 4) as `linkwork.pose` gives it, or three numbers [m].
+        """Place the shape on a link, at a pose (4, 4) or a position (3,) [m] in the link's frame.
 
         >>> from linkwork import shapes
         >>> shapes.Sphere(0.1).at((0, 0, 0.5)).origin.translation.z
@@ -89,7 +89,7 @@ class Shape(ABC):
 
 
 class MasslessShape(Shape):
-    """A shape that does not say what a body of it weighs."""
+    """Base class of shapes without mass properties."""
 
     __slots__ = ()
 
@@ -102,23 +102,23 @@ class MasslessShape(Shape):
 
 
 def sizes(of: str, name: str, value: Any, *shape: int, zero: bool = False) -> Any:
-    """A size, or sizes, above zero (or ``zero`` too): a float, or a tuple of so many.  Raises ValueError."""
-    least = "that is not negative" if zero else "above zero"
-    expected = f"{of}: {name}: expected {f'{shape[0]} numbers' if shape else 'a number'} {least} [m]"
-    numbers = checked_array(value, expected, shape)
-    if not ((numbers >= 0.0) if zero else (numbers > 0.0)).all():
+    """Return a positive (with ``zero``: non-negative) size as float, or several as a tuple.  Raises ValueError."""
+    sign = "non-negative" if zero else "positive"
+    expected = f"{of}: {name}: expected {f'{shape[0]} {sign} numbers' if shape else f'a {sign} number'} [m]"
+    array = checked_array(value, expected, shape)
+    if not ((array >= 0.0) if zero else (array > 0.0)).all():
         raise ValueError(f"{expected}, got {value!r}")
-    if (numbers > LARGEST).any():
+    if (array > LARGEST).any():
         raise ValueError(f"{expected} and at most {LARGEST:g} m, got {value!r}")
-    return tuple(numbers.tolist()) if shape else float(numbers)
+    return tuple(array.tolist()) if shape else float(array)
 
 
 @public
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Colour (red, green, blue and alpha, 1 if left out, in [0, 1]) and texture file of a visual shape, where given.
+    """Colour and texture file of a visual shape, or None.
 
-    Raises ValueError for a colour that is none.
+    ``rgba`` are red, green, blue and alpha in [0, 1]; alpha is 1 by default.  Raises ValueError for an invalid colour.
     """
 
     name: str = ""
@@ -137,7 +137,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """A shape and its pose in the link's frame: see `Shape.at`."""
+    """Shape with its pose in the link's frame: see `Shape.at`."""
 
     shape: Shape
     origin: Pose

@@ -1,4 +1,4 @@
-"""What people hand over to a simulation, read."""
+"""Arguments of simulations: reading and checks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.simulation.contacts.contact_materials import check_number, input_name, is_of_contacts
+from linkwork.simulation.contacts.contact_materials import check_parameter, input_name, is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.control_output import wrench_frames
 
-MOST_STEPS = 10**10  # of one simulation
-MOST_RECORDED = 2**33  # numbers that a simulation records: 64 GiB
+MOST_STEPS = 10**10  # maximum number of steps of a simulation
+MOST_RECORDED = 2**33  # maximum number of recorded values: 64 GiB
 
 __all__ = [
     "check_step",
@@ -35,24 +35,23 @@ __all__ = [
     "whole_steps",
 ]
 
-_NEAR = 1e-6  # of a step: so near to whole steps a duration is meant to be
-_SAME = 1e-9  # of a step: by how much a controller's own may differ
+_NEAR = 1e-6  # accepted deviation of a duration from a multiple of the step, relative to the step
+_SAME = 1e-9  # accepted relative difference of a controller's own time step
 
 
 def check_step(caller: str, controller: Any, h: float) -> None:
-    """Raises ValueError for a controller, or one in it, whose own step is another than the simulation's."""
+    """Raise ValueError for a controller, or one that it contains, with another time step than the simulation."""
     for one in (controller, getattr(controller, "law", None)):
         own = getattr(one, "dt", None)
         if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
             raise ValueError(
-                f"{caller}: controller: {type(one).__name__} was made for steps of {float(own):g} s, and "
-                f"the simulation's "
-                f"are {h:g} s: expected the same step of both"
+                f"{caller}: controller: expected one for the simulation's dt = {h:g} s, got {type(one).__name__} for "
+                f"{float(own):g} s"
             )
 
 
 def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what an environment has of an array: all of it, where it does not begin with the batch's shape."""
+    """Return the shape of an array for one environment: all of it if it does not begin with the batch's shape."""
     n = len(leading)
     return x.shape[n:] if n and x.shape[:n] == leading else x.shape  # type: ignore[no-any-return]
 
@@ -60,23 +59,23 @@ def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
 def cores_of(
     caller: str, robot: Any, controller: Any, inputs: Mapping[str, Any], leading: tuple[int, ...]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The same of inputs, by name: those that the controller's ``input_shapes`` name.
+    """Return the shape of each input for one environment, by name; the controller's ``input_shapes`` take precedence.
 
-    Raises ValueError for one that may be a number for each environment, or a vector of the robot's for all.
+    Raises ValueError for an input that may be a number for each environment, or one vector for all.
     """
-    said = getattr(controller, "input_shapes", None)
-    takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+    shapes = getattr(controller, "input_shapes", None)
+    takes: Mapping[str, Any] = shapes if isinstance(shapes, Mapping) else {}
     result = []
     for name, x in inputs.items():
         core = _core_of(x, leading)
-        wanted = takes.get(name)
-        if wanted is not None and x.shape in (wanted, (*leading, *wanted)):
-            core = wanted
+        declared = takes.get(name)
+        if declared is not None and x.shape in (declared, (*leading, *declared)):
+            core = declared
             _check_input(controller, name, x)
         elif len(leading) == 1 and x.shape == leading and leading[0] in (robot.nq, robot.nv):
             n = leading[0]
             raise ValueError(
-                f"{caller}: constants[{name!r}]: {n} numbers may be one for each of {n} environments or a vector: "
+                f"{caller}: constants[{name!r}]: ({n},) may be a number for each of {n} environments or a vector; "
                 f"expected ({n}, 1) for the first, or the vector repeated for each environment, ({n}, {n})"
             )
         result.append((name, core))
@@ -84,14 +83,14 @@ def cores_of(
 
 
 def _check_input(controller: Any, name: str, x: Any) -> None:
-    """Whatever a controller of `linkwork.control` says of what it is given."""
-    looked_at = getattr(controller, "check_input", None)
-    if looked_at is not None:
-        looked_at(name, x)
+    """Let a controller of `linkwork.control` check an input."""
+    check = getattr(controller, "check_input", None)
+    if check is not None:
+        check(name, x)
 
 
 def whole_steps(duration: float, h: float) -> int:
-    """How many steps a duration has.  Raises ValueError where they are not whole."""
+    """Return the number of steps of a duration.  Raises ValueError if it is not an integer."""
     if duration > h * MOST_STEPS:
         raise ValueError(
             f"simulate: duration: expected at most {MOST_STEPS:g} steps of dt = {h:g} s, got {duration:g} s"
@@ -99,26 +98,25 @@ def whole_steps(duration: float, h: float) -> int:
     count = round(duration / h)
     if duration < 0.0 or abs(duration - count * h) > _NEAR * h:
         raise ValueError(
-            f"simulate: duration: expected whole steps of dt = {h:g} s, not negative, got {duration:g} s: "
-            f"{duration / h:g} steps"
+            f"simulate: duration: expected a multiple >= 0 of dt = {h:g} s, got {duration:g} s = {duration / h:g} dt"
         )
     return count
 
 
 def refuse_too_many(records: int, leading: tuple[int, ...], robot: Any) -> None:
-    """Raise ValueError where q and v of all records are more numbers than `MOST_RECORDED`."""
-    numbers = records * max(math.prod(leading), 1) * (robot.nq + robot.nv)
-    if numbers > MOST_RECORDED:
+    """Raise ValueError if q and v of all records have more values than `MOST_RECORDED`."""
+    count = records * max(math.prod(leading), 1) * (robot.nq + robot.nv)
+    if count > MOST_RECORDED:
         raise ValueError(
-            f"simulate: duration: expected at most {MOST_RECORDED} numbers in q and v of all records, got "
-            f"{records} records, {numbers} numbers; record_every= makes fewer"
+            f"simulate: duration: expected at most {MOST_RECORDED} values in q and v of all records, got {count} in "
+            f"{records} records; increase record_every"
         )
 
 
 def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
-    """q (..., nq) on the manifold, and v (..., nv), at rest where it is left out.
+    """Return q (..., nq), normalised, and v (..., nv), zero by default.
 
-    Raises ValueError for other shapes, and for numbers that are not finite.
+    Raises ValueError for other shapes, and for values that are not finite.
     """
     v = np.zeros(robot.nv) if v is None else v
     if is_traced(q) or is_traced(v):
@@ -129,14 +127,14 @@ def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
             raise TypeError(f"simulate: {name}: expected an array (..., {size}), got a dict")
         array = np.asarray(real_array(f"simulate: {name}: expected an array (..., {size})", x), dtype=float)
         if array.shape[-1:] != (size,) or not np.isfinite(array).all():
-            what = f"shape {array.shape}" if array.shape[-1:] != (size,) else "numbers that are not finite"
+            what = f"shape {array.shape}" if array.shape[-1:] != (size,) else "values that are not finite"
             raise ValueError(f"simulate: {name}: expected finite numbers (..., {size}), got {what}")
         result.append(array)
     return robot.normalize(result[0]), result[1]
 
 
 def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arrays by name.  Raises ValueError for numbers that are not finite."""
+    """Return arrays by name.  Raises ValueError for values that are not finite."""
     if not isinstance(given, Mapping):
         raise TypeError(f"simulate: {what}: expected a dict of arrays by name, got {given!r}")
     result: dict[str, Any] = {}
@@ -149,7 +147,7 @@ def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
             continue
         array = np.asarray(real_array(f"{caller}: expected an array of numbers", x), dtype=float)
         if not np.isfinite(array).all():
-            raise ValueError(f"{caller}: expected finite numbers")
+            raise ValueError(f"{caller}: expected finite numbers, got {x!r:.60}")
         result[name] = array
     return result
 
@@ -157,35 +155,35 @@ def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def given_parameters(
     robot: Any, given: Mapping[str, Any], contacts: ContactSet | None
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
-    """The sizes of parameters of a robot and of its contacts, and arrays of them, by the names of inputs.
+    """Return the shapes of parameters of a robot and its contacts, and their arrays, by the names of inputs.
 
-    Raises ValueError where a name stands for several, UnknownNameError where it is none.
+    Raises ValueError for a name of several parameters, UnknownNameError for an unknown one.
     """
     sizes: dict[str, tuple[int, ...]] = {}
     for name in given:
         if is_of_contacts(name):
             if contacts is None:
-                raise ValueError(f"simulate: parameters: {name!r} is of contacts, and there are none: give contacts")
-            contacts.check_number(robot, name)
+                raise ValueError(f"simulate: parameters: {name!r} needs contacts, got none; pass contacts=")
+            contacts.check_parameter(robot, name)
             sizes[input_name(name)] = ()
             continue
         result = robot.parameters([name])
         if len(result) != 1:
-            raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*result]}")
+            raise ValueError(f"simulate: parameters: expected names of single parameters, got {name!r}: {[*result]}")
         sizes |= {key: x.shape for key, x in result.items()}
     numbers = given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
     for name, x in zip(given, numbers.values(), strict=True):
         if is_of_contacts(name):
-            check_number(name, x)
+            check_parameter(name, x)
     return sizes, numbers
 
 
 def chosen_of(where: Any, leading: tuple[int, ...]) -> np.ndarray:
-    """Which environments (...) of a batch are meant.  Raises ValueError for what is no truth value for each."""
+    """Return the bool array (...) of chosen environments.  Raises ValueError for another type or shape."""
     chosen = np.asarray(where)
-    expected = f"Simulator.reset: where: expected truth values {leading}, one for each environment"
+    expected = f"Simulator.reset: where: expected a bool array of shape {leading}, one for each environment"
     if chosen.dtype != bool:
-        raise ValueError(f"{expected}, got {where!r}; np.isin(np.arange(n), some) are those of some numbers")
+        raise ValueError(f"{expected}, got {where!r}; np.isin(np.arange(n), indices) converts indices")
     try:
         return np.broadcast_to(chosen, leading)
     except ValueError:
@@ -193,7 +191,7 @@ def chosen_of(where: Any, leading: tuple[int, ...]) -> np.ndarray:
 
 
 def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Which environments (...), in the shape of an array (..., n) of them."""
+    """Return a mask of environments (...) with the axes of an array (..., n)."""
     return chosen.reshape(chosen.shape + (1,) * (x.ndim - chosen.ndim))
 
 
@@ -206,14 +204,14 @@ def replaced_parameters(
     leading: tuple[int, ...],
     contacts: ContactSet | None,
 ) -> dict[str, Any]:
-    """Parameters by the names of inputs, with those ``given`` in the place of ``own`` ones, ``where`` (...) it is so.
+    """Return parameters by the names of inputs, with ``own`` replaced by ``given`` in the environments of ``where``.
 
-    Raises UnknownNameError for those that are not among the ``asked``, whose names are the robot's, and ValueError for
-    other shapes, and for numbers that are not finite.
+    Raises UnknownNameError for a name that is not in ``asked``, the robot's names, and ValueError for other shapes and
+    for values that are not finite.
     """
     for name in given:
         if name not in asked:
-            remedy = f"a Simulator takes those that it was made with: {', '.join(asked) or 'none'}"
+            remedy = f"a Simulator takes those of its constructor: {', '.join(asked) or 'none'}"
             raise UnknownNameError("parameter", name, asked, remedy)
     result = dict(own)
     sizes, new = given_parameters(robot, given, contacts)
@@ -222,7 +220,9 @@ def replaced_parameters(
         every, at = (*leading, *core), x.ndim - len(core)
         spread = zip(x.shape[:at][::-1], leading[::-1], strict=False)
         if x.shape[max(at, 0) :] != core or at > len(leading) or any(n not in (1, m) for n, m in spread):
-            raise ValueError(f"Simulator.reset: parameters[{name!r}]: expected to fit {every}, got shape {x.shape}")
+            raise ValueError(
+                f"Simulator.reset: parameters[{name!r}]: expected a shape that broadcasts to {every}, got {x.shape}"
+            )
         if where is None:
             result[name] = x
             continue
@@ -235,11 +235,11 @@ def replaced_parameters(
 def given_signals(
     given: Mapping[str, Any], steps: int, h: float, leading: tuple[int, ...], robot: Any, controller: Any
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """Arrays with a row for each step, and by name which axis the steps are: the first of (steps, ...), or the one
-    after the batch's of (*batch, steps, ...).  Trajectories are sampled, as q, v, a.
+    """Return time inputs as arrays with a row for each step, and the axis of the steps by name.
 
-    What may be read in both ways is of each environment, unless the controller's ``input_shapes`` say the other.
-    Raises ValueError for other lengths, and for n rows of n numbers beside n environments and n joints.
+    Shapes are (steps, ...) or (*batch, steps, ...).  Trajectories are sampled, as q, v, a.  An ambiguous shape has rows
+    for each environment, unless the controller's ``input_shapes`` say otherwise.  Raises ValueError for other lengths,
+    and for shape (n, n) with n steps, environments and joints.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"simulate: time_inputs: expected a dict of arrays or trajectories by name, got {given!r}")
@@ -252,39 +252,49 @@ def given_signals(
             sampled |= {f"{name}_{part}" for part in "qva"}
         else:
             arrays[name] = x
-    said = getattr(controller, "input_shapes", None)
-    takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+    shapes = getattr(controller, "input_shapes", None)
+    takes: Mapping[str, Any] = shapes if isinstance(shapes, Mapping) else {}
     result = given_numbers("time_inputs", arrays)
     axes = {}
     for name, x in result.items():
-        n, wanted = len(leading), takes.get(name)
+        n, declared = len(leading), takes.get(name)
         of_all, of_each = x.shape[:1] == (steps,), n > 0 and x.shape[: n + 1] == (*leading, steps)
         if not (of_all or of_each):
             raise ValueError(
                 f"simulate: time_inputs[{name!r}]: expected a row for each of {steps} steps, ({steps}, ...), or each "
                 f"environment ({', '.join(map(str, (*leading, steps)))}, ...), got {x.shape}"
             )
-        if name in sampled or (of_all and wanted is not None and x.shape[1:] == wanted):
+        if name in sampled or (of_all and declared is not None and x.shape[1:] == declared):
             of_each = False
-        elif of_all and of_each and wanted is None and x.shape == (steps, steps) and steps in (robot.nq, robot.nv):
+        elif of_all and of_each and declared is None and x.shape == (steps, steps) and steps in (robot.nq, robot.nv):
             raise ValueError(
-                f"simulate: time_inputs[{name!r}]: ({steps}, {steps}) may be a number for each of {steps} environments "
-                f"steps, or a vector for each step: expected ({steps}, {steps}, 1) for the first, or the vectors "
-                f"repeated for each environment, ({steps}, {steps}, {steps})"
+                f"simulate: time_inputs[{name!r}]: ({steps}, {steps}) may be a number for each step of {steps} "
+                f"environments, or a vector for each step; expected ({steps}, {steps}, 1) for the first, or vectors "
+                f"for each environment, ({steps}, {steps}, {steps})"
             )
         axes[name] = n if of_each else 0
-        if wanted is not None and x.shape[axes[name] + 1 :] == wanted:
+        if declared is not None and x.shape[axes[name] + 1 :] == declared:
             _check_input(controller, name, x)
     return result, axes
 
 
+def given_forces(caller: str, robot: Any, tau: Any) -> dict[str, Any]:
+    """Return joint forces (..., nv) under their name, zero where ``tau`` is None.  Raises ValueError."""
+    result = given_numbers("constants", {"tau": np.zeros(robot.nv) if tau is None else tau})
+    if result["tau"].shape[-1:] != (robot.nv,):
+        raise ValueError(
+            f"{caller}: tau: expected joint forces (..., {robot.nv}) [N·m, N], got shape {result['tau'].shape}"
+        )
+    return result
+
+
 class GivenWrenches(NamedTuple):
-    """External wrenches: frame, axes and name of each, constant ones (..., 6), and those with a row for each step."""
+    """External wrenches: (frame, axes, name) of each, constant ones (..., 6), and those with a row for each step."""
 
     names: tuple[tuple[str, str, str], ...]
     constant: dict[str, Any]
     rows: dict[str, Any]
-    axes: dict[str, int]  # of rows: which axis the steps are
+    axes: dict[str, int]  # axis of the steps, by name of rows
 
 
 def given_wrenches(
@@ -292,7 +302,7 @@ def given_wrenches(
 ) -> GivenWrenches:
     """Read external wrenches: (6,) or (*batch, 6) are constant, (steps, 6) or (*batch, steps, 6) vary by step.
 
-    Raises TypeError, ValueError and UnknownNameError for what is none, ValueError where a shape may be read as both.
+    Raises TypeError, ValueError and UnknownNameError for wrong wrenches, ValueError for an ambiguous shape.
     """
     frames = wrench_frames("simulate", robot, wrenches, expressed_in)
     used, names, constant, rows = set(taken), [], dict[str, Any](), dict[str, Any]()
@@ -303,26 +313,26 @@ def given_wrenches(
             name += "_"
         used.add(name)
         names.append((frame, axes, name))
-        held = x.shape in ((6,), (*leading, 6))
+        constant_shape = x.shape in ((6,), (*leading, 6))
         by_step = x.shape in ((steps, 6), (*leading, steps, 6))
-        if held and by_step and x.shape != (6,):
+        if constant_shape and by_step and x.shape != (6,):
             raise ValueError(
-                f"{caller}: {x.shape} may be a wrench for each environment or for each step: expected "
+                f"{caller}: {x.shape} may be a wrench for each environment or for each step; expected "
                 f"({', '.join(map(str, (*leading, steps)))}, 6) for each step of each environment"
             )
-        if not (held or by_step):
+        if not (constant_shape or by_step):
             raise ValueError(
                 f"{caller}: expected (moment; force) of shape (..., 6), or ({steps}, 6) with a row for each step, got "
                 f"{x.shape}"
             )
-        (constant if held else rows)[name] = x
+        (constant if constant_shape else rows)[name] = x
     return GivenWrenches(tuple(names), constant, rows, {name: x.ndim - 2 for name, x in rows.items()})
 
 
 def leading_of(q: Any, v: Any, parameters: Mapping[str, tuple[Any, tuple[int, ...]]]) -> tuple[int, ...]:
-    """The batch: what q, v and parameters have before their own shapes.
+    """Return the shape of the batch: the leading axes of q, v and parameters.
 
-    Raises ValueError where these do not go together.
+    Raises ValueError if these do not broadcast.
     """
     shapes = [q.shape[:-1], v.shape[:-1]]
     for name, (x, core) in parameters.items():

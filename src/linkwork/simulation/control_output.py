@@ -1,4 +1,4 @@
-"""Outputs of controllers besides joint forces, and controllers that are evaluated every few steps."""
+"""Outputs of controllers: servos and wrenches in addition to joint forces; and sampled controllers."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ Wrenches = tuple[tuple[str, str, Scalars], ...]  # (frame, expressed_in, (moment
 @public_constructor
 @dataclass(frozen=True, eq=False)
 class ControlOutput:
-    """What a controller may return: joint forces or servos, and external wrenches that act over the step.
+    """Output of a controller: joint forces or servos, and external wrenches that act over the step.
 
     ``tau`` (nv) are joint forces [N·m, N], or `ServoActuators`.  ``wrenches`` are (moment; force) (6,) [N·m, N] by the
-    frame that they act on, at its origin, in the axes of ``expressed_in``: a frame for all, or one for each.
+    frame that they act on, at its origin, in the axes of ``expressed_in``: one frame for all, or a dict of one for
+    each.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ControlOutput
@@ -63,22 +64,24 @@ class ControlOutput:
     def checked_wrenches(self, robot: Any) -> Wrenches:
         """Return (frame, axes, six scalars) of each wrench.
 
-        Raises TypeError and ValueError for what are no wrenches, UnknownNameError for a frame that is not there.
+        Raises TypeError and ValueError for wrong wrenches, UnknownNameError for an unknown frame.
         """
         result = []
         for frame, axes in wrench_frames("controller: ControlOutput", robot, self.wrenches, self.expressed_in):
-            numbers, _ = flatten(array((self.wrenches or {})[frame]), f"controller: wrenches[{frame!r}]")
-            if len(numbers) != 6:
-                raise ValueError(f"controller: wrenches[{frame!r}]: expected 6 numbers, got {len(numbers)}")
-            result.append((frame, axes, numbers))
+            w, _ = flatten(array((self.wrenches or {})[frame]), f"controller: wrenches[{frame!r}]")
+            if len(w) != 6:
+                raise ValueError(
+                    f"controller: wrenches[{frame!r}]: expected (moment; force) (6,) [N·m, N], got {len(w)} values"
+                )
+            result.append((frame, axes, w))
         return tuple(result)
 
 
 def wrench_frames(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
     """Return the frames on which wrenches act, sorted, each with the frame whose axes it is expressed in.
 
-    Raises TypeError for what is no dict by frame, UnknownNameError for frames that are not there, and ValueError for a
-    frame that no wrench moves.
+    Raises TypeError for anything but a dict by frame, UnknownNameError for unknown frames, and ValueError for a frame
+    that is fixed to the world.
     """
     if wrenches is None:
         return []
@@ -88,11 +91,11 @@ def wrench_frames(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> 
     result = []
     for frame in sorted(wrenches):
         if robot.tree.frame(frame).body == WORLD:
-            raise ValueError(f"{caller}: wrenches: frame {frame!r} is fixed to the world, which no wrench moves")
+            raise ValueError(f"{caller}: wrenches: frame {frame!r} is fixed to the world; name one of a moving body")
         result.append((frame, robot.tree.frame(axes.get(frame, "world")).name))
     for frame in axes:
         if frame not in wrenches:
-            raise ValueError(f"{caller}: expected axes of frames that wrenches act on, got {frame!r}")
+            raise ValueError(f"{caller}: expressed_in: expected frames of wrenches, got {frame!r}")
     return result
 
 
@@ -105,18 +108,18 @@ def split_command(robot: Any, command: Any) -> tuple[Any, Wrenches]:
 
 @dataclass(frozen=True)
 class OutputForm:
-    """What a controller returns: servos or joint forces, wrenches on which frames, and which numbers are constants."""
+    """Form of a controller's output: servos or joint forces, frames of wrenches, and constant elements."""
 
     servos: bool
     wrenches: tuple[tuple[str, str], ...]
-    constants: tuple[float | None, ...]  # of all numbers of a command: None where it varies
+    constants: tuple[float | None, ...]  # by element of a command: None where it varies
 
-    def numbers(self, robot: Any, command: Any) -> list[Any]:
-        """Return the numbers of a command that vary."""
+    def varying(self, robot: Any, command: Any) -> list[Any]:
+        """Return the elements of a command that vary."""
         return [x for x, constant in zip(_flat(robot, command)[0], self.constants, strict=True) if constant is None]
 
-    def made(self, robot: Any, varying: Scalars) -> ControlOutput:
-        """Return the command of these varying numbers."""
+    def command(self, robot: Any, varying: Scalars) -> ControlOutput:
+        """Return the command with these varying elements."""
         rest = iter(varying)
         every = [next(rest) if constant is None else constant for constant in self.constants]
         wrenches = {}
@@ -133,41 +136,41 @@ class OutputForm:
 
 
 def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
-    """The numbers of a command, whether they are of servos, and its wrenches."""
+    """Return the elements of a command, True if it is of servos, and its wrenches."""
     tau, wrenches = split_command(robot, command)
     servos = isinstance(tau, ServoActuators)
     if servos:
         forces = tau.of(robot)
-        numbers = [x for f in fields(ServoForces) for x in getattr(forces, f.name)]
+        elements = [x for f in fields(ServoForces) for x in getattr(forces, f.name)]
     else:
-        numbers = list(flatten(array(tau), "controller: what it returns")[0])
-        if len(numbers) != robot.nv:
-            raise ValueError(f"controller: expected {robot.nv} joint forces, one for each velocity, got {len(numbers)}")
-    return [*numbers, *(x for _, _, w in wrenches for x in w)], servos, wrenches
+        elements = list(flatten(array(tau), "controller: its result")[0])
+        if len(elements) != robot.nv:
+            raise ValueError(f"controller: expected joint forces ({robot.nv},) [N·m, N], got {len(elements)} values")
+    return [*elements, *(x for _, _, w in wrenches for x in w)], servos, wrenches
 
 
 def command_form(setup: Any) -> OutputForm:
-    """Trace a simulation's controller once, alone, to see what it returns."""
+    """Trace a simulation's controller once, alone, and return the form of its output."""
     graph, robot = Graph("controller"), setup.robot
 
     def symbols(name: str, shape: tuple[int, ...]) -> Any:
         result = np.array([*graph.inputs(name, shape), None], dtype=object)[:-1]
         return array(result.reshape(shape)) if shape else result[0]
 
-    given = {name: symbols(name, shape) for name, shape in (*setup.inputs, *setup.signals) if name not in setup.hidden}
+    inputs = {name: symbols(name, shape) for name, shape in (*setup.inputs, *setup.signals) if name not in setup.hidden}
     if setup.sensors is not None:
-        given |= setup.sensors.told(robot, symbols("readings", (setup.sensors.count(robot),)))
+        inputs |= setup.sensors.outputs(robot, symbols("readings", (setup.sensors.count(robot),)))
     state = graph.input("t"), symbols("q", (robot.nq,)), symbols("v", (robot.nv,))
     if setup.begins is None:
-        command = setup.controller(*state, **given)
+        command = setup.controller(*state, **inputs)
     else:
         z = tree_map(lambda x: symbols("z", np.shape(x)), setup.begins)
-        result = setup.controller(*state, z, **given)
+        result = setup.controller(*state, z, **inputs)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {result!r}")
+            raise ValueError(f"controller: expected (τ, z) of a controller with a start, got {result!r}")
         command = result[0]
-    numbers, servos, wrenches = _flat(robot, command)
-    constants = tuple(None if isinstance(x, Symbol) else float(x) for x in numbers)
+    elements, servos, wrenches = _flat(robot, command)
+    constants = tuple(None if isinstance(x, Symbol) else float(x) for x in elements)
     return OutputForm(servos, tuple((frame, axes) for frame, axes, _ in wrenches), constants)
 
 
@@ -176,7 +179,7 @@ _OWN, _HELD, _LEFT = "own", "held", "left"
 
 @dataclass(frozen=True)
 class HeldCommand:
-    """A controller that is evaluated every ``every`` steps, and whose command is held in between (zero-order hold)."""
+    """Controller that is evaluated every ``every`` steps, with its command held in between (zero-order hold)."""
 
     controller: Any
     every: int
@@ -189,33 +192,33 @@ class HeldCommand:
 
     @cached_property
     def start(self) -> dict[str, Any]:
-        """What is carried: the controller's own numbers, the command that is held, and steps until the next one."""
+        """Initial state: the controller's own, the held command, and the number of steps until the next one."""
         own = getattr(self.controller, "start", None)
         count = sum(constant is None for constant in self.form.constants)
         begun = {_HELD: np.zeros(count), _LEFT: np.zeros(())}
         return begun if own is None else {_OWN: own, **begun}
 
     def own(self, z: Any) -> Any:
-        """Return what the controller itself carries, of all that is carried."""
+        """Return the controller's own part of the state."""
         return z.get(_OWN)
 
-    def __call__(self, t: Any, q: Any, v: Any, z: Any, **given: Any) -> tuple[ControlOutput, Any]:
+    def __call__(self, t: Any, q: Any, v: Any, z: Any, **inputs: Any) -> tuple[ControlOutput, Any]:
         def evaluated(before: Any) -> Any:
             if _OWN in before:
-                command, own = self.controller(t, q, v, before[_OWN], **given)
+                command, own = self.controller(t, q, v, before[_OWN], **inputs)
                 more = {_OWN: own}
             else:
-                command, more = self.controller(t, q, v, **given), {}
-            numbers = self.form.numbers(self.robot, command)
-            return {**more, _HELD: array(numbers), _LEFT: 0.0 * before[_LEFT] + float(self.every - 1)}
+                command, more = self.controller(t, q, v, **inputs), {}
+            varying = self.form.varying(self.robot, command)
+            return {**more, _HELD: array(varying), _LEFT: 0.0 * before[_LEFT] + float(self.every - 1)}
 
-        def held(before: Any) -> Any:
+        def unchanged(before: Any) -> Any:
             return {**before, _LEFT: before[_LEFT] - 1.0}
 
-        after = cond(lt(z[_LEFT], 0.5), evaluated, held, z)
-        return self.form.made(self.robot, list(after[_HELD])), after
+        after = cond(lt(z[_LEFT], 0.5), evaluated, unchanged, z)
+        return self.form.command(self.robot, list(after[_HELD])), after
 
 
 def held_command(setup: Any, every: int) -> HeldCommand:
-    """Return the controller of a simulation, evaluated every so many steps."""
+    """Return the controller of a simulation, evaluated every ``every`` steps."""
     return HeldCommand(setup.controller, every, command_form(setup), setup.robot)

@@ -1,4 +1,4 @@
-"""Events: functions of time and state that pass zero while a robot moves, and what happens then."""
+"""Events: zero crossings of functions of time and state during a simulation, with stops and jumps."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from linkwork.simulation.algorithms import WatchedFunction
 
 __all__ = ["SLOTS", "Event", "EventRecord", "EventSlots", "checked_events", "no_slots", "occurrences", "watched"]
 
-SLOTS = 8  # events from one record to the next
+SLOTS = 8  # maximum number of events between two records
 
 
 @public_constructor
 @dataclass(frozen=True)
 class Event:
-    """Something that happens where ``guard(t, q, v)``, a number, passes zero: upward (``direction`` 1), downward (−1)
-    or either way (0).
+    """Event where ``guard(t, q, v)``, a number, passes zero: upward (``direction`` 1), downward (−1) or both (0).
 
-    It is found within the step, at its time.  With ``stop`` the environment ends there.  ``jump(t, q, v)`` gives the
-    q (nq,) and v (nv,) that the motion goes on from: a bounce, say.  Both are traced, as controllers are.
-    A guard that is NaN stops the environment; infinite ones are on a side as others are.
+    It is located within the step.  With ``stop`` the environment ends there.  ``jump(t, q, v)`` returns the q (nq,) and
+    v (nv,) from which the motion continues, as after a bounce.  Both are traced, like controllers.  A guard that is NaN
+    stops the environment; an infinite guard has the sign of its infinity.
 
     >>> import linkwork as lw
     >>> ball = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
@@ -38,7 +37,7 @@ class Event:
     >>> found.explain(), round(found.events[0].time, 9)
     ("ended_by_event: ended by the event 'landed' at 0.3 s", 0.3)
 
-    Raises ValueError and TypeError for what is no name, function or direction.
+    Raises ValueError and TypeError for a wrong name, function or direction.
     """
 
     name: str
@@ -49,19 +48,19 @@ class Event:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise ValueError(f"Event: name: expected a name, got {self.name!r}")
+            raise ValueError(f"Event: name: expected a non-empty string, got {self.name!r}")
         if not callable(self.guard) or not (self.jump is None or callable(self.jump)):
-            wrong = self.guard if not callable(self.guard) else self.jump
-            raise TypeError(f"Event {self.name!r}: expected functions of t, q and v as guard and jump, got {wrong!r}")
+            name, wrong = ("jump", self.jump) if callable(self.guard) else ("guard", self.guard)
+            raise TypeError(f"Event {self.name!r}: {name}: expected a function of t, q and v, got {wrong!r}")
         if isinstance(self.direction, bool) or self.direction not in (-1, 0, 1):
             raise ValueError(f"Event {self.name!r}: direction: expected -1, 0 or 1, got {self.direction!r}")
         object.__setattr__(self, "stop", boolean(f"Event {self.name!r}", "stop", self.stop))
 
 
 class EventRecord(NamedTuple):
-    """An event that happened: in which environment, when [s], at which q (nq,) and v (nv,), and where it went on from.
+    """An event that happened: its environment, time [s], q (nq,) and v (nv,), and the state after it.
 
-    ``next_q`` and ``next_v`` are q and v where the event has no jump.
+    ``next_q`` and ``next_v`` are q and v if the event has no jump.
     """
 
     name: str
@@ -74,7 +73,7 @@ class EventRecord(NamedTuple):
 
 
 class EventSlots(NamedTuple):
-    """Events since the last record (SLOTS rows), how many were found, and when in its step an environment ended [s]."""
+    """Table of events since the last record (SLOTS rows), their count, and the time in a step of an end [s]."""
 
     table: Any
     count: Any
@@ -82,12 +81,12 @@ class EventSlots(NamedTuple):
 
 
 def no_slots(robot: Any) -> EventSlots:
-    """Before the first."""
+    """Return the slots before the first event."""
     return EventSlots(np.zeros((SLOTS, 2 * (1 + robot.nq + robot.nv))), 0.0, 0.0)
 
 
 def checked_events(value: Any) -> tuple[Event, ...]:
-    """Events of different names.  Raises TypeError and ValueError."""
+    """Return events with distinct names.  Raises TypeError and ValueError."""
     result = (value,) if isinstance(value, Event) else tuple(value)
     for event in result:
         if not isinstance(event, Event):
@@ -95,14 +94,14 @@ def checked_events(value: Any) -> tuple[Event, ...]:
     names = [event.name for event in result]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"simulate: events: expected different names, got {name!r} more than once")
+            raise ValueError(f"simulate: events: expected distinct names, got {name!r} more than once")
     if len(result) > 50:
-        raise ValueError(f"simulate: events: expected 50 at most, got {len(result)}")
+        raise ValueError(f"simulate: events: expected at most 50, got {len(result)}")
     return result
 
 
 def watched(robot: Any, events: tuple[Event, ...]) -> list[WatchedFunction]:
-    """The events as steps look at them, and at what their functions return."""
+    """Return the events as watched functions, with checks of their results."""
     return [
         WatchedFunction(_guard(e), e.direction, e.stop, None if e.jump is None else _jump(robot, e)) for e in events
     ]
@@ -112,7 +111,7 @@ def _guard(event: Event) -> Callable[..., Any]:
     def guard(t: Any, q: Any, v: Any) -> Any:
         numbers, _ = flatten(array(event.guard(t, q, v)), f"event {event.name!r}: what its guard returns")
         if len(numbers) != 1:
-            raise ValueError(f"event {event.name!r}: expected one number of its guard, got {len(numbers)}")
+            raise ValueError(f"event {event.name!r}: guard: expected one value, got {len(numbers)}")
         return numbers[0]
 
     return guard
@@ -123,14 +122,12 @@ def _jump(robot: Any, event: Event) -> Callable[..., Any]:
         assert event.jump is not None
         result = event.jump(t, q, v)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise ValueError(f"event {event.name!r}: expected (q, v) of its jump, got {result!r}")
+            raise ValueError(f"event {event.name!r}: jump: expected (q, v), got {result!r}")
         parts = []
         for name, x, n in (("q", result[0], robot.nq), ("v", result[1], robot.nv)):
             numbers, _ = flatten(array(x), f"event {event.name!r}: the {name} that its jump returns")
             if len(numbers) != n:
-                raise ValueError(
-                    f"event {event.name!r}: expected {n} numbers of {name} of its jump, got {len(numbers)}"
-                )
+                raise ValueError(f"event {event.name!r}: jump: expected {name} ({n},), got {len(numbers)} values")
             parts.append(array(numbers))
         return tuple(parts)
 
@@ -138,14 +135,14 @@ def _jump(robot: Any, event: Event) -> Callable[..., Any]:
 
 
 def occurrences(robot: Any, events: tuple[Event, ...], table: np.ndarray, count: np.ndarray) -> list[EventRecord]:
-    """All of them, by environment and time, of tables (..., records, SLOTS, ·) and counts (..., records)."""
-    held = np.arange(SLOTS) < count[..., None]
+    """Return all events by environment and time, from tables (..., records, SLOTS, ·) and counts (..., records)."""
+    used = np.arange(SLOTS) < count[..., None]
     nq, nv = robot.nq, robot.nv
     result = []
-    for place in np.argwhere(held):
-        bits, time, *numbers = table[tuple(place)]
-        q, v, next_q, next_v = np.split(np.array(numbers), np.cumsum([nq, nv, nq]))
+    for index in np.argwhere(used):
+        bits, time, *values = table[tuple(index)]
+        q, v, next_q, next_v = np.split(np.array(values), np.cumsum([nq, nv, nq]))
         for k, event in enumerate(events):
             if int(bits) >> k & 1:
-                result.append(EventRecord(event.name, tuple(map(int, place[:-2])), float(time), q, v, next_q, next_v))
+                result.append(EventRecord(event.name, tuple(map(int, index[:-2])), float(time), q, v, next_q, next_v))
     return result

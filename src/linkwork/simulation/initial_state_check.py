@@ -1,4 +1,4 @@
-"""Check of the state that a simulation begins with: a robot's constraints hold there."""
+"""Check that the initial state of a simulation satisfies the robot's constraints."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from linkwork.simulation.simulation_spec import moving_robot
 
 __all__ = ["check_start"]
 
-_OPEN = 1e-6  # of the robot's length [m], and [rad]: what a configuration may leave open
-_FORBIDDEN = 1e-6  # the same of velocities [m/s, rad/s], and part of what each row makes of them
+_OPEN = 1e-6  # accepted error, relative to the robot's length [m], and [rad]
+_FORBIDDEN = 1e-6  # the same for velocities [m/s, rad/s], and relative to the terms of a row
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
@@ -32,7 +32,7 @@ def check_start(
     sizes: Mapping[str, tuple[int, ...]] | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raise ValueError where q (..., nq) leaves constraints open at time 0, or v (..., nv) violates them.
+    """Raise ValueError if q (..., nq) or v (..., nv) violates constraints at time 0.
 
     ``parameters`` are arrays by the names of ``sizes``; ``asked`` are the robot's names for them, in the same order.
     """
@@ -74,17 +74,17 @@ def _made(robot: Any, asked: Sequence[str], sizes: Mapping[str, tuple[int, ...]]
 
 
 def _refuse(caller: str, what: str, left: np.ndarray, bounds: np.ndarray, rows: Sequence[tuple[str, str]]) -> None:
+    """Raise ValueError for the largest error ``left`` (..., rows) beyond its bound."""
     if not rows:
         return
     over = np.where(np.isfinite(left), np.abs(left) / bounds, np.inf)
     if (over <= 1.0).all():
         return
-    place = tuple(map(int, np.unravel_index(int(np.argmax(over)), over.shape)))
-    name, unit = rows[place[-1]]
-    of = f" in environment {', '.join(map(str, place[:-1]))}" if len(place) > 1 else ""
-    of += f" ({int((over > 1.0).any(axis=-1).sum())} of {over[..., 0].size} environments)" if len(place) > 1 else ""
+    index = tuple(map(int, np.unravel_index(int(np.argmax(over)), over.shape)))
+    name, unit = rows[index[-1]]
+    of = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
+    of += f" ({int((over > 1.0).any(axis=-1).sum())} of {over[..., 0].size} environments)" if len(index) > 1 else ""
     expected = "an assembled configuration" if what == "q" else "a velocity that the constraints allow"
-    remedy = "robot.project(q) gives one nearby" if what == "q" else "q, v = robot.project(q, v) gives the nearest"
-    raise ValueError(
-        f"{caller}: {what}: expected {expected}, got {float(np.abs(left[place])):.3g} {unit} of {name!r}{of}; {remedy}"
-    )
+    remedy = "robot.project(q) returns one nearby" if what == "q" else "q, v = robot.project(q, v) is the nearest"
+    error = f"{float(np.abs(left[index])):.3g} {unit} of {name!r}{of}"
+    raise ValueError(f"{caller}: {what}: expected {expected}, got an error of {error}; {remedy}")

@@ -1,7 +1,6 @@
-"""Limits of joints, by what a simulation does about them.
+"""Joint limits in simulation, and terms of a step's program with bounded impulses besides contacts.
 
-What is in a step's program besides contacts, each with bounds of its impulse: limits of joints, dry friction, what
-closes loops, and servos.
+These terms are joint limits, dry friction, constraints and servos.
 """
 
 from __future__ import annotations
@@ -17,11 +16,13 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import positive
-from linkwork.dynamics.algorithms.coulomb_friction import dry_friction
+from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import fabs, lt, where
+from linkwork.model.friction_laws import FrictionLaw, same
+from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.algorithms.compliant_forces import stop_force
 from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry, held, limit, servo
@@ -41,21 +42,21 @@ __all__ = [
 
 
 LIMITS = ("held", "soft", "ignored")
-_TRANSITION = 1e-3  # [rad, m] of depth, in which the damper grows
-_PASSED = 1e-3  # [rad, m] beyond a limit, or beyond where it began: what is told
+_TRANSITION = 1e-3  # [rad, m] depth over which the damper grows
+_PASSED = 1e-3  # [rad, m] excess beyond a limit, or beyond the start, that is reported
 
 
 @public_constructor
 @dataclass(frozen=True)
 class JointStops:
-    """Compliant stops at the limits of joints, for every method: springs and dampers that never pull,
+    """Compliant stops at joint limits, for every method: springs and dampers that never pull.
 
-        f = max(0, k d + b s(d) ḋ),     k = m/(ζ T)²,     b = 2 m/T,
+        f = max(0, k d + b s(d) ḋ),     k = m/(ζ T)²,     b = 2 m/T.
 
-    d being how far a joint is beyond its limit and s what lets the damper grow over the first mm or mrad.
-    ``time`` is T [s], in which they act (shorter is stiffer: keep it at several steps), ``damping_ratio`` ζ, and m the
-    least inertia that the joint has to feel, 1/(M⁻¹)ₖₖ, in 32 configurations within its limits.  What presses by f₀
-    rests f₀/k beyond.
+    d is the excess of a joint beyond its limit, and s(d) lets the damper grow over the first mm or mrad.  ``time`` is
+    T [s], the time constant: a shorter one is stiffer; use several steps.  ``damping_ratio`` is ζ.  m is the smallest
+    effective inertia of the joint, 1/(M⁻¹)ₖₖ, in 32 configurations within its limits.  Under a force f₀ a joint rests
+    f₀/k beyond its limit.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import JointStops
@@ -65,7 +66,7 @@ class JointStops:
     >>> bool((fallen.q < arm.upper + 0.1).all())
     True
 
-    Raises ValueError for numbers that are not above 0.
+    Raises ValueError for values that are not positive.
     """
 
     time: float = 0.02
@@ -76,10 +77,10 @@ class JointStops:
         positive("JointStops", "damping_ratio", self.damping_ratio, symbols=False)
 
     def forces(self, robot: Any, passive: bool, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        """What the stops exert (nv)."""
+        """Return the joint forces of the stops (nv)."""
         inertias = _inertias(robot, passive)
         result: list[Any] = [0.0] * robot.nv
-        for i, k in limited_places(robot):
+        for i, k in limited_indices(robot):
             stiffness, damping = inertias[k] / (self.damping_ratio * self.time) ** 2, 2.0 * inertias[k] / self.time
             for side, bound in ((1.0, robot.lower[i]), (-1.0, robot.upper[i])):
                 if math.isfinite(bound):
@@ -89,18 +90,18 @@ class JointStops:
 
 
 def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
-    """The least 1/(M⁻¹)ₖₖ (nv).  Raises ValueError where there is none."""
+    """Return the smallest 1/(M⁻¹)ₖₖ (nv).  Raises ValueError for a joint without inertia."""
     result = np.array(least_inertias(robot, passive))
     if not (np.isfinite(result).all() and (result > 0.0).all()):
         name = robot.v_names[int(np.argmin(np.where(np.isfinite(result), result, -1.0)))]
         raise ValueError(
-            f"simulate: joint_limit_mode: nothing resists {name!r}, so no stop for it is stiff: give it inertia"
+            f"simulate: joint_limit_mode: expected inertia at every joint, got none at {name!r}; give it inertia"
         )
     return tuple(map(float, result))
 
 
 def given_limits(value: Any) -> str | JointStops | None:
-    """Raises TypeError and UnknownNameError for what is none of `LIMITS`, `JointStops` or None."""
+    """Read a mode of `LIMITS`, `JointStops` or None.  Raises TypeError and UnknownNameError."""
     if value is None or isinstance(value, JointStops):
         return value
     if not isinstance(value, str):
@@ -116,18 +117,18 @@ def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
         return
     every = q.reshape(-1, q.shape[-1])
     far = (every.max(axis=0) > robot.upper + _PASSED) | (every.min(axis=0) < robot.lower - _PASSED)
-    for i, k in limited_places(robot) if far.any() else ():
+    for i, k in limited_indices(robot) if far.any() else ():
         beyond = np.maximum(robot.lower[i] - q[..., i], q[..., i] - robot.upper[i])
         passed = beyond > _PASSED + np.maximum(beyond[..., :1], 0.0)
         if passed.any():
-            place = tuple(map(int, np.argwhere(passed)[0]))
-            side = "lower" if q[(*place, i)] < robot.lower[i] else "upper"
+            index = tuple(map(int, np.argwhere(passed)[0]))
+            side = "lower" if q[(*index, i)] < robot.lower[i] else "upper"
             bound = robot.lower[i] if side == "lower" else robot.upper[i]
-            of = f" in environment {', '.join(map(str, place[:-1]))}" if len(place) > 1 else ""
+            of = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
             warnings.warn(
-                f"simulate: {robot.v_names[k]!r} passed its {side} limit of {bound:.4g} at {t[place[-1]]:g} s{of}: "
-                "nothing holds limits of joints here; limits='soft' puts springs there, limits='held' holds them by "
-                "the default method, and limits='ignored' says that it is meant",
+                f"simulate: {robot.v_names[k]!r} passed its {side} limit of {bound:.4g} at {t[index[-1]]:g} s{of}: "
+                "joint limits are not enforced here; joint_limit_mode='held' enforces them with the default method, "
+                "'soft' adds springs, and 'ignored' silences this warning",
                 SimulationWarning,
                 stacklevel=levels_up(),
             )
@@ -135,11 +136,11 @@ def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
 
 
 Scalars = Sequence[Any]
-_RESTS = 1e-4  # [rad/s, m/s]: below, dry friction is that of joints at rest
+_RESTS = 1e-4  # [rad/s, m/s] speed below which dry friction is that of joints at rest
 
 
-def limited_places(robot: Any) -> list[tuple[int, int]]:
-    """Where in q and in v the numbers stand that limits may be of: configurations with v for their rates."""
+def limited_indices(robot: Any) -> list[tuple[int, int]]:
+    """Return the indices in q and in v of coordinates that may have limits: those with v as their rates."""
     space = CurveSpace.of(robot.tree)
     if space.is_plain:
         return [(k, k) for k in range(robot.nv)]
@@ -147,9 +148,9 @@ def limited_places(robot: Any) -> list[tuple[int, int]]:
 
 
 def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
-    """The limits of joints whose configurations are numbers with v for their rates."""
+    """Return the intervals of joint limits, for coordinates with v as their rates."""
     result = []
-    pairs = limited_places(robot)
+    pairs = limited_indices(robot)
     for side, bounds in ((1.0, robot.lower), (-1.0, robot.upper)):
         for i, k in pairs:
             if math.isfinite(bounds[i]):
@@ -159,21 +160,22 @@ def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[I
     return result
 
 
-def dry_joints(moving: Any, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:
-    """Coulomb's friction of joints: of those at rest the static one."""
+def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:
+    """Return the intervals of dry friction that sticks: up to f_s of joints at rest, and |F(v)| of joints that move."""
     result = []
-    for k, (f, f_s) in enumerate(zip(*dry_friction(moving.tree), strict=True)):
-        if not is_zero(f_s):
-            most = f_s if f_s is f or (f_s.__class__ is float and f_s == f) else where(lt(fabs(v[k]), _RESTS), f_s, f)
+    for k, parameters in enumerate(dry_parameters(tree)):
+        if not is_zero(parameters.static):
+            f, f_s = law.magnitude(v[k], parameters), parameters.static
+            most = f_s if same(f_s, f) else where(lt(fabs(v[k]), _RESTS), f_s, f)
             result.append(dry(k, len(v), most, A[k][k], h))
     return result
 
 
 def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[Interval | None]:
-    """What closes loops, and what rolls: each row of the constraints (nc), nothing where a row moves nothing.
+    """Return an interval for each row of the constraints (nc), None for a row that is zero.
 
-    A row that has an error asks for the velocity with which the step ends where it holds, G w = −σ − h γ/2 and not
-    along the tangent of its start, which would feed energy.
+    A holonomic row prescribes the velocity that ends the step on the constraint, G w = −σ − h γ/2.  The tangent of the
+    start would add energy.
     """
     constraints = moving.tree.constraints
     if not constraints:
@@ -190,8 +192,8 @@ def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars
 
 
 def servos_held(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
-    """Each velocity's servo, by its numbers at the end of the step."""
+    """Return the intervals of servos, whose forces are those at the end of the step."""
     left = moving.difference(array(list(q)), array(list(servos.position)))
     each = zip(servos.force, left, servos.velocity, servos.stiffness, servos.damping, servos.limit, strict=True)
-    numbers = [(f + K * e + D * rate, h * K + D, most) for f, e, rate, K, D, most in each]
-    return [servo(k, len(A), *some, A[k][k], h) for k, some in enumerate(numbers) if not is_zero(some[2])]
+    terms = [(f + K * e + D * rate, h * K + D, most) for f, e, rate, K, D, most in each]
+    return [servo(k, len(A), *some, A[k][k], h) for k, some in enumerate(terms) if not is_zero(some[2])]

@@ -1,4 +1,4 @@
-"""Simulations drawn with matplotlib: by time, as a strip, and moving."""
+"""Plots of simulations with matplotlib: over time, as a strip, and as an animation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["moving_picture", "plot_simulation", "strip_of"]
 
 
 def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any:
-    """Joints, velocities, energies and contact forces by time, one below the other; events as lines."""
+    """Plot joints, velocities, energies and contact forces over time, one below the other, with events as lines."""
     robot, t = result.robot_of(environment), result.t
     q, v = result.q[environment], result.v[environment]
     kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
@@ -40,8 +40,8 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
 
 
 def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -> Any:
-    """The robot at so many times between the start and the end, side by side in the same space."""
-    count = integer("strip", "count", count, least=1, what="how often to draw the robot, a whole number")
+    """Draw the robot at ``count`` times between the start and the end, side by side with equal scales."""
+    count = integer("strip", "num_frames", count, least=1, what="a number of frames")
     chosen = _records(result, environment, count)
     if axes is None:
         figure = pyplot().figure(figsize=(2.2 * len(chosen), 2.6), layout="constrained")
@@ -56,7 +56,7 @@ def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -
 
 
 def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate: float, axes: Any) -> Any:
-    """matplotlib's animation of the robot, ``speed`` times as quick as it was, at so many pictures a second."""
+    """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second."""
     for name, x in (("speed", speed), ("rate", rate)):
         positive("animation", name, x)
     pyplot()
@@ -65,7 +65,7 @@ def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate
     axes = space_axes() if axes is None else axes
     robot, q = result.robot_of(environment), result.q[environment]
     frames = _records(result, environment, max(int(np.ceil((result.t[-1] - result.t[0]) / speed * rate)), 1) + 1)
-    for k in _records(result, environment, 8):  # the space that all of it takes
+    for k in _records(result, environment, 8):  # sets the scale for the whole motion
         draw_robot(axes, robot, q[k])
     share_scale([axes])
     limits = axes.get_xlim(), axes.get_ylim(), axes.get_zlim()
@@ -83,11 +83,11 @@ def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate
 
 
 def _records(result: Any, environment: tuple[int, ...], count: int) -> np.ndarray:
-    """So many records at equal times, up to where the environment stopped."""
+    """Return the indices of ``count`` records at equal time intervals, up to where the environment stopped."""
     stopped = float(result.stopped_at[environment])
     end = result.t[-1] if np.isnan(stopped) else stopped
-    wanted = np.linspace(result.t[0], end, max(int(count), 1))
+    times = np.linspace(result.t[0], end, max(int(count), 1))
     last = len(result.t) - 1
-    after = np.clip(np.searchsorted(result.t, wanted), 1, max(last, 1))
-    near = np.where(wanted - result.t[after - 1] < result.t[np.minimum(after, last)] - wanted, after - 1, after)
+    after = np.clip(np.searchsorted(result.t, times), 1, max(last, 1))
+    near = np.where(times - result.t[after - 1] < result.t[np.minimum(after, last)] - times, after - 1, after)
     return np.minimum(near, last)

@@ -1,4 +1,4 @@
-"""Records of reactions: forces of constraints, and wrenches through joints, while a robot is simulated."""
+"""Records of reactions in a simulation: forces of constraints, and wrenches across joints."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
 
 
 def in_world_axes(moving: Any, q: Any, wrenches: Sequence[tuple[str, str, Scalars]]) -> dict[str, Any]:
-    """Return external wrenches (frame, axes, numbers) by frame, in the world's axes."""
+    """Return external wrenches (frame, axes, components) by frame, in the world's axes."""
     result: dict[str, Any] = {}
-    for frame, axes, numbers in wrenches:
-        w = array(list(numbers))
+    for frame, axes, components in wrenches:
+        w = array(list(components))
         if axes != "world":
             R = moving.pose(q, axes)[:3, :3]
             w = array([*(R @ w[:3]), *(R @ w[3:])])
@@ -30,25 +30,25 @@ def in_world_axes(moving: Any, q: Any, wrenches: Sequence[tuple[str, str, Scalar
 
 @dataclass(frozen=True)
 class RecordedReaction:
-    """A record of "constraint_forces" (nc), "joint_wrenches" (nb, 6) or "loop_joint_wrenches" (loops, 6).
+    """Record of "constraint_forces" (nc), "joint_wrenches" (nb, 6) or "loop_joint_wrenches" (loops, 6).
 
-    They are those of the state that is recorded, under the joint forces, wrenches and contact forces of the step before
-    it.  Where a step is one program with bounds (contacts, held limits, servos, sticking friction) they are those of
-    the step, with its accelerations.
+    They are those in the recorded state, under the joint forces, wrenches and contact forces of the step before it.
+    Where a step is one program with bounds (contacts, joint limits, servos, sticking friction) they are those of the
+    step, with its accelerations.
     """
 
     what: str
 
     def checked(self, robot: Any) -> None:
-        """Raise ValueError where a robot has none."""
+        """Raise ValueError if the robot has no constraints or loops to record."""
         if self.what == "constraint_forces" and not robot.constraints:
-            raise ValueError(f"simulate: record: {self.what!r}: robot {robot.name!r} has no constraints")
+            raise ValueError(f"simulate: record: {self.what!r}: expected constraints, got robot {robot.name!r} without")
         if self.what == "loop_joint_wrenches" and not len(robot.loops):
-            raise ValueError(f"simulate: record: {self.what!r}: robot {robot.name!r} has no joints that close loops")
+            raise ValueError(f"simulate: record: {self.what!r}: expected loop joints, got robot {robot.name!r} without")
 
     def __call__(self, setup: Any, moving: Any, contacts: Any, t: Any, state: Any) -> Any:
         q, v, tau = (array(list(x)) for x in (state.q, state.v, state.tau))
-        passive = bool(setup.passive)
+        passive, friction = setup.passive, setup.smooth_friction
         timed = {"time": t} if any(one.time_dependent for one in moving.constraints) else {}
         acting = list(state.wrenches)
         if contacts is not None:
@@ -60,9 +60,11 @@ class RecordedReaction:
         else:
             if isinstance(setup.limits, JointStops):
                 tau = tau + array(setup.limits.forces(setup.robot, passive, list(q), list(v)))
-            a, forces = moving.constrained_forward_dynamics(q, v, tau, wrenches=wrenches, passive=passive, **timed)
+            how = {"wrenches": wrenches, "passive": passive, "friction": friction, **timed}
+            a, forces = moving.constrained_forward_dynamics(q, v, tau, **how)
         if self.what == "constraint_forces":
             return forces
-        given = {"constraint_forces": array(list(forces))} if moving.constraints else {}
+        known = {"constraint_forces": array(list(forces))} if moving.constraints else {}
         method = getattr(moving, self.what)
-        return method(q, v, array(list(a)), wrenches=wrenches, passive=passive, **given, **timed)
+        how = {"wrenches": wrenches, "passive": passive, "friction": friction, **known, **timed}
+        return method(q, v, array(list(a)), **how)

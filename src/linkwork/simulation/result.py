@@ -1,4 +1,4 @@
-"""Results of simulations, and their files: arrays of NumPy (npz), to the bit."""
+"""Results of simulations, and their files: NumPy archives (npz), to the bit."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ _STATUSES = {  # by code of the kernels
     ENDED: Status.ENDED_BY_EVENT,
     PILED: Status.TOO_MANY_EVENTS,
     UNSOLVED: Status.STEP_NOT_SOLVED,
-    GUARD: Status.GUARD_NOT_FINITE,  # and of all codes above
+    GUARD: Status.GUARD_NOT_FINITE,  # and all codes above
 }
 _SENTENCES = {
     RUNNING: "simulated up to",
-    CONTROLLER: "the controller gave a number that is not finite, or forces beyond all measure, at",
-    STATE: "the motion left what numbers can say at",
+    CONTROLLER: "the controller returned a non-finite or implausibly large value at",
+    STATE: "the state became non-finite or implausibly large at",
     ENDED: "ended by an event at",
-    PILED: f"events pile up, more than {SLOTS} between two records, at",
+    PILED: f"more than {SLOTS} events happened between two records, at",
     UNSOLVED: "the equations of a step were not solved at",
-    GUARD: "the guard of an event is no number at",
+    GUARD: "the guard of an event is NaN at",
 }
 
 
 def status_of_codes(codes: Any, going: Status = Status.COMPLETED) -> Any:
-    """Return the `Status`, or the array of words, of status codes; ``going`` is that of a simulation which goes on."""
+    """Return the `Status`, or the array of words, of status codes; ``going`` is that of a running simulation."""
     return statuses(np.minimum(codes, GUARD), _STATUSES | {RUNNING: going})
 
 
@@ -61,7 +61,7 @@ def sentence_of(
     ended_by: Mapping[tuple[int, ...], str],
     watched: Sequence[str],
 ) -> str:
-    """Return what happened to an environment, and when [s]; ``watched`` are the names of all events."""
+    """Return the message about an environment, with the time [s]; ``watched`` are the names of all events."""
     code = float(codes[place])
     sentence = _SENTENCES[min(code, GUARD)]
     if code == ENDED and place in ended_by:
@@ -72,21 +72,20 @@ def sentence_of(
 
 
 def within_step(status: Any, ended: Any) -> np.ndarray:
-    """How far in their last step environments ended [s], of when events say that they did."""
+    """Return the time within their last step [s] at which events ended environments, 0 for others."""
     result: np.ndarray = np.where((status == ENDED) | (status == PILED), ended, 0.0)
     return result
 
 
 @public
 class Simulation(Result):
-    """Motion by time, of one state or of a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
+    """Motion over time, from one state or a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
 
-    ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
-    stopped [s], NaN where it did not, and ``status`` (...) says why.  A stopped environment keeps its last state.
-    ``events`` are
-    `linkwork.simulation.EventRecord`, by environment and time.  ``contact_names`` are of the points in records of
-    contacts, and ``parameters`` those that the robot and its contacts had instead of their own, by name, if there are
-    any.
+    ``records`` has the other recorded quantities by name, (..., n, ...).  ``stopped_at`` (...) is the time at which an
+    environment stopped [s], NaN where it did not, and ``status`` (...) the reason.  A stopped environment retains its
+    last state.  ``events`` are `linkwork.simulation.EventRecord`, by environment and time.  ``contact_names`` are the
+    points in records of contacts, and ``parameters`` the values that replaced the robot's and its contacts' own, by
+    name.
     """
 
     __slots__ = (
@@ -129,23 +128,23 @@ class Simulation(Result):
 
     @property
     def status(self) -> Any:
-        """A `linkwork.errors.Status`, or an array (...) of its words; on symbols the code, 0 for "completed".
+        """`linkwork.errors.Status`, or an array (...) of its words; on symbols the code, 0 for "completed".
 
-        "completed"; "ended_by_event"; "controller_failed": its output was not finite, or beyond all measure;
-        "diverged": the state was; "too_many_events"; "step_not_solved": the equations of an implicit step;
-        "guard_not_finite": the guard of an event was NaN.
+        "completed"; "ended_by_event"; "controller_failed": its output was non-finite or implausibly large; "diverged":
+        the state was; "too_many_events"; "step_not_solved": the equations of an implicit step; "guard_not_finite": the
+        guard of an event was NaN.
         """
         return self._codes if np.asarray(self._codes).dtype == object else status_of_codes(self._codes)
 
     @property
     def success(self) -> Any:
-        """True where an environment went to the end, or to an event that ends it; a bool, or an array (...)."""
+        """True where an environment reached the end, or an event that ends it; a bool, or an array (...)."""
         done = (self._codes == RUNNING) | (self._codes == ENDED)
         return bool(done) if isinstance(done, np.bool_) else done
 
     @property
     def iterations(self) -> Any:
-        """Number of records after the start, up to where an environment stopped; an integer, or an array (...)."""
+        """Number of records after the start until an environment stopped; an integer, or an array (...)."""
         until = np.where(np.isnan(self.stopped_at), np.inf, self.stopped_at)
         count = np.searchsorted(self.t[1:], until, side="right")
         return count if np.ndim(count) else int(count)
@@ -166,15 +165,14 @@ class Simulation(Result):
 
     @property
     def controller_state(self) -> Any:
-        """What the controller carried at the end, if it carries anything."""
+        """State of the controller at the end, None if it has none."""
         return self._z
 
     def trajectory(self, *environment: int) -> Trajectory:
-        """The motion of an environment: by cubics through q and v, of "dormand_prince" with ``every=1`` by its own.
+        """Return the motion of an environment as a trajectory, cubic between records of q and v.
 
-        It ends where the environment stopped, and has the jumps of events.
-
-        Raises ValueError where its number does not say which.
+        With "dormand_prince" and ``record_every=1`` it is the method's dense output.  It ends where the environment
+        stopped, and has the jumps of events.  Raises ValueError for an index that does not name one environment.
         """
         place = self._place("trajectory", environment)
         result = self.q[place], self.v[place]
@@ -184,17 +182,16 @@ class Simulation(Result):
         return trajectory_through(self._robot, self.t, *result, events, end, self._own, place)
 
     def _place(self, caller: str, environment: tuple[int, ...]) -> tuple[int, ...]:
-        """Numbers from 0 on.  Raises ValueError."""
+        """Return the index of an environment, from 0 on.  Raises ValueError."""
         shape = self.q.shape[:-2]
         if len(environment) != len(shape) or not all(-n <= k < n for n, k in zip(shape, environment, strict=True)):
             raise ValueError(
-                f"{caller}: expected {len(shape)} numbers for an environment of {shape}, got {len(environment)}: "
-                f"{environment}"
+                f"{caller}: environment: expected {len(shape)} indices within the batch {shape}, got {environment}"
             )
         return tuple(range(n)[k] for n, k in zip(shape, environment, strict=True))
 
     def robot_of(self, environment: tuple[int, ...] = ()) -> Any:
-        """The robot, with the parameters that it had in an environment."""
+        """Return the robot with the parameters of an environment."""
         own: Any = self._robot
         shape = self.q.shape[:-2]
         if not self.parameters or (shape and not environment):
@@ -205,39 +202,39 @@ class Simulation(Result):
     # -- files and pictures
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file ``.npz``, with which `load` gives the same arrays to the bit.
+        """Write the simulation to a file ``.npz``, from which `load` reads the same arrays to the bit.
 
-        What a controller carried is not written, and trajectories of what is loaded are cubics through records.
+        The controller's state is not written, and trajectories of a loaded simulation are cubic between records.
         """
         save_simulation(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, robot: RobotBase) -> Simulation:
-        """What `save` wrote, of the same robot.
+        """Read a simulation of the robot that `save` wrote.
 
-        Raises ValueError for what is no such file, and where the robot has other joints.
+        Raises ValueError for another kind of file, and for a robot with other joints.
         """
         return load_simulation(cls, path, robot)  # type: ignore[no-any-return]
 
     def plot(self, *environment: int, axes: Any = None) -> Any:
-        """q, v, energies and contact forces by time, drawn with matplotlib: (``pip install "linkwork[figures]"``).
+        """Plot q, v, energies and contact forces over time with matplotlib (``pip install "linkwork[figures]"``).
 
-        Gives the axes, one below the other.
+        Returns the axes, one below the other.
         """
         from linkwork.simulation.plots import plot_simulation
 
         return plot_simulation(self, self._place("plot", environment), axes)
 
     def strip(self, *environment: int, num_frames: int = 6, axes: Any = None) -> Any:
-        """The robot in space at so many times from start to end, side by side, drawn with matplotlib; the axes."""
+        """Draw the robot at ``num_frames`` times from start to end, side by side, with matplotlib; return the axes."""
         from linkwork.simulation.plots import strip_of
 
         return strip_of(self, self._place("strip", environment), num_frames, axes)
 
     def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
-        """The robot moving in space, ``speed`` times as quick as it was, as matplotlib's animation.
+        """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
 
-        Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it in a notebook; ``rate`` pictures are drawn a second.
+        Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it in a notebook.
         """
         from linkwork.simulation.plots import moving_picture
 
@@ -250,10 +247,12 @@ _EVENT = ("time", "q", "v", "next_q", "next_v")
 
 
 def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
-    """Write it.  Raises ValueError for another name, TypeError for symbols."""
+    """Write a simulation.  Raises ValueError for another suffix, TypeError for symbols."""
     where = npz_path("save", path)
     if np.asarray(result.q).dtype == object:
-        raise TypeError("save: the simulation has symbols for its numbers")
+        raise TypeError(
+            "save: expected a simulation of numbers, got one of symbols; save it outside compiled functions"
+        )
     robot = result.robot_of()
     said = {
         "format": _FORMAT,
@@ -273,16 +272,16 @@ def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
-    """Read it.  Raises ValueError for what is no such file, and where the robot has other joints."""
+    """Read a simulation.  Raises ValueError for another kind of file, and for a robot with other joints."""
     where = npz_path("load", path)
     with open_archive(where, _FORMAT, "Simulation.save") as reader:
         for key in ("q_names", "v_names"):
             said, own = reader.texts(key), [*getattr(robot, key)]
             if said != own:
-                raise OtherFileError(f"{key} are {said}, and those of robot {robot.name!r} are {own}")
+                raise OtherFileError(f"{key} are {said}, but those of robot {robot.name!r} are {own}")
         t = reader.array("t", ("records",), ordered=True)
         if not t.size:
-            raise ValueError("array 't': expected one record at least")
+            raise ValueError("array 't': expected at least one record")
         status = reader.array("status", least=RUNNING, most=UNSOLVED)
         lead = status.shape
         state = {
@@ -319,7 +318,7 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
 
 
 def _read_events(reader: ArchiveReader, robot: Any, lead: tuple[int, ...]) -> list[EventRecord]:
-    """What happened, in the environments of leading axes."""
+    """Read the events; ``lead`` is the shape of the batch."""
     names = reader.texts("events")
     n, places = len(names), reader.said["environments"]
     fine = isinstance(places, list) and len(places) == n and all(isinstance(place, list) for place in places)
@@ -328,7 +327,7 @@ def _read_events(reader: ArchiveReader, robot: Any, lead: tuple[int, ...]) -> li
         or not all(type(i) is int and 0 <= i < size for i, size in zip(place, lead, strict=True))
         for place in places
     ):
-        raise ValueError(f"environments: expected {n} places of environments {lead}, got {places!r:.80}")
+        raise ValueError(f"environments: expected {n} indices within the batch {lead}, got {places!r:.80}")
     sizes = {"time": (), "q": (robot.nq,), "v": (robot.nv,), "next_q": (robot.nq,), "next_v": (robot.nv,)}
     rows = [reader.array(f"events.{name}", (n, *sizes[name]) if n else None, finite=False) for name in _EVENT]
     return [

@@ -1,4 +1,4 @@
-"""ServoActuators: what a controller may give in the place of joint forces."""
+"""Servos on joints, which a controller may return in place of joint forces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ServoActuators", "ServoForces", "actuator_servos"]
 
 @dataclass(frozen=True)
 class ServoForces:
-    """A number of each for each velocity, and a configuration (nq)."""
+    """Parameters of servos (nv each), and their target configuration (nq)."""
 
     force: Sequence[Any]
     position: Sequence[Any]
@@ -32,24 +32,24 @@ class ServoForces:
     limit: Sequence[Any]
 
     def now(self, robot: Any, q: Any, v: Any) -> list[Any]:
-        """τ (nv) at this state."""
+        """Return τ (nv) in the state q, v."""
         left = robot.difference(array(list(q)), array(list(self.position)))
         each = zip(self.force, left, self.velocity, v, self.stiffness, self.damping, self.limit, strict=True)
-        wanted = [(f + K * e + D * (rate - x), most) for f, e, rate, x, K, D, most in each]
-        return [_limited(tau, most) for tau, most in wanted]
+        forces = [(f + K * e + D * (rate - x), most) for f, e, rate, x, K, D, most in each]
+        return [_limited(tau, most) for tau, most in forces]
 
 
 @public_constructor
 @dataclass(frozen=True, eq=False)
 class ServoActuators:
-    """What a controller may give in the place of joint forces: servos on joints, whose forces have limits.
+    """Servos on joints with limited forces, which a controller may return in place of joint forces.
 
-        τ = f + K (q* ⊖ q) + D (v* − v),     |τ| ≤ limit,
+        τ = f + K (q* ⊖ q) + D (v* − v),     |τ| ≤ limit.
 
-    with q and v at the step's end, found together with contacts: so no gain is too high for the step.  ``position``
-    (nq) is q*, ``velocity`` (nv) v*, ``force`` (nv) f, and ``stiffness`` [N·m/rad, N/m], ``damping`` and ``limit``
-    [N·m, N] (nv) or one number for all joints.  A base that floats has no servo, whatever its numbers are.  A
-    velocity source is a high damping alone.
+    q and v are those at the step's end, solved together with contacts, so no gain is too high for the step.
+    ``position`` (nq) is q*, ``velocity`` (nv) v*, ``force`` (nv) f.  ``stiffness`` [N·m/rad, N/m], ``damping``
+    [N·m·s/rad, N·s/m] and ``limit`` [N·m, N] are (nv) or one number for all joints.  A floating base has no servo,
+    whatever its parameters are.  A velocity source is a servo with high damping and no stiffness.
 
     >>> import numpy as np
     >>> import linkwork as lw
@@ -74,18 +74,18 @@ class ServoActuators:
     limit: Any = math.inf
 
     def of(self, robot: Any) -> ServoForces:
-        """For each velocity of a robot.
+        """Return the parameters for each velocity of a robot.
 
         Raises ValueError for other shapes, and for stiffness, damping and limits below 0.
         """
         n = robot.nv
-        result = {"position": _numbers("position", self.position, robot.nq)}
+        result = {"position": _values("position", self.position, robot.nq)}
         for name in ("force", "velocity", "stiffness", "damping", "limit"):
-            result[name] = _numbers(name, getattr(self, name), n)
+            result[name] = _values(name, getattr(self, name), n)
         for name in ("stiffness", "damping", "limit"):
             for x in result[name]:
                 if isinstance(x, (int, float)) and not x >= 0.0:
-                    raise ValueError(f"ServoActuators: {name}: expected numbers from 0, got {x!r}")
+                    raise ValueError(f"ServoActuators: {name}: expected numbers >= 0, got {x!r}")
         for body, place in zip(robot.tree.bodies, robot.tree.v_slices, strict=True):
             if body.joint.is_floating:
                 result["limit"][place] = [0.0] * 6
@@ -94,15 +94,15 @@ class ServoActuators:
 
 @public
 def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
-    """Return the servos that the robot's actuators are at these controls: what a controller may return.
+    """Return the servos that are equivalent to the robot's actuators at these controls.
 
-    ``controls`` are numbers (number of actuators,) in the order of ``robot.actuators``, or a dict by name, of which the
-    others are 0.  An actuator on a joint with gear g exerts the joint force g f, with
+    ``controls`` are values (number of actuators,) in the order of ``robot.actuators``, or a dict by name, 0 for the
+    others.  An actuator on a joint with gear g exerts the joint force g f, with
 
         f = g₀ u + b₀ + b₁ l + b₂ l̇,      l = offset + g φ:      τ = g (g₀ u + b₀ + b₁ offset) + b₁ g² φ + b₂ g² v
 
-    so its servo has the stiffness −b₁ g² towards the joint's zero, the damping −b₂ g², and the rest as force.  Its
-    limit is |g| times the bound of ``force_range``, and no more than the joint's effort limit.
+    So its servo has the stiffness −b₁ g² towards the joint's zero, the damping −b₂ g², and the other terms as force.
+    Its limit is |g| times the bound of ``force_range``, and at most the joint's effort limit.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import actuator_servos
@@ -115,9 +115,9 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
     >>> round(float(found.q[-1, robot.joint("elbow").q_slice][0]), 2)
     -0.5
 
-    Raises ValueError for an actuator that is no servo: on a frame or on several joints, with a gain that depends on l,
-    with negative stiffness or damping, with a force range that is not about zero; and for several actuators on one
-    velocity of which one has a force range.
+    Raises ValueError for an actuator that is not equivalent to a servo: on a frame or on several joints, with a gain
+    that depends on l, with negative stiffness or damping, with a force range that is not symmetric; and for several
+    actuators on one velocity of which one has a force range.
     """
     names = [actuator.name for actuator in robot.actuators]
     if isinstance(controls, Mapping):
@@ -130,7 +130,7 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
             array(controls) if not isinstance(controls, np.ndarray) else controls, "actuator_servos: controls"
         )
         if len(u) != len(names):
-            raise ValueError(f"actuator_servos: controls: expected {len(names)} numbers, got {len(u)}")
+            raise ValueError(f"actuator_servos: controls: expected shape ({len(names)},), got {len(u)} values")
     n = robot.nv
     stiffness, damping, limits = [0.0] * n, [0.0] * n, [0.0] * n
     force: list[Any] = [0.0] * n
@@ -142,7 +142,7 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
         body = robot.tree.bodies[robot.tree.joint_index(joint)]
         if body.coupling is not None or body.joint.is_floating:
             problem = "floats" if body.coupling is None else "follows another joint"
-            raise ValueError(f"{caller}: joint {joint!r} {problem}: no servo is there")
+            raise ValueError(f"{caller}: joint {joint!r} {problem}, so it cannot have a servo")
         (g0, _, _), (b0, b1, b2) = actuator.gain, actuator.bias
         most = actuator.force_range[1]
         for k, gear in zip(range(n)[robot.tree.v_slices[robot.tree.joint_index(joint)]], gears, strict=True):
@@ -151,8 +151,8 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
             acting[k] += 1
             if acting[k] > 1 and not (most == limits[k] == math.inf):
                 raise ValueError(
-                    f"{caller}: another actuator acts on joint {joint!r}, and one of them has a force range: the sum "
-                    "of what is limited alone is no servo"
+                    f"{caller}: another actuator acts on joint {joint!r}, and one of them has a force range; a sum of "
+                    "forces with separate limits is not a servo"
                 )
             stiffness[k] -= b1 * gear * gear
             damping[k] -= b2 * gear * gear
@@ -163,31 +163,31 @@ def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
 
 
 def _on_one_joint(caller: str, actuator: Actuator) -> Any:
-    """The joint that an actuator acts on, and its gears.  Raises ValueError where it is no servo."""
+    """Return the joint that an actuator acts on, and its gears.  Raises ValueError if it is not a servo."""
     if actuator.frame is not None:
-        raise ValueError(f"{caller}: it acts on frame {actuator.frame!r}, and servos act on joints")
+        raise ValueError(f"{caller}: it acts on frame {actuator.frame!r}, but servos act on joints")
     if len(actuator.joints) > 1 or sum(gear != 0.0 for _, gears in actuator.joints for gear in gears) > 1:
-        raise ValueError(f"{caller}: it acts on several velocities together, and servos act on one each")
+        raise ValueError(f"{caller}: it acts on several velocities together, but a servo acts on one")
     if actuator.gain[1:] != (0.0, 0.0):
-        raise ValueError(f"{caller}: its gain depends on the length: a servo's does not")
+        raise ValueError(f"{caller}: its gain depends on the length, but that of a servo is constant")
     if actuator.bias[1] > 0.0 or actuator.bias[2] > 0.0:
-        raise ValueError(f"{caller}: it has negative stiffness or damping: a servo has none")
+        raise ValueError(f"{caller}: its stiffness or damping is negative, but those of a servo are >= 0")
     low, high = actuator.force_range
     if low != -high:
-        raise ValueError(f"{caller}: force_range: expected bounds about zero, got {(low, high)!r}")
+        raise ValueError(f"{caller}: force_range: expected symmetric bounds, got {(low, high)!r}")
     return actuator.joints
 
 
 def _limited(tau: Any, most: Any) -> Any:
-    """A force within its limit; one that is NaN is, unless nothing acts."""
+    """Return a force clipped to its limit; NaN stays NaN unless the limit is zero."""
     return 0.0 if is_zero(most) else where(lt(tau, -most), -most, where(lt(most, tau), most, tau))
 
 
-def _numbers(what: str, value: Any, n: int) -> list[Any]:
-    """So many numbers, or one for all."""
-    numbers, _ = flatten(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {what}")
-    if len(numbers) == 1 and what != "position":
-        numbers = [*numbers] * n
-    if len(numbers) != n:
-        raise ValueError(f"ServoActuators: {what}: expected {n} numbers, got {len(numbers)}")
-    return [float(x) if isinstance(x, (int, float, np.floating)) else x for x in numbers]
+def _values(what: str, value: Any, n: int) -> list[Any]:
+    """Return n values, of an array (n,) or of one number for all."""
+    values, _ = flatten(array(value) if not isinstance(value, np.ndarray) else value, f"ServoActuators: {what}")
+    if len(values) == 1 and what != "position":
+        values = [*values] * n
+    if len(values) != n:
+        raise ValueError(f"ServoActuators: {what}: expected shape ({n},), got {len(values)} values")
+    return [float(x) if isinstance(x, (int, float, np.floating)) else x for x in values]

@@ -1,4 +1,4 @@
-"""Simulations, as people ask for them: read, run in pieces, and put together."""
+"""Run of a simulation: its arguments are read, its kernel runs segment by segment, and the result is assembled."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
-from linkwork._util.validation import integer
+from linkwork._util.validation import integer, positive
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import and_, lt, where
+from linkwork.model.friction_laws import Friction
 from linkwork.motion.arguments import finite_number
 from linkwork.simulation.arguments import (
     check_step,
@@ -34,7 +35,7 @@ from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import given_limits, warn_of_limits
 from linkwork.simulation.result import Simulation, within_step
 from linkwork.simulation.rollout.dense_output import DenseOutput, held_forces
-from linkwork.simulation.rollout.kernels import SimulationKernel, observer, piece, rows_of
+from linkwork.simulation.rollout.kernels import SimulationKernel, observer, rows_of, segment
 from linkwork.simulation.rollout.rollout import (
     ENDED,
     EVENTS,
@@ -43,14 +44,14 @@ from linkwork.simulation.rollout.rollout import (
     RUNNING,
     SimulationState,
     commanded,
+    recorded,
     rolled,
-    seen,
 )
 from linkwork.simulation.rollout.scipy_integrators import scipy_solver, solved_by_scipy
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
-from linkwork.simulation.rollout.step_stability import look_at_step, warn_of_fast_turns
-from linkwork.simulation.sensors.sensor_readings import begun, noticed
-from linkwork.simulation.sensors.sensor_suite import SensorSuite, first_numbers
+from linkwork.simulation.rollout.step_stability import check_step_stability, warn_of_fast_turns
+from linkwork.simulation.sensors.sensor_readings import first_readings, initial_sensor_state
+from linkwork.simulation.sensors.sensor_suite import SensorSuite, generator_states
 from linkwork.simulation.simulation_spec import SENSORS, SimulationSetup, records_of
 
 __all__ = ["simulated"]
@@ -65,7 +66,8 @@ def simulated(
     duration: Any,
     dt: Any,
     method: str,
-    passive: bool | str,
+    passive: bool,
+    friction: Friction,
     record: Any,
     record_every: int,
     constants: Mapping[str, Any] | None,
@@ -85,21 +87,18 @@ def simulated(
 ) -> Simulation:
     """See `Robot.simulate`."""
     read_progress("simulate", progress)
-    h = finite_number("simulate: step", dt)
-    if not h > 0.0:
-        raise ValueError(f"simulate: dt: expected a time above 0 [s], got {dt!r}")
+    h = positive("simulate", "dt", dt, unit="s", symbols=False)
     control_every = integer("simulate", "control_every", control_every, least=1, what="a number of steps")
     check_step("simulate", controller, h * control_every)
     steps = whole_steps(finite_number("simulate: duration", duration), h)
     record_every = integer("simulate", "record_every", record_every, least=1, what="a number of steps")
     if steps % record_every:
         raise ValueError(
-            f"simulate: record_every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of "
-            f"{record_every}"
+            f"simulate: record_every: expected a divisor of the number of steps, {steps} of {h:g} s, got {record_every}"
         )
     if segments is not None:
-        segments = integer("simulate", "segments", segments, least=1, what="None or a whole number")
-    first_numbers(seed, None)  # raises for what is no seed
+        segments = integer("simulate", "segments", segments, least=1, what="None or an integer")
+    generator_states(seed, None)  # raises for a wrong seed
     q, v = given_state(robot, q, v)
     touching = ContactSet.of(contacts, contact_model)
     sizes, varied = given_parameters(robot, parameters or {}, touching)
@@ -108,19 +107,19 @@ def simulated(
     rows, axes = given_signals(time_inputs or {}, steps, h, leading, robot, controller)
     if controller is None and (constant or rows):
         argument = "constants" if constant else "time_inputs"
-        given = ", ".join(constant or rows)
-        raise ValueError(f"simulate: {argument}: expected a controller that takes {given}, got none; pass controller=")
+        names = ", ".join(constant or rows)
+        raise ValueError(f"simulate: {argument}: expected a controller that takes {names}, got none; pass controller=")
     refuse_too_many(steps // record_every + 1, leading, robot)
     pushes = given_wrenches(robot, wrenches, expressed_in, steps, leading, {*constant, *rows})
     for name in [name for name in constant if name in rows]:
-        raise ValueError(f"simulate: {name!r} is an input and a signal: one name is one thing")
+        raise ValueError(f"simulate: {name!r} is in constants and in time_inputs; rename one of them")
     cores = cores_of("simulate", robot, controller, constant, leading)
     cores += tuple((name, (6,)) for name in pushes.constant)
     constant, rows, axes = constant | pushes.constant, rows | pushes.rows, axes | pushes.axes
     solver = scipy_solver(method)
     setup = SimulationSetup(
         robot,
-        "rk4" if solver else method,  # whose accelerations are those of a state
+        "rk4" if solver else method,  # its accelerations are those of a state
         passive,
         controller,
         records_of(robot, record) + _own_record(method, record_every),
@@ -134,13 +133,14 @@ def simulated(
         SensorSuite.of(sensors, robot, h, contacts is not None),
         given_limits(joint_limit_mode),
         pushes.names,
+        friction,
     )
     if control_every > 1 and controller is not None:
         setup = replace(setup, controller=held_command(setup, control_every))
     run = SimulationRun(setup, h, steps, leading, constant, rows, axes, varied, seed)
     if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
         if solver:
-            raise ValueError("simulate: method: what SciPy solves is found in numbers, and no part of what is compiled")
+            raise ValueError("simulate: method: expected a method of linkwork in compiled functions, got one of SciPy")
         return run.on_symbols(q, v, segments)
     overlapping = setup.touched(varied)
     if overlapping is not None:
@@ -158,7 +158,7 @@ def simulated(
     return result
 
 
-_HELD = "_held"  # the record of forces that a method's own interpolant needs
+_HELD = "_held"  # record of the joint forces, for the method's dense output
 
 
 def _own_record(method: str, every: int) -> tuple[Any, ...]:
@@ -166,16 +166,16 @@ def _own_record(method: str, every: int) -> tuple[Any, ...]:
 
 
 def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -> Any:
-    """What is carried at first, with the numbers that noise begins with."""
+    """Return the initial state of controller and sensors, with the states of random generators."""
     if setup.sensors is None:
         return setup.start
     carried = np.zeros((*leading, setup.sensors.count(setup.robot)))
-    carried[..., :2] = first_numbers(seed, leading)
+    carried[..., :2] = generator_states(seed, leading)
     return {**setup.start, SENSORS: carried}
 
 
 class SimulationRun:
-    """A simulation that is asked for: ``steps`` of h [s]."""
+    """A simulation of ``steps`` of h [s], before it runs."""
 
     def __init__(
         self,
@@ -192,20 +192,20 @@ class SimulationRun:
         self.begins = first_carried(setup, leading, seed)
         self.setup, self.h, self.steps, self.leading = setup, h, steps, leading
         self.inputs, self.signals, self.parameters = constants, time_inputs, parameters
-        self.axes = axes  # of signals: which one the steps are
+        self.axes = axes  # axis of the steps, by name of signals
 
     def on_symbols(self, q: Any, v: Any, segments: int | None) -> Simulation:
-        """All of it in the trace that symbols belong to."""
+        """Trace the whole simulation in the graph of its symbols."""
         setup, total = self.setup, self.steps // self.setup.every
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
         now = {name: x[0] for name, x in self.signals.items()}
         z = self.begins
         if setup.sensors is not None:
-            z = {**z, SENSORS: begun(setup, self.parameters, q, v, z[SENSORS])}
+            z = {**z, SENSORS: first_readings(setup, self.parameters, q, v, z[SENSORS])}
         start = SimulationState(0.0, q, v, () if z is None else z, RUNNING)
         tau, _, wrenches = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
         begun_by = start._replace(tau=array(tau), forces=setup.no_forces, wrenches=wrenches)
-        first = seen(setup, self.h, begun_by, self.parameters)
+        first = recorded(setup, self.h, begun_by, self.parameters)
         asked = (float(self.steps), total, self.inputs, rows, self.parameters)
         end, (qs, vs, records) = rolled(setup, start, self.h, *asked, closely=True, segments=segments)
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
@@ -223,7 +223,7 @@ class SimulationRun:
         )
 
     def on_numbers(self, q: Any, v: Any, progress: Any) -> tuple[Simulation, np.ndarray | None]:
-        """By pieces of compiled code; with the state of depths of rigid contacts, where they are watched."""
+        """Run compiled segments; return the result, and the state of depths of rigid contacts if they are watched."""
         setup, n = self.setup, len(self.leading)
         total = self.steps // setup.every
         rows = rows_of(total)
@@ -233,11 +233,11 @@ class SimulationRun:
         if setup.watches_depth:
             state["depths"] = depth_state(setup.contacts, setup.robot, self.leading)
         if setup.sensors is not None:
-            carried = noticed(setup, q, v, self.parameters, self.begins[SENSORS])
+            carried = initial_sensor_state(setup, q, v, self.parameters, self.begins[SENSORS])
             state["z"] = {**self.begins, SENSORS: carried}
         groups = {"inputs": self.inputs, "parameters": self.parameters}
         held: dict[str, Any] = {name: x for name, x in groups.items() if x}
-        kernel: Any = piece(setup, rows) if total else None
+        kernel: Any = segment(setup, rows) if total else None
         if total:
             self._warn(kernel, state, held, rows)
         parts = [self._first(state, held)]
@@ -271,7 +271,7 @@ class SimulationRun:
         robot: Any = setup.robot
         timed = any(constraint.time_dependent for constraint in robot.constraints)
         own = None
-        if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
+        if held_by is not None and not (timed or self._is_pushed):  # the dense output has no other forces
             own = DenseOutput(setup, held_by, self.parameters, self.leading)
         z, names = self._carried(state.get("z")), self._contact_names
         simulation = Simulation._make(
@@ -292,25 +292,25 @@ class SimulationRun:
         return simulation, state.get("depths")
 
     def _warn(self, kernel: SimulationKernel, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
-        """Of a step too long for the first environment to be stable: once for what is asked with the same code."""
+        """Warn of a step that is too long for the first environment to be stable, once for the same code."""
         each = {name: self._rows(name, 0, rows) for name in self.signals}
         signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
         duration = self.h * self.steps
-        look_at_step(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
+        check_step_stability(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
 
     def whole_parameters(self) -> dict[str, Any]:
-        """Those of each environment, by what they are called by the robot."""
+        """Return the parameters of each environment, by the robot's names."""
         every = zip(self.setup.asked, self.parameters.values(), self.setup.parameters, strict=True)
         return {asked: np.broadcast_to(x, (*self.leading, *shape)) for asked, x, (_, shape) in every}
 
     def _carried(self, z: Any) -> Any:
-        """What the controller carries, without what holds its command between its own steps."""
+        """Return the controller's own state, without the held command of a sampled controller."""
         own = self.setup.carried(z)
         return self.setup.controller.own(own) if isinstance(self.setup.controller, HeldCommand) else own
 
     @property
     def _is_pushed(self) -> bool:
-        """Whether external wrenches act."""
+        """True if external wrenches act."""
         setup = self.setup
         return bool(setup.wrenches) or (setup.controller is not None and bool(command_form(setup).wrenches))
 
@@ -319,7 +319,7 @@ class SimulationRun:
         return () if self.setup.contacts is None else self.setup.contacts.names(self.setup.robot)
 
     def _first(self, state: Mapping[str, Any], held: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        """The record of the start."""
+        """Return the record of the initial state."""
         n = len(self.leading)
         q, v = (np.expand_dims(state[x], n) for x in ("q", "v"))
         if not (self.setup.records or self.setup.sensors) and self.setup.contacts is None:
@@ -327,15 +327,15 @@ class SimulationRun:
         if not (self.setup.records or self.setup.sensors) and not self.setup.is_compliant:
             none = self.setup.no_forces
             return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
-        given = {name: x for name, x in state.items() if name not in ("status", "depths")}
-        given |= held
+        inputs = {name: x for name, x in state.items() if name not in ("status", "depths")}
+        inputs |= held
         if self.signals:
-            given["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}
-        result = observer(self.setup)(**given, h=self.h)["records"]
+            inputs["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}
+        result = observer(self.setup)(**inputs, h=self.h)["records"]
         return q, v, {name: np.expand_dims(x, n) for name, x in result.items()}
 
     def _rows(self, name: str, begin: int, rows: int) -> Any:
-        """The part of a signal that a piece takes, by record and step; the last piece repeats the last row."""
+        """Return the rows of a signal for a segment, by record and step; the last segment repeats the last row."""
         every, axis = self.setup.every, self.axes[name]
         at = np.minimum(np.arange(begin * every, (begin + rows) * every), self.steps - 1)
         taken = np.take(self.signals[name], at, axis=axis)

@@ -1,4 +1,4 @@
-"""What a simulation is made of: all that its kernel depends on, as one value."""
+"""Specification of a simulation: all that its kernel depends on, as one value."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.model.friction_laws import ALL, BY_NAME
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law, read_friction
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
-from linkwork.simulation.contacts.contact_set import TOLD, ContactDiagnostics, ContactSet
+from linkwork.simulation.contacts.contact_set import DIAGNOSTICS, ContactDiagnostics, ContactSet
 from linkwork.simulation.events import Event
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.reaction_records import REACTIONS, RecordedReaction
@@ -29,20 +29,20 @@ Recorded = tuple[str, Callable[..., Any]]
 _TAKEN = ("t", "q", "v", "contact_forces", "events")
 _STATE = ("t", "q", "v", "tau")
 
-OWN, SENSORS = "controller", "sensors"  # of what is carried, where there are sensors
+OWN, SENSORS = "controller", "sensors"  # keys of the state from step to step, if there are sensors
 
 
 @dataclass(frozen=True)
 class SimulationSetup:
-    """A robot, how it is stepped, what acts on it and what is written down of it.
+    """A robot with the method of simulation, what acts on it, and what is recorded.
 
-    ``shapes`` are those of inputs, signals and parameters by name; ``every`` is how many steps there are from record
+    ``inputs``, ``signals`` and ``parameters`` are pairs of name and shape; ``every`` is the number of steps from record
     to record.
     """
 
     robot: RobotBase
     method: str
-    passive: bool | str
+    passive: bool
     controller: Callable[..., Any] | None
     records: tuple[Recorded, ...]
     every: int
@@ -50,22 +50,22 @@ class SimulationSetup:
     signals: tuple[tuple[str, tuple[int, ...]], ...] = ()
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     contacts: ContactSet | None = None
-    asked: tuple[str, ...] = ()  # what the parameters are called by the robot
+    asked: tuple[str, ...] = ()  # the robot's names of the parameters
     events: tuple[Event, ...] = ()
     sensors: SensorSuite | None = None
     limits: str | JointStops | None = None
-    wrenches: tuple[tuple[str, str, str], ...] = ()  # frames on which they act, axes, and the input that has them
+    wrenches: tuple[tuple[str, str, str], ...] = ()  # (frame, axes, name of the input) of external wrenches
+    friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints, where ``passive``
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownNameError("method of simulation", str(self.method), METHODS)
-        if isinstance(self.passive, np.bool_):
-            object.__setattr__(self, "passive", bool(self.passive))
-        if not isinstance(self.passive, bool) and not self.is_dry:
-            laws = " or ".join(repr(law.name) for law in ALL if law.sticks)
-            raise ValueError(f"simulate: passive: expected True, False or {laws}, got {self.passive!r}")
-        if self.is_dry:
-            self.bounded(f"passive={self.passive!r}")
+        object.__setattr__(self, "passive", bool(self.passive))
+        law = read_friction("simulate", self.friction)
+        object.__setattr__(self, "friction", law if self.passive else DEFAULT.name)
+        if self.sticks:
+            name = friction_law(law).name
+            self.bounded(f"friction={name!r}", ", or a law that does not stick, as friction='stribeck'")
         if self.limits == "held":
             self.bounded("joint_limit_mode='held'", ", or joint_limit_mode='soft'")
         if self.contacts is not None:
@@ -74,37 +74,37 @@ class SimulationSetup:
             named = {name: 1.0 for name in self.asked if is_of_contacts(name)}
             self.contacts.varied(named).checked(self.robot)
         elif any(isinstance(what, ContactDiagnostics) for _, what in self.records):
-            raise ValueError("simulate: record: there are no contacts to tell of: give contacts")
+            raise ValueError("simulate: record: expected contacts for these records, got none; pass contacts=")
         readings = () if self.sensors is None else self.sensors.names
         others = {name for name, _ in (*self.inputs, *self.signals, *self.records)}
         for name in readings:
             if name in others or name in _TAKEN:
-                raise ValueError(f"simulate: sensors: the name {name!r} is one of an input, a signal or a record too")
+                raise ValueError(f"simulate: sensors: {name!r} is also the name of an input or a record; rename one")
         if self.controller is None:
             return
         if not callable(self.controller):
             raise TypeError(f"simulate: controller: expected a function of t, q and v, got {self.controller!r}")
         arrays = [name for name, _ in (*self.inputs, *self.signals) if name not in self.hidden]
-        given = dict.fromkeys([*arrays, *readings])
-        places = [None] * (3 if self.begins is None else 4)
+        keywords = dict.fromkeys([*arrays, *readings])
+        arguments = [None] * (3 if self.begins is None else 4)
         try:
             signature = inspect.signature(self.controller)
-        except (TypeError, ValueError):  # a built-in function may not tell
+        except (TypeError, ValueError):  # a built-in function may have no signature
             return
         try:
-            signature.bind(*places, **given)
+            signature.bind(*arguments, **keywords)
         except TypeError as error:
-            takes = ", ".join(["t", "q", "v", *(["z"] if len(places) > 3 else []), *given])
-            raise TypeError(f"simulate: controller: it is called as controller({takes}): {error}") from None
+            takes = ", ".join(["t", "q", "v", *(["z"] if len(arguments) > 3 else []), *keywords])
+            raise TypeError(f"simulate: controller: expected a function called as ({takes}): {error}") from None
 
     def bounded(self, what: str, otherwise: str = "") -> None:
-        """Raises ValueError where something is asked for that is in the default method's program alone."""
+        """Raise ValueError for an option ``what`` that only the program of the default method supports."""
         if self.method != "semi_implicit_euler":
             got = f"got method={self.method!r}"
         elif self.is_compliant:
             got = "got contact_model='compliant'"
         elif self.robot.tree.has_couplings:
-            got = "it has such joints"
+            got = "got a robot with such joints"
         else:
             return
         raise ValueError(
@@ -114,30 +114,34 @@ class SimulationSetup:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """Names of inputs and signals that are external wrenches, and no arguments of the controller."""
+        """Names of inputs that are external wrenches, not arguments of the controller."""
         return frozenset(name for _, _, name in self.wrenches)
 
     @property
     def records_reactions(self) -> bool:
-        """Whether forces of constraints or wrenches through joints are recorded."""
+        """True if forces of constraints or wrenches across joints are recorded."""
         return any(isinstance(what, RecordedReaction) for _, what in self.records)
 
     @property
     def is_fed_back(self) -> bool:
-        """Whether a controller answers to the state."""
+        """True if there is a controller that depends on the state."""
         return self.controller is not None and not getattr(self.controller, "_is_open", False)
 
     @property
-    def is_dry(self) -> bool:
-        """Whether dry friction sticks: it is in the program of contacts then."""
-        law = BY_NAME.get(self.passive) if isinstance(self.passive, str) else None
-        return law is not None and law.sticks
+    def sticks(self) -> bool:
+        """True where dry friction sticks, so that each step's program solves for it, with contacts."""
+        return self.passive and friction_law(self.friction).sticks
+
+    @property
+    def smooth_friction(self) -> str | FrictionLaw:
+        """Law of dry friction where no program solves for joints that stick, as in joints that close loops."""
+        return DEFAULT.name if self.sticks else self.friction
 
     @property
     def is_bounded(self) -> bool:
-        """Whether each step is a program with bounds, whatever the controller gives."""
+        """True if each step is a program with bounds, whatever the controller returns."""
         touching = self.contacts is not None and not self.is_compliant
-        return touching or self.is_dry or self.limits == "held"
+        return touching or self.sticks or self.limits == "held"
 
     @property
     def has_constraints(self) -> bool:
@@ -147,73 +151,73 @@ class SimulationSetup:
 
     @property
     def is_implicit_in_joints(self) -> bool:
-        """True where springs that are too stiff for the step are taken at its end."""
+        """True if springs that are too stiff for the step are treated implicitly."""
         method = METHODS[self.method]
         settles = method.damped_within or method.by_action
         return settles and bool(self.passive) and not self.robot.tree.has_couplings
 
     @property
     def is_compliant(self) -> bool:
-        """Whether there are contacts whose forces follow from the state."""
+        """True if there are compliant contacts, whose forces depend on the state."""
         return self.contacts is not None and self.contacts.model == "compliant"
 
     @property
     def watches_depth(self) -> bool:
-        """True where contacts may be rigid, so that depths are measured in every step."""
+        """True if contacts may be rigid, so depths are measured in every step."""
         return self.contacts is not None and not self.is_compliant
 
     @property
     def no_forces(self) -> Any:
-        """Those of contacts before the first step (points, 3); nothing where the state tells them."""
+        """Contact forces before the first step (points, 3); () if they depend on the state."""
         if self.contacts is None or self.is_compliant:
             return ()
         return array([[0.0] * 3] * len(self.contacts.names(self.robot)))
 
     @property
     def no_constraint_forces(self) -> Any:
-        """Those of the robot's constraints before a step (nc); nothing where it has none."""
+        """Forces of the robot's constraints before a step (nc); () if it has none."""
         robot: Any = self.robot
         count = sum(len(one.component_names) for one in robot.constraints)
         return array([0.0] * count) if count else ()
 
     @property
     def begins(self) -> Any:
-        """What the controller carries from step to step, at first: nothing where it carries nothing."""
+        """Initial state of the controller, None if it has no state."""
         return getattr(self.controller, "start", None)
 
     @property
     def start(self) -> Any:
-        """The same, and what sensors carry, which is not known yet."""
+        """Initial state of controller and sensors, zero for the sensors, None if there is none."""
         if self.sensors is None:
             return self.begins
         carried = {SENSORS: np.zeros(self.sensors.count(self.robot))}
         return carried if self.begins is None else {OWN: self.begins, **carried}
 
     def carried(self, z: Any) -> Any:
-        """What the controller carries, of all that is; nothing where it carries nothing."""
+        """Return the controller's part of a state, None if it has none."""
         return z if self.sensors is None else z.get(OWN)
 
     def own(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The robot's parameters, of those in the order of the kernel's, by what they are called by the robot."""
+        """Return the robot's parameters by its names for them; ``parameters`` are in the order of the kernel."""
         every = zip(self.asked, (parameters or {}).values(), strict=True)
         return {name: x for name, x in every if not is_of_contacts(name)}
 
     def touched(self, parameters: Mapping[str, Any] | None) -> ContactSet | None:
-        """The contacts, with such of these parameters as are theirs."""
+        """Return the contacts with their parameters."""
         if self.contacts is None:
             return None
         every = zip(self.asked, (parameters or {}).values(), strict=True)
-        numbers = {name: x for name, x in every if is_of_contacts(name)}
-        return self.contacts.varied({name: x[()] if isinstance(x, np.ndarray) else x for name, x in numbers.items()})
+        own = {name: x for name, x in every if is_of_contacts(name)}
+        return self.contacts.varied({name: x[()] if isinstance(x, np.ndarray) else x for name, x in own.items()})
 
 
 def moving_robot(robot: Any, own: Mapping[str, Any]) -> Any:
-    """The robot with its ``own`` parameters instead of those that it has."""
+    """Return the robot with parameters ``own`` in place of those that it has."""
     return robot.with_parameters(dict(own)) if own else robot
 
 
 def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
-    """What is to be written down besides q and v: functions of the robot by name, or functions of one's own."""
+    """Read the records in addition to q and v: functions of the robot by name, or the caller's functions."""
     if isinstance(record, str) or not isinstance(record, Iterable):
         raise TypeError(f"simulate: record: expected a list of names, or a dict of functions, got {record!r}")
     asked: dict[str, Any] = dict(record) if isinstance(record, Mapping) else {}
@@ -221,16 +225,16 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
         name = _called(what)
         if asked.setdefault(name, what) != what:
             raise ValueError(
-                f"simulate: record: {asked[name]!r} and {what!r} are both called {name!r}: name them, as in "
+                f"simulate: record: {asked[name]!r} and {what!r} are both called {name!r}; name them, as in "
                 f"{{'first': {asked[name]!r}, ...}}"
             )
     result: list[Recorded] = []
     for name, what in asked.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _TAKEN:
             raise ValueError(
-                f"simulate: record: expected identifiers besides {', '.join(_TAKEN)} as names, got {name!r}"
+                f"simulate: record: expected identifiers except {', '.join(_TAKEN)} as names, got {name!r}"
             )
-        if isinstance(what, str) and what in TOLD:
+        if isinstance(what, str) and what in DIAGNOSTICS:
             result.append((name, ContactDiagnostics(what)))
             continue
         if isinstance(what, str) and what in REACTIONS:
@@ -243,7 +247,7 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
 
 
 def _called(what: Any) -> str:
-    """The name of a record: identifiers stay, other letters, as in ("pose", "left/hand"), become underscores."""
+    """Return the name of a record; characters that identifiers cannot have become underscores."""
     if isinstance(what, str):
         return what
     if isinstance(what, Sequence) and what and all(isinstance(x, str) for x in what):
@@ -255,7 +259,7 @@ def _called(what: Any) -> str:
 
 @dataclass(frozen=True)
 class RecordedFunction:
-    """A function of the robot, asked with what it takes of q, v and τ."""
+    """Record of a function of the robot, called with those of q, v and τ that it takes."""
 
     robot: Any
     what: Any
@@ -263,7 +267,7 @@ class RecordedFunction:
     def __post_init__(self) -> None:
         if self.what == "tau":
             return
-        self.robot.compile(self._asked)  # raises for what is no function
+        self.robot.compile(self._asked)  # raises for an unknown function
 
     @property
     def _asked(self) -> Any:

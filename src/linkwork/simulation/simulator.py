@@ -1,4 +1,4 @@
-"""A simulation that is stepped from Python: loops of one's own."""
+"""Simulator: simulation in steps that the caller's own loop asks for."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import public, quick, raise_named
-from linkwork._util.validation import integer
+from linkwork._util.validation import integer, positive
 from linkwork.errors import Status
 from linkwork.expr.arrays.pytree import tree_map
 from linkwork.kernels.compiler_api import single_call
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.motion.arguments import finite_number
+from linkwork.model.friction_laws import Friction
 from linkwork.simulation.arguments import (
     check_step,
     chosen_of,
     cores_of,
+    given_forces,
     given_numbers,
     given_parameters,
     given_state,
@@ -36,39 +37,37 @@ from linkwork.simulation.result import sentence_of, status_of_codes, within_step
 from linkwork.simulation.rollout.kernels import stepper
 from linkwork.simulation.rollout.rollout import RUNNING
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
-from linkwork.simulation.rollout.step_stability import look_at_step
-from linkwork.simulation.sensors.sensor_readings import noticed
-from linkwork.simulation.sensors.sensor_suite import SensorSuite, first_numbers
-from linkwork.simulation.simulation_spec import OWN, SENSORS, SimulationSetup
-from linkwork.simulation.simulator_state import SimulatorState, copied_state, leaves, locked, not_plain, paired
+from linkwork.simulation.rollout.step_stability import check_step_stability
+from linkwork.simulation.sensors.sensor_suite import SensorSuite, generator_states
+from linkwork.simulation.simulation_spec import SENSORS, SimulationSetup
+from linkwork.simulation.simulator_state import (
+    JOINT_FORCES,
+    SimulatorOptions,
+    SimulatorState,
+    copied_state,
+    first_state,
+    leaves,
+    locked,
+    not_plain,
+    paired,
+)
 
 __all__ = ["Simulator"]
 
 
-class _Pushed:
-    """The controller of simulations that have none: joint forces as they are given."""
-
-    _is_open = True  # answers to no state
-
-    def __call__(self, t: Any, q: Any, v: Any, tau: Any, **readings: Any) -> Any:
-        return tau
-
-
-_PUSHED = _Pushed()
-_FOREVER = 2.0**52  # steps: as many as are counted exactly
+_FOREVER = 2.0**52  # number of steps up to which a float counts exactly
 _GOING = np.array(RUNNING)
 _GOING.setflags(write=False)
-_NEW = tuple.__new__  # of named tuples whose numbers are known to be there
+_NEW = tuple.__new__  # makes a named tuple without a check of the number of fields
 
 
 @public
 class Simulator:
-    """A robot, or a batch of it, that moves when it is told to.
+    """Robot, or batch of a robot, that is simulated one call of `step` at a time.
 
-    ``controller``, ``method``, ``passive``, ``step``, ``parameters``, ``contacts``, ``contact_model``, ``limits``,
-    ``events``, ``sensors`` and ``seed`` are those of `Robot.simulate`; whether joints pass limits that nothing holds is
-    not looked at.  Without a controller each `step` takes joint forces.  Its ``state`` is a value: `restore` goes back
-    to it, to the bit, in this process or in another.
+    Its options are those of `Robot.simulate`; ``batch`` is a number of environments, or the shape of the batch.
+    Joints that pass limits are not reported.  Without a controller each `step` takes joint forces.  The ``state`` is a
+    value: `restore` sets it again, to the bit, in this process or in another.
 
     >>> import linkwork as lw
     >>> robot = lw.load("arm7")
@@ -78,7 +77,7 @@ class Simulator:
     >>> simulator.time.tolist(), later.q.shape
     ([0.01, 0.01, 0.01], (3, 7))
 
-    Raises what `Robot.simulate` raises for what is no robot, time, controller or method.
+    Raises TypeError and ValueError for arguments of other types or values, as `Robot.simulate` does.
     """
 
     __slots__ = (
@@ -89,9 +88,9 @@ class Simulator:
         "_first_seed",
         "_h",
         "_held",
-        "_how",
         "_kernels",
         "_leading",
+        "_options",
         "_parameters",
         "_plain",
         "_quick",
@@ -107,7 +106,8 @@ class Simulator:
         controller: Callable[..., Any] | None = None,
         dt: float = 1e-3,
         method: str = "semi_implicit_euler",
-        passive: bool | str = True,
+        passive: bool = True,
+        friction: Friction = "smooth",
         batch: int | tuple[int, ...] = (),
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
@@ -119,9 +119,7 @@ class Simulator:
     ) -> None:
         if not isinstance(robot, RobotBase):
             raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
-        self._h = finite_number("Simulator: step", dt)
-        if not self._h > 0.0:
-            raise ValueError(f"Simulator: dt: expected a time above 0 [s], got {dt!r}")
+        self._h = positive("Simulator", "dt", dt, unit="s", symbols=False)
         check_step("Simulator", controller, self._h)
         made: Any = robot
         self._robot = made
@@ -132,54 +130,34 @@ class Simulator:
         self._sizes, self._parameters = given_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
         if suite is not None:
-            first_numbers(seed, sizes)  # raises for what is no seed
+            generator_states(seed, sizes)  # raises for a wrong seed
         self._first_seed = seed
-        controlled = _PUSHED if controller is None else controller
-        watched = checked_events(events)
-        self._how = (
+        self._options = SimulatorOptions(
             method,
             passive,
-            controlled,
+            friction,
+            JOINT_FORCES if controller is None else controller,
             contacts,
             tuple(parameters or ()),
             suite,
-            watched,
+            checked_events(events),
             given_limits(joint_limit_mode),
         )
         self._events: list[EventRecord] = []
         self._kernels: dict[Any, Any] = {}
-        self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
-        self._plain: tuple[Any, ...] = ()
-        self._calls: dict[Any, Any] = {}  # of these, by the shapes of inputs: counts of steps have one
+        self._quick: dict[Any, Any] = {}  # calls for one environment that take plain arrays of the right shapes only
+        self._plain: tuple[Any, ...] = ()  # arrays of the state, as these calls take them
+        self._calls: dict[Any, Any] = {}  # these calls by shapes of inputs: all counts of steps share one
         self._clock = np.array(self._h), np.array(_FOREVER)
         self._held = list(self._parameters.values())
-        told = None if callable(controller) else controller
-        asked = tuple(parameters or ())
-        SimulationSetup(  # looks at names
-            robot, method, passive, told, (), 1, contacts=contacts, asked=asked, limits=self._how[7]
-        )
+        unusual = None if callable(controller) else controller
+        unwatched = self._options._replace(controller=unusual, sensors=None, events=())
+        unwatched.setup(robot, {}, (), 1, unusual)  # checks names
         self._state = self._begun(made.neutral(), None, None, seed)
-        self._checked = not made.constraints  # whether the constraints hold where it is
+        self._checked = not made.constraints  # True once the constraints are known to hold in the state
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
-        method, passive, _, contacts, asked, sensors, events, limits = self._how
-        sizes = tuple(self._sizes.items())
-        return SimulationSetup(
-            self._robot,
-            method,
-            passive,
-            controller,
-            (),
-            count,
-            inputs,
-            (),
-            sizes,
-            contacts,
-            asked,
-            events,
-            sensors,
-            limits,
-        )
+        return self._options.setup(self._robot, self._sizes, inputs, count, controller)
 
     def __repr__(self) -> str:
         many, leading = int(np.prod(self._leading)), self._leading
@@ -190,29 +168,28 @@ class Simulator:
 
     @property
     def state(self) -> SimulatorState:
-        """Where it is."""
+        """Current state."""
         return self._state
 
     @property
     def time(self) -> np.ndarray:
-        """How long each environment has run (...) [s]."""
-        result: np.ndarray = self._h * self._state.steps + self._state.within
-        return result
+        """Simulated time of each environment (...) [s]."""
+        return np.asarray(self._h * self._state.steps + self._state.within)
 
     @property
     def events(self) -> list[EventRecord]:
-        """What happened in the last `step`, by environment and time."""
+        """Events of the last `step`, by environment and time."""
         return list(self._events)
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """What sensors say now (..., n), by name."""
-        suite = self._how[5]
-        return {} if suite is None else suite.told(self._robot, self._state.controller[SENSORS])
+        """Current readings of the sensors (..., n), by name."""
+        suite = self._options.sensors
+        return {} if suite is None else suite.outputs(self._robot, self._state.controller[SENSORS])
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:
-        """The robot's numbers that it was made with, or that `reset` gave, by name: they are no part of the state."""
+        """Parameters of the constructor or of `reset`, by name.  They are not part of the state."""
         return {name: x.copy() for name, x in self._parameters.items()}
 
     def reset(
@@ -224,24 +201,23 @@ class Simulator:
         seed: Any = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> SimulatorState:
-        """From the start: at q and v, at rest where v is left out; only the environments ``where`` says so.
+        """Start again at q and v, at time 0, in the environments of ``where``, or in all.
 
-        q and v broadcast to the batch, ``where`` (...) is an array of truth values.  ``parameters`` of these
-        environments come in the place of theirs: any of those that the simulator was made with, so no code is made for
-        them.  With a ``seed`` noise of sensors begins anew; without, it goes on, but before the first step it begins
-        with the seed that the simulator was made with wherever all environments are reset: so noise is that of
-        `Robot.simulate` with that seed.
+        q (..., nq) and v (..., nv) broadcast to the batch; v is zero by default.  ``where`` (...) is a bool array.
+        ``parameters`` replace those of these environments.  They are some of the constructor's, so nothing is compiled.
+        A ``seed`` restarts the noise of sensors.  Without one the noise continues.  Before the first step, if all
+        environments are reset, it starts with the constructor's seed, as `Robot.simulate` with that seed does.
 
-        Raises ValueError for other shapes, and for numbers that are not finite; UnknownNameError for parameters that
-        the simulator was made without, and where the robot's constraints do not hold.  Warns of bodies that overlap in
+        Raises ValueError for other shapes, for values that are not finite, and for a state that violates the robot's
+        constraints; UnknownNameError for parameters that the constructor did not get.  Warns of bodies that overlap in
         the environments that are reset.
         """
         if seed is not None:
-            first_numbers(seed, self._leading)  # raises for what is no seed
+            generator_states(seed, self._leading)  # raises for a wrong seed
         own, first = self._parameters, self._first_seed if seed is None and where is None else seed
         before: Any = self._state, self._plain, self._events
-        given, contacts = parameters or {}, self._how[3]
-        self._parameters = replaced_parameters(self._robot, own, self._how[4], given, where, self._leading, contacts)
+        given, names, contacts = parameters or {}, self._options.parameters, self._options.contacts
+        self._parameters = replaced_parameters(self._robot, own, names, given, where, self._leading, contacts)
         try:
             begun = self._begun(q, v, where, first)
             self._check_start(begun, where)
@@ -252,13 +228,13 @@ class Simulator:
         self._checked = self._checked or where is None
         self._held = list(self._parameters.values())
         if contacts is not None:
-            numbers = {name: x for name, x in zip(self._how[4], self._held, strict=True) if is_of_contacts(name)}
+            own = {name: x for name, x in zip(names, self._held, strict=True) if is_of_contacts(name)}
             q = begun.q if where is None else begun.q[chosen_of(where, self._leading)]
-            contacts.varied(numbers).warn_of_overlaps(self._robot, q)
+            contacts.varied(own).warn_of_overlaps(self._robot, q)
         return begun
 
     def _check_start(self, state: SimulatorState, where: Any) -> None:
-        """Raises ValueError where constraints do not hold in the environments that ``where`` says."""
+        """Raise ValueError if constraints are violated in the environments of ``where``."""
         if not self._robot.constraints:
             return
         chosen = ... if where is None else chosen_of(where, self._leading)
@@ -266,7 +242,8 @@ class Simulator:
             name: np.broadcast_to(x, (*self._leading, *self._sizes[name]))[chosen]
             for name, x in self._parameters.items()
         }
-        check_start("Simulator", self._robot, state.q[chosen], state.v[chosen], self._how[4], self._sizes, varied)
+        names, q, v = self._options.parameters, state.q[chosen], state.v[chosen]
+        check_start("Simulator", self._robot, q, v, names, self._sizes, varied)
 
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
         q, v = given_state(self._robot, q, v)
@@ -277,21 +254,15 @@ class Simulator:
         except ValueError:
             fits = False
         if not fits:
-            raise ValueError(f"Simulator: expected a batch of {self._leading}, got q, v and parameters of {result}")
-        controller, sensors = self._how[2], self._how[5]
-        q, v = self._spread(q, np.zeros(self._robot.nq)), self._spread(v, np.zeros(self._robot.nv))
-        start = getattr(controller, "start", None)
-        carried = () if start is None else tree_map(lambda x: self._spread(np.asarray(x, float), x), start)
-        if sensors is not None:
-            setup = self._setup((), 1, None)
-            noise = np.zeros((*self._leading, sensors.count(self._robot)))
-            noise[..., :2] = (
-                self._state.controller[SENSORS][..., :2] if seed is None else first_numbers(seed, self._leading)
+            raise ValueError(
+                f"Simulator: q, v and parameters: expected shapes that broadcast to the batch {self._leading}, got "
+                f"{result}"
             )
-            begun = {SENSORS: np.array(noticed(setup, q, v, self._parameters, noise))}
-            carried = begun if start is None else {OWN: carried, **begun}
-        none = np.zeros(self._leading)
-        fresh = SimulatorState(none, q, v, carried, none, none)
+        noise: Any = ()
+        if self._options.sensors is not None:
+            noise = self._state.controller[SENSORS][..., :2] if seed is None else generator_states(seed, self._leading)
+        start = getattr(self._options.controller, "start", None)
+        fresh = first_state(self._setup((), 1, None), self._leading, q, v, start, noise, self._parameters)
         if where is not None:
             chosen = chosen_of(where, self._leading)
 
@@ -302,21 +273,18 @@ class Simulator:
         self._events = []
         return self._set(*tree_map(np.array, fresh))
 
-    def _spread(self, x: Any, core: Any) -> np.ndarray:
-        return np.array(np.broadcast_to(x, (*self._leading, *np.shape(core))))
-
     @quick
     def step(self, tau: Any = None, *, count: int = 1, **inputs: Any) -> SimulatorState:
-        """So many steps on, under joint forces τ (..., nv), or what the controller makes of its ``inputs``.
+        """Advance ``count`` steps under joint forces τ (..., nv), or with the controller and its ``inputs``.
 
-        Raises ValueError for other shapes and for numbers that are not finite, TypeError where forces are given to a
-        controller, or none where there is none.
+        Raises ValueError for other shapes and for values that are not finite, TypeError for forces where there is a
+        controller, and for inputs where there is none.
         """
         try:
             quick = self._quick.get((count, tau is None, *inputs))
-        except TypeError:  # a count that does not hash
+        except TypeError:  # a count that cannot be hashed
             quick = None
-        self._first_seed = None  # from now on noise goes on
+        self._first_seed = None  # from now on the noise continues after a reset
         if quick is not None:
             call, data = quick
             result = call(*self._plain, *data, *(inputs.values() if tau is None else (tau,)), *self._held)
@@ -329,10 +297,10 @@ class Simulator:
             raise
 
     def _stepped(self, steps: Any, q: Any, v: Any, status: Any, *carried: Any) -> SimulatorState:
-        """Where one environment is after a quick call, whose results are new arrays, and numbers: in little time."""
+        """Set and return the state after a quick call for one environment, whose results are new arrays."""
         done = np.asarray(steps)
         for x in (done, q, v):
-            x.setflags(False)  # type: ignore[call-arg]  # write=: the keyword takes twice the time
+            x.setflags(False)  # type: ignore[call-arg]  # the keyword write= takes twice the time
         stopped = _GOING if status == RUNNING else locked(status)
         z: Any = ()
         if carried:
@@ -344,23 +312,23 @@ class Simulator:
         return state
 
     def _any_step(self, tau: Any, count: int, given: Mapping[str, Any]) -> SimulatorState:
-        """With inputs of any kind, which are looked at."""
+        """Step with unvalidated inputs: convert, broadcast and check them, and compile where needed."""
         count = integer("Simulator.step", "count", count, least=1, what="a number of steps")
         inputs = self._given(tau, given)
         if not self._checked:
             self._check_start(self._state, None)
             self._checked = True
-        pushed = self._how[2] is _PUSHED
+        pushed = self._options.controller is JOINT_FORCES
         if pushed:
             shapes: Any = tuple((name, (self._robot.nv,)) for name in inputs)
         else:
-            shapes = cores_of("Simulator.step", self._robot, self._how[2], inputs, self._leading)
+            shapes = cores_of("Simulator.step", self._robot, self._options.controller, inputs, self._leading)
         key = (shapes, count)
         kernel = self._kernels.get(key)
         fresh = kernel is None
         if kernel is None:
-            kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._how[2]))
-        watched = self._how[6]
+            kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._options.controller))
+        watched = self._options.events
         if not self._leading and not watched and (tau is not None or not pushed):
             call = self._calls.get(shapes)
             if call is None:
@@ -375,8 +343,8 @@ class Simulator:
         if fresh:
             begun = {**asked, "status": np.zeros(self._leading)}
             own = {name: x for name, x in begun.items() if name not in groups}
-            setup = self._setup(shapes, count, self._how[2])
-            look_at_step(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
+            setup = self._setup(shapes, count, self._options.controller)
+            check_step_stability(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
             if setup.is_implicit_in_joints:
                 warn_of_implicit_springs(self._robot, self._h)
         result = kernel(**asked, status=state.status, h=h, last=last)
@@ -388,7 +356,7 @@ class Simulator:
         return self._set(end["steps"], end["q"], end["v"], end.get("z", ()), end["status"], within)
 
     def _set(self, steps: Any, q: Any, v: Any, controller: Any, status: Any, within: Any) -> SimulatorState:
-        """Where it is, of arrays that nobody else has, and nobody writes to from now on."""
+        """Set and return the state, of arrays that nothing else holds; they become read-only."""
         carried = [locked(x) for x in leaves(controller)]
         steps, q, v, status, within = map(locked, (steps, q, v, status, within))
         self._plain = (steps, q, v, *carried, status, *self._clock)
@@ -396,21 +364,16 @@ class Simulator:
         return self._state
 
     def _given(self, tau: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        if self._how[2] is not _PUSHED:
+        if self._options.controller is not JOINT_FORCES:
             if tau is not None:
-                raise TypeError("Simulator.step: expected no joint forces: there is a controller")
+                raise TypeError("Simulator.step: tau: expected None, as there is a controller; leave it out")
             return given_numbers("constants", inputs)
         if inputs:
             raise TypeError(f"Simulator.step: expected no inputs without a controller, got {', '.join(inputs)}")
-        result = given_numbers("constants", {"tau": np.zeros(self._robot.nv) if tau is None else tau})
-        if result["tau"].shape[-1:] != (self._robot.nv,):
-            raise ValueError(
-                f"Simulator.step: tau: expected joint forces (..., {self._robot.nv}), got shape {result['tau'].shape}"
-            )
-        return result
+        return given_forces("Simulator.step", self._robot, tau)
 
     def restore(self, state: SimulatorState) -> None:
-        """Back to a state that it was in, to the bit.  Raises ValueError for one of another batch or robot."""
+        """Return to an earlier `state`, to the bit.  Raises ValueError for the state of another batch or robot."""
         copied = copied_state(state, self._state)
         self._events = []
         self._checked = True
@@ -418,15 +381,16 @@ class Simulator:
 
     @property
     def status(self) -> Any:
-        """The `linkwork.errors.Status` of one environment, an array (...) of words of a batch: "running", or why it
-        stopped, as of `linkwork.simulation.Simulation`.
+        """`linkwork.errors.Status` of one environment, or an array (...) of its words for a batch.
+
+        "running", or why it stopped, as in `linkwork.simulation.Simulation`.
         """
         return status_of_codes(self._state.status, Status.RUNNING)
 
     def messages(self) -> list[str]:
-        """Return what happened to each environment that stopped, with its index, status and time."""
+        """Return a message for each environment that stopped, with its index, status and time [s]."""
         last = {event.environment: event.name for event in self._events}
-        codes, time, names = self._state.status, self.time, [event.name for event in self._how[6]]
+        codes, time, names = self._state.status, self.time, [event.name for event in self._options.events]
         words, result = np.asarray(self.status), []
         for place in (tuple(map(int, place)) for place in np.argwhere(codes != RUNNING)):
             name = f"environment {', '.join(map(str, place))}: " if place else ""

@@ -1,11 +1,8 @@
-"""Where a simulation that is stepped from Python is, as a value: what may be kept, and gone back to.
-
-Arrays that a simulator holds and hands out, in nested values.
-"""
+"""State and options of a `linkwork.Simulator`: values that can be stored and restored, and its nested arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -13,16 +10,87 @@ import numpy as np
 
 from linkwork._util.messages import short_repr
 from linkwork.expr.arrays.pytree import tree_map
+from linkwork.kernels.robot_base import RobotBase
+from linkwork.model.friction_laws import Friction
+from linkwork.simulation.contacts.contact_set import ContactSet
+from linkwork.simulation.events import Event
+from linkwork.simulation.joint_limits import JointStops
+from linkwork.simulation.sensors.sensor_readings import initial_sensor_state
+from linkwork.simulation.sensors.sensor_suite import SensorSuite
+from linkwork.simulation.simulation_spec import OWN, SENSORS, SimulationSetup
 
-__all__ = ["SimulatorState", "copied_state", "leaves", "locked", "not_plain", "paired"]
+__all__ = [
+    "JOINT_FORCES",
+    "SimulatorOptions",
+    "SimulatorState",
+    "copied_state",
+    "leaves",
+    "locked",
+    "not_plain",
+    "paired",
+]
+
+
+class _JointForces:
+    """Controller of a simulator that has none: it returns the joint forces of the step."""
+
+    _is_open = True  # does not depend on the state
+
+    def __call__(self, t: Any, q: Any, v: Any, tau: Any, **readings: Any) -> Any:
+        return tau
+
+
+JOINT_FORCES = _JointForces()
+
+
+class SimulatorOptions(NamedTuple):
+    """Options of a simulator, as `SimulationSetup` takes them; ``parameters`` are the robot's names for its own."""
+
+    method: str
+    passive: bool
+    friction: Friction
+    controller: Any
+    contacts: ContactSet | None
+    parameters: tuple[str, ...]
+    sensors: SensorSuite | None
+    events: tuple[Event, ...]
+    limits: str | JointStops | None
+
+    def setup(
+        self,
+        robot: RobotBase,
+        sizes: Mapping[str, tuple[int, ...]],
+        inputs: tuple[tuple[str, tuple[int, ...]], ...],
+        count: int,
+        controller: Any,
+    ) -> SimulationSetup:
+        """Return the setup of ``count`` steps; ``sizes`` are the shapes of parameters, and ``inputs`` of constants."""
+        return SimulationSetup(
+            robot,
+            self.method,
+            self.passive,
+            controller,
+            (),
+            count,
+            inputs,
+            (),
+            tuple(sizes.items()),
+            self.contacts,
+            self.parameters,
+            self.events,
+            self.sensors,
+            self.limits,
+            friction=self.friction,
+        )
 
 
 class SimulatorState(NamedTuple):
-    """All of where a simulation is: arrays with the batch's shape before their own.
+    """State of a simulator: arrays with the batch's shape before their own.
 
-    ``steps`` (...) were done, q (..., nq), v (..., nv), ``controller`` is what it carries, and ``status`` (...) is 0
-    for environments that go on, else a code, which `Simulator.status` translates.  ``within`` (...) is how far in its
-    step an event ended one [s].  A simulator's own cannot be written to.
+    ``steps`` (...) is the number of steps done, q (..., nq) the configuration, and v (..., nv) the velocity.
+    ``controller`` is the state of the controller and the sensors.  ``status`` (...) is 0 for running environments, else
+    a code, which `Simulator.status` translates.  ``within`` (...) is the time [s] in the last step at which an event
+    ended an environment.  The arrays of `Simulator.state` are read-only.
     """
 
     steps: np.ndarray
@@ -36,39 +104,71 @@ class SimulatorState(NamedTuple):
         return short_repr(self)
 
 
-def copied_state(value: Any, now: SimulatorState) -> SimulatorState:
-    """A state's own arrays, if it fits where a simulator is ``now``.
+def first_state(
+    setup: SimulationSetup,
+    leading: tuple[int, ...],
+    q: Any,
+    v: Any,
+    start: Any,
+    noise: Any,
+    parameters: Mapping[str, Any],
+) -> SimulatorState:
+    """Return the state of a batch that starts at q (..., nq) and v (..., nv).
 
-    Raises ValueError for what is no state, for one of another batch or robot, and for numbers that are not finite.
+    ``start`` is what the controller carries at first, None where it carries nothing, and ``noise`` (..., 2) is where
+    the random numbers of sensors begin.
+    """
+    robot: Any = setup.robot
+
+    def spread(x: Any, core: Any) -> np.ndarray:
+        return np.array(np.broadcast_to(x, (*leading, *np.shape(core))))
+
+    q, v = spread(q, np.zeros(robot.nq)), spread(v, np.zeros(robot.nv))
+    carried = () if start is None else tree_map(lambda x: spread(np.asarray(x, float), x), start)
+    if setup.sensors is not None:
+        sensed = np.zeros((*leading, setup.sensors.count(robot)))
+        sensed[..., :2] = noise
+        begun = {SENSORS: np.array(initial_sensor_state(setup, q, v, parameters, sensed))}
+        carried = begun if start is None else {OWN: carried, **begun}
+    none = np.zeros(leading)
+    return SimulatorState(none, q, v, carried, none, none)
+
+
+def copied_state(value: Any, now: SimulatorState) -> SimulatorState:
+    """Return a state with copies of its arrays; ``now`` is the simulator's current state.
+
+    Raises ValueError for other types, for the state of another batch or robot, and for values that are not finite.
     """
     fits = isinstance(value, SimulatorState) and all(
         a.shape == b.shape and bool(np.isfinite(a).all())
         for a, b in zip_longest(leaves(value), leaves(now), fillvalue=np.array(np.nan))
     )
     if not fits:
-        raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {value!r:.60}")
+        expected = f"expected a finite SimulatorState with q of shape {now.q.shape}"
+        raise ValueError(f"Simulator.restore: state: {expected}, got {value!r:.60}")
     result: SimulatorState = paired(lambda new, _: np.array(new), value, now)
     return result
 
 
 def locked(x: Any) -> np.ndarray:
-    """An array that is not written to."""
+    """Return the array, read-only."""
     result = np.asarray(x)
     result.setflags(write=False)
     return result
 
 
 def not_plain(*arrays: Any) -> None:
-    """What a quick call says of arrays that it does not take."""
+    """Return None: the answer of a quick call to arrays that it does not accept."""
 
 
 def paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
-    """A function of two values of one nesting, array by array."""
+    """Apply a function to two values of the same nesting, array by array."""
     others = iter(leaves(old))
     return tree_map(lambda x: function(np.asarray(x), next(others)), new)
 
 
 def leaves(value: Any) -> list[np.ndarray]:
+    """Return the arrays of a nested value, in order."""
     result: list[np.ndarray] = []
     tree_map(lambda x: result.append(np.asarray(x)), value)
     return result

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import as_numbers
+from linkwork._util.validation import as_float_array
 from linkwork.spatial.matrix3 import Symmetric3
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotation import Rotation
@@ -38,7 +38,7 @@ def checked_array(value: Any, expected: str, *shapes: tuple[int, ...], infinite:
     Raises ValueError for another shape, for NaN, for ±inf unless ``infinite``, and for values that are not numbers:
     strings, truth values, complex numbers and masked arrays.
     """
-    array = as_numbers(value)
+    array = as_float_array(value)
     if array is None or np.asarray(value).dtype.kind == "b":
         raise ValueError(f"{expected}, got {value!r}")
     if array.shape not in shapes:

@@ -32,7 +32,7 @@ def check(case: Case, name: str) -> str:
 
 @pytest.mark.parametrize(("most", "kind"), [(10_000, "SXFunction"), (0, "MXFunction")])
 def test_values(most: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(casadi_control, "MOST_WRITTEN_OUT", most)
+    monkeypatch.setattr(casadi_control, "MAX_EXPANDED", most)
     for name, case in CASES.items():
         if case.reverse:
             assert check(case, name) == kind
@@ -79,5 +79,5 @@ def test_loops_of_unknown_length_are_refused() -> None:
 
     for name, function in {"alone": CASES["newton"].function, "inside": inside}.items():
         shapes = CASES["newton"].shapes if name == "alone" else {"x": ()}
-        with pytest.raises(ValueError, match=f"{name}: CasADi has no loop of unknown length, as while_loop is"):
+        with pytest.raises(ValueError, match=f"{name}: CasADi has no loop of unknown length, such as while_loop"):
             lw.compile(function, name=name, **shapes).to_casadi()

@@ -106,7 +106,7 @@ def test_threads_and_other_targets() -> None:
     samples = case.samples(np.random.default_rng(6), 700)
     for target in TARGETS.values():
         check(Kernel(program, backend=CPUBackend(target)), [x[:9] for x in samples], sizes=range(1, 10))
-    with mock.patch.object(loops, "_WORTH", 0.0):
+    with mock.patch.object(loops, "_MIN_THREAD_WORK", 0.0):
         kernel = Kernel(program)
         alone = kernel(*samples)
         for threads in (2, 5):
@@ -297,7 +297,7 @@ def test_tables_of_many_columns_and_conditions_that_share_with_steps() -> None:
         found = while_loop(near, lambda s: s + 0.3 + 0.01 * take(wide[:, :3], s)[2] * cos(s), x, max_iterations=9)
         return sum(row * row[::-1]), sum(row) * total, found.state
 
-    with mock.patch.object(pieces, "INLINE", 0), mock.patch.object(plan, "MOST", 30):
+    with mock.patch.object(pieces, "INLINE", 0), mock.patch.object(plan, "MAX_SEGMENT", 30):
         kernel = lw.compile(function, x=(), y=())
         check(kernel, [np.linspace(-1.0, 4.0, 13), np.linspace(0.0, 2.0, 13)], sizes=range(1, 14, 4), rtol=1e-10)
     program = trace(lambda x: sum(take(np.ones((2, 50)), x) * x), "wide", {"x": ()})

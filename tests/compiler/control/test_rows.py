@@ -13,8 +13,8 @@ from compiler.knobs import num_threads, outlining, sizes
 from compiler.passes.test_outline import recursion
 from compiler.support import TARGETS
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
-from linkwork.compiler.kernel import Kernel, call_state, made_from, make_ready
-from linkwork.compiler.outlined_calls import ROWS
+from linkwork.compiler.kernel import Kernel, call_state, make_ready, source_and_code
+from linkwork.compiler.outlined_calls import OUTLINED_CALLS
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace
 
@@ -43,7 +43,7 @@ def test_every_way_to_call_gives_the_same_bits(marked: Program) -> None:
         with outlining():
             kernel = Kernel(marked, backend=CPUBackend(target))
             make_ready(kernel)
-        assert any(i.operation is ROWS for i in kernel.program.instructions)
+        assert any(i.operation is OUTLINED_CALLS for i in kernel.program.instructions)
         check(kernel, samples(40), sizes=range(1, 41, 3))
     straight = Kernel(marked)
     for one, other in zip(kernel(*samples(40)), straight(*samples(40)), strict=True):
@@ -80,7 +80,7 @@ def test_the_cache_keeps_them(marked: Program, cache_folder: Path) -> None:
         make_ready(first)
         make_ready(second)
         given = samples(20)
-        assert any(i.operation is ROWS for i in first.program.instructions)
+        assert any(i.operation is OUTLINED_CALLS for i in first.program.instructions)
         for one, other in zip(first(*given), second(*given), strict=True):
             np.testing.assert_array_equal(one, other)
-        assert made_from(second)[1].cached and not made_from(first)[1].cached
+        assert source_and_code(second)[1].cached and not source_and_code(first)[1].cached

@@ -89,7 +89,7 @@ def test_what_is_not_there_is_refused_with_what_is(flat: lw.Kernel, nested: lw.K
 
 def test_what_cannot_be_asked_for_is_refused_with_a_remedy(flat: lw.Kernel) -> None:
     for by, options, text in (
-        ((["x", "y"],), {}, "each by itself as in vjp"),
+        ((["x", "y"],), {}, "as separate arguments, as in vjp"),
         ((0,), {}, "got 0"),
         (("x",), {"of": 3}, "names of outputs, got 3"),
         (("x",), {"of": [["a"]]}, "names of outputs"),
@@ -103,13 +103,13 @@ def test_what_cannot_be_asked_for_is_refused_with_a_remedy(flat: lw.Kernel) -> N
         flat.jvp(space="body")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'forward', 'reverse' or 'auto', got 'back'"):
         flat.jacobian(mode="back")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"one number, got a of shape \(2,\); with weights=True"):
+    with pytest.raises(ValueError, match=r"one element, got a of shape \(2,\); use weights=True"):
         flat.hessian()
     with pytest.raises(ValueError, match=r"expected one output, got 2 \(a, b\): name it by of"):
         flat.value_and_gradient()
-    with pytest.raises(ValueError, match=r"one number, got a of shape \(2,\); vjp takes weights"):
+    with pytest.raises(ValueError, match=r"one element, got a of shape \(2,\); use vjp with weights"):
         flat.value_and_gradient(of="a")
-    with pytest.raises(ValueError, match="sparse is of the matrix"):
+    with pytest.raises(ValueError, match="sparse=True applies to the matrix"):
         flat.hessian(of="b", vector=True, sparse=True)
     with pytest.raises(ValueError, match="at least one output"):
         flat.jvp(of=[])
@@ -122,7 +122,7 @@ def test_what_cannot_be_asked_for_is_refused_with_a_remedy(flat: lw.Kernel) -> N
 
 def test_spaces_are_checked(flat: lw.Kernel) -> None:
     space = lw.load("arm7").configuration_space
-    with pytest.raises(ValueError, match=r"a is an array of shape \(2,\), which is no point of <Space .*shape \(7,\)"):
+    with pytest.raises(ValueError, match=r"a has shape \(2,\), but a point of <Space .*shape \(7,\)"):
         flat.jvp(of={"a": space})
     with pytest.raises(TypeError, match=r"expected a space, such as robot\.configuration_space, or None, got 3"):
         flat.jvp(of={"a": 3})  # type: ignore[dict-item]
@@ -137,5 +137,5 @@ def test_a_call_that_is_kept(flat: lw.Kernel) -> None:
     assert np.array_equal(call(*[np.ones(port.shape) for port in made.inputs])[0], first[0])
     assert made._call is compiled
     lost = lw.compile(lambda x: x * x, x=3).jvp().__call__
-    with pytest.raises(ReferenceError, match="keep the kernel"):
+    with pytest.raises(ReferenceError, match="keep a reference to the kernel"):
         lost(np.ones(3), np.ones(3))

@@ -46,11 +46,11 @@ def test_truth_values_of_other_steps_are_computed_again() -> None:
 
 
 def test_long_steps_are_taken_apart() -> None:
-    count = 2 * steps._MOST + 3
+    count = 2 * steps._MAX_LENGTH + 3
     listing = [*inputs(2), *(Instruction(ADD, (0, 1 + k)) for k in range(count))]
     found = steps_of(listing, [2])
     assert [v for step in found for v in step.values] == list(range(2, 2 + count))
-    assert len(found) == 3 and max(len(step.values) for step in found) <= steps._MOST
+    assert len(found) == 3 and max(len(step.values) for step in found) <= steps._MAX_LENGTH
 
 
 def test_marks_without_instructions_between_them_make_no_steps() -> None:

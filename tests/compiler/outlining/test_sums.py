@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.knobs import outlining
-from linkwork.compiler.outlined_calls import ROWS, Rows
+from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.passes.outlining.step_patterns import OF_CONSTANT, OF_VALUE, Form
 from linkwork.compiler.passes.outlining.step_table import ADD, MUL, SUB, unsigned
@@ -59,8 +59,8 @@ def test_signs_are_numbers_of_rows(seed: int) -> None:
     program = walked(rng.choice([-1.0, 1.0], size=(24, 3)))
     with outlining():
         after = optimize(program, debug=True)
-    (rows,) = (i.value for i in after.instructions if i.operation is ROWS)
-    assert isinstance(rows, Rows) and len(rows.bodies) <= 6 < len(rows.rows)
+    (rows,) = (i.value for i in after.instructions if i.operation is OUTLINED_CALLS)
+    assert isinstance(rows, OutlinedCalls) and len(rows.bodies) <= 6 < len(rows.calls)
     x, y = rng.normal(size=(9, 2)), rng.uniform(0.2, 0.5, size=(9, 3))
     (expected,), (found,) = program.interpret(x, y), after.interpret(x, y)
     np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)

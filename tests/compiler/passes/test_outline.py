@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from compiler.knobs import outlining
 from compiler.outlining.test_signs import OPERATIONS
 from compiler.support import programs
-from linkwork.compiler.outlined_calls import ROWS, Rows
+from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize, outline
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Program
@@ -25,9 +25,9 @@ from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.symbol import Graph
 
 
-def rows_in(program: Program) -> Rows:
-    (found,) = (i.value for i in program.instructions if i.operation is ROWS)
-    assert isinstance(found, Rows)
+def rows_in(program: Program) -> OutlinedCalls:
+    (found,) = (i.value for i in program.instructions if i.operation is OUTLINED_CALLS)
+    assert isinstance(found, OutlinedCalls)
     return found
 
 
@@ -71,9 +71,9 @@ def test_equal_steps_are_one_body_and_places_are_used_again(marked: Program) -> 
         rows = rows_in(optimize(marked, debug=True))
     often = sorted(times for _, times in rows.runs)
     assert len(rows.bodies) <= 4 and often[-1] >= 28
-    assert rows.results == 30 and rows.places <= 36
-    for row in rows.rows:
-        assert not set(row.left) & set(row.taken), "a place is written that is still read"
+    assert rows.results == 30 and rows.slots <= 36
+    for row in rows.calls:
+        assert not set(row.outputs) & set(row.inputs), "a place is written that is still read"
 
 
 def test_only_long_programs_whose_steps_repeat_are_outlined(marked: Program) -> None:
@@ -83,13 +83,13 @@ def test_only_long_programs_whose_steps_repeat_are_outlined(marked: Program) -> 
     with outlining(left=0.01):
         assert outline(marked) is marked
     module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
-    with outlining(), mock.patch.object(module, "_LEAST_OF_SHORT", 10_000):
+    with outlining(), mock.patch.object(module, "_MIN_OF_SHORT", 10_000):
         assert outline(marked) is marked  # steps are short
     with outlining():
         plain = replace(marked, marks=())
         assert outline(plain) is plain
         assert outline(marked) is not marked
-        assert not any(i.operation is ROWS for i in optimize(marked, without=["outline"]).instructions)
+        assert not any(i.operation is OUTLINED_CALLS for i in optimize(marked, without=["outline"]).instructions)
 
 
 def test_operations_of_all_rows_count(marked: Program) -> None:
@@ -103,21 +103,21 @@ def test_what_is_wrong_with_rows_is_told(marked: Program) -> None:
     with outlining():
         after = outline(marked)
     rows = rows_in(after)
-    first, *others = rows.rows
+    first, *others = rows.calls
     wrong = {
-        "expected": first._replace(left=()),
-        "nothing stands": first._replace(taken=(3,) * len(first.taken)),
-        "cannot leave": first._replace(left=(rows.places,) * len(first.left)),
+        "expected": first._replace(outputs=()),
+        "have no value": first._replace(inputs=(3,) * len(first.inputs)),
+        "cannot write": first._replace(outputs=(rows.slots,) * len(first.outputs)),
     }
     for told, row in wrong.items():
         with pytest.raises(InvalidProgramError, match=told):
-            verify(with_rows(after, replace(rows, rows=(row, *others))))
-    with pytest.raises(InvalidProgramError, match="left by no row"):
-        verify(with_rows(after, replace(rows, rows=rows.rows[:-1])))
+            verify(with_rows(after, replace(rows, calls=(row, *others))))
+    with pytest.raises(InvalidProgramError, match="written by no call"):
+        verify(with_rows(after, replace(rows, calls=rows.calls[:-1])))
 
 
-def with_rows(program: Program, rows: Rows) -> Program:
-    changed = [i._replace(value=rows) if i.operation is ROWS else i for i in program.instructions]
+def with_rows(program: Program, rows: OutlinedCalls) -> Program:
+    changed = [i._replace(value=rows) if i.operation is OUTLINED_CALLS else i for i in program.instructions]
     return program.rebuilt(changed, program.results)
 
 
@@ -127,10 +127,10 @@ def test_rows_on_symbols_are_written_out(marked: Program) -> None:
     graph = Graph()
     symbols = [*graph.inputs("x", (2,)), *graph.inputs("y", (5,))]
     after.run(symbols)
-    assert not any(node.op is ROWS for node in graph.nodes)
+    assert not any(node.op is OUTLINED_CALLS for node in graph.nodes)
     values = [0.1 * k - 0.3 for k in range(7)]
     np.testing.assert_array_equal(after.run(values), marked.interpret(values[:2], values[2:])[0])
     rows = rows_in(after)
     for derivative in (rows.pushed, rows.pulled):
-        with pytest.raises(NotDifferentiableError, match="written out"):
+        with pytest.raises(NotDifferentiableError, match="only in optimized programs"):
             derivative([], [], [])

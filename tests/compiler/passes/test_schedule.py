@@ -13,7 +13,7 @@ from linkwork.compiler.passes import dead_code, optimize, schedule
 from linkwork.compiler.program import COS_OF, SIN_OF, Program
 
 
-def most_alive(program: Program) -> int:
+def max_live_values(program: Program) -> int:
     """The greatest number of computed values that are alive at once.
 
     A value lives from its instruction to its last use as an argument.  Leaves do not count, for they lie in memory;
@@ -64,14 +64,14 @@ def test_no_more_values_alive_than_in_the_order_of_the_trace(name: str) -> None:
     """But for the sines and cosines of inputs, which come first."""
     before = optimize(sample(name), without=["schedule"])
     early = sum(i.operation in (SIN_OF, COS_OF) for i in before.instructions)
-    assert most_alive(schedule(before)) <= most_alive(before) + early
+    assert max_live_values(schedule(before)) <= max_live_values(before) + early
 
 
 def test_a_wide_text_becomes_narrow() -> None:
     program = sample("wide then narrow")
-    assert most_alive(program) == 39
-    assert most_alive(optimize(program)) == 1
-    assert most_alive(schedule(program)) <= 3
+    assert max_live_values(program) == 39
+    assert max_live_values(optimize(program)) == 1
+    assert max_live_values(schedule(program)) <= 3
 
 
 def test_leaves_stand_just_before_their_first_use() -> None:

@@ -30,7 +30,7 @@ from compiler.vector_math.support import (
     same_bits,
 )
 from compiler.vector_math.support import compiled as compiled_function
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.vector_math import argument_reduction as reduction
 from linkwork.compiler.codegen.vector_math import vector_function
 
@@ -157,7 +157,7 @@ def test_symmetry(variant: Variant) -> None:
 
 @every_variant
 def test_nothing_outside_is_called(variant: Variant) -> None:
-    text = Text()
+    text = IrModule()
     text.add(vector_function("sincos", 8, 64, variant.fma))
     declared = re.findall(r"@llvm\.([a-z]+)\.", "\n".join(text.declarations))
     assert set(declared) <= {"fma", "fabs", "ctlz"}

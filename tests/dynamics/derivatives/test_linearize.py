@@ -136,7 +136,7 @@ def test_wrenches_gravity_and_springs_compiled():
     by_u = np.array([(next_state(x, tau + d) - next_state(x, tau - d)) / (2 * e) for d in e * np.eye(7)]).T
     assert_close(A[1], by_x, 1e-7)
     assert_close(B[1], by_u, 1e-7)
-    with pytest.raises(ValueError, match="give step"):
+    with pytest.raises(ValueError, match="expected a time step"):
         robot.linearize(q, v, tau, integrator="euler")
     rough = robot.linearize(*(x.astype(np.float32) for x in (q, v, tau)), dt=np.float32(H))
     exact = robot.linearize(q, v, tau, dt=H)

@@ -174,7 +174,7 @@ def test_singular_in_some_configurations():
         assert np.isfinite(armed.forward_dynamics(straight, v, tau, passive=True)).all()
     assert robot.mass_matrix_null_space(straight).shape == (3, 1)
     assert robot.mass_matrix_null_space(bent).shape == (3, 0)
-    with pytest.raises(ValueError, match=r"expected one configuration of 3 numbers, got \(2,\)"):
+    with pytest.raises(ValueError, match=r"q: expected one configuration \(3,\), got a batch of \(2,\)"):
         robot.mass_matrix_null_space(np.stack([bent, straight]))
 
 

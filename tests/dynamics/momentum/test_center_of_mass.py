@@ -123,7 +123,7 @@ def test_what_has_no_mass_has_no_centre():
     robot = lw.Robot.build("r", links, joints)
     q = np.zeros(2)
     assert robot.center_of_mass(q).shape == (3,)
-    message = "center_of_mass: 'flag' and all that hangs on it have no mass, so there is no centre of it"
+    message = "center_of_mass: subtree: expected a mass above 0, got 'flag' and the bodies behind it without mass"
     with pytest.raises(ValueError, match=message):
         robot.center_of_mass(q, subtree="flag")
     rock = lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>')

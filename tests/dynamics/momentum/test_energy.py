@@ -147,7 +147,7 @@ def test_bad_input():
         robot.power(q, q, q, wrenches={"nowhere": np.zeros(6)})
     with pytest.raises(ValueError, match="is fixed to the world"):
         robot.power(q, q, q, wrenches={"world": np.zeros(6)})
-    with pytest.raises(ValueError, match="friction: expected one of smooth, coulomb, stribeck, got 'wet'"):
+    with pytest.raises(ValueError, match=r"friction: expected one of .* or a FrictionLaw, got 'wet'"):
         robot.power(q, q, q, passive=True, friction="wet")
     with pytest.raises(ValueError, match="kinetic_energy: v: expected an array of shape"):
         robot.kinetic_energy(q, np.zeros(6))

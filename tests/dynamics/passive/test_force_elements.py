@@ -202,7 +202,7 @@ def test_what_is_wrong_with_elements_is_said():
     robot = lw.load("arm7")
     for wrong, error, message in (
         (lw.force_elements.SpringDamper("hand", "nowhere", stiffness=1.0), KeyError, "nowhere"),
-        (lw.force_elements.SpringDamper("hand", "hand", stiffness=1.0), ValueError, "itself"),
+        (lw.force_elements.SpringDamper("hand", "hand", stiffness=1.0), ValueError, "both of its ends"),
         (lw.force_elements.Bushing("base", "world"), ValueError, "fixed to the world"),
         ("spring", TypeError, "expected force elements"),
     ):
@@ -220,6 +220,6 @@ def test_what_is_wrong_with_elements_is_said():
         with pytest.raises(ValueError, match=f"Bushing: {next(iter(given))}"):
             lw.force_elements.Bushing("world", "hand", **given)
     held = robot.with_force_elements(spring)
-    with pytest.raises(ValueError, match="inverse_dynamics_regressor: it counts what joints exert"):
+    with pytest.raises(ValueError, match="inverse_dynamics_regressor: it includes passive joint forces"):
         held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7), passive=True)
     held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7))

@@ -79,11 +79,11 @@ def test_bodies_are_physical_and_others_are_not() -> None:
     for pi, why in EVERY:
         assert not parameters.is_physical(pi) and not parameters.is_physical(pi, definite=True)
         assert why in "; ".join(parameters.explain(pi))
-        with pytest.raises(ValueError, match="log_cholesky: parameters: the pseudo-inertia is not positive definite: "):
+        with pytest.raises(ValueError, match="log_cholesky: parameters: expected a positive definite pseudo-inertia; "):
             parameters.log_cholesky(pi)
     table = np.array([[pi for pi, _ in EVERY], [BODIES[0]] * len(EVERY)])
     assert parameters.is_physical(table).tolist() == [[False] * len(EVERY), [True] * len(EVERY)]
-    with pytest.raises(ValueError, match="of sample 0, 0 is not positive definite: the mass is -1 kg"):
+    with pytest.raises(ValueError, match="sample 0, 0: expected a positive definite pseudo-inertia; the mass is -1 kg"):
         parameters.log_cholesky(table)
 
 
@@ -111,7 +111,7 @@ def test_bad_input() -> None:
             function(["a"] * 10)
     with pytest.raises(ValueError, match=r"expected an array of shape \(\.\.\., 4, 4\)"):
         parameters.from_pseudo_inertia(np.eye(3))
-    with pytest.raises(ValueError, match="the ten parameters of one body"):
+    with pytest.raises(ValueError, match="expected those of one body"):
         parameters.explain(BODIES)
 
 

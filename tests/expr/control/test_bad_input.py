@@ -167,7 +167,7 @@ def test_symbols_that_leave_their_loop() -> None:
         "the arguments of": lambda step, x: call(step, x),
     }
     for what, run in loops.items():
-        message = rf"{what} .*step \(.*\) is used outside, where it has no value: .* is what it returns"
+        message = rf"{what} .*step \(.*\) is used outside of its loop or call, where it has no value: return it"
         refused(leaving(run), ValueError, message, floats=False)
         inside = leaving(run)
         refused(lambda x, f=inside: fori_loop(0, 2, lambda k, s: f(s), x), ValueError, message, floats=False)

@@ -263,8 +263,8 @@ def test_empty_programs():
         ({"A": np.eye(2), "lower": [0.0, np.inf]}, ValueError, "^quadratic_program: lower: .* got inf at 1"),
         ({"H": np.zeros((3, 2, 2)), "g": np.ones((4, 2))}, ValueError, r"broadcast, got H \(3, 2, 2\), g \(4, 2\)"),
         ({"H": np.ones((3, 2, 2)), "x_upper": np.ones((4, 2))}, ValueError, r"g \(2,\), x_upper \(4, 2\)"),
-        ({"tolerance": -1.0}, ValueError, "tolerance: expected a number >= 0 and < 1"),
-        ({"max_iterations": 1.5}, ValueError, "max_iterations: expected an integer >= 0"),
+        ({"tolerance": -1.0}, ValueError, "tolerance: expected a number"),
+        ({"max_iterations": 1.5}, ValueError, "max_iterations: expected an integer"),
         ({"x_lower": ["a", "b"]}, TypeError, "x_lower: expected an array of real numbers"),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork import Joint, Link
 from linkwork.joints import Planar, Prismatic, Revolute
-from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, Holding
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, ContactModel
 from linkwork.optimal.features import PathContact, StickingContact
 
 PITCH = Revolute((0, 1, 0))
@@ -33,7 +33,7 @@ FOOT = PathContact("foot", "foot")
 
 
 def _step(dynamics: ContactDynamics, x: Any, u: Any) -> np.ndarray:
-    return np.array(dynamics.led([*x], [*u]), dtype=float)
+    return np.array(dynamics.outputs_of_step([*x], [*u]), dtype=float)
 
 
 def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
@@ -42,8 +42,8 @@ def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
     rng = np.random.default_rng(0)
     for surface, on in ((False, 1.0), (True, 1.0), (False, 0.0)):
         contact = PathContact("foot", "foot", surface=surface)
-        holding = (Holding(contact, StickingContact(contact)),)
-        dynamics = ContactDynamics(tree, h, (2, 3), holdings=holding, active=(on,), time=0.5)
+        holding = (ContactModel(contact, StickingContact(contact)),)
+        dynamics = ContactDynamics(tree, h, (2, 3), contact_models=holding, active=(on,), time=0.5)
         q, v = START, rng.normal(size=4)
         y, linear = dynamics.linear([*q, *v], u)
         y = np.array(y, dtype=float)
@@ -74,7 +74,7 @@ def test_an_impact_of_no_time_is_that_of_a_robot_with_constraints() -> None:
     v = np.array([0.3, -1.2, 0.5, -0.7])
     known = held.constrained_impact(START, v)
     dynamics = ContactDynamics(
-        MONOPED.tree, 1e-7, (2, 3), holdings=(Holding(FOOT, StickingContact(FOOT)),), active=(1.0,)
+        MONOPED.tree, 1e-7, (2, 3), contact_models=(ContactModel(FOOT, StickingContact(FOOT)),), active=(1.0,)
     )
     y = _step(dynamics, [*START, *v], [0.0, 0.0])
     assert np.abs(y[4:8] - known.v).max() < 1e-5
@@ -209,10 +209,10 @@ def test_what_is_held_otherwise_is_refused() -> None:
     )
     problem = problem.add_contact("foot")
     for options, said in (({"integrator": "runge_kutta_4"}, "integrator"), ({"second_order": True}, "second_order")):
-        with pytest.raises(ValueError, match=f"{said}: where contacts or constraints hold"):
+        with pytest.raises(ValueError, match=f"{said}: expected .* with contacts or constraints"):
             problem.solve(START, solver="ilqr", **options)
     with pytest.raises(ValueError, match="contact 'foot': stays"):
         sliding.solve(START, solver="ilqr")
     problem = problem.add_variable("slack", 2)
-    with pytest.raises(ValueError, match="but the problem has slack"):
+    with pytest.raises(ValueError, match="not supported: slack"):
         problem.solve(START, solver="shooting")

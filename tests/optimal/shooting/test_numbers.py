@@ -133,7 +133,10 @@ def test_what_is_no_number_or_result_is_said() -> None:
         ({"inertia:payload": [1.0]}, r"inertia:payload: expected numbers \(\.\.\., 10\)"),
         ({"gravity": "down"}, "gravity: expected numbers"),
         ({"gravity": [0.0, 0.0, np.nan]}, "finite"),
-        ({"inertia:payload": np.stack([_ball(1.0), -_ball(1.0)])}, r"inertia:payload\[1\]: no body has these"),
+        (
+            {"inertia:payload": np.stack([_ball(1.0), -_ball(1.0)])},
+            r"inertia:payload\[1\]: not the inertia of a physical body",
+        ),
         ({"inertia": ARM.parameters("inertia")["inertia"], "inertia:tip": _ball(1.0)}, "already"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -143,11 +146,11 @@ def test_what_is_no_number_or_result_is_said() -> None:
     with pytest.raises(TypeError, match="parameters: expected a dict"):
         solve(parameters=[1.0])
     one = solve()
-    with pytest.raises(TypeError, match=r"warm_start: expected a result .* give initial_guess=, its q"):
+    with pytest.raises(TypeError, match=r"warm_start: expected a result .* pass its q as initial_guess="):
         solve(warm_start=object.__new__(OptimalResult))
     with pytest.raises(TypeError, match=r"warm_start: expected a result .* got 3"):
         solve(warm_start=3)
-    with pytest.raises(ValueError, match="the same controls"):
+    with pytest.raises(ValueError, match="the same actuated="):
         solve(warm_start=one, actuated=[ARM.joints[0].name])
     with pytest.raises(ValueError, match="the same problem"):
         problem.add("acceleration", "least_squares").solve([0.0, 0.0], warm_start=one, **given)

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The timings of one function, or a note on why there are none."""
+    """The timings of one function, or the reason why there are none."""
 
     function: str
     compiled: Compiled | None = None
@@ -49,7 +49,7 @@ class Timed:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     if not robot.nv:
-        raise CommandError(BAD_MODEL, f"{label(robot.name)}: nothing moves, so there is nothing to measure")
+        raise CommandError(BAD_MODEL, f"{label(robot.name)}: the robot has no degrees of freedom to measure")
     rows = []
     functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].needs_inertias)]
     with ProgressBar(terminal.log, "measuring", len(functions)) as progress:

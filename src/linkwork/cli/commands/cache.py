@@ -1,4 +1,4 @@
-"""`linkwork cache`: what the disk cache of machine code holds, and emptying it."""
+"""`linkwork cache`: show the content of the disk cache of machine code, or clear it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 from linkwork import __version__
 from linkwork.cli.arguments import FAILED, CommandError, add_json
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
-from linkwork.kernels.compiler_api import Cache, cache_place
+from linkwork.kernels.compiler_api import Cache, cache_location
 
 __all__ = ["HELP", "add_arguments", "run"]
 
 HELP = "show or clear the disk cache of machine code"
 
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 _KIB, _MIB = 1 << 10, 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    said = "show what it holds (without a word, too), or remove all of it"
-    parser.add_argument("action", nargs="?", choices=("info", "clear"), default="info", help=said)
+    actions = "show the content (default), or remove all of it"
+    parser.add_argument("action", nargs="?", choices=("info", "clear"), default="info", help=actions)
     add_json(parser)
 
 
@@ -40,33 +40,33 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _clear(terminal: Terminal, *, as_json: bool) -> int:
-    place = cache_place()
-    if place.refused and not place.off:
-        raise CommandError(FAILED, f"the cache is not cleared: {escaped(place.refused)}")
-    count, size = (0, 0) if place.folder is None else Cache(place.folder, place.most_bytes).clear()
+    location = cache_location()
+    if location.refused and not location.off:
+        raise CommandError(FAILED, f"the cache is not cleared: {escaped(location.refused)}")
+    count, size = (0, 0) if location.folder is None else Cache(location.folder, location.max_bytes).clear()
     if as_json:
-        folder = None if place.folder is None else str(place.folder)
+        folder = None if location.folder is None else str(location.folder)
         terminal.out.json({"linkwork": __version__, "directory": folder, "removed": count, "bytes": size})
-    elif place.folder is None:
-        terminal.out.line(f"nothing to clear: {place.refused}")
+    elif location.folder is None:
+        terminal.out.line(f"nothing to clear: {location.refused}")
     else:
-        terminal.out.line(f"removed {_entries(count)}, {_size(size)}, from {escaped(str(place.folder))}")
+        terminal.out.line(f"removed {_entries(count)}, {_size(size)}, from {escaped(str(location.folder))}")
     return 0
 
 
 def _data() -> dict[str, Any]:
-    """The state of the cache; its largest entries with what is known of them, the largest first."""
-    place = cache_place()
-    cache = None if place.folder is None or place.refused else Cache(place.folder, place.most_bytes)
+    """Return the state of the cache, with facts of its largest entries, the largest first."""
+    location = cache_location()
+    cache = None if location.folder is None or location.refused else Cache(location.folder, location.max_bytes)
     entries = [] if cache is None else cache.entries()
-    largest = sorted(entries, key=lambda entry: -entry[1].st_size)[:_MOST_SHOWN]
+    largest = sorted(entries, key=lambda entry: -entry[1].st_size)[:_MAX_SHOWN]
     return {
-        "directory": None if place.folder is None else str(place.folder),
-        "in_use": place.refused is None,
-        "refused": place.refused,
+        "directory": None if location.folder is None else str(location.folder),
+        "in_use": location.refused is None,
+        "refused": location.refused,
         "entries": len(entries),
         "bytes": sum(state.st_size for _, state in entries),
-        "most_bytes": place.most_bytes,
+        "max_bytes": location.max_bytes,
         "oldest_use": _time(entries[0][1]) if entries else None,
         "newest_use": _time(entries[-1][1]) if entries else None,
         "largest": [_entry_data(cache, *entry) for entry in largest] if cache else [],
@@ -86,7 +86,7 @@ def _entry_data(cache: Cache, path: Path, state: os.stat_result) -> dict[str, An
 
 
 def _plain(value: Any) -> Any:
-    """A text or a finite number as it is, None for anything else."""
+    """Return a string or a finite number unchanged, None for anything else."""
     return value if isinstance(value, str) or (isinstance(value, (int, float)) and math.isfinite(value)) else None
 
 
@@ -95,7 +95,7 @@ def _text(data: dict[str, Any]) -> list[str]:
     lines = [
         f"directory  {escaped(data['directory'] or '-')}",
         f"in use     {'yes' if data['in_use'] else 'no: ' + escaped(data['refused'])}",
-        f"holds      {_entries(data['entries'])}, {_size(data['bytes'])} of at most {_size(data['most_bytes'])}",
+        f"holds      {_entries(data['entries'])}, {_size(data['bytes'])} of at most {_size(data['max_bytes'])}",
         f"last used  {used or '-'}",
     ]
     if data["largest"]:
@@ -128,5 +128,5 @@ def _size(count: int) -> str:
 
 
 def _time(state: os.stat_result) -> str:
-    """When a file was last used, UTC."""
+    """Return the time of a file's last use, UTC."""
     return datetime.fromtimestamp(int(state.st_mtime), UTC).isoformat().replace("+00:00", "Z")

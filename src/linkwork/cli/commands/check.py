@@ -1,4 +1,4 @@
-"""`linkwork check`: whether a robot's constraints can be met, what they leave free, and whether limits allow it."""
+"""`linkwork check`: whether a robot's constraints can be satisfied, its mobility, and whether limits hold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from linkwork.robot import Robot
 
 __all__ = ["HELP", "add_arguments", "mobility_lines", "run"]
 
-HELP = "check a robot's constraints: degrees of freedom, rows too many or at odds, joints beyond their limits"
+HELP = (
+    "check a robot's constraints: degrees of freedom, redundant or inconsistent constraints, joints beyond their limits"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    result = _looked_at(robot)
+    result = _mobility(robot)
     beyond = _beyond_limits(robot, result.q) if result.assembled else []
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": arguments.floating_base}
@@ -37,8 +39,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     return 0 if result.assembled else FAILED
 
 
-def _looked_at(robot: Robot) -> Mobility:
-    """Mobility where the robot is assembled within its joints' limits, or anywhere if that is nowhere."""
+def _mobility(robot: Robot) -> Mobility:
+    """Return the mobility, at an assembly within the joints' limits if there is one, otherwise at any."""
     if any(constraint.holonomic for constraint in robot.tree.constraints):
         within = robot.assemble(check=False)
         if np.all(within.success):
@@ -63,7 +65,7 @@ CONSTRAINTS = ("constraint", "kind", "names", "rows")
 
 
 def mobility_lines(result: Mobility, columns: int | None) -> list[str]:
-    """The report, in lines that fit."""
+    """Return the report in lines that fit the width."""
     lines = [escaped(line) for line in str(result).splitlines()]
     if columns is None:
         return lines
@@ -77,7 +79,7 @@ def _limit_lines(beyond: list[dict[str, Any]], constrained: bool) -> list[str]:
         f"beyond its limits: {label(one['name'])} at {number(one['q'])}, allowed {_bound(one['lower'])} .. "
         f"{_bound(one['upper'])}"
         for one in beyond
-    ] + [f"{quantity(len(beyond), 'number')} of q beyond limits at the configuration that was looked at"]
+    ] + [f"{quantity(len(beyond), 'coordinate')} of q beyond limits at the checked configuration"]
 
 
 def _bound(x: float | None) -> str:
@@ -88,15 +90,15 @@ def _bound(x: float | None) -> str:
 
 
 def mobility_data(result: Mobility) -> dict[str, Any]:
-    """The report as plain values."""
+    """Return the report as plain values."""
     return dict(result.as_dict())
 
 
 def _beyond_limits(robot: Robot, q: np.ndarray) -> list[dict[str, Any]]:
-    """The numbers of q that are beyond their joints' limits."""
+    """Return the coordinates of q that are beyond their joints' limits."""
     lower, upper = robot.lower, robot.upper
     slack = 1e-9 * np.maximum(1.0, np.abs(q))
-    places = np.flatnonzero((q < lower - slack) | (q > upper + slack)).tolist()
+    indices = np.flatnonzero((q < lower - slack) | (q > upper + slack)).tolist()
     bounds = zip(finite(lower), finite(upper), strict=True)
     known = list(bounds)
-    return [{"name": robot.q_names[k], "q": float(q[k]), "lower": known[k][0], "upper": known[k][1]} for k in places]
+    return [{"name": robot.q_names[k], "q": float(q[k]), "lower": known[k][0], "upper": known[k][1]} for k in indices]

@@ -1,4 +1,4 @@
-"""`linkwork demo`: a robot that is inside, posed, checked and evaluated a million times."""
+"""`linkwork demo`: pose a built-in robot, check its dynamics, and evaluate them a million times."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["HELP", "add_arguments", "run"]
 HELP = "pose a robot, check its dynamics and time it over a million states"
 
 _CHECKED = 1000  # states
-_TOLERANCE = 1e-9  # of the check; rounding leaves some 1e-14 of it for well-built robots
+_TOLERANCE = 1e-9  # of the check; rounding gives some 1e-14 for well-conditioned robots
 _CHUNK = 8192  # states
-_TIPS = ("hand", "tool", "tip")  # frames to pose, the first that is there
+_TIPS = ("hand", "tool", "tip")  # frames to pose; the first that exists
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--robot", metavar="NAME", default="arm7", help="a robot inside, or a file (default: arm7)")
+    parser.add_argument("--robot", metavar="NAME", default="arm7", help="a built-in robot, or a file (default: arm7)")
     parser.add_argument(
         "--samples", metavar="N", type=positive, default=1_000_000, help="states to evaluate (default: 1000000)"
     )
@@ -37,19 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How long the robot's inverse dynamics took for so many states."""
+    """Time of the robot's inverse dynamics for a number of states."""
 
     states: int
     seconds: float
 
     @property
     def rate(self) -> float:
-        """States in a second."""
+        """States per second."""
         return self.states / self.seconds
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    robot = load_robot(arguments.robot, terminal).without_constraints()  # states are drawn at random: loops are open
+    robot = load_robot(arguments.robot, terminal).without_constraints()  # random states do not satisfy constraints
     out = terminal.out
     frame = next((name for name in _TIPS if name in robot.frames), robot.frames[-1])
     q = middle(robot)
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def middle(robot: Robot) -> np.ndarray:
-    """The configuration in the middle of each joint's limits; zero where there are none."""
+    """Return the configuration in the middle of each joint's limits; zero for joints without limits."""
     q = robot.neutral()
     for joint in robot.joints:
         if np.isfinite([*joint.lower, *joint.upper]).all():
@@ -89,7 +89,7 @@ def middle(robot: Robot) -> np.ndarray:
 
 
 def check(robot: Robot) -> float:
-    """How far inverse dynamics is from undoing forward dynamics: the largest error over random states.
+    """Return the largest error of inverse dynamics of forward dynamics over random states.
 
     It is relative to the largest joint force of each state.
     """
@@ -101,7 +101,7 @@ def check(robot: Robot) -> float:
 
 
 def evaluate(robot: Robot, samples: int, terminal: Terminal) -> Evaluation:
-    """Inverse dynamics of so many random states, in chunks; the time to draw them does not count."""
+    """Evaluate inverse dynamics of random states in chunks; the time to draw them does not count."""
     rng = np.random.default_rng(0)
     robot.inverse_dynamics(*random_states(robot, "inverse_dynamics", rng, 1).values())
     seconds, left = 0.0, samples
@@ -118,9 +118,9 @@ def evaluate(robot: Robot, samples: int, terminal: Terminal) -> Evaluation:
 
 
 def _pose_text(robot: Robot, frame: str, q: np.ndarray, pose: np.ndarray) -> list[str]:
-    places = [f"{label(joint.name)} {numbers(q[joint.q_slice])}" for joint in robot.joints]
+    values = [f"{label(joint.name)} {numbers(q[joint.q_slice])}" for joint in robot.joints]
     lines = [f"pose of {label(frame)} in the world [m], every joint in the middle of its range:"]
-    lines += ["  " + ", ".join(places[k : k + 4]) for k in range(0, len(places), 4)]
+    lines += ["  " + ", ".join(values[k : k + 4]) for k in range(0, len(values), 4)]
     shown = np.round(pose, 6) + 0.0  # no negative zero
     return lines + ["  [" + "  ".join(f"{x:9.6f}" for x in row) + " ]" for row in shown]
 

@@ -1,6 +1,6 @@
-"""`linkwork distances`: how far a robot's collision shapes stay from each other, and from a scene, as it moves.
+"""`linkwork distances`: distances of a robot's collision shapes from each other, and from a scene, as it moves.
 
-Configurations are drawn within limits; which pairs always or never touch is said of these alone, and proves nothing.
+Configurations are drawn within limits; statements on pairs that always or never touch hold for these only.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from linkwork.robot import Robot
 
 __all__ = ["HELP", "add_arguments", "run"]
 
-HELP = "print how far a robot's collision shapes stay from each other and from a scene"
+HELP = "print distances of a robot's collision shapes from each other and from a scene"
 
-_CHUNK = 1000  # configurations between two drawings of progress
+_CHUNK = 1000  # configurations between two updates of progress
 _QUANTILES = (0.0, 0.01, 0.5, 1.0)
-_NAMES = ("least", "p1", "p50", "most")
+_NAMES = ("min", "p1", "p50", "max")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,20 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_meshes(parser)
     parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
     parser.add_argument("--samples", metavar="N", type=positive, default=10_000, help="configurations (default: 10000)")
-    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
+    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
     add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)
 class Clearances:
-    """What came of all configurations: arrays of a number a pair, or a row of quantiles [m]."""
+    """Results of all configurations: one value for each pair, or a row of quantiles [m]."""
 
     pairs: tuple[tuple[str, str], ...]
     quantiles: np.ndarray  # (pairs, 4)
     touching: np.ndarray  # share of configurations
     free: float  # share of configurations in which nothing touches
-    first: float  # seconds until the first answers, of one configuration and of a batch, which compile
-    each: float  # seconds of a configuration after that
+    first: float  # [s] first calls, of one configuration and of a batch, with compilation
+    each: float  # [s] for a configuration after that
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     scene = scene_of(arguments.scene)
     try:
         result = _clearances(robot, scene, arguments, terminal)
-    except (TypeError, ValueError) as error:  # no shapes, or some that nothing measures
+    except (TypeError, ValueError) as error:  # no shapes, or shapes without distances
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
     if arguments.json:
         terminal.out.json(_data(robot, result, arguments))
@@ -75,13 +75,16 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _configurations(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
-    """(samples, nq), of a mechanism those that were assembled.  Raises CommandError where none is."""
+    """Return (samples, nq) random configurations; of a mechanism the assembled ones.
+
+    Raises CommandError if there are none.
+    """
     q = robot.random_configuration(np.random.default_rng(arguments.seed), size=arguments.samples)
     if any(constraint.holonomic for constraint in robot.tree.constraints):
         result = robot.assemble(q, check=False)
         q = result.q[np.asarray(result.success)]
         if not len(q):
-            raise CommandError(BAD_MODEL, f"{label(robot.name)}: is assembled nowhere within its joints' limits")
+            raise CommandError(BAD_MODEL, f"{label(robot.name)}: cannot be assembled within its joint limits")
     return q
 
 
@@ -89,7 +92,7 @@ def _clearances(robot: Robot, scene: Scene | None, arguments: argparse.Namespace
     q = _configurations(robot, arguments)
     start = time.perf_counter()
     pairs = robot.distances(q[0], scene).pairs
-    robot.distances(q[:2], scene)  # so that the code of batches is made as well
+    robot.distances(q[:2], scene)  # compile the code of batches
     first = time.perf_counter() - start
     d = np.empty((len(q), len(pairs)))
     start = time.perf_counter()
@@ -124,11 +127,11 @@ def _text(robot: Robot, result: Clearances, arguments: argparse.Namespace) -> li
         *table(["a", "b", *(f"{name} [mm]" for name in _NAMES), "touching [%]"], rows, left=(0, 1)),
         "",
         f"nothing touches in {100 * result.free:.2f} % of configurations",
-        f"touched in all of them: {_listed(always)}",
-        f"touched in none of them: {len(never)} of {quantity(len(result.pairs), 'pair')}",
+        f"touching in all of them: {_listed(always)}",
+        f"touching in none of them: {len(never)} of {quantity(len(result.pairs), 'pair')}",
         "",
-        f"{1e6 * result.each:.3g} µs a configuration; compiling took {result.first:.2f} s before",
-        f"linkwork {__version__}; float64; random numbers {arguments.seed}",
+        f"{1e6 * result.each:.3g} µs a configuration; compilation took {result.first:.2f} s",
+        f"linkwork {__version__}; float64; seed {arguments.seed}",
     ]
     return lines
 
@@ -138,7 +141,7 @@ def _listed(pairs: list[tuple[str, str]]) -> str:
 
 
 def _touching(result: Clearances, share: float) -> list[tuple[str, str]]:
-    """The pairs that touch in such a share of configurations."""
+    """Return the pairs that touch in this share of configurations."""
     return [pair for pair, of in zip(result.pairs, result.touching, strict=True) if of == share]
 
 

@@ -12,7 +12,7 @@ from linkwork._util.messages import cut
 from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.output import Terminal, columns_of, escaped, label, number, quantity, table, width
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.compiler_api import CodeStatistics, code_facts
+from linkwork.kernels.compiler_api import CodeStatistics, code_statistics
 from linkwork.kernels.operation_report import Explanation, Work, explain
 from linkwork.parts.joint.joint import Joint
 from linkwork.robot import Robot
@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    asked = _asked(robot, arguments.function, arguments.frame)
+    requested = _request(robot, arguments.function, arguments.frame)
     try:
-        explained = explain(robot_owner(robot.tree), asked)
+        explained = explain(robot_owner(robot.tree), requested)
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error
-    code = code_facts(robot.compile(asked))
+    code = code_statistics(robot.compile(requested))
     if arguments.json:
         about = {"floating_base": arguments.floating_base, "function": arguments.function, "frame": arguments.frame}
         terminal.out.json(_data(robot, explained, code, about))
@@ -53,16 +53,16 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _asked(robot: Robot, function: str, frame: str | None) -> Any:
-    """The function as `Robot.compile` takes it.  Raises CommandError where a frame is missing, or too much."""
+def _request(robot: Robot, function: str, frame: str | None) -> Any:
+    """Return the function as `Robot.compile` takes it. Raises CommandError for a missing or superfluous frame."""
     row = ROBOT.get(function)
     if row is not None and row.requires_frame and frame is None:
         example = f", such as {escaped(robot.frames[-1])}" if robot.frames else ""
-        raise CommandError(USAGE, f"{function} is about a frame: name one with --frame{example}")
+        raise CommandError(USAGE, f"{function} needs a frame: pass --frame{example}")
     if row is not None and not row.requires_frame and frame is not None:
-        raise CommandError(USAGE, f"{function} is about no frame: leave out --frame")
+        raise CommandError(USAGE, f"{function} has no frame: omit --frame")
     if row is not None and row.needs_inertias and robot.tree.inertias_ignored:
-        raise CommandError(USAGE, f"{function} depends on inertias, which --inertia ignore leaves out")
+        raise CommandError(USAGE, f"{function} depends on inertias: omit --inertia ignore")
     return function if frame is None else (function, frame)
 
 
@@ -70,7 +70,7 @@ def _asked(robot: Robot, function: str, frame: str | None) -> Any:
 
 
 def _bodies(robot: Robot, explained: Explanation, columns: int | None) -> list[str]:
-    """The table by body; in a narrow terminal without joints, and with names cut if that does not do."""
+    """Return the table by body; in a narrow terminal without joints, and if necessary with names cut."""
     names = [(label(joint.child), label(joint.name), joint.type_name) for joint in robot.joints]
     total = explained.total
     works = [*explained.bodies, *([explained.elsewhere] if explained.elsewhere.operations else []), total]
@@ -104,9 +104,9 @@ def _or_dash(count: int) -> str:
 
 
 def _kinds(total: Work) -> list[str]:
-    """The operations by their kind, the most frequent first."""
+    """Return the operations by kind, the most frequent first."""
     if not total.operations:
-        return ["nothing is computed: results are inputs and numbers"]
+        return ["no operations: results are inputs and constants"]
     result = sorted(total.operations.items(), key=lambda item: (-item[1], item[0]))
     return table(["operation", "count"], [[name, str(count)] for name, count in result])
 
@@ -115,13 +115,13 @@ def _code(code: CodeStatistics) -> list[str]:
     size = f"{number(round(code.code_bytes / 1024, 1))} KiB"
     made = f"traced in {1e3 * code.trace_seconds:.0f} ms, compiled in {code.seconds:.2f} s"
     if code.cached:
-        result = f"found in the cache on disk in {1e3 * code.seconds:.0f} ms"
+        result = f"loaded from the cache on disk in {1e3 * code.seconds:.0f} ms"
         made = f"{result}; traced and compiled once in {code.compile_seconds:.2f} s"
     return [
-        f"instructions  {code.instructions}, of which {code.fused} are a product and a sum in one",
-        f"values alive  {code.most_alive} at most at a time",
+        f"instructions  {code.instructions}, of which {code.fused} are fused products and sums",
+        f"live values   {code.max_live_values} at most",
         f"machine code  {size}, {quantity(code.lanes, 'lane')}, {quantity(code.segments, 'segment')}",
-        f"made          {made}",
+        f"compilation   {made}",
     ]
 
 

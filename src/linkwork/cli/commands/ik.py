@@ -1,7 +1,7 @@
-"""`linkwork ik`: how often inverse kinematics of a frame succeeds, and how long it takes, on this machine.
+"""`linkwork ik`: measure the success rate and time of inverse kinematics of a frame on this machine.
 
-Configurations are drawn within limits, and their poses are the targets; every answer is looked at again by forward
-kinematics, whatever it says of itself.
+Configurations are drawn within limits, and their poses are the targets; every result is verified by forward kinematics,
+whatever its status.
 """
 
 from __future__ import annotations
@@ -36,57 +36,57 @@ from linkwork.robot import Robot
 
 __all__ = ["HELP", "add_arguments", "middle", "pose_errors", "run"]
 
-HELP = "measure how often inverse kinematics of a frame succeeds, and how long it takes"
+HELP = "measure the success rate and time of inverse kinematics of a frame"
 
-_ROUNDING = 1e-12  # m, rad: what two ways to compute a pose differ by
-_FINEST = 1e-10  # m, rad: of tolerances, so that rounding is a hundredth of them at most
-_CHUNK = 100  # calls between two drawings of progress
+_ROUNDING = 1e-12  # [m, rad] difference of two methods to compute a pose
+_MIN_TOLERANCE = 1e-10  # [m, rad] so that rounding is at most a hundredth of it
+_CHUNK = 100  # calls between two updates of progress
 _SHOWN = 10  # misses in the text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument("--frame", metavar="NAME", required=True, help="the frame that is to reach poses")
+    parser.add_argument("--frame", metavar="NAME", required=True, help="the frame that has to reach the poses")
     parser.add_argument("--base", metavar="NAME", help="the frame that poses are relative to (default: the world)")
-    parser.add_argument("--poses", metavar="N", type=positive, default=1000, help="how many (default: 1000)")
-    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
+    parser.add_argument("--poses", metavar="N", type=positive, default=1000, help="number of poses (default: 1000)")
+    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
     parser.add_argument(
         "--tolerance",
         metavar="X",
-        type=number_from(_FINEST, ", what can be told from rounding"),
+        type=number_from(_MIN_TOLERANCE, ", which exceeds rounding"),
         default=1e-5,
-        help=f"of each axis, m and rad, {_FINEST:g} at least (default: 1e-5)",
+        help=f"of each axis [m, rad], at least {_MIN_TOLERANCE:g} (default: 1e-5)",
     )
     add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What came of every pose: arrays of one number a pose; times in seconds."""
+    """Results of all poses: arrays of one value for each pose; times [s]."""
 
     q: np.ndarray
     reached: np.ndarray  # by forward kinematics, and within limits
-    said: np.ndarray  # by the result
-    within: np.ndarray  # limits, exactly
+    reported: np.ndarray  # success by the result
+    within: np.ndarray  # exactly within limits
     statuses: list[str]
     errors: np.ndarray  # (poses, 6)
     iterations: np.ndarray
     restarts: np.ndarray
     seconds: np.ndarray
-    batch: float  # seconds a pose, one thread
-    first: float  # seconds of the first call, which compiles
+    batch: float  # [s] for each pose, one thread
+    first: float  # [s] first call, with compilation
 
     @property
     def wrong(self) -> np.ndarray:
-        """Which are said to be solved and are not, or are beyond limits."""
-        result: np.ndarray = (self.said & ~self.reached) | ~self.within
+        """True for results that are reported as solved but are not, or exceed limits."""
+        result: np.ndarray = (self.reported & ~self.reached) | ~self.within
         return result
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     if not robot.nv:
-        raise CommandError(BAD_MODEL, f"{label(robot.name)}: nothing moves, so there is nothing to reach")
+        raise CommandError(BAD_MODEL, f"{label(robot.name)}: the robot has no degrees of freedom")
     try:
         targets = _targets(robot, arguments)
         result = _answers(robot, targets, arguments, terminal)
@@ -98,12 +98,12 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         terminal.out.lines(_text(robot, result, arguments, columns_of(terminal.out)))
     wrong = int(result.wrong.sum())
     if wrong:
-        terminal.error(f"{quantity(wrong, 'answer')} said to be solved or within limits that are not")
+        terminal.error(f"{quantity(wrong, 'result')} wrongly reported as solved or within limits")
     return FAILED if wrong else 0
 
 
 def middle(robot: Robot) -> np.ndarray:
-    """Every joint in the middle of its limits where it has some, and at its zero otherwise."""
+    """Return the configuration in the middle of each joint's limits; zero for joints without limits."""
     bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
     q = robot.neutral()
     single = np.array([joint.nq == joint.nv == 1 for joint in robot.joints for _ in range(joint.nq)], dtype=bool)
@@ -113,28 +113,28 @@ def middle(robot: Robot) -> np.ndarray:
 
 
 def pose_errors(X: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """(..., 6): position [m] and rotation vector [rad] from targets to poses (..., 4, 4), in the targets' axes."""
-    turned = np.swapaxes(target[..., :3, :3], -1, -2)
-    p = (turned @ (X[..., :3, 3] - target[..., :3, 3])[..., None])[..., 0]
-    R = turned @ X[..., :3, :3]
+    """Return (..., 6): position [m] and rotation vector [rad] from targets to poses (..., 4, 4), in target axes."""
+    inverse = np.swapaxes(target[..., :3, :3], -1, -2)
+    p = (inverse @ (X[..., :3, 3] - target[..., :3, 3])[..., None])[..., 0]
+    R = inverse @ X[..., :3, :3]
     sines = [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]]
     a = 0.5 * np.stack(sines, axis=-1)
     sine, cosine = np.linalg.norm(a, axis=-1), 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0)
     long = sine > 1e-9
     scale = np.where(long, np.arctan2(sine, cosine) / np.where(long, sine, 1.0), 1.0)
-    half = ~long & (cosine < 0.0)  # half a turn, about whatever axis
+    half = ~long & (cosine < 0.0)  # half a revolution, about any axis
     return np.concatenate([p, np.where(half[..., None], math.pi, a * scale[..., None])], axis=-1)
 
 
 def _targets(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
-    """(poses, 4, 4), relative to the base."""
+    """Return the target poses (poses, 4, 4), relative to the base."""
     rng = np.random.default_rng(arguments.seed)
     q = robot.random_configuration(rng, size=arguments.poses)
     if any(constraint.holonomic for constraint in robot.tree.constraints):
         result = robot.assemble(q, check=False)
         q = result.q[np.asarray(result.success) & _within(robot, result.q)]
         if not len(q):
-            raise CommandError(BAD_MODEL, f"{label(robot.name)}: is assembled nowhere within its joints' limits")
+            raise CommandError(BAD_MODEL, f"{label(robot.name)}: cannot be assembled within its joint limits")
     return _poses(robot, q, arguments)
 
 
@@ -150,36 +150,36 @@ def _within(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, terminal: Terminal) -> Reached:
     seed, count = middle(robot), len(X)
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "q_init": seed,
         "position_tolerance": arguments.tolerance,
         "orientation_tolerance": arguments.tolerance,
     }
     if arguments.base is not None:
-        asked["relative_to"] = arguments.base
+        options["relative_to"] = arguments.base
     start = time.perf_counter()
-    robot.inverse_kinematics(X[0], arguments.frame, **asked)
+    robot.inverse_kinematics(X[0], arguments.frame, **options)
     first = time.perf_counter() - start
     seconds, results = np.empty(count), []
     with ProgressBar(terminal.log, "poses", count) as progress:
         for k in range(count):
             target = X[k].copy()
             start = time.perf_counter()
-            results.append(robot.inverse_kinematics(target, arguments.frame, **asked))
+            results.append(robot.inverse_kinematics(target, arguments.frame, **options))
             seconds[k] = time.perf_counter() - start
             if (k + 1) % _CHUNK == 0 or k + 1 == count:
                 progress.advance(_CHUNK if (k + 1) % _CHUNK == 0 else count % _CHUNK)
     with threads(1):
-        robot.inverse_kinematics(X, arguments.frame, **asked)
+        robot.inverse_kinematics(X, arguments.frame, **options)
         start = time.perf_counter()
-        robot.inverse_kinematics(X, arguments.frame, **asked)
+        robot.inverse_kinematics(X, arguments.frame, **options)
         batch = (time.perf_counter() - start) / count
     q = np.array([result.q for result in results])
     off, within = pose_errors(_poses(robot, q, arguments), X), _within(robot, q)
     return Reached(
         q=q,
         reached=np.all(np.abs(off) <= arguments.tolerance + _ROUNDING, axis=-1) & within,
-        said=np.array([bool(result.success) for result in results]),
+        reported=np.array([bool(result.success) for result in results]),
         within=within,
         statuses=[str(result.status) for result in results],
         errors=off,
@@ -207,12 +207,12 @@ def _text(robot: Robot, result: Reached, arguments: argparse.Namespace, columns:
         "",
         *table(["status", "poses"], [[escaped(k), str(n)] for k, n in Counter(result.statuses).most_common()]),
         "",
-        *folded(["one call [µs]", "mean", "p50", "p90", "p99", "most"], [["", *each]], columns),
+        *folded(["one call [µs]", "mean", "p50", "p90", "p99", "max"], [["", *each]], columns),
         "",
-        *table(["of a call", "p50", "p99", "most"], [[k, *(f"{x:g}" for x in numbers)] for k, *numbers in counted]),
+        *table(["of a call", "p50", "p99", "max"], [[k, *(f"{x:g}" for x in numbers)] for k, *numbers in counted]),
         "",
         f"a pose in a batch of {count}, one thread: {1e6 * result.batch:.3g} µs",
-        f"the first call, which compiles: {result.first:.2f} s",
+        f"the first call, with compilation: {result.first:.2f} s",
     ]
     missed = np.flatnonzero(~result.reached)
     if len(missed):
@@ -221,7 +221,7 @@ def _text(robot: Robot, result: Reached, arguments: argparse.Namespace, columns:
     return [
         *lines,
         "",
-        f"linkwork {__version__}; float64; seed in the middle of limits; random numbers {arguments.seed}",
+        f"linkwork {__version__}; float64; initial guess in the middle of limits; seed {arguments.seed}",
     ]
 
 
@@ -247,7 +247,7 @@ def _misses(result: Reached) -> list[dict[str, Any]]:
         {
             "pose": int(k),
             "status": result.statuses[k],
-            "said_solved": bool(result.said[k]),
+            "reported_solved": bool(result.reported[k]),
             "within_limits": bool(result.within[k]),
             "position_error": float(np.linalg.norm(result.errors[k, :3])),
             "orientation_error": float(np.linalg.norm(result.errors[k, 3:])),
@@ -269,12 +269,12 @@ def _data(robot: Robot, result: Reached, arguments: argparse.Namespace) -> dict[
         "tolerance": arguments.tolerance,
         "success": float(result.reached.mean()),
         "statuses": dict(Counter(result.statuses)),
-        "call_seconds": dict(zip(("mean", "p50", "p90", "p99", "most"), _times(result), strict=True)),
+        "call_seconds": dict(zip(("mean", "p50", "p90", "p99", "max"), _times(result), strict=True)),
         "batch_seconds_per_pose": result.batch,
         "first_call_seconds": result.first,
         **{
             name: dict(
-                zip(("p50", "p99", "most"), (float(x) for x in np.percentile(values, (50, 99, 100))), strict=True)
+                zip(("p50", "p99", "max"), (float(x) for x in np.percentile(values, (50, 99, 100))), strict=True)
             )
             for name, values in _counts(result)
         },

@@ -1,4 +1,4 @@
-"""`linkwork info`: what a robot is made of."""
+"""`linkwork info`: show the structure of a robot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from linkwork.robot import Robot
 
 __all__ = ["HELP", "add_arguments", "run"]
 
-HELP = "show a robot's tree, joints and links, and what is odd about its file"
+HELP = "show a robot's tree, joints and links, and problems of its file"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,12 +56,12 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
     tree = robot.tree
     joints, links = robot.joints, robot.tree.frames
     followers = sum(body.coupling is not None for body in tree.bodies)
-    bound = f", {followers} of them bound to others" if followers else ""
-    moving = f"{quantity(len(joints), 'moving joint')}{bound}"
+    coupled = f", {followers} of them coupled to others" if followers else ""
+    moving = f"{quantity(len(joints), 'moving joint')}{coupled}"
     size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
     about = f"{size}, {_mass(tree)}, gravity {numbers(robot.gravity)} m/s²"
-    said = [name for name in _DRIVES if any(getattr(joint, name).any() for joint in joints)]
-    rows = [_joint_row(joint, said) for joint in joints]
+    shown = [name for name in _DRIVES if any(getattr(joint, name).any() for joint in joints)]
+    rows = [_joint_row(joint, shown) for joint in joints]
     return [
         label(robot.name),
         *(wrap(f"  {about}", columns, subsequent_indent="  ") if columns else [f"  {about}"]),
@@ -69,7 +69,7 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
         "",
         *tree_lines(tree, columns),
         "",
-        *(folded((*_JOINT_HEADER[:-1], *said, _JOINT_HEADER[-1]), rows, columns, left=(0, 1, 2)) if joints else []),
+        *(folded((*_JOINT_HEADER[:-1], *shown, _JOINT_HEADER[-1]), rows, columns, left=(0, 1, 2)) if joints else []),
         *([""] if joints else []),
         *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4)),
         *([] if tree.inertias_ignored else [f"total mass {_mass(tree)}"]),
@@ -80,13 +80,13 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
 
 
 def _constrained(robot: Robot, columns: int | None) -> list[str]:
-    """The constraints, and what they leave free."""
+    """Return the table of constraints and the mobility."""
     table = folded(CONSTRAINTS, constraint_rows(robot.tree), columns, left=(0, 1, 2))
     return ["", *table, "", *mobility_lines(robot.mobility(), columns)]
 
 
 def _actuated(robot: Robot, columns: int | None) -> list[str]:
-    """The actuators, a row each."""
+    """Return the table of actuators."""
     rows = [
         [
             label(actuator.name),
@@ -102,11 +102,11 @@ def _actuated(robot: Robot, columns: int | None) -> list[str]:
 
 
 def _named(robot: Robot, columns: int | None) -> list[str]:
-    """The named configurations, a row each: numbers of the joints that they state."""
+    """Return the table of named configurations with the values of their joints."""
     rows = []
     for state in robot.tree.named_configurations:
         stated = [f"{label(joint)} {numbers(x)}" for joint, x in state.q]
-        more = [what for what, x in (("velocity", state.v), ("controls", state.controls)) if x is not None]
+        more = [name for name, x in (("velocity", state.v), ("controls", state.controls)) if x is not None]
         rows.append([label(state.name), ", ".join(stated) or "-", ", ".join(more) or "-"])
     return ["", *folded(_NAMED_HEADER, rows, columns, left=(0, 1, 2))]
 
@@ -116,28 +116,28 @@ def _bounds_text(bounds: tuple[float, float]) -> str:
 
 
 def _mass(tree: Tree) -> str:
-    return "inertias left out" if tree.inertias_ignored else f"{number(tree.mass)} kg"
+    return "inertias ignored" if tree.inertias_ignored else f"{number(tree.mass)} kg"
 
 
 def _end(path: str, columns: int | None) -> str:
-    """The end of a path, from a separator on, where it is too long for its line."""
-    if columns is None or len(path) <= (most := max(columns - len("  read from "), 2)):
+    """Return a path, or its end from a separator on if it is too long for its line."""
+    if columns is None or len(path) <= (limit := max(columns - len("  read from "), 2)):
         return path
-    kept = path[len(path) - most + 1 :]
-    return "…" + kept[max(kept.find("/"), 0) :]
+    end = path[len(path) - limit + 1 :]
+    return "…" + end[max(end.find("/"), 0) :]
 
 
 _JOINT_HEADER = (
     *("joint", "type", "axis", "q", "v", "limits [rad, m]", "speed [rad/s, m/s]", "effort [N·m, N]"),
     *("damping", "friction", "follows"),
 )
-_DRIVES = ("armature", "stiffness")  # what few robots have: columns where one has it
+_DRIVES = ("armature", "stiffness")  # columns that are shown if some joint has a value
 _ACTUATOR_HEADER = ("actuator", "kind", "acts on", "gear", "control range", "force range [N·m, N]")
 _NAMED_HEADER = ("configuration", "joints [rad, m]", "and")
 _LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "welded by")
 
 
-def _joint_row(joint: Joint, said: list[str]) -> list[str]:
+def _joint_row(joint: Joint, shown: list[str]) -> list[str]:
     return [
         label(joint.name),
         joint.type_name,
@@ -149,7 +149,7 @@ def _joint_row(joint: Joint, said: list[str]) -> list[str]:
         numbers(joint.effort),
         _or_dash(joint.damping),
         _or_dash(joint.friction),
-        *(_or_dash(getattr(joint, name)) for name in said),
+        *(_or_dash(getattr(joint, name)) for name in shown),
         _follows_text(joint),
     ]
 
@@ -165,7 +165,7 @@ def _range_text(joint: Joint) -> str:
 
 
 def _follows_text(joint: Joint) -> str:
-    """What a joint is bound to, or in brackets what the file says that it should follow."""
+    """Return the joint that a joint is coupled to, or in brackets the one that the file's mimic names."""
     if joint.coupling is not None:
         return follows_text(joint.coupling)
     return "-" if joint.mimic is None else f"({follows_text(joint.mimic)})"

@@ -1,4 +1,4 @@
-"""`linkwork plan`: a path of a robot among a scene's obstacles, from a configuration to a goal."""
+"""`linkwork plan`: plan a collision-free path of a robot from a configuration to a goal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from linkwork.robot import Robot
 
 __all__ = ["HELP", "add_arguments", "run"]
 
-HELP = "find a path of a robot among obstacles, and write it as a trajectory"
+HELP = "plan a collision-free path of a robot, and write it as a trajectory"
 
 _POSE = ("X", "Y", "Z", "R", "P", "Y")
 
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         metavar="Q",
         nargs="+",
-        help="where it starts: the numbers of q, or NAME=NUMBER of some, the others at zero (default: all of them)",
+        help="initial configuration: all of q, or NAME=NUMBER for some, the others at zero (default: all at zero)",
     )
     parser.add_argument(
         "--to",
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="append",
         default=[],
-        help="a goal: the numbers of q, or NAME=NUMBER of some, the others as at the start; may be repeated",
+        help="a goal: all of q, or NAME=NUMBER for some, the others as at the start; may be repeated",
     )
     parser.add_argument(
         "--pose",
@@ -73,28 +73,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="append",
         default=[],
-        help="a goal: FRAME X Y Z and, as URDF has them, roll, pitch and yaw, 0 if left out [m, rad]; may be repeated",
+        help="a goal: FRAME X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]; may be repeated",
     )
     parser.add_argument(
-        "--margin", metavar="M", type=number_from(0.0), default=0.0, help="room to keep [m] (default: 0)"
+        "--margin", metavar="M", type=number_from(0.0), default=0.0, help="minimum clearance [m] (default: 0)"
     )
     parser.add_argument(
         "--edges",
         choices=("certified", "sampled"),
         default="certified",
-        help="whether ways are proved free, or looked at in steps (default: certified)",
+        help="check motions by proof, or in steps (default: certified)",
     )
     parser.add_argument(
         "--method",
         choices=PLANNERS,
         default=PLANNERS[0],
-        help=f"{PLANNERS[0]}: the first path, shortened; {PLANNERS[1]}: shorter ones until the budget ends",
+        help=f"{PLANNERS[0]}: the first path, shortened; {PLANNERS[1]}: improved until the time limit",
     )
     parser.add_argument(
         "--iterations",
         metavar="N",
         type=from_zero,
-        help=f"with --method {PLANNERS[1]}: so many at most, which give the same path for a seed if the budget allows",
+        help=f"with --method {PLANNERS[1]}: maximum iterations; the path is then reproducible within the time limit",
     )
     parser.add_argument(
         "--limits",
@@ -102,23 +102,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="of numbers of q, besides the robot's own: what nothing bounds needs some [rad, m]",
+        help="limits of coordinates in addition to the robot's; unbounded ones need some [rad, m]",
     )
-    parser.add_argument("--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="of sampled ones")
-    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
-    parser.add_argument("--budget", metavar="S", type=number_from(0.0), default=5.0, help="seconds (default: 5)")
+    parser.add_argument(
+        "--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="step of sampled motions"
+    )
+    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
+    parser.add_argument("--budget", metavar="S", type=number_from(0.0), default=5.0, help="time limit [s] (default: 5)")
     parser.add_argument(
         "--acceleration",
         metavar="A",
         type=number_from(1e-9),
-        help="of all joints [rad/s², m/s²]: the least time within that and the robot's limits of velocity",
+        help="acceleration limit of all joints [rad/s², m/s²]: minimum time within it and the velocity limits",
     )
     add_files(
         parser,
-        "write the trajectory, to the bit (.npz) or in samples (.csv)",
+        "write the trajectory, exactly (.npz) or as samples (.csv)",
         "draw the path among the obstacles, with matplotlib",
     )
-    parser.add_argument("--frame", metavar="NAME", help="the frame whose way is drawn (default: the last one)")
+    parser.add_argument("--frame", metavar="NAME", help="the frame whose path is drawn (default: the last one)")
     add_json(parser)
 
 
@@ -159,8 +161,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         try:
             result = planned(report)
             first = result.seconds
-            again = result.success and arguments.method != "optimal"  # which goes on until its time is over
-            if again:  # without compiling: the same path, by the same random numbers
+            again = result.success and arguments.method != "optimal"  # which always uses its whole time
+            if again:  # without compilation: the same path, by the same seed
                 result = planned(False)
         except UnknownNameError as error:
             raise CommandError(USAGE, escaped(str(error))) from error
@@ -176,16 +178,16 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     return 0 if result.success else FAILED
 
 
-# -- what is asked
+# -- inputs
 
 
 def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
-    """All of them.  Raises ValueError and UnknownNameError."""
-    result: list[Any] = [configuration_of(robot, "--to", given, start) for given in arguments.goals]
-    for frame, *given in arguments.poses:
+    """Return all goals. Raises ValueError and UnknownNameError."""
+    result: list[Any] = [configuration_of(robot, "--to", texts, start) for texts in arguments.goals]
+    for frame, *texts in arguments.poses:
         if frame not in robot.frames:
             raise UnknownNameError("frame", frame, [*robot.frames])
-        numbers = [number_of("--pose", word) for word in words_of(given)]
+        numbers = [number_of("--pose", word) for word in words_of(texts)]
         if len(numbers) not in (3, 6):
             raise ValueError(
                 f"--pose: expected FRAME and {' '.join(_POSE)}, or {' '.join(_POSE[:3])}, got {len(numbers)}"
@@ -196,32 +198,32 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
     return result
 
 
-def _limits(robot: Robot, given: Sequence[str]) -> dict[str, tuple[float, float]] | None:
-    """By name of a number of q, if there are any.  Raises ValueError and UnknownNameError."""
+def _limits(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, float]] | None:
+    """Return limits by coordinate name, or None. Raises ValueError and UnknownNameError."""
     result = {}
-    for word in words_of(given):
+    for word in words_of(texts):
         name, _, pair = word.rpartition("=")
         low, colon, high = pair.partition(":")
         if not name or not colon:
             raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
         if name not in robot.q_names:
-            raise UnknownNameError("number of q", name, robot.q_names)
+            raise UnknownNameError("coordinate of q", name, robot.q_names)
         result[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
     return result or None
 
 
-# -- what is found
+# -- results
 
 
 class Moving(NamedTuple):
-    """A path by time, and when its way points are passed: by length, or by the fastest motion [s]."""
+    """A timed path, and the times of its way points: by length, or by the fastest motion [s]."""
 
     trajectory: Trajectory
     times: np.ndarray
 
 
 def _moving(result: PlanResult, arguments: argparse.Namespace) -> Moving | None:
-    """If there is a path.  Raises CommandError."""
+    """Return the timed path, or None without a path. Raises CommandError."""
     if not result.success:
         return None
     steps = np.linalg.norm(result.robot.difference(result.path[:-1], result.path[1:]), axis=-1)
@@ -246,12 +248,16 @@ def _text(
     work = f"{quantity(result.nodes, 'configuration')} explored, {quantity(result.motions_checked, 'motion')} checked"
     lines = [f"{label(robot.name)}: {result.status}", "", escaped(result.message)]
     if moving is not None:
-        free = "proved free" if arguments.edges == "certified" else f"free in steps of {number(arguments.resolution)}"
+        free = (
+            "proved collision-free"
+            if arguments.edges == "certified"
+            else f"collision-free in steps of {number(arguments.resolution)}"
+        )
         lines += [f"{quantity(len(result.path), 'way point')}, {number(result.cost)} long [rad, m], {free}"]
         if arguments.acceleration is not None:
-            lines += [f"it takes {number(moving.trajectory.duration)} s"]
+            lines += [f"duration {number(moving.trajectory.duration)} s"]
     compiling = (
-        ", with compiling" if first == result.seconds else f"; the first call, which compiles, took {first:.3g} s"
+        ", with compilation" if first == result.seconds else f"; the first call, with compilation, took {first:.3g} s"
     )
     lines += [f"{work}, in {result.seconds:.3g} s{compiling}"]
     if moving is not None:
@@ -263,7 +269,7 @@ def _text(
         lines += ["", *folded(["", unit, *map(escaped, robot.q_names)], rows, columns, left=())]
     if moving is not None and arguments.output is not None:
         lines += ["", f"written to {escaped(arguments.output)}"]
-    return [*lines, "", f"linkwork {__version__}; float64; random numbers {arguments.seed}"]
+    return [*lines, "", f"linkwork {__version__}; float64; seed {arguments.seed}"]
 
 
 def _data(

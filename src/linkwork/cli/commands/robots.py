@@ -1,17 +1,17 @@
-"""`linkwork robots`: the robots that linkwork has inside."""
+"""`linkwork robots`: list the built-in robots."""
 
 from __future__ import annotations
 
 import argparse
 
 from linkwork import __version__
-from linkwork import robots as inside
+from linkwork import robots as built_in
 from linkwork.cli.arguments import add_json, read_robot
 from linkwork.cli.output import Terminal, number, table
 
 __all__ = ["HELP", "add_arguments", "run"]
 
-HELP = "list the robots that linkwork has inside"
+HELP = "list the built-in robots"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    result = {name: read_robot(name) for name in inside.names()}
+    result = {name: read_robot(name) for name in built_in.names()}
     if arguments.json:
         robots = [
             {"name": name, "file": robot.tree.source, "nq": robot.nq, "nv": robot.nv, "mass": robot.mass}

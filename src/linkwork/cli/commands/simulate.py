@@ -1,4 +1,4 @@
-"""`linkwork simulate`: a robot's motion by time, free or under a controller, printed, drawn and written."""
+"""`linkwork simulate`: simulate a robot, free or under a controller; print, draw and write its motion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from linkwork.cli.arguments import (
     check_files,
     configuration_of,
     from_zero,
-    named_numbers,
+    named_values,
     number_from,
     positive,
     robot_of,
@@ -39,7 +39,7 @@ HELP = "simulate a robot, free or under a controller, and print, draw and write 
 
 _CONTROLLERS = ("none", "gravity", "pd", "computed-torque")
 _KP, _KD = 100.0, 20.0
-_ROWS = 10  # of the table, besides the start
+_ROWS = 10  # of the table, in addition to the start
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,18 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         metavar="Q",
         nargs="+",
-        help="where it starts: the numbers of q, or NAME=NUMBER of some, the others at zero (default: all of them)",
+        help="initial configuration: all of q, or NAME=NUMBER for some, the others at zero (default: all at zero)",
     )
     parser.add_argument(
-        "--velocity", metavar="V", nargs="+", help="how it starts: the numbers of v, or NAME=NUMBER (default: at rest)"
+        "--velocity", metavar="V", nargs="+", help="initial velocity: all of v, or NAME=NUMBER (default: at rest)"
     )
     parser.add_argument(
         "--duration", metavar="S", type=number_from(0.0), default=1.0, help="seconds of motion (default: 1)"
     )
     parser.add_argument("--step", metavar="S", type=number_from(1e-9), default=1e-3, help="seconds (default: 0.001)")
-    parser.add_argument(
-        "--every", metavar="N", type=positive, default=1, help="steps from record to record (default: 1)"
-    )
+    parser.add_argument("--every", metavar="N", type=positive, default=1, help="record every N steps (default: 1)")
     parser.add_argument(
         "--method", choices=(*METHODS,), default="semi_implicit_euler", help="(default: semi_implicit_euler)"
     )
@@ -68,26 +66,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--controller",
         choices=_CONTROLLERS,
         default="none",
-        help="nothing, what holds it against gravity, springs and dampers in the joints, or these with its dynamics",
+        help="none, gravity compensation, PD in the joints, or computed torque",
     )
     parser.add_argument(
-        "--to", dest="target", metavar="Q", nargs="+", help="what a controller holds (default: the start)"
+        "--to",
+        dest="target",
+        metavar="Q",
+        nargs="+",
+        help="target of the controller (default: the initial configuration)",
     )
     parser.add_argument(
-        "--kp", metavar="K", type=number_from(0.0), default=_KP, help=f"of the controller (default: {_KP:g})"
+        "--kp", metavar="K", type=number_from(0.0), default=_KP, help=f"proportional gain (default: {_KP:g})"
     )
     parser.add_argument(
-        "--kd", metavar="K", type=number_from(0.0), default=_KD, help=f"of the controller (default: {_KD:g})"
+        "--kd", metavar="K", type=number_from(0.0), default=_KD, help=f"derivative gain (default: {_KD:g})"
     )
     parser.add_argument(
         "--contacts", metavar="FRAME", nargs="+", default=[], help="frames whose origins touch the ground z = HEIGHT"
     )
-    parser.add_argument("--height", metavar="M", type=float, default=0.0, help="of the ground [m] (default: 0)")
+    parser.add_argument("--height", metavar="M", type=float, default=0.0, help="height of the ground [m] (default: 0)")
     parser.add_argument("--friction", metavar="MU", type=number_from(0.0), default=0.8, help="(default: 0.8)")
     parser.add_argument(
         "--limits",
         choices=("held", "soft", "ignored"),
-        help="what limits of joints do (default: a joint that passes one is warned of)",
+        help="treatment of joint limits (default: a warning for a joint that exceeds one)",
     )
     parser.add_argument("--seed", metavar="N", type=from_zero, help="start in a random configuration instead")
     add_files(parser, "write all records (.npz)", "draw joints, energies and contact forces, with matplotlib")
@@ -100,8 +102,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     try:
         around = robot.neutral() if arguments.seed is None else robot.random_configuration(seed=arguments.seed)
         start = configuration_of(robot, "--from", arguments.start or [], around)
-        still = np.zeros(robot.nv)
-        v = named_numbers("--velocity", arguments.velocity or [], still, robot.v_names, "v")
+        rest = np.zeros(robot.nv)
+        v = named_values("--velocity", arguments.velocity or [], rest, robot.v_names, "v")
         target = configuration_of(robot, "--to", arguments.target or [], start)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
@@ -126,7 +128,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         )
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error
-    except ValueError as error:  # a duration of no whole steps, or what the robot is not simulated with
+    except ValueError as error:  # a duration that is not a multiple of the step, or unsupported options
         raise CommandError(BAD_MODEL if robot.constraints else USAGE, escaped(str(error))) from error
     write_files(arguments, result.save, lambda: result.plot()[0].figure)
     if arguments.json:
@@ -137,14 +139,14 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, dict[str, Any]]:
-    """The controller that is asked for, and what it takes."""
-    wanted = {"target_q": target}
+    """Return the selected controller and its inputs."""
+    inputs = {"target_q": target}
     if arguments.controller == "gravity":
         return GravityCompensation(robot), {}
     if arguments.controller == "pd":
-        return PD(robot, arguments.kp, arguments.kd, feedforward="gravity"), wanted
+        return PD(robot, arguments.kp, arguments.kd, feedforward="gravity"), inputs
     if arguments.controller == "computed-torque":
-        return ComputedTorque(robot, arguments.kp, arguments.kd), wanted
+        return ComputedTorque(robot, arguments.kp, arguments.kd), inputs
     return None, {}
 
 

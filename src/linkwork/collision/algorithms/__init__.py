@@ -1,14 +1,14 @@
 """Distances of a robot's shapes from each other and from a scene, over any scalar.
 
-`shape_placement.py`: the shapes in the world, and pairs; `pair_loops.py`: going over pairs, written out or in loops
-(`pair_loops.py`: of robots with very many; `path_bounds.py`: how their bodies move on a segment);
+`shape_placement.py`: shapes in the world frame, and pairs; `pair_loops.py`: loops over pairs, unrolled or not;
 `pairwise_distances.py`: all distances and their gradients; `distance_hessian.py`: second derivatives;
-`closest_pair.py`: what is least; `collision_check.py`: yes or no; `displacement_bounds.py`: how far shapes move on a
-segment of configurations (`path_bounds.py`: of all shapes); `motion_check.py`: whether it is free.
+`closest_pair.py`: minimum and smooth minimum; `collision_check.py`: collision or not; `displacement_bounds.py` and
+`path_bounds.py`: bounds on the motion of bodies and shapes along a segment; `motion_check.py`: collision checks of
+segments.
 """
 
 from linkwork.collision.algorithms.closest_pair import (
-    LeastDistance,
+    NearestPair,
     SmoothMinimum,
     link_clearances,
     minimum_distance,
@@ -23,24 +23,24 @@ from linkwork.collision.algorithms.motion_check import (
     COLLIDING,
     FREE,
     UNDECIDED,
-    EdgeFound,
+    EdgeResult,
     certified_edge,
     sampled_edge,
 )
 from linkwork.collision.algorithms.pair_loops import over_own_pairs, over_scene
-from linkwork.collision.algorithms.pairwise_distances import FAR, NUMBERS, Motions, PairDistances, pair_distances
+from linkwork.collision.algorithms.pairwise_distances import FAR, PAIR_SIZE, Motions, PairDistances, pair_distances
 from linkwork.collision.algorithms.shape_placement import PlacedShape, moving_shapes, placed_shapes, shape_pairs
 
 __all__ = [
     "COLLIDING",
     "FAR",
     "FREE",
-    "NUMBERS",
+    "PAIR_SIZE",
     "UNDECIDED",
-    "EdgeFound",
-    "LeastDistance",
+    "EdgeResult",
     "MotionBound",
     "Motions",
+    "NearestPair",
     "PairDistances",
     "PairHessians",
     "PairMargins",

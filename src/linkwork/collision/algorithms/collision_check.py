@@ -1,10 +1,9 @@
-"""Whether anything of a robot touches: yes or no, for a small part of what distances take.
+"""Collision check of a configuration: True or False, at a fraction of the cost of distances.
 
-Nearly all pairs are far apart, so what is asked first of each is little: whether the spheres about two of the robot's
-shapes meet, and whether the sphere about a shape meets an obstacle as it is, since a table fills little of a sphere of
-its own.  These questions are written out for many pairs, and one choice skips all of them where all samples side by
-side agree that none is near; what is left, a pair or two, is looked at closely.  Very many own pairs are gone over by
-loops (`pair_loops`).
+Nearly all pairs are far apart, so axis-aligned boxes about the shapes and obstacles are compared first; a table fills
+little of its bounding sphere.  These tests are unrolled for several pairs, and one branch skips the pairs if no sample
+of a SIMD vector is near.  The few pairs left are checked exactly.
+Loops iterate over very many own pairs (`pair_loops`).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = ["PairMargins", "in_collision", "spheres_are_near"]
 
 Scalars = Sequence[Any]
 
-_TOGETHER = 8  # own pairs that are left out at a time
+_BLOCK = 8  # own pairs that are skipped together
 
 
 def in_collision(
@@ -45,16 +44,18 @@ def in_collision(
     margins: PairMargins | None = None,
     alone: bool = False,
 ) -> Any:
-    """1 where some pair is no farther apart than a margin [m], else 0: nothing more is measured once that is known.
+    """Return 1 if the distance of some pair is at most the margin [m], else 0.
 
-    A margin below 0 needs ``depths``.  ``margins`` are of each pair, and added to the one of all; ``alone``: those that
-    are below 0 stand for themselves.
+    Evaluation stops at the first such pair.
+
+    A negative margin needs ``depths``.  ``margins`` of single pairs are added to the common one; with ``alone``,
+    negative ones replace it.
     """
     placed = placed_shapes(tree, q)
-    hands_first = [placed[k] for k in reversed(shapes)]  # they meet more
+    distal_first = [placed[k] for k in reversed(shapes)]  # they are near obstacles more often
 
-    def whole(own: Any) -> Any:
-        """A pair's margin."""
+    def total(own: Any) -> Any:
+        """Return a pair's margin."""
         return where(lt(own, 0.0), own, own + margin) if alone else own + margin
 
     def touch(a: Solid, b: Solid, margin: Any) -> Any:
@@ -69,14 +70,15 @@ def in_collision(
 
     def with_obstacle(state: Any, kind: SolidKind, row: Any, own: Any = None) -> Any:
         b = kind.solid(listed(row))
-        of = [margin] * len(shapes) if own is None else [whole(x) for x in listed(own)[::-1]]
-        asked = [
-            _Near(one, None, x, _near_to(b, x, depths=depths)(one.row)) for one, x in zip(hands_first, of, strict=True)
+        limits = [margin] * len(shapes) if own is None else [total(x) for x in listed(own)[::-1]]
+        candidates = [
+            _Candidate(one, None, x, _boxes_are_near(one.row, b, x, depths=depths))
+            for one, x in zip(distal_first, limits, strict=True)
         ]
-        return _any_of(state, asked, lambda a, _, own: touch(a, b.solid, own), b.there, each=margins is not None)
+        return _any_of(state, candidates, lambda a, _, own: touch(a, b.solid, own), b.there, each=margins is not None)
 
     state: Any = 0.0
-    for kind, rows in scene.items() if hands_first else ():
+    for kind, rows in scene.items() if distal_first else ():
         own = () if margins is None else (margins.scene[kind],)
         if not kind.in_loops:
             for row in zip(rows, *own, strict=True):
@@ -90,36 +92,36 @@ def in_collision(
     if are_many(pairs):
         table = None if margins is None else array([*margins.own])
 
-        def of_pair(place: Any) -> Any:
-            return margin if table is None else whole(take(table, place))
+        def of_pair(index: Any) -> Any:
+            return margin if table is None else total(take(table, index))
 
-        def near(state: Any, a: SolidRow, b: SolidRow, place: Any) -> Any:
-            return and_(lt(state, 0.5), _boxes_are_near(a, b, of_pair(place)))
+        def near(state: Any, a: SolidRow, b: SolidRow, index: Any) -> Any:
+            return and_(lt(state, 0.5), _boxes_are_near(a, b, of_pair(index)))
 
-        def look(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-            touching = near(state, a, b, place)
-            return cond(touching, lambda: touch(a.solid, b.solid, of_pair(place)), lambda: state), []
+        def check(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
+            is_near = near(state, a, b, index)
+            return cond(is_near, lambda: touch(a.solid, b.solid, of_pair(index)), lambda: state), []
 
-        return over_many_pairs(look, near, state, placed, pairs, going=lambda state: lt(state, 0.5))
+        return over_many_pairs(check, near, state, placed, pairs, going=lambda state: lt(state, 0.5))
     for members in by_kinds(placed, pairs).values():
-        for first in range(0, len(members), _TOGETHER):
+        for first in range(0, len(members), _BLOCK):
             some = []
-            for place, a, b in members[first : first + _TOGETHER]:
-                x = margin if margins is None else whole(margins.own[place])
-                some.append(_Near(a, b, x, _boxes_are_near(a.row, b.row, x)))
+            for index, a, b in members[first : first + _BLOCK]:
+                x = margin if margins is None else total(margins.own[index])
+                some.append(_Candidate(a, b, x, _boxes_are_near(a.row, b.row, x)))
             state = _any_of(state, some, touch, each=margins is not None)
     return state
 
 
 class PairMargins(NamedTuple):
-    """Margins of pairs [m]: of the robot's own (pairs,), and by kind of obstacle (capacity, shapes)."""
+    """Margins of single pairs [m]: the robot's own (pairs,), and by kind of obstacle (capacity, shapes)."""
 
     own: Sequence[Any]
     scene: Mapping[SolidKind, Any]
 
 
-class _Near(NamedTuple):
-    """A pair, whose second solid may be known elsewhere, its margin, and whether it may be near."""
+class _Candidate(NamedTuple):
+    """A pair, its margin, and True if it may be near; b is None if the caller knows the second solid."""
 
     a: PlacedShape
     b: PlacedShape | None
@@ -129,35 +131,32 @@ class _Near(NamedTuple):
 
 def _any_of(
     state: Any,
-    asked: Sequence[_Near],
+    candidates: Sequence[_Candidate],
     touch: Callable[[Solid, Any, Any], Any],
     there: Any = 1.0,
     *,
     each: bool = False,
 ) -> Any:
-    """1 where the state is, or where some of the pairs touch of which it is said that they may be near.
-
-    ``each``: they have margins of their own.
-    """
-    # numbers are kept, where truth values would be found anew
-    marks = [where(one.near, 1.0, 0.0) for one in asked]
-    first = 2 if each else 1  # of the numbers of solids
+    """Return 1 if the state is 1 or one of the candidates that may be near touches; ``each``: with its own margin."""
+    # masks are stored as numbers; comparisons would be evaluated again
+    marks = [where(one.near, 1.0, 0.0) for one in candidates]
+    first = 2 if each else 1  # index of the first value of a solid
 
     def closely() -> Any:
         result = state
         by_kind: dict[tuple[SolidKind, ...], list[list[Any]]] = {}
-        for pair, mark in zip(asked, marks, strict=True):
+        for pair, mark in zip(candidates, marks, strict=True):
             both = [pair.a] if pair.b is None else [pair.a, pair.b]
-            numbers = [x for one in both for x in one.numbers]
+            values = [x for one in both for x in one.values]
             own = [pair.margin] if each else []
-            by_kind.setdefault(tuple(one.kind for one in both), []).append([mark, *own, *numbers])
+            by_kind.setdefault(tuple(one.kind for one in both), []).append([mark, *own, *values])
         for kinds, rows in by_kind.items():
 
             def step(result: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, None]:
                 every = listed(row)
-                mark, margin, numbers = every[0], every[1] if each else asked[0].margin, every[first:]
-                a = kinds[0].solid(numbers[: kinds[0].size]).solid
-                b = kinds[1].solid(numbers[kinds[0].size :]).solid if len(kinds) > 1 else None
+                mark, margin, values = every[0], every[1] if each else candidates[0].margin, every[first:]
+                a = kinds[0].solid(values[: kinds[0].size]).solid
+                b = kinds[1].solid(values[kinds[0].size :]).solid if len(kinds) > 1 else None
                 return cond(lt(result + 0.5, mark), lambda: touch(a, b, margin), lambda: result), None
 
             if len(rows) > FEW and all(kind.in_loops for kind in kinds):
@@ -172,18 +171,13 @@ def _any_of(
 
 
 def spheres_are_near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
-    """Whether two solids may be nearer than this, by their bounding spheres."""
+    """Return True if two solids may be nearer than a distance, by their bounding spheres."""
     between, far = b.anchor - a.anchor, distance + a.reach + b.reach
     return and_(le(0.0, far), le(between.dot(between), far * far))
 
 
-def _near_to(b: SolidRow, distance: Any, *, depths: bool) -> Callable[[SolidRow], Any]:
-    """The same of an obstacle."""
-    return lambda a: _boxes_are_near(a, b, distance, depths=depths)
-
-
 def _boxes_are_near(a: SolidRow, b: SolidRow, distance: Any, *, depths: bool = False) -> Any:
-    """Whether two solids may be nearer than this, by boxes about both along the world's axes, where they are known."""
+    """Return True if two solids may be nearer than a distance, by axis-aligned boxes or spheres."""
     own, other = _half_sides(a), _half_sides(b)
     if own is None or other is None:
         return spheres_are_near(a, b, distance)
@@ -195,7 +189,7 @@ def _boxes_are_near(a: SolidRow, b: SolidRow, distance: Any, *, depths: bool = F
 
 
 def _half_sides(a: SolidRow) -> Vec3 | None:
-    """Of a box along the world's axes about a solid's anchor; nothing where it has no end."""
+    """Return the half sides of an axis-aligned box about a solid's anchor; None for an unbounded solid or a field."""
     core = a.solid.core
     extents = EXTENTS.get(type(core))
     if extents is not None:

@@ -1,49 +1,46 @@
-"""How far points of a body can move along a straight segment of configurations, and how fast they turn off.
+"""Bounds on the speed and acceleration of a body's points along a straight segment of configurations.
 
 The segment is q(t) = q₀ ⊕ t φ, φ = q₁ ⊖ q₀, t from 0 to 1: every joint moves at the constant velocity φ_i.  Let a point
 p be fixed to body n, and let the joints between an ancestor, body 0, and body n be 1 … n.  In the frame M_i after joint
-i the point is at r_i(t), with r_n at rest and r_{i−1} = X_i r_i, where X_i is the pose of M_i in M_{i−1}.  The joint's
-twist in M_i is (ω_i; v_i) = S_i(q_i) φ_i.  So with R_i the rotation of X_i
+i the point is at r_i(t), with r_n constant and r_{i−1} = X_i r_i, where X_i is the pose of M_i in M_{i−1}.  The joint's
+twist in M_i is (ω_i; v_i) = S_i(q_i) φ_i.  With R_i the rotation of X_i
 
     ṙ_{i−1} = R_i (ω_i × r_i + v_i + ṙ_i)
     r̈_{i−1} = R_i (ω_i × (ω_i × r_i + v_i) + 2 ω_i × ṙ_i + r̈_i + ω̇_i × r_i + v̇_i).
 
-Rotations keep lengths.  If |ṙ_i| ≤ s_i and |r̈_i| ≤ a_i on the whole segment, and |ω_i × r_i + v_i| ≤ l_i, then
+Rotations preserve lengths.  If |ṙ_i| ≤ s_i, |r̈_i| ≤ a_i and |ω_i × r_i + v_i| ≤ l_i on the whole segment, then
 
     s_{i−1} = l_i + s_i,    a_{i−1} = |ω_i| l_i + 2 |ω_i| s_i + a_i + |ω̇_i| |r_i| + |v̇_i|
 
-bound the next ones, and s_n = a_n = 0 begin.  What is left is l_i: in half of the segment r_i moves by at most s_i / 2,
-so it is never farther than that from where it is in the middle, at m_i.  Where the twist is constant in M_i, as it is
-for hinges, sliders, screws and whatever moves by an exponential,
+are the bounds in M_{i−1}; the recursion starts with s_n = a_n = 0.  It remains to bound l_i.  In half of the segment
+r_i moves by at most s_i / 2, so it is always within s_i / 2 of m_i, its value at the segment's midpoint.  The twist is
+constant in M_i for revolute, prismatic and screw joints and all that move by an exponential.  There
 
     l_i = |ω_i × m_i + v_i| + |ω_i| s_i / 2,
 
-which knows the distance from a hinge's axis.  A joint whose origin goes straight (`linkwork.joints.straight_motion`)
-is a turn at a constant ω_i about that origin, l_i = |ω_i × m_i| + |ω_i| s_i / 2, and a translation after it at a
-constant rate, which adds |ṗ_i| to the speed and nothing to the acceleration.  For other joints largest values of ω_i,
-v_i and their rates come from evaluating S(q) φ and Ṡ φ on balls that hold the whole segment, and l_i = |ω_i| (|m_i| +
-s_i / 2) + |v_i|. All points within ρ of p move at most ρ |ω_i| faster in each joint: l_i grows by that, and so does
-|r_i| by ρ.  The functions that are bounded are convex in the point, so bounds for the ends of a line hold between them.
+which depends on the distance from a revolute joint's axis.  A joint whose origin translates on a straight line
+(`linkwork.joints.straight_motion`) rotates at a constant ω_i about that origin, l_i = |ω_i × m_i| + |ω_i| s_i / 2, and
+translates after that at a constant rate, which adds |ṗ_i| to the speed and zero to the acceleration.  For other joints
+bounds on ω_i, v_i and their rates come from evaluating S(q) φ and Ṡ φ on balls that contain the whole segment, and l_i
+= |ω_i| (|m_i| + s_i / 2) + |v_i|.  Points within ρ of p move at most ρ |ω_i| faster in each joint: l_i grows by that,
+and |r_i| by ρ.  The bounded functions are convex in the point, so bounds for the ends of a line hold between them.
 
-The bounds are relative to the ancestor: two bodies of one robot move relative to the last body that carries both.
+The bounds are relative to the ancestor; two bodies of a robot move relative to the last body that carries both.
 
 Sources: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in
 complex environments, 2005; Zhang, Redon, Lee and Kim, Continuous collision detection for articulated models using
 Taylor models and temporal culling, 2007.
 
-Numbers that are known up to a radius, over any scalar: what a function may give while its arguments move.
-
-A function over any scalar that is given `Enclosure` numbers gives one that holds all its values: |x − center| ≤ radius
-for every choice of the arguments within theirs.  What is no sum, product, sine or cosine is refused with a TypeError.
+Ball arithmetic (`Enclosure`): a function over any scalar, evaluated on balls |x − center| ≤ radius, returns a ball that
+contains its values for all arguments within theirs.  Only sums, products, sines and cosines are supported; other
+operations raise TypeError.
 
 Source: van der Hoeven, Ball arithmetic, 2010.
 
-How far points of a robot can be from where its joints turn.
-
-A point p that a joint carries, at r in the joint's moving frame, moves by the twist (ω; v) there by ω × r + v, so no
-farther than |ω| |r| + |v| by a unit of the joint's number, as long as the twist stays: on the whole of a straight
-segment Σ_k (|ω_k| r_k + |v_k|) |Δq_k| bounds the way.  r is bounded by the lengths from frame to frame, and by how far
-joints slide within their limits.
+Reach of the points that a joint carries (`joint_reaches`): a point at r in the joint's moving frame moves at the rate ω
+× r + v by the twist (ω; v), so by at most |ω| |r| + |v| per unit of the joint's coordinate while the twist is
+constant.  On a straight segment, Σ_k (|ω_k| r_k + |v_k|) |Δq_k| bounds the displacement.  r is bounded by the lengths
+from frame to frame and by the strokes of prismatic joints within their limits.
 """
 
 from __future__ import annotations
@@ -69,32 +66,33 @@ __all__ = ["Enclosure", "MotionBound", "check_bounded", "constant_twist", "joint
 
 
 Scalars = Sequence[Any]
-_SAME = 1e-9  # of a twist, relative to its size
+_TWIST_TOLERANCE = 1e-9  # relative
 _SAMPLES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class MotionBound:
-    """What no point of a body exceeds on the segment, relative to another body, the segment taking unit time."""
+    """Bounds on the motion of a body's points relative to another body, on a segment of unit time."""
 
-    speed: Any  # [m]: also how far it moves on the whole segment
+    speed: Any  # [m] also bounds the displacement on the whole segment
     acceleration: Any  # [m]
 
     def __add__(self, other: MotionBound) -> MotionBound:
         return MotionBound(self.speed + other.speed, self.acceleration + other.acceleration)
 
     def larger(self, other: MotionBound) -> MotionBound:
-        """What exceeds neither."""
+        """Return the element-wise maximum of two bounds."""
         return MotionBound(fmax(self.speed, other.speed), fmax(self.acceleration, other.acceleration))
 
 
 def motion_bounds(
     tree: Tree, middle: Scalars, phi: Scalars, body: int, points: Sequence[Vec3], radius: Any = 0.0
 ) -> dict[int, MotionBound]:
-    """By ancestor of a body, the world included: bounds of how the convex hull of points moves, each grown by a radius.
+    """Bound the motion of the convex hull of balls about points, relative to each ancestor and the world.
 
-    ``middle`` is the configuration half way (nq), ``phi`` the way (nv), both of any scalar; points are in the body's
-    coordinates [m].  Raises TypeError for a joint whose motion nothing bounds: see `check_bounded`.
+    ``middle`` (nq,) is the segment's midpoint and ``phi`` (nv,) its difference, both of any scalar.  Points are in the
+    body's coordinates [m]; ``radius`` [m] is that of the balls.  Raises TypeError for a joint whose motion cannot be
+    bounded: see `check_bounded`.
     """
     q, v = tree.split_q(middle), tree.split_v(phi)
     result: dict[int, MotionBound] = {body: MotionBound(0.0, 0.0)}
@@ -112,17 +110,17 @@ def motion_bounds(
 
 
 def check_bounded(body: Body) -> None:
-    """Raises TypeError for a joint whose motion nothing bounds: its type uses what `Enclosure` does not know."""
+    """Raise TypeError for a joint whose type uses operations that `Enclosure` does not support."""
     joint = body.joint
     if joint.nv == 0 or isinstance(joint, StraightJoint) or constant_twist(joint):
         return
     result = largest_twist(joint, joint.zero(), [1.0] * joint.nv)
     if not np.isfinite(result).all():
-        raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): nothing bounds how its configuration moves")
+        raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): the rate of its configuration is unbounded")
 
 
 def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: MotionBound) -> MotionBound:
-    """The bounds in the frame before a joint, from those in the frame after it; m is where the point is half way."""
+    """Return the bounds in the frame before a joint from those after it; m is the point at the segment's midpoint."""
     joint = body.joint
     if body.coupling is not None:
         q, phi = body.coupling.q(q), body.coupling.v(phi)
@@ -148,7 +146,7 @@ def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: 
 
 
 def constant_twist(joint: JointType) -> bool:
-    """Whether the twist in M is the same all along every segment, as far as random ones tell, within 1e-9."""
+    """Return True if the twist in M is constant along segments, tested on random ones to 1e-9."""
     if joint.nv == 0 or joint.has_fixed_subspaces:
         return True
     rng = np.random.default_rng(0)
@@ -160,18 +158,18 @@ def constant_twist(joint: JointType) -> bool:
             for t in (0.0, 0.4, 1.0)
         ]
         size = max(1.0, float(np.max(np.abs(twists[0]))))
-        if any(float(np.max(np.abs(twist - twists[0]))) > _SAME * size for twist in twists[1:]):
+        if any(float(np.max(np.abs(twist - twists[0]))) > _TWIST_TOLERANCE * size for twist in twists[1:]):
             return False
     return True
 
 
 def largest_twist(joint: JointType, middle: Scalars, phi: Scalars) -> tuple[Any, Any, Any, Any]:
-    """The largest |ω|, |v|, |ω̇| and |v̇| of a joint's twist in M, on the segment through a configuration half way.
+    """Bound |ω|, |v|, |ω̇| and |v̇| of a joint's twist in M on the segment with midpoint ``middle``.
 
-    Numbers whose rate does not depend on the configuration move by half of it; those that together have length 1 are
-    within 1 at first, which bounds their rates.
+    A coordinate whose rate does not depend on the configuration moves by at most half of its rate.  Coordinates of a
+    vector of length 1 are within 1, which bounds their rates.
     """
-    within = {k for places in joint.unit_length for k in places}
+    within = {k for indices in joint.unit_length for k in indices}
     start = [Enclosure(0.0, 1.0) if k in within else Enclosure(x, np.inf) for k, x in enumerate(middle)]
     q: list[Any] = list(start)
     for _ in range(2):  # the rates of the second round are bounded by the balls of the first
@@ -182,18 +180,18 @@ def largest_twist(joint: JointType, middle: Scalars, phi: Scalars) -> tuple[Any,
 
 
 def length(v: Vec3) -> Any:
-    """|v|, which is no root where one coordinate is all there is."""
+    """Return |v|; 0.0 for a vector that is zero at trace time."""
     square = v.dot(v)
     return 0.0 if is_zero(square) else sqrt(square)
 
 
 class Enclosure:
-    """All numbers within a radius of a center, both of any scalar."""
+    """Ball of all numbers within a radius of a center, both of any scalar."""
 
     __slots__ = ("center", "radius")
     __array_ufunc__ = None
 
-    _precedence = 1.5  # above symbols, which may be parts; below dual numbers, whose parts may be balls
+    _precedence = 1.5  # above symbols, which may be its components; below dual numbers, whose components may be balls
 
     def __init__(self, center: Any, radius: Any) -> None:
         self.center = center
@@ -202,7 +200,7 @@ class Enclosure:
     def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Enclosure:
         rule = {"sin": sin, "cos": cos}.get(operation.name)
         if rule is None:
-            raise TypeError(f"{operation.name}: nothing bounds it over a range")
+            raise TypeError(f"{operation.name}: not supported by ball arithmetic")
         return Enclosure(rule(self.center), fmin(self.radius, 2.0))
 
     def __neg__(self) -> Enclosure:
@@ -231,7 +229,7 @@ class Enclosure:
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Enclosure):
-            raise TypeError("div: nothing bounds it over a range")
+            raise TypeError("div: division by a ball is not supported by ball arithmetic")
         return self * (1.0 / other)
 
     def __repr__(self) -> str:
@@ -239,7 +237,7 @@ class Enclosure:
 
 
 def largest(x: Any) -> Any:
-    """The largest absolute value."""
+    """Return the maximum absolute value."""
     center, radius = _split(x)
     return fabs(center) + radius
 
@@ -249,13 +247,14 @@ def _split(x: Any) -> tuple[Any, Any]:
 
 
 def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """By number of v (nv,): how far any point of a collision shape moves at most by a unit of it [m/rad, m/m], between
-    limits (nq,).
+    """Bound the displacement of collision shapes' points per unit of each coordinate (nv,) [m/rad, m/m].
 
-    Raises TypeError for joints whose twists do not stay, or whose configurations are no plain numbers, ValueError where
-    a shape, or a joint that slides, has no end.
+    ``lower`` and ``upper`` (nq,) are the joint limits.
+
+    Raises TypeError for a joint whose twist is not constant or whose configuration is not a vector space, ValueError
+    for an unbounded shape or an unbounded prismatic joint.
     """
-    far = np.full(len(tree.bodies), -math.inf)  # from the body's origin, of what it carries: of nothing, −∞
+    far = np.full(len(tree.bodies), -math.inf)  # maximum distance from the body's origin of carried points; −∞ if none
     for one in link_shapes(tree):
         if one.body != WORLD:
             reach = math.inf if one.shape.origin_radius is None else one.shape.origin_radius
@@ -265,7 +264,7 @@ def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
         body = tree.bodies[i]
         joint = body.joint
         if joint.nq != joint.nv or not (joint.has_fixed_subspaces or (joint.nv == 1 and constant_twist(joint))):
-            raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): nothing bounds how far it takes points")
+            raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): its points' displacement is unbounded")
         own = far[i] + _size(body.rotor.translation)  # from the moving frame's origin
         slide = _size(joint.X(joint.zero()).translation)
         ratio, offset = (1.0, 0.0) if body.coupling is None else (body.coupling.ratio, body.coupling.offset)
@@ -279,7 +278,7 @@ def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
         if body.parent != WORLD:
             far[body.parent] = max(far[body.parent], own + slide + _size(body.placement.translation))
     if not np.isfinite(result).all():
-        raise ValueError("a shape, or a joint that slides, has no end, so nothing bounds how far points move")
+        raise ValueError("a shape or a prismatic joint is unbounded, so the displacement of points is unbounded")
     return result
 
 

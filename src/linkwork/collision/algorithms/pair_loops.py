@@ -3,11 +3,11 @@
 Each step of a loop receives two table rows and the carried values.  Few pairs are unrolled.  Otherwise there is one
 loop over rows for each pair of shape kinds, so the code grows with the number of kinds and not with the number of
 obstacles.  A pair that cannot change the result is skipped when all samples of a SIMD vector agree: inside the step,
-and, where `near` can tell, for several pairs at a time, so that no pair waits for the result of the one before.
+and, with `near`, for several pairs at a time, so that no pair waits for the result of the previous one.
 
-Very many pairs of a robot's own shapes (`over_many_pairs`) are stored as runs: a shape and the shapes that stand side
-by side in the table of the other kind.  A loop goes over runs, an inner one over rows, so a robot of n links needs n
-rows and about n runs for its n²/2 pairs.
+Very many pairs of a robot's own shapes (`over_many_pairs`) are stored as runs: a shape and a range of rows in the table
+of the other kind.  An outer loop iterates over runs, an inner one over rows, so a robot of n links needs n rows and
+about n runs for its n²/2 pairs.
 """
 
 from __future__ import annotations
@@ -26,18 +26,30 @@ from linkwork.geometry.solids import SolidKind, SolidRow
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 
-__all__ = ["FEW", "BodyRows", "are_many", "forks_from", "listed", "over_many_pairs", "over_own_pairs", "over_scene"]
+__all__ = [
+    "FEW",
+    "BodyRows",
+    "are_many",
+    "listed",
+    "over_many_pairs",
+    "over_own_pairs",
+    "over_scene",
+    "shared_ancestors",
+]
 
 
 Scalars = Sequence[Any]
 SceneRows = Mapping[SolidKind, Any]
-"""By kind: rows (capacity, size) of obstacles."""
+"""Rows (capacity, size) of obstacles by kind."""
 Step = Callable[..., tuple[Any, list[Any]]]
-"""(state, a, b, place, *extra) to the next state and a pair's numbers; its place is among pairs, or in the scene."""
+"""Function of (state, a, b, index, *extra) that returns the next state and a pair's values.
+
+The index is that of the pair, or of the scene's row.
+"""
 Near = Callable[..., Any]
-"""(state, a, b, *extra) to whether a step with them may change the state: then it may be done twice, too."""
-_TOGETHER = (6, 4)  # pairs that are left out at a time, where that divides how many there are
-FEW = 3  # up to so many pairs of two kinds are written out, where that takes no loop
+"""Function of (state, a, b, *extra) that returns True if a step may change the state; steps must be idempotent."""
+_BLOCK_SIZES = (6, 4)  # pairs that are skipped together, if that divides their number
+FEW = 3  # maximum number of pairs of two kinds with closed forms that are unrolled
 
 
 def over_own_pairs(
@@ -47,34 +59,34 @@ def over_own_pairs(
     pairs: Sequence[tuple[int, int]],
     extra: Sequence[Scalars] | None = None,
 ) -> tuple[Any, list[list[Any]]]:
-    """A step for each pair of the robot's own shapes: the last state, and numbers by pair.
+    """Run a step for each pair of the robot's own shapes and return the last state and the values of each pair.
 
-    Each pair's ``extra`` numbers come to the step as one more argument.
+    The step receives the pair's ``extra`` values as one more argument.
     """
-    found: list[list[Any]] = [[] for _ in pairs]
+    values: list[list[Any]] = [[] for _ in pairs]
     for (kind_a, kind_b), members in by_kinds(shapes, pairs).items():
         looped = kind_a.in_loops and kind_b.in_loops
         if not looped or len(members) <= (FEW if is_closed_form(kind_a.core, kind_b.core) else 1):
-            for place, a, b in members:
-                more = [] if extra is None else [list(extra[place])]
-                state, found[place] = step(state, a.padded, b.padded, float(place), *more)
+            for index, a, b in members:
+                more = [] if extra is None else [list(extra[index])]
+                state, values[index] = step(state, a.padded, b.padded, float(index), *more)
             continue
 
         def read(row: Any, kind_a: SolidKind = kind_a, kind_b: SolidKind = kind_b) -> tuple[Any, ...]:
-            numbers, both = listed(row), kind_a.size + kind_b.size
-            a, b = kind_a.solid(numbers[: kind_a.size]), kind_b.solid(numbers[kind_a.size : both])
-            return (a, b) if extra is None else (a, b, numbers[both:])
+            elements, both = listed(row), kind_a.size + kind_b.size
+            a, b = kind_a.solid(elements[: kind_a.size]), kind_b.solid(elements[kind_a.size : both])
+            return (a, b) if extra is None else (a, b, elements[both:])
 
         rows = np.array(
-            [[*a.numbers, *b.numbers, *(extra[place] if extra is not None else [])] for place, a, b in members],
+            [[*a.values, *b.values, *(extra[index] if extra is not None else [])] for index, a, b in members],
             dtype=object,
         )
-        places = np.array([float(place) for place, _, _ in members])
-        state, results = _scanned(step, None, state, read, rows, places)
+        indices = np.array([float(index) for index, _, _ in members])
+        state, results = _scan_rows(step, None, state, read, rows, indices)
         if results is not None:
-            for (place, _, _), result in zip(members, results, strict=True):
-                found[place] = listed(result)
-    return state, found
+            for (index, _, _), result in zip(members, results, strict=True):
+                values[index] = listed(result)
+    return state, values
 
 
 def over_scene(
@@ -85,28 +97,27 @@ def over_scene(
     extra: Mapping[int, Scalars] | None = None,
     *,
     each: Mapping[SolidKind, Any] | None = None,
-    anew: bool = False,
+    restart: bool = False,
     near: Near | None = None,
 ) -> tuple[Any, list[Any], list[list[list[Any]]]]:
-    """A step for each of the shapes with each row of a scene, rows of all kinds one after the other.
+    """Run a step for each shape with each row of a scene, rows of all kinds one after the other.
 
-    The last state; what the state is after each shape, and numbers by shape and row.  Each shape's ``extra`` numbers
-    come to the step as one more argument, and after them the pair's number of ``each``: by kind of obstacle, a table
-    (capacity, shapes).  ``anew``: each shape begins with the ``state`` as it was given.  Steps with ``near`` give no
-    numbers.
+    Returns the last state, the state after each shape, and the values by shape and row.  The step receives the shape's
+    ``extra`` values as one more argument, followed by the pair's value in ``each``, tables (capacity, shapes) by kind
+    of obstacle.  With ``restart`` each shape starts from the initial ``state``.  Steps with ``near`` return no values.
     """
     start = state
     column = {shape.index: k for k, shape in enumerate(shapes)}
     after: dict[int, Any] = {}
-    found: dict[int, list[list[Any]]] = {shape.index: [] for shape in shapes}
+    values: dict[int, list[list[Any]]] = {shape.index: [] for shape in shapes}
     for kind, members in by_kind(shapes).items() if scene else ():
 
         def of_shape(
             state: Any, row: Any, own: Mapping[SolidKind, Any], kind: SolidKind = kind
         ) -> tuple[Any, list[Any]]:
-            """``own``: the shape's numbers of ``each``, by kind of obstacle (capacity,)."""
-            numbers = listed(row)
-            a, more = kind.solid(numbers[: kind.size]), [numbers[kind.size :]] if extra is not None else []
+            """Run the steps of one shape; ``own`` has its columns (capacity,) of ``each`` by kind of obstacle."""
+            elements = listed(row)
+            a, more = kind.solid(elements[: kind.size]), [elements[kind.size :]] if extra is not None else []
             results, first = [], 0
             for kind_b, rows in scene.items():
                 pairs_own = own.get(kind_b)
@@ -114,110 +125,109 @@ def over_scene(
                 def read(row: Any, *pair: Any, kind_b: SolidKind = kind_b) -> tuple[Any, ...]:
                     return a, kind_b.solid(listed(row)), *(_with(more, pair) if pair else more)
 
-                places = np.arange(float(first), float(first + len(rows)))
+                indices = np.arange(float(first), float(first + len(rows)))
                 first += len(rows)
                 if not kind_b.in_loops:
-                    for k, (place, one_row) in enumerate(zip(places, rows, strict=True)):
+                    for k, (index, one_row) in enumerate(zip(indices, rows, strict=True)):
                         args = more if pairs_own is None else _with(more, [pairs_own[k]])
-                        state, single = step(state, a, kind_b.solid(listed(one_row)), float(place), *args)
+                        state, single = step(state, a, kind_b.solid(listed(one_row)), float(index), *args)
                         results += [np.array([single], dtype=object)] if single else []
                     continue
-                state, numbers = _scanned(step, near, state, read, rows, places, pairs_own)
-                results += [] if numbers is None else [numbers]
+                state, outputs = _scan_rows(step, near, state, read, rows, indices, pairs_own)
+                results += [] if outputs is None else [outputs]
             return state, results
 
-        rows = [[*shape.numbers, *(extra[shape.index] if extra is not None else [])] for shape in members]
+        rows = [[*shape.values, *(extra[shape.index] if extra is not None else [])] for shape in members]
         tables = {} if each is None else each
         if len(members) == 1 or not kind.in_loops:
             for shape, row in zip(members, rows, strict=True):
                 own = {kind_b: table[:, column[shape.index]] for kind_b, table in tables.items()}
-                state, results = of_shape(start if anew else state, row, own)
+                state, results = of_shape(start if restart else state, row, own)
                 after[shape.index] = state
-                found[shape.index] = [listed(x) for result in results for x in result]
+                values[shape.index] = [listed(x) for result in results for x in result]
             continue
 
         kinds = tuple(tables)
 
         def outer(carried: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, Any]:
-            numbers, *own = row if kinds else (row,)
-            following, results = of_shape(start if anew else carried, numbers, dict(zip(kinds, own, strict=True)))
-            return () if anew else following, (following, *results)
+            elements, *own = row if kinds else (row,)
+            following, results = of_shape(start if restart else carried, elements, dict(zip(kinds, own, strict=True)))
+            return () if restart else following, (following, *results)
 
         rows_of: Any = np.array(rows, dtype=object)
         if kinds:
             columns = [column[shape.index] for shape in members]
             rows_of = (rows_of, *(np.stack([table[:, k] for k in columns]) for table in tables.values()))
-        state, (owns, *stacks) = scan(outer, () if anew else state, rows_of)
+        state, (owns, *stacks) = scan(outer, () if restart else state, rows_of)
         for k, shape in enumerate(members):
             after[shape.index] = tuple(part[k] for part in owns)
-            found[shape.index] = [listed(x) for stack in stacks for x in stack[k]]
-    return state, [after.get(shape.index, start) for shape in shapes], [found[shape.index] for shape in shapes]
+            values[shape.index] = [listed(x) for stack in stacks for x in stack[k]]
+    return state, [after.get(shape.index, start) for shape in shapes], [values[shape.index] for shape in shapes]
 
 
 def listed(row: Any) -> list[Any]:
-    """The numbers of an array of one dimension."""
+    """Return the elements of a one-dimensional array as a list."""
     return row if isinstance(row, list) else scalars(row).ravel().tolist()
 
 
-def _together(count: int) -> int:
-    """How many of so many pairs are left out at a time."""
-    if count <= 2 * _TOGETHER[-1]:
-        return _TOGETHER[-1] // 2
-    return next((some for some in _TOGETHER if count % some == 0), _TOGETHER[-1])
+def _block_size(count: int) -> int:
+    """Return how many of ``count`` pairs are skipped together."""
+    if count <= 2 * _BLOCK_SIZES[-1]:
+        return _BLOCK_SIZES[-1] // 2
+    return next((size for size in _BLOCK_SIZES if count % size == 0), _BLOCK_SIZES[-1])
 
 
 def _with(more: list[Any], pair: Sequence[Any]) -> list[Any]:
-    """Extra numbers of a shape, if there are any, and one of its pair after them."""
+    """Append the pair's value to the extra values of a shape, if there are any."""
     return [[*more[0], *pair] if more else [*pair]]
 
 
-def _scanned(
+def _scan_rows(
     step: Step,
     near: Near | None,
     state: Any,
     read: Callable[..., tuple[Any, ...]],
     rows: Any,
-    places: Any,
+    indices: Any,
     each: Any = None,
 ) -> tuple[Any, Any]:
-    """A step for each row, which ``read`` makes two solids of, and what comes with them; of ``each`` it gets one."""
+    """Run a step for each row; ``read`` converts a row and its entry of ``each`` to two solids and extra values."""
     own = () if each is None else (each,)
 
     def one(carried: Any, row: Any) -> tuple[Any, Any]:
-        numbers, place, *pair = row
-        a, b, *more = read(numbers, *pair)
-        following, result = step(carried, a, b, place, *more)
+        elements, index, *pair = row
+        a, b, *more = read(elements, *pair)
+        following, result = step(carried, a, b, index, *more)
         return following, _stacked(result)
 
     count, size = np.shape(rows)
-    some = _together(count)
-    if near is None or count % some:
-        return scan(one, state, (rows, places, *own))
+    length = _block_size(count)
+    if near is None or count % length:
+        return scan(one, state, (rows, indices, *own))
 
-    def block(carried: Any, part: Any) -> tuple[Any, Any]:
+    def block(carried: Any, members: Any) -> tuple[Any, Any]:
         close: Any = False
-        for row, *pair in zip(part[0], *part[2:], strict=True):
+        for row, *pair in zip(members[0], *members[2:], strict=True):
             a, b, *more = read(row, *pair)
             close = or_(close, near(carried, a, b, *more))
-        return cond(close, lambda: scan(one, carried, part)[0], lambda: carried), None
+        return cond(close, lambda: scan(one, carried, members)[0], lambda: carried), None
 
-    blocks = [np.reshape(x, (-1, some)) for x in (places, *own)]
-    return scan(block, state, (np.reshape(rows, (-1, some, size)), *blocks))
-
-
-def _stacked(numbers: list[Any]) -> Any:
-    return np.array(numbers, dtype=object) if numbers else None
+    blocks = [np.reshape(x, (-1, length)) for x in (indices, *own)]
+    return scan(block, state, (np.reshape(rows, (-1, length, size)), *blocks))
 
 
-_MANY = 1000  # own pairs beyond which code is not written out for each
-_MANY_TOGETHER = 8  # pairs that are left out at a time
+def _stacked(values: list[Any]) -> Any:
+    return np.array(values, dtype=object) if values else None
+
+
+_MANY = 1000  # own pairs above which loops are used
+_MANY_TOGETHER = 8  # of very many pairs, that are skipped together
 
 
 class BodyRows(NamedTuple):
-    """Numbers that come with shapes and bodies, and what they say of a pair.
+    """Values of each shape and of each body (the world's last), from which a pair's extra values are computed.
 
-    ``of_shape``: by shape; ``of_body``: by body, the world's last.  ``between`` makes the numbers that a step takes of
-    those of both shapes and those of the last body that carries both.
+    ``between`` computes the extra values of a step from those of both shapes and of the last body that carries both.
     """
 
     tree: Tree
@@ -227,21 +237,21 @@ class BodyRows(NamedTuple):
 
 
 def are_many(pairs: Sequence[tuple[int, int]]) -> bool:
-    """Return True for so many own pairs that loops go over them."""
+    """Return True if loops iterate over a robot's own pairs because of their number."""
     return len(pairs) > _MANY
 
 
 class _Run(NamedTuple):
-    """Pairs of one shape with the rows from ``first`` to before ``stop`` of a table; the first pair's ``place``."""
+    """Pairs of one shape with the rows ``first`` <= k < ``stop`` of a table; ``pair`` is the first pair."""
 
     row: int
     first: int
     stop: int
-    place: int
+    pair: int
     shared: int  # body
 
     @property
-    def numbers(self) -> list[float]:
+    def elements(self) -> list[float]:
         return [float(x) for x in self]
 
 
@@ -255,22 +265,22 @@ def over_many_pairs(
     *,
     going: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """Return the state after a step (state, a, b, place, *numbers between) for each pair.
+    """Return the state after a step (state, a, b, index, *values between) for each pair.
 
-    Steps give no numbers.  ``near`` (state, a, b, place, *numbers between): whether a step may change the state; some
-    pairs are asked at a time.  ``going``: whether any step may; where none may, runs are left out.
+    Steps return no values.  ``near`` (state, a, b, index, *values between) returns True if a step may change the state;
+    it is evaluated for several pairs together.  ``going`` (state) returns False if no further step can change it.
     """
     alike = {kind: members for kind, members in by_kind(shapes).items() if kind.in_loops}
     tables = {kind: _Table.of(members, rows) for kind, members in alike.items()}
-    bodies = None if rows is None else _standing(rows.of_body)
+    bodies = None if rows is None else _materialized(rows.of_body)
     where = {one.index: (kind, k) for kind, members in alike.items() for k, one in enumerate(members)}
     shared = [] if rows is None else _shared_bodies(rows.tree, shapes, pairs)
-    for place, (i, j) in enumerate(pairs):
+    for index, (i, j) in enumerate(pairs):
         if i not in where or j not in where:
             more = (
-                [] if rows is None else [rows.between(rows.of_shape[i], rows.of_shape[j], rows.of_body[shared[place]])]
+                [] if rows is None else [rows.between(rows.of_shape[i], rows.of_shape[j], rows.of_body[shared[index]])]
             )
-            state = step(state, shapes[i].padded, shapes[j].padded, float(place), *more)[0]
+            state = step(state, shapes[i].padded, shapes[j].padded, float(index), *more)[0]
     for (kind_a, kind_b), members in _by_tables(pairs, where).items():
         runs = _runs(members, shared)
         a_table, b_table = tables[kind_a], tables[kind_b]
@@ -283,7 +293,7 @@ def over_many_pairs(
             b_table: _Table = b_table,
             longest: int = longest,
         ) -> tuple[Any, None]:
-            row, first, stop, place, shared = (run[k] for k in range(5))
+            row, first, stop, index, shared = (run[k] for k in range(5))
             a, of_a = a_table.row(row)
             of_shared = [] if bodies is None else [*take(bodies, shared)]
 
@@ -297,13 +307,13 @@ def over_many_pairs(
                 for k in range(_MANY_TOGETHER):
                     at = fmin(begin + float(k), stop - 1.0)
                     a, b, *more = between(at)
-                    close = or_(close, near(inner, a, b, place + (at - first), *more))
+                    close = or_(close, near(inner, a, b, index + (at - first), *more))
                 end = fmin(begin + float(_MANY_TOGETHER), stop)
 
                 def pair(at: tuple[Any, Any]) -> tuple[Any, Any]:
                     k, inner = at
                     a, b, *more = between(k)
-                    return k + 1.0, step(inner, a, b, place + (k - first), *more)[0]
+                    return k + 1.0, step(inner, a, b, index + (k - first), *more)[0]
 
                 def closely() -> Any:
                     return while_loop(
@@ -317,73 +327,73 @@ def over_many_pairs(
 
             return (through() if going is None else cond(going(state), through, lambda: state)), None
 
-        state, _ = scan(run_through, state, np.array([run.numbers for run in runs]))
+        state, _ = scan(run_through, state, np.array([run.elements for run in runs]))
     return state
 
 
 class _Table(NamedTuple):
-    """The shapes of a kind, with the numbers that come with each."""
+    """Table of the shapes of a kind, with the extra values of each."""
 
     kind: SolidKind
-    numbers: Any
+    rows: Any
 
     @staticmethod
     def of(members: Sequence[PlacedShape], rows: BodyRows | None) -> _Table:
         more: Callable[[int], Scalars] = (lambda _: []) if rows is None else rows.of_shape.__getitem__
-        return _Table(members[0].kind, _standing([[*one.numbers, *more(one.index)] for one in members]))
+        return _Table(members[0].kind, _materialized([[*one.values, *more(one.index)] for one in members]))
 
     def row(self, k: Any) -> tuple[SolidRow, list[Any]]:
-        result = [*take(self.numbers, k)]
+        result = [*take(self.rows, k)]
         return self.kind.solid(result[: self.kind.size]), result[self.kind.size :]
 
 
-def _standing(rows: Sequence[Scalars]) -> Any:
-    """The rows (n, k) as what a loop gives, which stands in memory row by row: loops read it there."""
-    return scan(lambda nothing, row: (nothing, row), (), array([list(row) for row in rows]))[1]
+def _materialized(rows: Sequence[Scalars]) -> Any:
+    """Return rows (n, k) as the result of a loop, which is stored in memory row by row, where loops can index it."""
+    return scan(lambda empty, row: (empty, row), (), array([list(row) for row in rows]))[1]
 
 
 def _by_tables(
     pairs: Iterable[tuple[int, int]], where: dict[int, tuple[SolidKind, int]]
 ) -> dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]]:
-    """By kinds: each pair's place and the rows of both."""
+    """Group pairs by kinds: each pair's index and the rows of both shapes."""
     result: dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]] = {}
-    for place, (i, j) in enumerate(pairs):
+    for index, (i, j) in enumerate(pairs):
         if i in where and j in where:
             (kind_a, a), (kind_b, b) = where[i], where[j]
-            result.setdefault((kind_a, kind_b), []).append((place, a, b))
+            result.setdefault((kind_a, kind_b), []).append((index, a, b))
     return result
 
 
 def _runs(members: Sequence[tuple[int, int, int]], shared: Sequence[int]) -> list[_Run]:
-    """Pairs in their order, put together where rows, places and shared bodies go on as they do."""
+    """Combine successive pairs into runs where rows and indices are consecutive and the shared body is the same."""
     result: list[_Run] = []
-    for place, a, b in members:
-        body = shared[place] if shared else 0
+    for index, a, b in members:
+        body = shared[index] if shared else 0
         if result:
             last = result[-1]
-            on = last.place + last.stop - last.first
-            if (a, b, body, place) == (last.row, last.stop, last.shared, on):
+            following = last.pair + last.stop - last.first
+            if (a, b, body, index) == (last.row, last.stop, last.shared, following):
                 result[-1] = last._replace(stop=b + 1)
                 continue
-        result.append(_Run(a, b, b + 1, place, body))
+        result.append(_Run(a, b, b + 1, index, body))
     return result
 
 
 def _shared_bodies(tree: Tree, shapes: Sequence[PlacedShape], pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """By pair the last body that carries both shapes, as a row of a table in which the world is the last."""
+    """Return the last body that carries both shapes of each pair, as a row of a table whose last row is the world."""
     known: dict[int, list[int]] = {}
     result = []
     for i, j in pairs:
         one, other = shapes[i].body, shapes[j].body
         if one not in known:
-            known[one] = forks_from(tree, one)
+            known[one] = shared_ancestors(tree, one)
         shared = WORLD if other == WORLD else known[one][other]
         result.append(len(tree.bodies) if shared == WORLD else shared)
     return result
 
 
-def forks_from(tree: Tree, body: int) -> list[int]:
-    """By body the last one that carries both it and this body, or WORLD."""
+def shared_ancestors(tree: Tree, body: int) -> list[int]:
+    """Return, for each body, the last one that carries both it and this body, or WORLD."""
     path = set()
     at = body
     while at != WORLD:

@@ -1,4 +1,4 @@
-"""Which pairs of shapes people mean by names."""
+"""Selection of pairs of shapes by the names of links, shapes and obstacles."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from linkwork.model.collision_pairs import LinkShape, collision_pairs, link_shap
 from linkwork.model.tree import Tree
 from linkwork.shapes import Mesh, Shape
 
-__all__ = ["meant_pairs"]
+__all__ = ["named_pairs"]
 
 
-def meant_pairs(
+def named_pairs(
     tree: Tree, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None, link: str | None = None
 ) -> tuple[tuple[LinkShape, ...], list[tuple[int, int]], list[tuple[int, str]]]:
-    """The robot's shapes, and of their places: pairs of them, and those with obstacles' names.
+    """Return the robot's shapes, pairs of their indices, and pairs of a shape's index and an obstacle's name.
 
-    All that are looked at, some by their names, or those of a link.  Raises ValueError and UnknownNameError.
+    These are all enabled pairs, the named ``pairs``, or the pairs of a link.  Raises ValueError and UnknownNameError.
     """
-    shapes = _measured(tree, caller)
+    shapes = _supported_shapes(tree, caller)
     own, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
-    meeting = [(k, name) for name in scene.names for k in moving]
+    with_scene = [(k, name) for name in scene.names for k in moving]
     if pairs is not None:
-        own, meeting = _chosen(tree, caller, shapes, scene, pairs)
+        own, with_scene = _by_names(tree, caller, shapes, scene, pairs)
     if link is not None:
-        meant = _links(tree, shapes, link)
-        own = [pair for pair in own if meant & {shapes[pair[0]].link, shapes[pair[1]].link}]
-        meeting = [pair for pair in meeting if shapes[pair[0]].link in meant]
-    if not own and not meeting:
+        links = _links(tree, shapes, link)
+        own = [pair for pair in own if links & {shapes[pair[0]].link, shapes[pair[1]].link}]
+        with_scene = [pair for pair in with_scene if shapes[pair[0]].link in links]
+    if not own and not with_scene:
         raise ValueError(
-            f"{caller}: robot {tree.name!r} has no pair of links that is looked at: give a scene, or pairs by "
+            f"{caller}: robot {tree.name!r} has no enabled collision pair: pass a scene, or enable pairs by "
             f"with_collision_pairs"
         )
     for i, j in own:
         _check_fields(caller, shapes[i].name, shapes[i].shape, shapes[j].name, shapes[j].shape)
-    for k in {k for k, _ in meeting}:
-        for name in {name for _, name in meeting}:
+    for k in {k for k, _ in with_scene}:
+        for name in {name for _, name in with_scene}:
             _check_fields(caller, shapes[k].name, shapes[k].shape, name, scene[name].shape)
-    return shapes, own, meeting
+    return shapes, own, with_scene
 
 
 def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:
-    """The links with shapes that a name means: that link, or of a frame without shapes those that move with it."""
+    """Return the links with shapes of a name: the link, or, for a frame without shapes, the links on its body."""
     links = list(dict.fromkeys(shape.link for shape in shapes))
     if name in links:
         return {name}
@@ -57,41 +57,42 @@ def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:
     return result
 
 
-def _measured(tree: Tree, caller: str) -> tuple[LinkShape, ...]:
-    """The robot's shapes.  Raises ValueError where there are none, or some that nothing measures."""
+def _supported_shapes(tree: Tree, caller: str) -> tuple[LinkShape, ...]:
+    """Return the robot's shapes.  Raises ValueError if it has none, or some whose distances are not supported."""
     shapes = link_shapes(tree)
     if not shapes:
         raise ValueError(
-            f"{caller}: robot {tree.name!r} has no collision shapes: its file has no <collision>: with_collisions "
-            f"gives links some"
+            f"{caller}: robot {tree.name!r} has no collision shapes (its file has no <collision>); add some by "
+            f"with_collisions"
         )
     for shape in shapes:
         if type(shape.shape) not in SOLIDS and type(shape.shape) not in FIELDS:
             remedy = (
-                "with_collision_hulls opens files of meshes"
+                "convert meshes to convex hulls by with_collision_hulls"
                 if isinstance(shape.shape, Mesh)
-                else "give others in its place"
+                else "replace it by with_collisions"
             )
             raise ValueError(
-                f"{caller}: robot {tree.name!r}: shape {shape.name!r} is {shape.shape!r}, which has no "
-                f"distances: {remedy}"
+                f"{caller}: robot {tree.name!r}: distances do not support shape {shape.name!r}, {shape.shape!r}; "
+                f"{remedy}"
             )
     return shapes
 
 
 def _check_fields(caller: str, a: str, shape_a: Shape, b: str, shape_b: Shape) -> None:
-    """Raises ValueError for two shapes of which nothing measures the distance."""
+    """Raise ValueError for two shapes whose distance is not supported."""
     if not is_measured(shape_a, shape_b):
         raise ValueError(
-            f"{caller}: nothing measures {a!r}, a {type(shape_a).__name__}, and {b!r}, a {type(shape_b).__name__}: one "
-            f"of them must be convex and bounded, or a PointCloud; pairs= or with_collision_pairs leave it out"
+            f"{caller}: the distance of {a!r}, a {type(shape_a).__name__}, and {b!r}, a {type(shape_b).__name__}, is "
+            f"not supported: one of them must be convex and bounded, or a PointCloud; exclude the pair by pairs= or "
+            f"with_collision_pairs"
         )
 
 
-def _chosen(
+def _by_names(
     tree: Tree, caller: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
-    """Own pairs, and shapes with obstacles, of pairs of names; a link stands for all of its shapes."""
+    """Return the own pairs and the pairs with obstacles of pairs of names; a link's name selects all its shapes."""
     of: dict[str, list[int]] = {}
     for k, shape in enumerate(shapes):
         for name in {shape.name, shape.link}:
@@ -101,7 +102,7 @@ def _chosen(
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
         raise ValueError(f"{expected}, got {pairs!r}")
     own: dict[tuple[int, int], None] = {}
-    meeting: dict[tuple[int, str], None] = {}
+    with_scene: dict[tuple[int, str], None] = {}
     for pair in pairs:
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise ValueError(f"{expected}, got {pair!r}")
@@ -112,16 +113,16 @@ def _chosen(
                 raise ValueError(f"{caller}: pairs: {name!r} is the name of a link and of an obstacle")
         a, b = pair
         if a in scene and b in scene:
-            raise ValueError(f"{caller}: pairs: {a!r} and {b!r} are obstacles both")
+            raise ValueError(f"{caller}: pairs: {a!r} and {b!r} are both obstacles")
         if a in scene or b in scene:
             link, name = (b, a) if a in scene else (a, b)
-            meeting |= dict.fromkeys((k, name) for k in of[link])
+            with_scene |= dict.fromkeys((k, name) for k in of[link])
             continue
         for i in of[a]:
             for j in of[b]:
                 if shapes[i].body == shapes[j].body:
                     raise ValueError(
-                        f"{caller}: pairs: {a!r} and {b!r} are on one body, and never move relative to each other"
+                        f"{caller}: pairs: {a!r} and {b!r} are on the same body and do not move relative to each other"
                     )
                 own[min(i, j), max(i, j)] = None
-    return list(own), list(meeting)
+    return list(own), list(with_scene)

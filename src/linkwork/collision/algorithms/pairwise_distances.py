@@ -1,18 +1,16 @@
-"""The distances of all pairs, where they are measured, and how they change with the configuration.
+"""Signed distances of all pairs of shapes, with witness points and gradients in the tangent space.
 
-∂d/∂q by the envelope theorem: n · (v_B − v_A) of the points that are on the two surfaces now, whatever points will be
-nearest then.  With the normal n as a force at either point, (p × n; n) is one wrench for both, since the points lie on
-one line along n; what it works along a joint's axis is the derivative by that joint's velocity.
+By the envelope theorem, ∂d/∂q = n · (v_B − v_A) with the velocities of the current witness points.  The normal n acts
+like a force at either point.  Both points lie on a line along n, so (p × n; n) is the same wrench for both; its power
+along a joint's axis is the derivative with respect to that joint's velocity.
 
 Source: Danskin, The Theory of Max-Min, 1967 (the derivative of a minimum).
 
-The distances of all pairs with their gradients, where only those matter that are near.
+`nearby_distances` computes exact distances for near pairs only.  Two solids whose bounding spheres are farther apart
+than ``within`` get the distance of these spheres with its own gradient, for a tenth of the work.  The spheres' distance
+is a lower bound, so a limit below ``within`` is satisfied by these values exactly where the distances satisfy it.
 
-Two solids whose bounding spheres are farther apart than ``within`` get the distance of these spheres, which is no more
-than theirs, with its own gradient: that takes a tenth of the work.  So a limit below ``within`` is kept by these
-numbers where it is kept by distances, and broken by these where it is broken by those.
-
-Where many samples side by side agree that a pair is far, it is not measured: along a path, neighbours mostly do.
+A pair is skipped when all samples of a SIMD vector agree that it is far, as neighbours along a path mostly do.
 
 Source: Ericson, Real-Time Collision Detection, 2005, section 4.3 (bounding spheres).
 """
@@ -40,26 +38,26 @@ from linkwork.spatial import Force, Motion, Pose, Vec3
 
 __all__ = [
     "FAR",
-    "NUMBERS",
+    "PAIR_SIZE",
     "Motions",
     "PairDistances",
     "gradient",
     "nearby_distances",
-    "numbers_of",
     "pair_distances",
+    "pair_values",
     "wrench",
 ]
 
 
 Scalars = Sequence[Any]
-NUMBERS = 11  # of a pair: distance, normal, point on a, point on b, unique
-_LONG = 300  # joints between pairs, of all together, that are written out
-FAR = 1e30  # the distance of what is not there [m]
+PAIR_SIZE = 11  # values of a pair: distance, normal, point on a, point on b, unique
+_MAX_UNROLLED = 300  # joints between pairs, summed over all pairs
+FAR = 1e30  # [m] distance of an unused row of a scene
 
 
 @dataclass(frozen=True, slots=True)
 class PairDistances:
-    """Numbers by pair, and the gradient by velocities where it was asked for."""
+    """Values of each pair (see `pair_values`), and gradients in the tangent space if requested."""
 
     own: list[list[Any]]  # of the robot's own pairs
     scene: list[list[list[Any]]]  # by moving shape and row of the scene
@@ -67,8 +65,8 @@ class PairDistances:
     scene_gradient: list[list[list[Any]]]
 
 
-def numbers_of(result: SignedDistance) -> list[Any]:
-    """distance, normal, point on a, point on b, unique."""
+def pair_values(result: SignedDistance) -> list[Any]:
+    """Return the `PAIR_SIZE` values of a pair: distance, normal, point on a, point on b, unique."""
     return [result.distance, *result.normal, *result.on_a, *result.on_b, result.unique]
 
 
@@ -81,44 +79,45 @@ def pair_distances(
     *,
     derivatives: bool = False,
 ) -> PairDistances:
-    """Of pairs of the robot's own shapes, by their places, and of shapes with every row of a scene.
+    """Compute the values of all pairs, with gradients if ``derivatives``.
 
-    Rows that are not there are at `FAR`.
+    ``pairs`` are those of the robot's own shapes, by indices; ``shapes`` are paired with every row of a scene.  Unused
+    rows have the distance `FAR`.
     """
     X = forward_kinematics(tree, q)
     placed = placed_shapes(tree, q, X)
 
-    def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        return state, numbers_of(signed_distance_once(a.solid, b.solid))
+    def own(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
+        return state, pair_values(signed_distance_once(a.solid, b.solid))
 
     result = over_own_pairs(own, (), placed, pairs)[1]
     motions = Motions(tree, q, X) if derivatives else None
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
     own_gradient = [] if motions is None else motions.gradients(result, bodies)
 
-    def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any, columns: Scalars = ()) -> tuple[Any, list[Any]]:
+    def with_obstacle(state: Any, a: SolidRow, b: SolidRow, index: Any, columns: Scalars = ()) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
-            numbers = numbers_of(signed_distance_once(a.solid, b.solid))
-            return (*numbers, *gradient(numbers, columns))
+            values = pair_values(signed_distance_once(a.solid, b.solid))
+            return (*values, *gradient(values, columns))
 
-        def nothing() -> tuple[Any, ...]:
-            return (FAR, 0.0, 0.0, 1.0, *([0.0] * (NUMBERS - 4 + len(columns) // 6)))
+        def unused() -> tuple[Any, ...]:
+            return (FAR, 0.0, 0.0, 1.0, *([0.0] * (PAIR_SIZE - 4 + len(columns) // 6)))
 
-        return state, list(cond(lt(0.0, b.there), measured, nothing))
+        return state, list(cond(lt(0.0, b.there), measured, unused))
 
     some = [placed[k] for k in shapes]
     extra = {shape.index: motions.of_body(shape.body) for shape in some} if motions is not None else None
     _, _, rows = over_scene(with_obstacle, (), some, scene, extra)
     return PairDistances(
         result,
-        [[numbers[:NUMBERS] for numbers in row] for row in rows],
+        [[values[:PAIR_SIZE] for values in row] for row in rows],
         own_gradient,
-        [[numbers[NUMBERS:] for numbers in row] for row in rows],
+        [[values[PAIR_SIZE:] for values in row] for row in rows],
     )
 
 
 class Motions:
-    """How bodies move with the velocities: twists at the world's origin, in its axes, each once."""
+    """Jacobian columns of all bodies: twists at the world's origin, in the world's axes, each computed once."""
 
     def __init__(self, tree: Tree, q: Scalars, X: Sequence[Pose]) -> None:
         self.tree = tree
@@ -128,26 +127,26 @@ class Motions:
         ]
 
     def of_body(self, body: int) -> list[Any]:
-        """The six numbers of a body's twist for each velocity, side by side."""
+        """Return the columns (6 nv,) of a body's Jacobian, one after the other."""
         result = [Motion.zero()] * self.tree.nv
         for i in ancestors(self.tree, body):
             for k, column in enumerate(self.columns[i], start=self.tree.v_slices[i].start):
                 result[k] += column
         return [x for motion in result for x in motion.elements()]
 
-    def gradients(self, found: Sequence[Scalars], bodies: Sequence[tuple[int, int]]) -> list[list[Any]]:
-        """∂d/∂q of many pairs on bodies: written out, or, where that would be long, in a loop."""
-        many = sum(len(one) + len(other) for _, one, other in (fork(self.tree, a, b) for a, b in bodies))
-        if many <= _LONG:
-            return [self.gradient(numbers, a, b) for numbers, (a, b) in zip(found, bodies, strict=True)]
+    def gradients(self, pairs: Sequence[Scalars], bodies: Sequence[tuple[int, int]]) -> list[list[Any]]:
+        """Return ∂d/∂q of many pairs from their values and bodies: unrolled, or in a loop if that would be long."""
+        joints = sum(len(one) + len(other) for _, one, other in (fork(self.tree, a, b) for a, b in bodies))
+        if joints <= _MAX_UNROLLED:
+            return [self.gradient(values, a, b) for values, (a, b) in zip(pairs, bodies, strict=True)]
         rows = [
-            [*wrench(numbers).elements(), *(x for motion in self.between(a, b) for x in motion.elements())]
-            for numbers, (a, b) in zip(found, bodies, strict=True)
+            [*wrench(values).elements(), *(x for motion in self.between(a, b) for x in motion.elements())]
+            for values, (a, b) in zip(pairs, bodies, strict=True)
         ]
 
         def one(state: Any, row: Any) -> tuple[Any, Any]:
-            numbers = listed(row)
-            F, columns = Force.of(numbers[:6]), numbers[6:]
+            values = listed(row)
+            F, columns = Force.of(values[:6]), values[6:]
             rates = [Motion.of(columns[k : k + 6]).dot(F) for k in range(0, len(columns), 6)]
             return state, np.array(rates, dtype=object)
 
@@ -155,7 +154,7 @@ class Motions:
         return [listed(result) for result in results]
 
     def between(self, a: int, b: int) -> list[Motion]:
-        """By velocity: the twist of body b relative to body a."""
+        """Return the Jacobian columns of the twist of body b relative to body a."""
         result = [Motion.zero()] * self.tree.nv
         _, to_a, to_b = fork(self.tree, a, b)
         for chain, inward in ((to_b, False), (to_a, True)):
@@ -164,13 +163,13 @@ class Motions:
                     result[k] += -column if inward else column
         return result
 
-    def gradient(self, numbers: Scalars, a: int, b: int) -> list[Any]:
-        """∂d/∂q of a pair on two bodies; joints that carry both change nothing."""
-        F = wrench(numbers)
+    def gradient(self, values: Scalars, a: int, b: int) -> list[Any]:
+        """Return ∂d/∂q of a pair on two bodies; joints that carry both do not contribute."""
+        F = wrench(values)
         return [column.dot(F) for column in self.between(a, b)]
 
-    def pulled(self, wrenches: Mapping[int, Force]) -> list[Any]:
-        """What wrenches on bodies, in the world's axes at its origin, do along the velocities."""
+    def generalized_force(self, wrenches: Mapping[int, Force]) -> list[Any]:
+        """Return Σ Jᵀ F (nv,) of wrenches F on bodies, in the world's axes at its origin."""
         result = [0.0] * self.tree.nv
         total: dict[int, Force] = dict(wrenches)
         for i, p, _ in self.tree.inward():
@@ -182,19 +181,19 @@ class Motions:
         return result
 
 
-def wrench(numbers: Scalars) -> Force:
-    """(p × n; n): what the normal does as a force at the witness points, about the world's origin."""
-    n, p = Vec3(*numbers[1:4]), Vec3(*numbers[4:7])
+def wrench(values: Scalars) -> Force:
+    """Return the wrench (p × n; n) about the world's origin of the normal n as a force at the witness points."""
+    n, p = Vec3(*values[1:4]), Vec3(*values[4:7])
     return Force(p.cross(n), n)
 
 
-def gradient(numbers: Scalars, columns: Scalars) -> list[Any]:
-    """∂d/∂q of a body with these columns and something that stands still: −n · v_A."""
-    F = wrench(numbers)
+def gradient(values: Scalars, columns: Scalars) -> list[Any]:
+    """Return ∂d/∂q = −n · v_A for a body A with these Jacobian columns and a stationary obstacle."""
+    F = wrench(values)
     return [-Motion.of(columns[k : k + 6]).dot(F) for k in range(0, len(columns), 6)]
 
 
-ABSENT = 1e3  # the distance of what is not there, that squares of it are finite [m]
+ABSENT = 1e3  # [m] distance of an unused row of a scene, small enough to square in float32
 
 
 def nearby_distances(
@@ -205,16 +204,16 @@ def nearby_distances(
     scene: Mapping[SolidKind, Any],
     within: Any,
 ) -> tuple[list[Any], list[list[Any]]]:
-    """By pair: a distance [m] and its gradient by velocities (nv).
+    """Compute distances [m] and gradients (nv,) of all pairs, exact for pairs nearer than ``within`` [m].
 
-    First the robot's own pairs, then of each of the ``shapes`` those with every row of a scene; rows that are not
-    there are at `ABSENT`.
+    The robot's own pairs come first, then each of the ``shapes`` with every row of a scene.  Unused rows have the
+    distance `ABSENT`.
     """
     X = forward_kinematics(tree, q)
     placed, motions = placed_shapes(tree, q, X), Motions(tree, q, X)
 
-    def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        return state, list(_measured(a, b, within))
+    def step(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
+        return state, list(_distance_or_bound(a, b, within))
 
     result = over_own_pairs(step, (), placed, pairs)[1]
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
@@ -222,13 +221,13 @@ def nearby_distances(
     for shape, met in zip(some, over_scene(step, (), some, scene)[2], strict=True):
         result += met
         bodies += [(shape.body, WORLD)] * len(met)
-    return [numbers[0] for numbers in result], motions.gradients(result, bodies)
+    return [values[0] for values in result], motions.gradients(result, bodies)
 
 
-def _measured(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]:
-    """The distance, its normal and a point of the line along it: of the two solids, or of their spheres."""
-    way = b.anchor - a.anchor
-    square, reach = way.dot(way), a.reach + b.reach
+def _distance_or_bound(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]:
+    """Return distance, normal and a witness point, of two near solids or of their bounding spheres."""
+    offset = b.anchor - a.anchor
+    square, reach = offset.dot(offset), a.reach + b.reach
     far = within + reach
     near = and_(le(0.0, far), le(square, far * far))
     absent = not isinstance(b.there, float)
@@ -242,7 +241,7 @@ def _measured(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]:
     def spheres() -> tuple[Any, ...]:
         apart = lt(0.0, square)
         length = sqrt(where(apart, square, 1.0))
-        n = way * (1.0 / length)
+        n = offset * (1.0 / length)
         if not absent:
             return where(apart, length, 0.0) - reach, *n, *a.anchor
         there = lt(0.0, b.there)

@@ -1,21 +1,21 @@
-"""Bounds of the relative motion of bodies and shapes along a segment of configurations.
+"""Bounds on the relative motion of bodies and shapes along a segment of configurations.
 
 `shape_bounds` gives the bounds of each shape and the body that carries it.  The core of a shape is within a radius of
 the convex hull of some points of its body.  Robots of usual size use `motion_bounds`; large ones use sums along the
 tree.
 
-`motion_bounds` needs n² numbers for a chain of n joints: one for each body and each of its ancestors.  With
-`path_sums` each body has six numbers, and the bounds of any pair follow from them.
+`motion_bounds` needs n² values for a chain of n joints: one for each body and each of its ancestors.  `path_sums` needs
+six values for each body, and the bounds of any pair follow from them.
 
-Joint k has its moving frame M_k.  On the segment, of unit time, let |ω_k| ≤ τ_k and |v_k| ≤ u_k bound its twist
-there, |ω̇_k| ≤ α_k and |v̇_k| ≤ β_k its rate.  From M_k's origin to the next it is never farther than a length, and
-D_k is the sum of these from the world on.  A point that is within e of the origin of M_j is no farther than R − D_k,
-R = D_j + e, from that of any M_k between the world and it, whatever the configuration.  So joint k moves it by no
-more than
+Joint k has the moving frame M_k.  On the segment, of unit time, let |ω_k| ≤ τ_k and |v_k| ≤ u_k bound its twist in M_k,
+and |ω̇_k| ≤ α_k and |v̇_k| ≤ β_k the twist's rate.  The distance from each frame's origin to the next is bounded; D_k is
+the sum of these bounds from the world to M_k.  A point within e of the origin of M_j is within R − D_k of the origin of
+every M_k between the world and the point, at any configuration, where R = D_j + e.  So joint k moves the point by at
+most
 
     l_k = τ_k (R − D_k) + u_k,
 
-and the bounds of `motion_bounds`, from a body f that carries j outward, are
+and the bounds of `motion_bounds` relative to a body f that carries j are
 
     s = Σ l_k,    a = Σ τ_k (l_k + 2 Σ_{i>k} l_i) + α_k (R − D_k) + β_k        (f < k ≤ j).
 
@@ -51,15 +51,25 @@ from linkwork.model.collision_pairs import LinkShape, link_shapes
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Vec3
 
-__all__ = ["Bounded", "PathSums", "Summed", "bound_between", "path_sums", "shape_bounds"]
+__all__ = [
+    "Bounded",
+    "PathSums",
+    "Summed",
+    "body_twists",
+    "bound_between",
+    "motion_between",
+    "path_sums",
+    "point_velocity",
+    "shape_bounds",
+]
 
 
 Scalars = Sequence[Any]
-_ROUNDING = 1e-13  # of what sums consist of: more than differences of them lose in chains of 10⁴ joints
+_ROUNDING = 1e-13  # relative to the sums' terms; exceeds the cancellation error in chains of 10⁴ joints
 
 
 class PathSums(NamedTuple):
-    """The sums of a body's joints from the world on."""
+    """Sums over the joints from the world to a body."""
 
     T: Any  # [rad]
     D: Any  # [m]
@@ -70,7 +80,7 @@ class PathSums(NamedTuple):
 
 
 def path_sums(tree: Tree, middle: Scalars, phi: Scalars) -> list[PathSums]:
-    """The sums by body, the world's last, of the segment whose middle is a configuration (nq), along φ (nv)."""
+    """Return the sums of each body, the world's last, for the segment with midpoint ``middle`` along φ."""
     q, v = tree.split_q(middle), tree.split_v(phi)
     result = {WORLD: PathSums(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)}
     for i, parent, body in tree.outward():
@@ -79,9 +89,9 @@ def path_sums(tree: Tree, middle: Scalars, phi: Scalars) -> list[PathSums]:
 
 
 def bound_between(reach: Any, outer: Scalars, shared: Scalars) -> MotionBound:
-    """The bounds of points of a body relative to one that carries it, from the `PathSums` of both.
+    """Return the bounds for points of a body relative to a body that carries it, from the `PathSums` of both.
 
-    ``reach`` is R of the points: D of the body's joint, and how far the farthest is from its moving frame's origin.
+    ``reach`` is R of the points: D of the body's joint plus their maximum distance from its moving frame's origin.
     """
     far, near = PathSums(*outer), PathSums(*shared)
     speed = reach * (far.T - near.T) + (far.P - near.P)
@@ -93,7 +103,7 @@ def bound_between(reach: Any, outer: Scalars, shared: Scalars) -> MotionBound:
 
 
 def _after(before: PathSums, parent: Body | None, body: Body, q: Scalars, phi: Scalars) -> PathSums:
-    """The sums with one more joint."""
+    """Return the sums including one more joint."""
     joint = body.joint
     if body.coupling is not None:
         q, phi = body.coupling.q(q), body.coupling.v(phi)
@@ -117,7 +127,7 @@ def _after(before: PathSums, parent: Body | None, body: Body, q: Scalars, phi: S
 
 
 def _rates(body: Body, q: Scalars, phi: Scalars) -> tuple[Any, Any, Any, Any]:
-    """The largest |ω|, |v|, |ω̇| and |v̇| of a joint's twist in its moving frame."""
+    """Bound |ω|, |v|, |ω̇| and |v̇| of a joint's twist in its moving frame."""
     joint = body.joint
     if joint.nv == 0:
         return 0.0, 0.0, 0.0, 0.0
@@ -130,11 +140,11 @@ def _rates(body: Body, q: Scalars, phi: Scalars) -> tuple[Any, Any, Any, Any]:
     return largest_twist(joint, q, phi)
 
 
-_MANY_BOUNDS = 3000  # of a body relative to each that carries it: beyond, they follow from sums along the tree
+_MAX_BOUNDS = 3000  # of bodies relative to bodies that carry them; above, sums along the tree are used
 
 
 class Bounded(NamedTuple):
-    """Bounds by shape and ancestor."""
+    """Bounds for each shape relative to each body that carries it."""
 
     bounds: Sequence[Mapping[int, MotionBound]]
 
@@ -143,7 +153,7 @@ class Bounded(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """Sums by body, the world's last, and by shape how far from joints its points can be."""
+    """Sums for each body, the world's last, and the reach R of each shape's points."""
 
     sums: Sequence[PathSums]
     reaches: Sequence[Any]
@@ -153,12 +163,12 @@ class Summed(NamedTuple):
 
 
 def shape_bounds(tree: Tree, middle: Scalars, phi: Scalars, pairs: Sequence[tuple[int, int]]) -> Bounded | Summed:
-    """Return the bounds on the segment whose middle is a configuration (nq), along φ (nv)."""
+    """Return the bounds for the segment with midpoint ``middle`` (nq,) along φ (nv,)."""
     return _summed(tree, middle, phi) if _is_large(tree, pairs) else Bounded(_bounds(tree, middle, phi))
 
 
 def _bounds(tree: Tree, middle: Scalars, phi: Scalars) -> list[dict[int, MotionBound]]:
-    """By shape and ancestor: how its core moves."""
+    """Return the bounds for the core of each shape relative to each body that carries it."""
     result = []
     for one in link_shapes(tree):
         if one.body == WORLD:
@@ -170,15 +180,15 @@ def _bounds(tree: Tree, middle: Scalars, phi: Scalars) -> list[dict[int, MotionB
 
 
 def _is_large(tree: Tree, pairs: Sequence[tuple[int, int]]) -> bool:
-    """Return True where bounds of each body relative to all that carry it are too many numbers to be written out."""
+    """Return True if bounds of each body relative to all bodies that carry it are too many to be unrolled."""
     depth = {WORLD: 0}
     for i, parent, _ in tree.outward():
         depth[i] = depth[parent] + 1
-    return are_many(pairs) or sum(depth[one.body] for one in link_shapes(tree)) > _MANY_BOUNDS
+    return are_many(pairs) or sum(depth[one.body] for one in link_shapes(tree)) > _MAX_BOUNDS
 
 
 def _summed(tree: Tree, middle: Scalars, phi: Scalars) -> Summed:
-    """The same of large robots, by sums along the tree."""
+    """Return the bounds of a large robot as sums along the tree."""
     sums = path_sums(tree, middle, phi)
     reaches = []
     for one in link_shapes(tree):
@@ -194,7 +204,7 @@ def _summed(tree: Tree, middle: Scalars, phi: Scalars) -> Summed:
 
 
 def _hull(one: LinkShape) -> tuple[tuple[Vec3, ...], float]:
-    """Points on the body and a radius: the core is within that of the points' convex hull."""
+    """Return points on the body and a radius: all of the core is within the radius of the points' convex hull."""
     if type(one.shape) in FIELDS:
         return (one.placement.translation,), FIELDS[type(one.shape)].reach(one.shape)
     placed = solid(one.shape, one.placement)
@@ -202,3 +212,32 @@ def _hull(one: LinkShape) -> tuple[tuple[Vec3, ...], float]:
     if isinstance(core, SegmentCore):
         return (core.center + core.half, core.center - core.half), 0.0
     return (anchor(core),), reach_of(solid(one.shape, Pose.identity())) - placed.radius
+
+
+def motion_between(one: Scalars, other: Scalars, shared: Scalars) -> list[Any]:
+    """Return motion bounds of two shapes and the twist of each, relative to the last shared body."""
+    size = len(PathSums._fields)
+    sums, origin, w = shared[:size], Vec3.of(shared[size : size + 3]), Vec3.of(shared[size + 3 :])
+    bound, motions = MotionBound(0.0, 0.0), []
+    for reach, *values in (one, other):
+        center, v, turning = (Vec3.of(values[k : k + 3]) for k in range(size, size + 9, 3))
+        bound = bound + bound_between(reach, values[:size], sums)
+        motions += [*(v - origin - w.cross(center)), *(turning - w)]
+    return [bound.speed, bound.acceleration, *motions]
+
+
+def body_twists(tree: Tree, q: Scalars, phi: Scalars, X: Sequence[Pose]) -> list[Motion]:
+    """Return (ω; velocity of the origin) of all bodies at velocity φ in the world's axes, the world's last."""
+    of_q, of_phi = tree.split_q(q), tree.split_v(phi)
+    V = {WORLD: Motion.zero()}
+    for i, p, body in tree.outward():
+        own: Motion = body.S(of_q[i]) @ of_phi[i]
+        R = X[i].rotation
+        V[i] = Motion(V[p].angular + R @ own.angular, point_velocity(V[p], X[p], X[i].translation) + R @ own.linear)
+    return [*(V[i] for i, _, _ in tree.outward()), V[WORLD]]
+
+
+def point_velocity(V: Motion, X: Pose, point: Vec3) -> Vec3:
+    """Return the velocity of a point of a body."""
+    v: Vec3 = V.linear + V.angular.cross(point - X.translation)
+    return v

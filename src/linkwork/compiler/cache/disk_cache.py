@@ -1,17 +1,17 @@
 """The disk cache of machine code: a start with a warm cache neither traces nor compiles.
 
-An entry is a file named by a digest of all that its code was made from (see `digest`), and by which part of that code
-it is.  It begins with a digest of what follows, which is checked before anything of it is used: code from a file that
-was cut, changed, renamed, or left full of zeros by a machine that went down (nothing waits for the disk here) is never
-run, but made anew, with a warning.
-An entry is written beside its place and moved there at once, so a reader meets a whole one or none, whatever became of
-its writer and however many write at a time; of two writers of one name, the last wins, and both wrote the same.
+An entry is a file named by a digest of everything that its code depends on (see `digest`) and by the part of that code.
+It begins with a digest of its content, which is verified before use: code from a file that was truncated, changed,
+renamed, or zeroed by a crash of the machine (nothing waits for the disk here) is never run, but compiled again, with a
+warning. An entry is written to a temporary file and moved to its name in one step, so a reader finds a complete entry
+or none, whatever happened to the writer and however many write concurrently; if two write the same name, the last one
+wins, and both wrote the same.
 
-The cache lies in a directory of the user's own, and is not used, with a warning, where someone else could put another
-in its place or write to it (see `private`); the same goes for each entry.  The environment variable ``LINKWORK_CACHE``
-names another directory, or is ``off``; ``LINKWORK_CACHE_SIZE`` is the most it holds [MiB, 512], and entries that have
-not been used for longest go first.  Whatever goes wrong with the cache is a `CacheWarning`, once for each place in a
-process: never an error.
+The cache is in a directory of the user. It is not used, with a warning, if someone else could replace the directory or
+write to it (see `linkwork.compiler.cache.secure_directory`); the same holds for each entry. The environment variable
+``LINKWORK_CACHE`` names another directory, or is ``off``; ``LINKWORK_CACHE_SIZE`` is the maximum size [MiB, 512], and
+the least recently used entries are removed first. Any problem with the cache is a `CacheWarning`, once for each problem
+in a process, never an error.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
-from linkwork.compiler.cache.secure_directory import TrustedDirectory, UntrustedError, opened, reason, untrusted_place
+from linkwork.compiler.cache.secure_directory import TrustedDirectory, UntrustedError, opened, reason, why_untrusted
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.errors import CacheWarning
 
-__all__ = ["Cache", "CacheWarning", "Entry", "Place", "digest", "directory", "place", "shared"]
+__all__ = ["Cache", "CacheLocation", "CacheWarning", "Entry", "cache_location", "digest", "directory", "shared"]
 
 _MAGIC = b"linkwork machine code, format 1\n"
-_HEAD = struct.Struct("<QQQ")  # bytes of name, facts and code
+_HEAD = struct.Struct("<QQQ")  # sizes of name, facts and code [bytes]
 _SUFFIX, _PART = ".linkwork", ".linkwork-part"
 _MIB = 1 << 20
-_USUAL_MIB = 512
-_ABANDONED = 600.0  # seconds after which a file being written is a dead writer's
+_DEFAULT_MIB = 512
+_ABANDONED = 600.0  # [s] age after which an unfinished file belongs to a dead writer
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is kept of a kernel: facts about it, as JSON has them, and its machine code, an object file."""
+    """An entry of the cache: facts about a kernel, as JSON stores them, and its machine code, an object file."""
 
     facts: dict[str, Any]
     code: bytes
@@ -61,10 +61,10 @@ class Entry:
 
 
 def digest(parts: Iterable[str], target: Iterable[str]) -> str:
-    """A name for code: of the parts it is made from, linkwork itself, the backend's target, Python and NumPy."""
+    """Return the name of code: a digest of its content, linkwork itself, the backend's target, Python and NumPy."""
     surroundings = (
-        importlib.import_module(__name__.partition(".")[0]).__version__,  # not ours to import: it imports us
-        *(_FILES_WHEN_IMPORTED, _own_files_lately()),  # where they differ, nobody knows which of them runs
+        importlib.import_module(__name__.partition(".")[0]).__version__,  # not importable here: it imports this module
+        *(_FILES_WHEN_IMPORTED, _recent_own_files()),  # if they differ, it is unknown which of them runs
         *target,
         *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
         repr(in_main_interpreter()),
@@ -72,25 +72,25 @@ def digest(parts: Iterable[str], target: Iterable[str]) -> str:
     return hashlib.sha256(json.dumps([[*parts], surroundings]).encode()).hexdigest()
 
 
-def _own_files_lately() -> str:
-    """The state of linkwork's files, looked at no more than once a second: a look costs some 4 ms, and so would most
-    of what it takes to find code in the cache.
+def _recent_own_files() -> str:
+    """Return the state of linkwork's files, read at most once a second.
 
-    Code that was named too early by that is under the name of files that are there no more.
+    Reading it takes some 4 ms, most of the time to find code in the cache. Code that was stored under an outdated state
+    has a name of files that no longer exist.
     """
-    global _looked
-    look, then, result = _looked
+    global _last_state
+    reader, then, result = _last_state
     now = time.monotonic()
-    if look is not _own_files or not 0.0 <= now - then < _LATELY:
+    if reader is not _own_files or not 0.0 <= now - then < _STATE_LIFETIME:
         result = _own_files()
-        _looked = _own_files, now, result
+        _last_state = _own_files, now, result
     return result
 
 
 def _own_files() -> str:
-    """The state of linkwork's files: another version, or one that is being worked on, makes other code.
+    """Return the state of linkwork's files: another version, or one under development, generates other code.
 
-    Sizes and times are what Python itself trusts to tell whether a compiled module is stale.
+    Sizes and times are also Python's criterion for a stale compiled module.
     """
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     states = []
@@ -114,23 +114,23 @@ def _own_files() -> str:
     return repr(sorted(states))
 
 
-_LATELY = 1.0  # s
+_STATE_LIFETIME = 1.0  # [s]
 _FILES_WHEN_IMPORTED = _own_files()
-_looked: tuple[Callable[[], str], float, str] = _own_files, -math.inf, ""
+_last_state: tuple[Callable[[], str], float, str] = _own_files, -math.inf, ""
 
 
 # -- entries
 
 
 class Cache:
-    """Entries in a directory, which is made when the first is stored."""
+    """Entries in a directory, which is created when the first is stored."""
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
-        self.folder, self.most_bytes = folder, most_bytes
-        self._unlisted, self._room = 0, -1  # bytes stored since the directory was listed, and that may be before it is
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self.folder, self.max_bytes = folder, max_bytes
+        self._unlisted, self._room = 0, -1  # bytes stored since the last listing, and the limit until the next
 
     def load(self, name: str) -> Entry | None:
-        """The entry of this name, or None where there is none that can be trusted.  It counts as used now."""
+        """Return the entry of this name, or None if there is no trusted one. It counts as used now."""
         path = self._path(name)
         try:
             with opened(self.folder) as here:
@@ -139,7 +139,7 @@ class Cache:
         except FileNotFoundError:
             return None
         except OSError as error:
-            _warn_once(f"cannot use {path}: {reason(error)}; its code is made anew")
+            _warn_once(f"cannot use {path}: {reason(error)}; its code is compiled again")
             return None
         entry = _unpacked(name, data)
         if entry is None:
@@ -147,13 +147,13 @@ class Cache:
         return entry
 
     def refuse(self, name: str) -> None:
-        """Warn that what an entry holds is not as it should be."""
-        _warn_once(f"{self._path(name)} is damaged; its code is made anew")
+        """Warn that the content of an entry is damaged."""
+        _warn_once(f"{self._path(name)} is damaged; its code is compiled again")
 
     def store(self, name: str, entry: Entry) -> None:
-        """Keep an entry, unless it is larger than the whole cache may be.  Where that fails, warn."""
+        """Store an entry, unless it is larger than the whole cache may be. A failure is a warning."""
         data = _packed(name, entry)
-        if len(data) > self.most_bytes:
+        if len(data) > self.max_bytes:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -170,7 +170,7 @@ class Cache:
             self.trim()
 
     def facts(self, path: Path) -> dict[str, Any] | None:
-        """The facts in an entry's file, or None where it cannot be trusted; that is no use of the entry."""
+        """Return the facts in an entry's file, or None if it cannot be trusted; this does not count as a use."""
         try:
             with opened(path.parent) as here:
                 entry = _unpacked(path.name.removesuffix(_SUFFIX), here.read(path.name))
@@ -179,31 +179,32 @@ class Cache:
         return None if entry is None else entry.facts
 
     def entries(self) -> list[tuple[Path, os.stat_result]]:
-        """The files of all entries, those unused for longest first."""
+        """Return the files of all entries, the least recently used first."""
         return [(self.folder / name, state) for name, state in self._files(_SUFFIX)]
 
     def trim(self) -> None:
-        """Where the entries are too large together, remove those unused for longest, down to seven eighths of the most.
+        """Remove the least recently used entries if the cache is too large, down to seven eighths of its maximum.
 
-        What dead writers left behind goes too.  Listing thousands of entries takes milliseconds, so `store` does this
-        only after each eighth of the room there is: eight processes may fill the cache at once without exceeding it.
+        Files of dead writers are removed too. Listing thousands of entries takes milliseconds, so `store` calls this
+        only when an eighth of the free space is used up: eight processes may fill the cache concurrently without
+        exceeding it.
         """
         files = self._files(_SUFFIX)
         total = sum(state.st_size for _, state in files)
-        if total > self.most_bytes:
+        if total > self.max_bytes:
             for name, state in files:
-                newest_fits = name == files[-1][0] and total <= self.most_bytes
-                if total <= self.most_bytes * 7 // 8 or newest_fits:
+                newest_fits = name == files[-1][0] and total <= self.max_bytes
+                if total <= self.max_bytes * 7 // 8 or newest_fits:
                     break
                 if self._removed(name):
                     total -= state.st_size
-        self._unlisted, self._room = 0, (self.most_bytes - total) // 8
+        self._unlisted, self._room = 0, (self.max_bytes - total) // 8
         self._sweep(_ABANDONED)
 
     def clear(self) -> tuple[int, int]:
-        """Remove all entries.  Returns how many were removed, and their bytes."""
+        """Remove all entries. Return their number and their total size [bytes]."""
         sizes = [state.st_size for name, state in self._files(_SUFFIX) if self._removed(name)]
-        self._sweep(-math.inf)  # also those of a clock ahead of ours
+        self._sweep(-math.inf)  # also those with a time in the future
         return len(sizes), sum(sizes)
 
     def _write(self, here: TrustedDirectory, name: str, data: bytes) -> None:
@@ -215,20 +216,20 @@ class Cache:
             pass
         except PermissionError:
             self._removed(part)
-            if not (self.folder / name).is_file():  # Windows moves nothing onto a file that is being read: as good
+            if not (self.folder / name).is_file():  # Windows refuses to replace a file that is being read
                 raise
         except BaseException:
             self._removed(part)
             raise
 
     def _sweep(self, seconds: float) -> None:
-        """Remove files whose writing began so long ago."""
+        """Remove files whose writing began at least this many seconds ago."""
         for name, state in self._files(_PART):
             if time.time() - state.st_mtime >= seconds:
                 self._removed(name)
 
     def _files(self, suffix: str) -> list[tuple[str, os.stat_result]]:
-        """The files of a kind, those unused for longest first."""
+        """Return the files with a suffix, the least recently used first."""
         result = []
         with contextlib.suppress(OSError), os.scandir(self.folder) as files:
             for file in files:
@@ -238,7 +239,7 @@ class Cache:
         return sorted(result, key=lambda item: (item[1].st_mtime_ns, item[0]))
 
     def _removed(self, name: str) -> bool:
-        """Remove a file, and whether it is gone."""
+        """Remove a file; return True if it no longer exists."""
         try:
             with opened(self.folder) as here:
                 here.remove(name)
@@ -259,12 +260,12 @@ def _packed(name: str, entry: Entry) -> bytes:
 
 
 def _unpacked(name: str, data: bytes) -> Entry | None:
-    """The entry in a file's bytes, or None where they are not just as they were written, and under this name."""
+    """Return the entry in a file's bytes, or None unless they are as they were written, under this name."""
     start = len(_MAGIC) + hashlib.sha256().digest_size
     body = memoryview(data)[start:]
     if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
         return None
-    # what follows is as it was written, by this or by another program
+    # from here on the content is as it was written, by this or by another program
     if len(body) < _HEAD.size:
         return None
     sizes = _HEAD.unpack_from(body)
@@ -281,26 +282,26 @@ def _unpacked(name: str, data: bytes) -> Entry | None:
     return Entry(facts, bytes(body[code:]))
 
 
-# -- the place
+# -- the location
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the cache lies, the most it holds, and why it is not used, if so."""
+class CacheLocation:
+    """The cache's directory, its maximum size, and why it is not used, if so."""
 
-    folder: Path | None  # None where it is switched off, or there is no telling
-    most_bytes: int
+    folder: Path | None  # None if the cache is off, or the directory is unknown
+    max_bytes: int
     refused: str | None
     off: bool = False
 
 
 def directory() -> Path | None:
-    """Where the cache lies; None where it is switched off.  Raises OSError or RuntimeError where that is not known."""
-    asked = os.environ.get("LINKWORK_CACHE", "")
-    if asked.lower() == "off":
+    """Return the cache's directory; None if it is off. Raises OSError or RuntimeError if it cannot be determined."""
+    setting = os.environ.get("LINKWORK_CACHE", "")
+    if setting.lower() == "off":
         return None
-    if asked:
-        return (_home() / asked[2:] if asked.startswith("~/") else Path(asked).expanduser()).absolute()
+    if setting:
+        return (_home() / setting[2:] if setting.startswith("~/") else Path(setting).expanduser()).absolute()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local") / "linkwork" / "cache"
     if sys.platform == "darwin":
@@ -310,51 +311,53 @@ def directory() -> Path | None:
 
 
 def _home() -> Path:
-    """Return the home directory.  Raises RuntimeError where it is relative: it would be another one after a chdir."""
+    """Return the home directory. Raises RuntimeError if it is relative, since a chdir would change it."""
     home = Path.home()
     if not home.is_absolute():
-        raise RuntimeError(f"the home directory {str(home)!r} is no absolute path; LINKWORK_CACHE names another place")
+        raise RuntimeError(
+            f"the home directory {str(home)!r} is not an absolute path; set LINKWORK_CACHE to another directory"
+        )
     return home
 
 
-def place() -> Place:
-    """The cache as the environment has it now.  Nothing is made."""
-    most = _most_bytes()
+def cache_location() -> CacheLocation:
+    """Return the cache's location by the current environment. Nothing is created."""
+    limit = _max_bytes()
     try:
         folder = directory()
     except (OSError, RuntimeError) as error:  # no home directory, or the current one is gone
-        return Place(None, most, f"there is no directory for it: {reason(error)}")
+        return CacheLocation(None, limit, f"it has no directory: {reason(error)}")
     if folder is None:
-        return Place(None, most, "it is switched off by LINKWORK_CACHE", off=True)
-    untrusted = untrusted_place(folder)
-    if untrusted and not untrusted.startswith(str(folder)):  # it is about a directory on the way there
+        return CacheLocation(None, limit, "it is switched off by LINKWORK_CACHE", off=True)
+    untrusted = why_untrusted(folder)
+    if untrusted and not untrusted.startswith(str(folder)):  # it is about a parent directory
         untrusted = f"{folder}: {untrusted}"
-    return Place(folder, most, untrusted)
+    return CacheLocation(folder, limit, untrusted)
 
 
 def shared() -> Cache | None:
-    """The cache that kernels of this process use; None where there is none, which is warned of unless it is off."""
-    here = place()
+    """Return the cache of this process's kernels; None if it is off or, with a warning, unusable."""
+    here = cache_location()
     if here.refused is None and here.folder is not None:
-        return _cache(here.folder, here.most_bytes)
+        return _cache(here.folder, here.max_bytes)
     if not here.off:
         _warn_once(f"not used: {here.refused}")
     return None
 
 
 @cache
-def _cache(folder: Path, most_bytes: int) -> Cache:
-    return Cache(folder, most_bytes)
+def _cache(folder: Path, max_bytes: int) -> Cache:
+    return Cache(folder, max_bytes)
 
 
-def _most_bytes() -> int:
-    asked = os.environ.get("LINKWORK_CACHE_SIZE") or str(_USUAL_MIB)
+def _max_bytes() -> int:
+    setting = os.environ.get("LINKWORK_CACHE_SIZE") or str(_DEFAULT_MIB)
     with contextlib.suppress(ValueError):
-        size = float(asked) * _MIB
+        size = float(setting) * _MIB
         if 0.0 <= size < math.inf:
             return int(size)
-    _warn_once(f"LINKWORK_CACHE_SIZE: expected a number of MiB, got {asked!r}; it is taken as {_USUAL_MIB}")
-    return _USUAL_MIB * _MIB
+    _warn_once(f"LINKWORK_CACHE_SIZE: expected a number of MiB, got {setting!r}; using {_DEFAULT_MIB}")
+    return _DEFAULT_MIB * _MIB
 
 
 # -- warnings
@@ -364,7 +367,7 @@ _warned: set[str] = set()
 
 
 def _warn_once(message: str) -> None:
-    """Warn of what is wrong with the cache where linkwork was called from, and only once in a process."""
+    """Warn about the cache at the user's line that called linkwork, once for each message in a process."""
     if message in _warned:
         return
     _warned.add(message)

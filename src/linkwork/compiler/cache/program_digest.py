@@ -1,4 +1,4 @@
-"""A name for what a program computes: of everything in it that its code depends on, which is all but names."""
+"""Digest of a program's content: of all its fields except names, which the code does not depend on."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from linkwork.expr.scalar.operations import Operation
 
 __all__ = ["content"]
 
-_MANY = 16  # numbers that are taken as one
-_NAMES = {(Program, "name"), (Port, "name")}  # of which code may have none, or others
+_MIN_TABLE = 16  # floats that are encoded together
+_NAMES = {(Program, "name"), (Port, "name")}  # excluded from the digest
 
 
 def content(program: Program) -> str:
-    """A digest of all fields of a program and of all that is in them, except for names of the program and its ports.
+    """Return a digest of a program's content, without the names of the program and its ports.
 
-    Raises TypeError where something in it is of a kind that is not known here.
+    Raises TypeError if the content has a value of an unsupported type.
     """
     return _encoded(program, {}).hex()
 
 
-def _encoded(value: Any, seen: dict[int, bytes]) -> bytes:
-    """Bytes that are the same for equal values and for no others; ``seen`` are listings' by id."""
+def _encoded(value: Any, digests: dict[int, bytes]) -> bytes:
+    """Return bytes that are equal for equal values only; ``seen`` has the digests of listings by id."""
     if isinstance(value, InstructionList):
-        if id(value) not in seen:
-            seen[id(value)] = hashlib.sha256(_listing(value, seen)).digest()
-        return seen[id(value)]
-    if isinstance(value, tuple) and len(value) >= _MANY and all(type(x) is float for x in value):
-        return b"floats%d:" % len(value) + array("d", value).tobytes()  # of a table of constants
+        if id(value) not in digests:
+            digests[id(value)] = hashlib.sha256(_listing(value, digests)).digest()
+        return digests[id(value)]
+    if isinstance(value, tuple) and len(value) >= _MIN_TABLE and all(type(x) is float for x in value):
+        return b"floats%d:" % len(value) + array("d", value).tobytes()  # a table of constants
     if isinstance(value, tuple):
-        parts = [_encoded(part, seen) for part in value]
+        parts = [_encoded(part, digests) for part in value]
     elif isinstance(value, Operation):
-        parts = [_named(getattr(value, f.name), seen) for f in fields(value)]
+        parts = [_named(getattr(value, f.name), digests) for f in fields(value)]
     elif is_dataclass(value):
         kind = type(value)
-        parts = [_encoded(getattr(value, f.name), seen) for f in fields(value) if (kind, f.name) not in _NAMES]
+        parts = [_encoded(getattr(value, f.name), digests) for f in fields(value) if (kind, f.name) not in _NAMES]
     else:
         parts = [_plain(value)]
     return _joined(value, parts)
@@ -52,12 +52,12 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
     return b"".join([f"{type(value).__name__}{len(parts)}:".encode(), *(b"%d:%b" % (len(p), p) for p in parts)])
 
 
-def _listing(value: InstructionList, seen: dict[int, bytes]) -> bytes:
-    """The same of a listing: of most of its instructions in less time, since there are thousands, of few operations."""
+def _listing(value: InstructionList, digests: dict[int, bytes]) -> bytes:
+    """Encode a listing; its instructions, thousands of few operations, have a faster encoding."""
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
     others = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
-    parts = [_encoded(getattr(value, name), seen) for name in others]
-    return _joined(value, [_instructions(value.instructions, seen), *parts])
+    parts = [_encoded(getattr(value, name), digests) for name in others]
+    return _joined(value, [_instructions(value.instructions, digests), *parts])
 
 
 def _plain(value: Any) -> bytes:
@@ -66,19 +66,19 @@ def _plain(value: Any) -> bytes:
     if isinstance(value, Integral):
         return str(int(value)).encode()
     if isinstance(value, Real):
-        return struct.pack("<d", value)  # zeros of both signs are not one number
-    raise TypeError(f"a program's content: expected numbers, texts, tuples or dataclasses, got {value!r}")
+        return struct.pack("<d", value)  # distinguishes zeros of both signs
+    raise TypeError(f"a program's content: expected numbers, strings, tuples or dataclasses, got {value!r}")
 
 
-def _named(value: Any, seen: dict[int, bytes]) -> bytes:
-    """The same of what may be a function, which is known by its name: its code is linkwork's own."""
+def _named(value: Any, digests: dict[int, bytes]) -> bytes:
+    """Encode a value that may be a function; linkwork's own functions are identified by name."""
     if isinstance(value, Callable):  # type: ignore[arg-type]
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}".encode()
-    return _encoded(value, seen)
+    return _encoded(value, digests)
 
 
-def _instructions(instructions: tuple[Instruction, ...], seen: dict[int, bytes]) -> bytes:
-    """The same of instructions: most have no value, and of others most have a float, or a number of a few digits."""
+def _instructions(instructions: tuple[Instruction, ...], digests: dict[int, bytes]) -> bytes:
+    """Encode instructions: most have no value, and most others have a float or a small integer."""
     numbers: dict[Operation, int] = {}
     plain, floats, values = array("q"), array("d"), []
     for k, instruction in enumerate(instructions):
@@ -94,6 +94,6 @@ def _instructions(instructions: tuple[Instruction, ...], seen: dict[int, bytes])
             plain.append(-2)
             plain.append(value)
         elif value is not None:
-            values.append(_encoded((k, tuple(rest)), seen))
-    parts = [_encoded((len(instructions), tuple(numbers)), seen), plain.tobytes(), floats.tobytes(), *values]
+            values.append(_encoded((k, tuple(rest)), digests))
+    parts = [_encoded((len(instructions), tuple(numbers)), digests), plain.tobytes(), floats.tobytes(), *values]
     return _joined(instructions, parts)

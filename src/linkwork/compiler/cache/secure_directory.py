@@ -1,10 +1,10 @@
-"""Directories and files that only the user can have written, and others cannot put something else in the place of.
+"""Directories and files that only the user can have written, and that others cannot replace.
 
-A path is walked from its root: each directory on the way must belong to the user or to root and be for no one else to
-write to, or be one that all share and in which only owners remove things (/tmp); a link must belong to the user or to
-root, and is followed in the same way.  The last directory must be the user's.  What is then done there is done relative
-to the directory that was looked at, not to its name, which may have come to mean another one.  (Windows has no such
-owners: there, directories are as private as the user's profile.)
+A path is walked from its root. Each directory on it must belong to the user or to root and not be writable by others,
+or be a shared one in which only owners remove files (/tmp); a link must belong to the user or to root, and is followed
+in the same manner. The last directory must be the user's. File operations are then relative to the verified directory,
+not to its name, which may refer to another one later. (Windows has no such owners: there, directories are as private as
+the user's profile.)
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TrustedDirectory", "UntrustedError", "opened", "reason", "untrusted_place"]
+__all__ = ["TrustedDirectory", "UntrustedError", "opened", "reason", "why_untrusted"]
 
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 _RELATIVE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and sys.platform != "win32"
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_PATH", os.O_RDONLY)
 
 
 class UntrustedError(OSError):
-    """A path is not to be used: others could change what is there."""
+    """A path must not be used, because others could change its content."""
 
 
 class TrustedDirectory:
-    """A directory that was looked at, and what is done in it."""
+    """A directory whose owner and permissions were verified; file operations are relative to it."""
 
     def __init__(self, folder: Path, number: int | None) -> None:
         self._folder, self._number = folder, number
 
     def _at(self, name: str) -> dict[str, Any]:
-        """How functions of `os` are given a file here."""
+        """Return the arguments that name a file of this directory for functions of `os`."""
         if self._number is None:
             return {"path": self._folder / name}
         return {"path": name, "dir_fd": self._number}
 
     def read(self, name: str) -> bytes:
-        """What is in a file, which must be an ordinary one that only the user can have written."""
+        """Return the content of a file, which must be a regular one that only the user can have written."""
         careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, and no waiting for a pipe
         with open(name, "rb", opener=lambda _, flags: os.open(flags=flags | careful, **self._at(name))) as file:
             state = os.fstat(file.fileno())
@@ -55,19 +55,19 @@ class TrustedDirectory:
             return file.read()
 
     def write(self, name: str, data: bytes) -> None:
-        """A new file, for the user alone."""
+        """Create a file that only the user can read and write."""
         with open(name, "xb", opener=lambda _, flags: os.open(flags=flags, mode=0o600, **self._at(name))) as file:
             file.write(data)
 
     def move(self, name: str, to: str) -> None:
-        """Give a file another name, in the place of what has it."""
+        """Rename a file, replacing an existing one."""
         if self._number is None:
             os.replace(self._folder / name, self._folder / to)
         else:
             os.replace(name, to, src_dir_fd=self._number, dst_dir_fd=self._number)
 
     def touch(self, name: str) -> None:
-        """Note that a file was used now, if it can be noted."""
+        """Set a file's time of last use to now, if possible."""
         with suppress(OSError):
             os.utime(**self._at(name))
 
@@ -77,23 +77,24 @@ class TrustedDirectory:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[TrustedDirectory]:
-    """A directory to work in.  Raises FileNotFoundError where there is none, `UntrustedError` where it is not private,
-    and OSError as the system gives it.
+    """Open a directory to work in.
+
+    Raises FileNotFoundError if it does not exist, `UntrustedError` if it is not private, and OSError of the system.
     """
     if not _RELATIVE:
         if not folder.is_dir() and folder.exists():
             raise UntrustedError(f"{folder} is not a directory")
         yield TrustedDirectory(folder, None)
         return
-    number = _walked(folder)
+    number = _open_verified(folder)
     try:
         yield TrustedDirectory(folder, number)
     finally:
         os.close(number)
 
 
-def untrusted_place(folder: Path) -> str | None:
-    """Why a directory is not to be used, if so; one that is not there yet may be made."""
+def why_untrusted(folder: Path) -> str | None:
+    """Return why a directory must not be used, or None; one that does not exist may be created."""
     try:
         with opened(folder):
             return None
@@ -106,22 +107,22 @@ def untrusted_place(folder: Path) -> str | None:
 
 
 def reason(error: BaseException) -> str:
-    """What the system says is wrong."""
+    """Return the system's description of an error."""
     return str(getattr(error, "strerror", None) or error)
 
 
-def _walked(folder: Path) -> int:
-    """An open directory, each on whose way was looked at."""
+def _open_verified(folder: Path) -> int:
+    """Open a directory and verify each directory on its path; return the file descriptor."""
     here, at = os.open("/", _DIRECTORY), Path("/")
     try:
         left, links = list(folder.parts[:0:-1]), 0
-        _look(os.fstat(here), at, last=not left)
+        _verify(os.fstat(here), at, last=not left)
         while left:
             name = left.pop()
             state = os.stat(name, dir_fd=here, follow_symlinks=False)
             if stat.S_ISLNK(state.st_mode):
                 links += 1
-                if links > _MOST_LINKS:
+                if links > _MAX_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                 if state.st_uid not in _trusted():
                     raise UntrustedError(f"{at / name} belongs to another user")
@@ -137,37 +138,37 @@ def _walked(folder: Path) -> int:
             further = os.open(name, _DIRECTORY, dir_fd=here)
             os.close(here)
             here, at = further, at / name
-            _look(os.fstat(here), at, last=not left)
+            _verify(os.fstat(here), at, last=not left)
         return here
     except BaseException:
         os.close(here)
         raise
 
 
-def _look(state: os.stat_result, at: Path, *, last: bool) -> None:
-    """Raise `UntrustedError` where someone else could put something else in the place of what is in a directory."""
+def _verify(state: os.stat_result, at: Path, *, last: bool) -> None:
+    """Raise `UntrustedError` if someone else could replace the content of a directory."""
     if last:
         foreign = _foreign(state)
         if foreign:
             raise UntrustedError(f"{at} {foreign}")
         return
     if state.st_uid not in _trusted():
-        raise UntrustedError(f"{at}, which it is in, belongs to another user")
+        raise UntrustedError(f"its parent directory {at} belongs to another user")
     others = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     if others == stat.S_IWGRP and _is_own_group(state.st_gid):
         return
     if others and not state.st_mode & stat.S_ISVTX:
-        raise UntrustedError(f"{at}, which it is in, can be written by others: take that away with chmod go-w")
+        raise UntrustedError(f"its parent directory {at} is writable by others: run chmod go-w on it")
 
 
 @cache
 def _trusted() -> frozenset[int]:
-    """The user, root, and whoever owns the root of all files, as others do in some containers."""
+    """Return the trusted user ids: the user, root, and the owner of the root directory (another in some containers)."""
     return frozenset({os.geteuid(), 0, os.stat("/").st_uid})
 
 
 def _is_own_group(group: int) -> bool:
-    """Whether a group has nobody in it but the user: many systems give each user one, of the same number."""
+    """Return True if a group has the user as its only member: many systems give each user one, of the same id."""
     if group != os.geteuid():
         return False
     try:
@@ -180,11 +181,11 @@ def _is_own_group(group: int) -> bool:
 
 
 def _foreign(state: os.stat_result) -> str | None:
-    """Why a directory or file is not the user's alone to write, if so."""
+    """Return why others could write a directory or file, or None."""
     if sys.platform == "win32":
         return None
     if state.st_uid != os.geteuid():
         return "belongs to another user"
     if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "can be written by others: take that away with chmod go-w"
+        return "is writable by others: run chmod go-w on it"
     return None

@@ -1,1 +1,1 @@
-"""Conversion of programs from CasADi functions and to them."""
+"""Conversion of programs to and from CasADi functions."""

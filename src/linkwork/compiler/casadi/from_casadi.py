@@ -1,8 +1,8 @@
-"""Any `casadi.Function` as a kernel.
+"""Conversion of `casadi.Function`s to kernels.
 
-CasADi's scalar functions are lists of instructions much like a program's, which are run on symbols.  `COMPOSED` has the
-operations that are made of several of ours; the others are rows of our table.  What neither has is refused by name.
-CasADi is imported when it is used, and not before.
+CasADi's scalar functions are lists of instructions like those of a program, and are run on symbols. `COMPOSED` has the
+operations that are composed of several of linkwork's; the others are in linkwork's table. An operation in neither is
+refused by name. CasADi is imported on first use.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ __all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi"]
 
 
 class Expressed(NamedTuple):
-    """How an operation of CasADi's is expressed: ``kinds`` has an n for each argument that is to be a number, a t for
-    each that is to be a truth value, and an x for one that stays what it is.
+    """The expression of a CasADi operation in linkwork's operations.
+
+    ``kinds`` has a letter for each argument: n converts it to a number, t to a truth value, x leaves it as it is.
     """
 
     kinds: str
@@ -38,7 +39,7 @@ _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 
 
 def _plus(x: Any, y: Any) -> Any:
-    """The sum; that of (x where c holds, else 0) and (y where not, else 0), CasADi's choice, becomes one choice."""
+    """Add; CasADi's choice, (x if c else 0) + (y if not c else 0), becomes one choice."""
     if _one_sided(x) and _one_sided(y):
         for a, b in ((x, y), (y, x)):
             if b.args[0].op is _NOT and b.args[0].args[0] is a.args[0]:
@@ -78,9 +79,9 @@ COMPOSED: dict[str, Expressed] = {
 
 
 def counterpart(name: str) -> Expressed | None:
-    """How CasADi's operation of that name is expressed, if it can be.
+    """Return the expression of the CasADi operation of this name; None if there is none.
 
-    In truth values CasADi takes every number but zero for true, NaN too, as C does.
+    As a truth value CasADi treats every number but zero as true, NaN included, as C does.
     """
     if name in COMPOSED:
         return COMPOSED[name]
@@ -90,31 +91,31 @@ def counterpart(name: str) -> Expressed | None:
     return None
 
 
-# What a scalar function may have too and a kernel cannot, and why.
+# Operations of scalar functions that a kernel cannot have, with the reason.
 REFUSED: dict[str, str] = {
-    "OP_ERF": "there is no error function among linkwork's operations",
-    "OP_ERFINV": "there is no inverse error function among linkwork's operations",
-    "OP_PARAMETER": "it is a free variable, whose value no input gives",
+    "OP_ERF": "linkwork has no error function",
+    "OP_ERFINV": "linkwork has no inverse error function",
+    "OP_PARAMETER": "it is a free variable, which is not an input",
 }
 
 
 @without_collections
 def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
-    """Compile a CasADi function to machine code that takes and returns NumPy arrays, in batches too.
+    """Compile a CasADi function to machine code that takes and returns NumPy arrays, also in batches.
 
-    A function of MX is expanded to scalar operations first, and functions that it calls are taken in.  Inputs and
-    outputs keep their names and shapes: (n, m) stays, a column (n, 1) becomes (n,), and (1, 1) becomes ().  All arrays
-    are dense: where CasADi's are sparse, the other elements of an input are ignored, and those of an output are 0.
-    A name that Python does not take becomes the nearest that it does: ``in`` becomes ``in_`` and ``x-1`` ``x_1``.  An
-    input ``out``, which has a meaning in the kernel's call, becomes ``out_``.
+    A function of MX is expanded to scalar operations first, and functions that it calls are inlined. Inputs and outputs
+    keep their names and shapes: (n, m) stays, a column (n, 1) becomes (n,), and (1, 1) becomes (). All arrays are
+    dense: for sparse ones, the other elements of an input are ignored, and those of an output are 0. A name that is not
+    a Python identifier becomes the nearest one: ``in`` becomes ``in_`` and ``x-1`` ``x_1``. An input ``out``, which is
+    reserved in the kernel's call, becomes ``out_``.
 
-    Whole and half exponents become products and roots; asinh, acosh, atanh, log1p and expm1 are within 3 eps; fmod and
-    remainder are exact for quotients below 2⁵³ and NaN beyond; printme prints nothing.  Expressions are simplified as
-    those of any trace are: 0·x is 0.
+    Integer and half-integer exponents become products and roots; asinh, acosh, atanh, log1p and expm1 are within 3 eps;
+    fmod and remainder are exact for quotients below 2⁵³ and NaN beyond; printme prints nothing. Expressions are
+    simplified like those of any trace: 0·x is 0.
 
-    Raises TypeError where ``function`` is no CasADi function; ValueError where it has no outputs or has free variables,
-    calls what has no scalar operations (a solver, an integrator, a callback ...) or has an operation that linkwork
-    does not have (erf, erfinv); and ImportError where CasADi is not installed.
+    Raises TypeError if ``function`` is not a CasADi function; ValueError if it has no outputs or has free variables,
+    calls a function without scalar operations (a solver, an integrator, a callback ...) or uses an operation that
+    linkwork does not have (erf, erfinv); and ImportError without CasADi.
     """
     casadi = import_casadi()
     if not isinstance(function, casadi.Function):
@@ -131,14 +132,14 @@ def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
         port = _port(function.name_in(k), function.size_in(k), inputs, ("out",))
         symbols = graph.inputs(port.name, port.shape)
         inputs.append((port, symbols))
-        nonzeros.append([symbols[place] for place in _places(function.sparsity_in(k))])
+        nonzeros.append([symbols[index] for index in _dense_indices(function.sparsity_in(k))])
     results = _Reader(casadi).run(function, nonzeros)
     outputs: list[tuple[Port, list[Any]]] = []
     for k, result in enumerate(results):
         port = _port(function.name_out(k), function.size_out(k), outputs, ())
         elements: list[Any] = [0.0] * port.size
-        for place, element in zip(_places(function.sparsity_out(k)), result, strict=True):
-            elements[place] = element
+        for index, element in zip(_dense_indices(function.sparsity_out(k)), result, strict=True):
+            elements[index] = element
         outputs.append((port, elements))
     program = Program.of(called, inputs, outputs)
     verify(program)
@@ -152,7 +153,7 @@ def _port(name: str, size: tuple[int, int], before: Sequence[tuple[Port, Any]], 
 
 
 def _clean(name: str, taken: Iterable[str]) -> str:
-    """The identifier nearest to a name, with no underscore in front, that is no keyword and not taken."""
+    """Return the identifier nearest to a name: no leading underscore, no keyword, and not in ``taken``."""
     result = re.sub(r"\W", "_", name).lstrip("_")
     if not result[:1].isalpha():
         result = f"x{result}"
@@ -161,14 +162,14 @@ def _clean(name: str, taken: Iterable[str]) -> str:
     return result
 
 
-def _places(sparsity: Any) -> list[int]:
-    """Where the nonzeros, which CasADi has column by column, stand in the dense array in row-major order."""
+def _dense_indices(sparsity: Any) -> list[int]:
+    """Return the indices of the nonzeros, which CasADi stores by columns, in the dense array in row-major order."""
     columns = sparsity.size2()
     return [row * columns + column for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True)]
 
 
 class _Reader:
-    """Runs the instructions of CasADi's functions on symbols."""
+    """Runs the instructions of CasADi functions on symbols."""
 
     def __init__(self, casadi: Any) -> None:
         self.casadi = casadi
@@ -176,12 +177,12 @@ class _Reader:
         self.running: list[Any] = []  # the functions that called each other, outermost first
 
     def run(self, function: Any, arguments: list[list[Any]]) -> list[list[Any]]:
-        """The nonzeros of the outputs, as numbers, for those of the inputs.
+        """Return the nonzeros of the outputs for those of the inputs.
 
-        Raises ValueError naming the function and what cannot be expressed.
+        Raises ValueError that names the function and the operation that cannot be expressed.
         """
         if any(function.__hash__() == outer.__hash__() for outer in self.running):
-            # expanding it gave no scalar operations, but a call of the function itself
+            # its expansion gave no scalar operations, but a call of the function itself
             raise ValueError(f"{self._where(function)}: it has no scalar operations ({function.class_name()})")
         self.running.append(function)
         flat = self._expanded(function)
@@ -191,29 +192,29 @@ class _Reader:
         results: list[list[Any]] = [[0.0] * flat.nnz_out(k) for k in range(flat.n_out())]
         work: dict[int, Any] = {}
         for k in range(flat.n_instructions()):
-            code, args, places = flat.instruction_id(k), flat.instruction_input(k), flat.instruction_output(k)
+            code, args, targets = flat.instruction_id(k), flat.instruction_input(k), flat.instruction_output(k)
             if code == casadi.OP_INPUT:
-                work[places[0]] = arguments[args[0]][args[1]]
+                work[targets[0]] = arguments[args[0]][args[1]]
             elif code == casadi.OP_OUTPUT:
-                results[places[0]][places[1]] = _as_number(work[args[0]])
+                results[targets[0]][targets[1]] = _as_number(work[args[0]])
             elif code == casadi.OP_CONST:
-                work[places[0]] = float(flat.instruction_constant(k))
+                work[targets[0]] = float(flat.instruction_constant(k))
             elif code == casadi.OP_CALL:
                 nodes = flat.instructions_sx().nz if nodes is None else nodes
                 called = self._call(nodes[k].which_function(), [_as_number(work[a]) for a in args])
-                work |= zip(places, called, strict=True)
+                work |= zip(targets, called, strict=True)
             else:
                 name = self.names.get(code, f"number {code}")
                 row = counterpart(name)
                 if row is None:
-                    why = REFUSED.get(name, "linkwork does not know it")
+                    why = REFUSED.get(name, "linkwork has no such operation")
                     raise ValueError(f"{self._where(function)}: CasADi's operation {name} cannot be compiled: {why}")
-                work[places[0]] = row.function(*[_AS[kind](work[a]) for kind, a in zip(row.kinds, args, strict=True)])
+                work[targets[0]] = row.function(*[_AS[kind](work[a]) for kind, a in zip(row.kinds, args, strict=True)])
         self.running.pop()
         return results
 
     def _call(self, function: Any, nonzeros: list[Any]) -> list[Any]:
-        """A call inside a function: all inputs' nonzeros one after the other in, all outputs' out."""
+        """Call a function inside a function: the nonzeros of all inputs in sequence, and likewise of all outputs."""
         arguments, start = [], 0
         for k in range(function.n_in()):
             arguments.append(nonzeros[start : start + function.nnz_in(k)])
@@ -233,20 +234,20 @@ class _Reader:
             ) from None
 
     def _where(self, function: Any) -> str:
-        """The function's name, after those of the functions that call it."""
+        """Return the function's name after those of the functions that call it."""
         outer = [other.name() for other in self.running]
         return " calls ".join(dict.fromkeys([*outer, function.name()]))
 
 
 def _as_number(x: Any) -> Any:
-    """A truth value as 1 or 0; numbers stay."""
+    """Convert a truth value to 1 or 0; numbers stay."""
     if isinstance(x, Symbol):
         return f.where(x, 1.0, 0.0) if x.op.logical else x
     return float(x)
 
 
 def _as_truth(x: Any) -> Any:
-    """Whether a number is not zero; truth values stay."""
+    """Convert a number to whether it is not zero; truth values stay."""
     if isinstance(x, Symbol):
         return x if x.op.logical else f.not_(f.eq(x, 0.0))
     return bool(x)

@@ -1,8 +1,7 @@
-"""A program as a `casadi.Function`: it runs on CasADi's numbers as on any others.
+"""Conversion of a program to a `casadi.Function`: the program is run on CasADi's scalars.
 
-The rows of the table of operations say what CasADi calls them; what has no counterpart there is refused by name.
-
-Loops, choices, calls and tables on CasADi's numbers: written out on SX, as functions on MX.
+The table of operations has CasADi's name of each; an operation without counterpart is refused by name. Loops, choices,
+calls and tables are expanded on SX and become functions on MX.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linkwork.compiler.operation_counts import counted
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.passes import ALL, optimize
 from linkwork.compiler.program import Instruction, Program
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
@@ -31,17 +30,16 @@ _OTHERS = [one_pass.__name__ for one_pass in ALL if one_pass.__name__ != "drop_r
 
 
 def to_casadi(program: Program) -> Any:
-    """The program as a `casadi.Function`: to differentiate, to optimise with, to put into other functions.
+    """Convert a program to a `casadi.Function`, to differentiate, to optimize, or to call from other functions.
 
     Inputs and outputs keep their names; () becomes (1, 1), (n,) a column (n, 1), and of more than two dimensions all
-    but the last become one: poses of shape (nb, 4, 4) become (4 nb, 4), one below the other.  An output of an input's
-    name gets ``_out`` at its end.
+    but the last are merged: poses of shape (nb, 4, 4) become (4 nb, 4), stacked. An output with the name of an input
+    gets the suffix ``_out``.
 
-    It is a function of SX, with loops written out and both branches of choices computed.  Where that would be very
-    long, it is one of MX, with loops that are `mapaccum` and branches of which one is computed.
+    The function is one of SX, with loops expanded and both branches of choices computed. If that would be very long, it
+    is one of MX, with loops as `mapaccum` and only the chosen branch computed.
 
-    Raises ImportError where CasADi is not installed, and ValueError for what has no counterpart there: an operation, or
-    a loop with a condition.
+    Raises ImportError without CasADi, and ValueError for an operation without counterpart, or a loop with a condition.
     """
     casadi = import_casadi()
     program = optimize(program.unguarded, without=_OTHERS)
@@ -73,43 +71,43 @@ def to_casadi(program: Program) -> Any:
 
 
 def import_casadi() -> Any:
-    """CasADi.  Raises ImportError where it is not installed."""
+    """Import and return CasADi. Raises ImportError if it is not installed."""
     try:
         return importlib.import_module("casadi")
     except ImportError as error:
-        raise ImportError('this takes CasADi, which is not installed: pip install "linkwork[casadi]"') from error
+        raise ImportError('this needs CasADi, which is not installed: pip install "linkwork[casadi]"') from error
 
 
 def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
-    """CasADi's shape for an array's: its elements by rows are the array's in row-major order."""
+    """Return CasADi's shape for an array's: its elements by rows are the array's in row-major order."""
     if len(shape) < 2:
         return math.prod(shape), 1
     return math.prod(shape[:-1]), shape[-1]
 
 
-MOST_WRITTEN_OUT = 10_000  # operations of a function of SX that has loops
+MAX_EXPANDED = 10_000  # operations of a function of SX that has loops
 
 
 class ControlWriter:
-    """Runs listings on CasADi's numbers."""
+    """Runs listings on CasADi's scalars."""
 
     def __init__(self, casadi: Any, name: str) -> None:
         self._casadi, self._name = casadi, name
         self._functions: dict[tuple[Region, int], Any] = {}
 
     def world(self, listing: InstructionList) -> tuple[Any, Callable[[Any], list[Any]]]:
-        """SX or MX, and what takes the elements out of a matrix of it."""
+        """Return SX or MX, and a function that lists the elements of such a matrix."""
         has_bodies = any(isinstance(i.value, (Loop, Choice, Subroutine)) for i in listing.instructions)
-        if has_bodies and sum(counted(listing).values()) > MOST_WRITTEN_OUT:
+        if has_bodies and sum(counted(listing).values()) > MAX_EXPANDED:
             return self._casadi.MX, lambda matrix: self._split(self._casadi.vec(matrix), matrix.numel())
         return self._casadi.SX, lambda matrix: matrix.elements()
 
     def run(self, listing: InstructionList, elements: Sequence[Any], symbols: Any) -> list[Any]:
-        """The results for elements of SX or MX."""
+        """Return the results for elements of SX or MX."""
 
         def apply(instruction: Instruction, arguments: list[Any]) -> Any:
             operation, bundle = instruction.operation, instruction.value
-            if isinstance(bundle, Rows):
+            if isinstance(bundle, OutlinedCalls):
                 return bundle.run(arguments, apply, symbols)
             if isinstance(bundle, MultiResult):
                 return self._results(bundle, arguments, symbols)
@@ -127,18 +125,18 @@ class ControlWriter:
             return _put(bundle, arguments)
         if isinstance(bundle, Loop) and bundle.conditional:
             raise ValueError(
-                f"{self._name}: CasADi has no loop of unknown length, as while_loop is (and root and fixed_point have "
-                f"one in them): write scan or fori_loop, or solve equations with casadi.rootfinder"
+                f"{self._name}: CasADi has no loop of unknown length, such as while_loop (also inside root and "
+                f"fixed_point): use scan or fori_loop, or solve equations with casadi.rootfinder"
             )
         on_mx = symbols is self._casadi.MX
         if isinstance(bundle, Loop):
-            return (self._accumulated if on_mx else self._written_out)(bundle, arguments)
+            return (self._accumulated if on_mx else self._expanded)(bundle, arguments)
         if isinstance(bundle, Choice):
-            condition, *taken = arguments
+            condition, *inputs = arguments
             if on_mx:
                 chosen = self._casadi.Function.if_else("choice", *map(self._function, bundle.bodies))
-                return self._split(chosen(condition, self._column(taken)), bundle.count)
-            yes, no = (self.run(body, taken, symbols) for body in bundle.bodies)
+                return self._split(chosen(condition, self._column(inputs)), bundle.count)
+            yes, no = (self.run(body, inputs, symbols) for body in bundle.bodies)
             return [where(condition, a, b) for a, b in zip(yes, no, strict=True)]
         if isinstance(bundle, Subroutine):
             if on_mx:
@@ -148,17 +146,17 @@ class ControlWriter:
             return bundle.written_out(arguments)
         raise ValueError(f"{self._name}: CasADi has no counterpart of {bundle.operation.name!r}")
 
-    def _written_out(self, loop: Loop, arguments: list[Any]) -> list[Any]:
+    def _expanded(self, loop: Loop, arguments: list[Any]) -> list[Any]:
         state, stacked, outside = loop.split(arguments)
-        kept: list[list[Any]] = [[] for _ in range(loop.max_iterations)]
+        outputs: list[list[Any]] = [[] for _ in range(loop.max_iterations)]
         for t in reversed(range(loop.max_iterations)) if loop.backward else range(loop.max_iterations):
             here = stacked[t * loop.inputs : (t + 1) * loop.inputs]
             result = self.run(loop.body, [*state, *here, *outside], self._casadi.SX)
-            state, kept[t] = result[: loop.carried], result[loop.carried :]
-        return [*state, *(x for row in kept for x in row)]
+            state, outputs[t] = result[: loop.carried], result[loop.carried :]
+        return [*state, *(x for row in outputs for x in row)]
 
     def _accumulated(self, loop: Loop, arguments: list[Any]) -> list[Any]:
-        """The loop as `mapaccum`: columns are steps."""
+        """Return the results of a loop as `mapaccum`: columns are iterations."""
         casadi, steps = self._casadi, loop.max_iterations
         if not steps:
             return arguments[: loop.carried]
@@ -168,14 +166,17 @@ class ControlWriter:
         if loop.backward:
             slices = slices[:, order]
         step = self._function(loop.body, loop)
-        states, kept = step.mapaccum("loop", steps)(state, slices, casadi.repmat(outside, 1, steps))
+        states, outputs = step.mapaccum("loop", steps)(state, slices, casadi.repmat(outside, 1, steps))
         if loop.backward:
-            kept = kept[:, order]
+            outputs = outputs[:, order]
         last = self._split(states[:, steps - 1], loop.carried)
-        return [*last, *self._split(casadi.vec(kept), steps * loop.kept)]
+        return [*last, *self._split(casadi.vec(outputs), steps * loop.kept)]
 
     def _function(self, body: Region, loop: Loop | None = None) -> Any:
-        """A body as a function of a column or, of a loop, of what is carried, the inputs of a step, and the rest."""
+        """Return a body as a CasADi function of a column.
+
+        A loop's body is a function of its state, an iteration's inputs, and the rest.
+        """
         key = body, -1 if loop is None else loop.carried
         if key in self._functions:
             return self._functions[key]
@@ -191,31 +192,31 @@ class ControlWriter:
             part = result[start : start + count]
             results.append(self._casadi.vertcat(*part) if part else symbols(0, 1))
             start += count
-        made = self._functions[key] = self._casadi.Function("body", columns, results)
-        return made
+        function = self._functions[key] = self._casadi.Function("body", columns, results)
+        return function
 
-    def _column(self, numbers: Sequence[Any]) -> Any:
-        return self._casadi.vertcat(*numbers) if numbers else self._casadi.MX(0, 1)
+    def _column(self, values: Sequence[Any]) -> Any:
+        return self._casadi.vertcat(*values) if values else self._casadi.MX(0, 1)
 
     def _split(self, column: Any, count: int) -> list[Any]:
         return self._casadi.vertsplit(column) if count else []
 
 
 def _taken(take: Take, arguments: list[Any]) -> list[Any]:
-    """A choice between the rows, one after the other."""
-    index, *numbers = arguments
-    entries: Sequence[Any] = numbers or take.table
-    place = floor(index)
+    """Read a table by a chain of choices between its rows."""
+    index, *values = arguments
+    entries: Sequence[Any] = values or take.table
+    line = floor(index)
     result = list(entries[: take.columns])
     for row in range(1, take.rows):
-        above = le(float(row), place)
+        above = le(float(row), line)
         result = [where(above, x, y) for x, y in zip(entries[row * take.columns :], result, strict=False)]
     known = or_(le(index, 0.0), le(0.0, index))  # not NaN; x == x is true for CasADi before it is computed
     return [where(known, x, index) for x in result]
 
 
 def _put(put: Put, arguments: list[Any]) -> list[Any]:
-    """A choice for every number of the table."""
+    """Write to a table by a choice for each element."""
     index, row, table = put.split(arguments)
     here = [eq(floor(index), float(line)) for line in range(put.rows)]
     return [where(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]

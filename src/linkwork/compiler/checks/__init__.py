@@ -1,4 +1,4 @@
-"""Checks of what extends the compiler: a backend, a pass, a scalar operation."""
+"""Checks of compiler extensions against their contracts: backends, passes, scalar operations."""
 
 from linkwork.compiler.checks.check_backend import check_backend
 from linkwork.compiler.checks.check_operation import check_operation

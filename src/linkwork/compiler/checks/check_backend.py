@@ -1,78 +1,147 @@
-"""The check of a backend: its answers beside the interpreter's and the CPU's."""
+"""`check_backend`: a backend against the contract of `Backend`.
+
+The references are the interpreter and the CPU's backend.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.checks.sample_programs import programs, samples
-from linkwork.compiler.codegen.float_type import DOUBLE, Real
+from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.passes import optimize
-from linkwork.compiler.program import Port, Program
+from linkwork.compiler.program import Program
 
 __all__ = ["check_backend"]
 
-_SIZES = (1, 2, 3, 17, 64)  # samples: fewer and more than lanes, whole vectors and rests
-_SCALE = 1e-300  # of relative differences, where an answer is zero
+_SIZES = (1, 2, 3, 17, 64)  # samples: fewer and more than lanes, whole vectors and remainders
+_TINY = 1e-300  # a value below it counts as that large in relative errors
 
 
-def check_backend(backend: Backend[Any], *, tolerance: float = 1e-12, real: Real = DOUBLE, seed: int = 0) -> list[str]:
-    """Compare a backend's answers with the interpreter's and the CPU's, and its code with itself.
+def check_backend(
+    backend: Backend[Any], *, tolerance: float = 1e-12, real: FloatType = DOUBLE, seed: int = 0
+) -> ContractReport:
+    """Check a backend, for example one of your own, against the contract of `linkwork.compiler.backend.Backend`.
 
     Every operation, straight-line programs, inputs and outputs of several shapes, choices and loops are evaluated for
-    batches of several sizes.  An answer may differ from the interpreter's, and from the CPU's, by ``tolerance``
-    relative to the answer, and from itself in a smaller batch not at all.  Where the answers are NaN or infinite the
-    backend's are, too.
-
-    Returns the names of the programs that the backend refuses.  Raises AssertionError that names the program and the
-    sample for an answer that differs, and for code that is not the same when it is made again.
+    batches of several sizes.  Results may differ from the interpreter's, and from the CPU's, by ``tolerance`` relative
+    to the result.  They are NaN or infinite where those are.  The line "refuse" names the programs that the backend
+    refuses; the other lines are on those that it compiles.  The report prints as a table;
+    ``check_backend(backend).raise_if_failed()`` is a test.
     """
-    reference, rng, refused = default_backend(), np.random.default_rng(seed), []
-    for program, domains in programs():
-        if backend.refuse(program) is not None:
-            refused.append(program.name)
-            continue
-        _check_code(backend, program, real)
-        largest = [samples(rng, port, domains, max(_SIZES), real) for port in program.inputs]
-        function = backend.function(program, real)
-        whole = function(largest)
-        exact = program.interpret(*(x.astype(np.float64) for x in largest))
-        for name, expected in (("the interpreter's", exact), ("the CPU's", reference.function(program, real)(largest))):
-            for port, got, other in zip(program.outputs, whole, expected, strict=True):
-                _compare(backend, program, port, got, np.asarray(other, np.float64), name, tolerance)
+    trial = _Trial(backend, real, tolerance, np.random.default_rng(seed))
+    kind = type(backend)
+    return check_requirements(f"backend {kind.__name__}", _requirements(trial), trial, kind, Backend)
+
+
+class _Trial:
+    """A backend, the programs that it compiles, and their inputs and results."""
+
+    def __init__(self, backend: Backend[Any], real: FloatType, tolerance: float, rng: np.random.Generator) -> None:
+        self.backend, self.real, self.tolerance = backend, real, tolerance
+        cases = [(program, domains) for program, domains in programs() if backend.refuse(program) is None]
+        self.programs = [program for program, _ in cases]
+        self.refused = [program for program, _ in programs() if backend.refuse(program) is not None]
+        self.inputs = [[samples(rng, x, domains, max(_SIZES), real) for x in p.inputs] for p, domains in cases]
+
+    @cached_property
+    def functions(self) -> list[Callable[[Sequence[Any]], list[np.ndarray]]]:
+        return [self.backend.function(program, self.real) for program in self.programs]
+
+    @cached_property
+    def results(self) -> list[list[np.ndarray]]:
+        return [function(arrays) for function, arrays in zip(self.functions, self.inputs, strict=True)]
+
+    def errors(self, reference: str, values: Callable[[Program, list[np.ndarray]], Sequence[Any]]) -> list[float]:
+        """Return the error of each output; raise ValueError that names the first element that is wrong."""
+        errors = []
+        for program, arrays, results in zip(self.programs, self.inputs, self.results, strict=True):
+            for port, result, other in zip(program.outputs, results, values(program, arrays), strict=True):
+                expected = np.asarray(other, np.float64)
+                with np.errstate(all="ignore"):
+                    relative = np.abs(result - expected) / np.maximum(np.abs(expected), _TINY)
+                relative[(result == expected) | (np.isnan(result) & np.isnan(expected))] = 0.0
+                wrong = ~(np.isfinite(result) == np.isfinite(expected)) | ~(relative <= self.tolerance)
+                if wrong.any():
+                    index = tuple(map(int, np.argwhere(wrong)[0]))
+                    raise ValueError(
+                        f"{program.name}: {port.name}[{', '.join(map(str, index))}] is {float(result[index])!r}, "
+                        f"{reference} {float(expected[index])!r}"
+                    )
+                errors.append(float(relative.max(initial=0.0)))
+        return errors
+
+    def texts(self) -> Iterator[tuple[Program, list[str], list[str]]]:
+        """Yield each program with the text of its code, written twice."""
+        parts = self.backend.parts(self.backend.batch_entry, self.real)
+        if not parts:
+            raise ValueError(f"parts: {self.real.name} has no entry {self.backend.batch_entry!r}")
+        for program in self.programs:
+            optimized = optimize(program, without=self.backend.without_passes)
+            first, second = (self.backend.lower(optimized, self.real).texts(parts) for _ in range(2))
+            yield program, first, second
+
+
+def _refuse(t: _Trial) -> list[float]:
+    for program in t.refused:
+        if not isinstance(t.backend.refuse(program), str):
+            raise ValueError(f"{program.name}: expected the reason as a string, got {t.backend.refuse(program)!r}")
+    return []
+
+
+def _lower(t: _Trial) -> list[float]:
+    for program, first, second in t.texts():
+        if first != second:
+            raise ValueError(f"{program.name}: the same program has another text when it is lowered again")
+    return []
+
+
+def _emit(t: _Trial) -> list[float]:
+    for program, text, _ in t.texts():
+        objects = t.backend.emit(text)
+        if objects != t.backend.emit(text):
+            raise ValueError(f"{program.name}: the same text has other objects when it is emitted again")
+        if not all(map(t.backend.is_object, objects)):
+            raise ValueError(f"{program.name}: is_object is False for an object of this backend")
+    return []
+
+
+def _interpreter(t: _Trial) -> list[float]:
+    return t.errors("the interpreter's", lambda program, arrays: program.interpret(*(x.astype(float) for x in arrays)))
+
+
+def _cpu(t: _Trial) -> list[float]:
+    reference = default_backend()
+    return t.errors("the CPU's", lambda program, arrays: reference.function(program, t.real)(arrays))
+
+
+def _batches(t: _Trial) -> list[float]:
+    for program, function, arrays, results in zip(t.programs, t.functions, t.inputs, t.results, strict=True):
         for size in _SIZES:
-            part = function([x[:size] for x in largest])
-            for port, got, full in zip(program.outputs, part, whole, strict=True):
-                assert np.array_equal(got, full[:size], equal_nan=True), (
-                    f"{backend!r}: {program.name}: {port.name}: a batch of {size} differs from one of {max(_SIZES)}"
-                )
-    return refused
+            for port, few, all_samples in zip(
+                program.outputs, function([x[:size] for x in arrays]), results, strict=True
+            ):
+                if not np.array_equal(few, all_samples[:size], equal_nan=True):
+                    raise ValueError(
+                        f"{program.name}: {port.name}: a batch of {size} differs from one of {max(_SIZES)}"
+                    )
+    return []
 
 
-def _check_code(backend: Backend[Any], program: Program, real: Real) -> None:
-    """The same program gives the same code, and what it gives is an object."""
-    parts = backend.parts(backend.batch_entry, real)
-    assert parts, f"{backend!r}: no entry {backend.batch_entry!r} of {real.name}"
-    passed = optimize(program, without=backend.without_passes)
-    texts = [backend.lower(passed, real).texts(parts) for _ in range(2)]
-    assert texts[0] == texts[1], f"{backend!r}: {program.name}: its code is another each time"
-    objects = backend.emit(texts[0])
-    assert objects == backend.emit(texts[0]), f"{backend!r}: {program.name}: its objects are others each time"
-    assert all(map(backend.is_object, objects)), f"{backend!r}: {program.name}: its objects are not taken for such"
-
-
-def _compare(
-    backend: Backend[Any], program: Program, port: Port, got: np.ndarray, other: np.ndarray, whose: str, tol: float
-) -> None:
-    finite = np.isfinite(other)
-    same = np.where(finite, np.abs(got - other) <= tol * np.maximum(np.abs(other), _SCALE), got == other)
-    same |= np.isnan(got) & np.isnan(other)
-    if not same.all():
-        place = tuple(map(int, np.argwhere(~same)[0]))
-        raise AssertionError(
-            f"{backend!r}: {program.name}: {port.name}[{', '.join(map(str, place))}] is {float(got[place])!r}, "
-            f"{whose} {float(other[place])!r}"
-        )
+def _requirements(trial: _Trial) -> tuple[Requirement[_Trial], ...]:
+    refused = ", ".join(program.name for program in trial.refused) or "no program"
+    return (
+        Requirement("refuse", f"a refused program has a reason (refused: {refused})", 0.0, _refuse),
+        Requirement("lower", "lowering a program twice gives the same text", 0.0, _lower),
+        Requirement("emit", "emitting a text twice gives the same, valid objects", 0.0, _emit),
+        Requirement("interpreter", "results equal the interpreter's", trial.tolerance, _interpreter),
+        Requirement("cpu", "results equal those of the CPU backend", trial.tolerance, _cpu),
+        Requirement("batches", "the result of a sample does not depend on its batch", 0.0, _batches),
+    )

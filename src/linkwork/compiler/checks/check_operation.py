@@ -1,9 +1,16 @@
-"""The check of a scalar operation: its values, derivatives and code are of one function."""
+"""`check_operation`: a scalar operation against the contract of the table of operations.
+
+The reference is the operation's value on NumPy arrays, at random arguments of its domain.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.compiler.checks.sample_programs import operation_program, samples
 from linkwork.compiler.kernel import Kernel
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
@@ -12,71 +19,123 @@ from linkwork.expr.scalar.operations import Operation
 __all__ = ["check_operation"]
 
 _SAMPLES = 200
+_DIFFERENCES = 1e-5
+_ROUNDING = 1e-12
+_KINK = 1e-3  # relative difference of one-sided slopes above which the operation has no derivative there
 
 
-def check_operation(operation: Operation, *, tolerance: float = 1e-12, seed: int = 0) -> None:
-    """Compare all that a row of the table says of an operation, at random numbers of its domain.
+def check_operation(operation: Operation, *, tolerance: float = 1e-12, seed: int = 0) -> ContractReport:
+    """Check a scalar operation, for example one of your own, against the contract of the table of operations.
 
-    The value on floats, the value on arrays, the compiled code and, where there is one, the composition agree within
-    ``tolerance`` relative to the value; a commutative operation is, and an odd or even one too.  The partial
-    derivatives agree with differences, and forward mode with them.  Raises AssertionError that says at which numbers.
+    Values may differ by ``tolerance``, relative to the value and at least to 1.  Requirements on what an operation
+    does not state (a composition, symmetries, derivatives) hold.  The report prints as a table;
+    ``check_operation(operation).raise_if_failed()`` is a test.
     """
-    rng, program = np.random.default_rng(seed), operation_program(operation)
-    (x,) = (samples(rng, port, operation.domain, _SAMPLES) for port in program.inputs)
-    given = [x[:, k] if kind == "n" else x[:, k] > 0.0 for k, kind in enumerate(operation.kinds)]
-    with np.errstate(all="ignore"):
-        value = np.asarray(operation.value(*given), dtype=float)
-    rows = [tuple(row.tolist()) for row in np.transpose(given).astype(object)]
-    _agree(operation, rows, "value on floats", [float(operation.scalar(*row)) for row in rows], value, tolerance)
-    _agree(operation, rows, "compiled code", Kernel(program)(x), value, tolerance)
-    if operation.composition is not None:
-        made = np.asarray(operation.composition(*given), dtype=float)
-        _agree(operation, rows, "composition", made, value, tolerance)
-    if operation.commutative:
-        swapped = np.asarray(operation.value(*given[::-1]), dtype=float)
-        _agree(operation, rows, "value of swapped arguments", swapped, value, tolerance)
-    if operation.odd or operation.even:
-        mirrored = np.asarray(operation.value(*(-x).T), dtype=float)
-        _agree(operation, rows, "value of the opposite", mirrored, -value if operation.odd else value, tolerance)
-    if operation.partials is None or operation.logical:
-        return
-    for k, kind in enumerate(operation.kinds):
-        if kind == "n":
-            _check_partial(operation, rows, k)
+    trial = _Trial(operation, np.random.default_rng(seed), tolerance)
+    return check_requirements(f"operation {operation.name}", _requirements(tolerance), trial, Operation, Operation)
 
 
-def _check_partial(operation: Operation, rows: list[tuple[float, ...]], k: int) -> None:
-    """The derivative by argument k beside differences, and beside dual numbers."""
-    assert operation.partials is not None
-    for row in rows:
-        step = 1e-6 * max(1.0, abs(row[k]))
-        ends = [operation.scalar(*row[:k], row[k] + h, *row[k + 1 :]) for h in (step, -step)]
-        middle = operation.scalar(*row)
-        slopes = [(ends[0] - middle) / step, (middle - ends[1]) / step]
-        if abs(slopes[0] - slopes[1]) > 1e-3 * max(1.0, abs(slopes[0])):
-            continue  # a kink or a jump, where there is no derivative
-        numeric, partial = 0.5 * (slopes[0] + slopes[1]), float(operation.partials(*row, middle)[k])
-        scale = max(1.0, abs(middle), abs(numeric))
-        assert abs(partial - numeric) <= 1e-5 * scale, (
-            f"{operation.name}{row}: derivative by argument {k + 1} is {partial!r}, differences say {numeric!r}"
-        )
-        moving = seeded([*row], [float(j == k) for j in range(len(row))])
-        dual = operation(*moving)
-        forward = float(parts(dual, moving[k].level)[1])
-        assert abs(forward - partial) <= 1e-12 * max(1.0, abs(partial)), (
-            f"{operation.name}{row}: forward mode gives {forward!r}, the partial derivative is {partial!r}"
-        )
+class _Trial:
+    """An operation, random arguments of its domain, and its value on arrays."""
+
+    def __init__(self, operation: Operation, rng: np.random.Generator, tolerance: float) -> None:
+        self.operation, self.tolerance, self.program = operation, tolerance, operation_program(operation)
+        (self.x,) = (samples(rng, port, operation.domain, _SAMPLES) for port in self.program.inputs)
+        self.columns = [self.x[:, k] if kind == "n" else self.x[:, k] > 0.0 for k, kind in enumerate(operation.kinds)]
+        self.arguments = [tuple(sample.tolist()) for sample in np.transpose(self.columns).astype(object)]
+        with np.errstate(all="ignore"):
+            self.value = np.asarray(operation.value(*self.columns), dtype=float)
+
+    def errors(self, label: str, result: Any, reference: np.ndarray) -> list[float]:
+        """Return the largest error of a result; raise ValueError that names the first arguments where it is wrong."""
+        result = np.asarray(result, dtype=float)
+        with np.errstate(all="ignore"):
+            errors = np.abs(result - reference) / np.maximum(1.0, np.abs(reference))
+        errors[(result == reference) | (np.isnan(result) & np.isnan(reference))] = 0.0
+        wrong = ~(errors <= self.tolerance)
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise ValueError(
+                f"{self.operation.name}{self.arguments[k]}: the {label} is {float(result[k])!r}, "
+                f"the value on arrays {float(reference[k])!r}"
+            )
+        return [float(errors.max(initial=0.0))]
+
+    def at_partials(self, error: Callable[[int, tuple[float, ...], float, float], float]) -> list[float]:
+        """Return an error for each partial derivative, from its index, the arguments, the partial and differences."""
+        operation, result = self.operation, []
+        if operation.partials is None or operation.logical:
+            return []
+        for k, kind in enumerate(operation.kinds):
+            for x in self.arguments if kind == "n" else ():
+                step = 1e-6 * max(1.0, abs(x[k]))
+                behind, middle, ahead = (operation.scalar(*x[:k], x[k] + h, *x[k + 1 :]) for h in (-step, 0.0, step))
+                below, above = (middle - behind) / step, (ahead - middle) / step
+                if abs(above - below) > _KINK * max(1.0, abs(above)):
+                    continue  # a kink or a jump, where there is no derivative
+                result.append(error(k, x, float(operation.partials(*x, middle)[k]), 0.5 * (below + above)))
+        return result
 
 
-def _agree(
-    operation: Operation, rows: list[tuple[float, ...]], what: str, got: object, value: np.ndarray, tolerance: float
-) -> None:
-    result = np.asarray(got, dtype=float)
-    with np.errstate(all="ignore"):
-        same = np.abs(result - value) <= tolerance * np.maximum(1.0, np.abs(value))
-    same |= (result == value) | (np.isnan(result) & np.isnan(value))
-    if not same.all():
-        k = int(np.argmin(same))
-        raise AssertionError(
-            f"{operation.name}{rows[k]}: the {what} is {float(result[k])!r}, the value on arrays {float(value[k])!r}"
-        )
+def _floats(t: _Trial) -> list[float]:
+    return t.errors("value on floats", [float(t.operation.scalar(*x)) for x in t.arguments], t.value)
+
+
+def _compiled(t: _Trial) -> list[float]:
+    return t.errors("compiled code", Kernel(t.program)(t.x), t.value)
+
+
+def _composition(t: _Trial) -> list[float]:
+    composition = t.operation.composition
+    return [] if composition is None else t.errors("composition", composition(*t.columns), t.value)
+
+
+def _commutative(t: _Trial) -> list[float]:
+    if not t.operation.commutative:
+        return []
+    return t.errors("value of swapped arguments", t.operation.value(*t.columns[::-1]), t.value)
+
+
+def _parity(t: _Trial) -> list[float]:
+    if not (t.operation.odd or t.operation.even):
+        return []
+    expected = -t.value if t.operation.odd else t.value
+    return t.errors("value of the negated argument", t.operation.value(*(-t.x).T), expected)
+
+
+def _partials(t: _Trial) -> list[float]:
+    def error(k: int, x: tuple[float, ...], partial: float, numeric: float) -> float:
+        result = abs(partial - numeric) / max(1.0, float(abs(t.operation.scalar(*x))), abs(numeric))
+        if not result <= _DIFFERENCES:
+            raise ValueError(
+                f"{t.operation.name}{x}: derivative by argument {k + 1} is {partial!r}, differences give {numeric!r}"
+            )
+        return result
+
+    return t.at_partials(error)
+
+
+def _forward(t: _Trial) -> list[float]:
+    def error(k: int, x: tuple[float, ...], partial: float, numeric: float) -> float:
+        moving = seeded([*x], [float(j == k) for j in range(len(x))])
+        forward = float(parts(t.operation(*moving), moving[k].level)[1])
+        result = abs(forward - partial) / max(1.0, abs(partial))
+        if not result <= _ROUNDING:
+            raise ValueError(
+                f"{t.operation.name}{x}: forward mode gives {forward!r}, partial derivative {k + 1} is {partial!r}"
+            )
+        return result
+
+    return t.at_partials(error)
+
+
+def _requirements(tolerance: float) -> tuple[Requirement[_Trial], ...]:
+    return (
+        Requirement("scalar", "the value on floats equals the value on arrays", tolerance, _floats),
+        Requirement("lowering", "compiled code equals the value on arrays", tolerance, _compiled),
+        Requirement("composition", "the composition equals the value on arrays", tolerance, _composition),
+        Requirement("commutative", "if declared commutative, f(a, b) = f(b, a)", tolerance, _commutative),
+        Requirement("odd, even", "if declared odd or even, f(-x) = -f(x) or f(x)", tolerance, _parity),
+        Requirement("partials", "the partial derivatives equal finite differences", _DIFFERENCES, _partials),
+        Requirement("forward mode", "forward mode gives the partial derivatives", _ROUNDING, _forward),
+    )

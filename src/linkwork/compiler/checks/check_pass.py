@@ -1,42 +1,100 @@
-"""The check of a compiler pass: what it gives computes the same, and is a valid program."""
+"""`check_pass`: a compiler pass against its contract.
+
+The pass is run on programs that have every operation, straight-line code, choices and loops, alone and after each of
+the passes of `linkwork.compiler.passes.ALL`.  The reference is the interpreter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.compiler.checks.sample_programs import programs, samples
 from linkwork.compiler.passes import ALL, everywhere
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Program
 from linkwork.expr.scalar.block import InstructionList
 
-__all__ = ["check_pass"]
+__all__ = ["REQUIREMENTS", "check_pass"]
 
 _SAMPLES = 33
 
+Pass = Callable[[InstructionList], InstructionList]
 
-def check_pass(
-    one_pass: Callable[[InstructionList], InstructionList], further: Iterable[Program] = (), *, seed: int = 0
-) -> None:
-    """Run a pass on programs with every operation, straight-line code, choices and loops, and on ``further`` ones.
 
-    Alone, and after each of the passes of `ALL`, it must keep the name, the inputs and the outputs, give a program that
-    the verifier takes, the same one each time, and one that computes the same to the last bit.  Raises AssertionError
-    that names the program, and `InvalidProgramError` (an AssertionError) for a program that is none.
+def check_pass(one_pass: Pass, further: Iterable[Program] = (), *, seed: int = 0) -> ContractReport:
+    """Check a compiler pass, for example one of your own, against the contract of passes.
+
+    ``further`` are programs to run it on in addition to those of the check, and ``seed`` is of their random inputs.
+    Exceptions of the pass fail every line.  The report prints as a table; ``check_pass(one_pass).raise_if_failed()``
+    is a test.
     """
-    rng = np.random.default_rng(seed)
-    cases = [*programs(), *((program, ()) for program in further)]
-    for program, domains in cases:
-        arrays = [samples(rng, port, domains, _SAMPLES) for port in program.inputs]
-        for before in (program, *(everywhere(other, program) for other in ALL)):
-            after = everywhere(one_pass, before)
-            assert (after.name, after.inputs, after.outputs) == (before.name, before.inputs, before.outputs), (
-                f"{one_pass.__name__}: {program.name}: other inputs or outputs"
-            )
-            verify(after)
-            assert everywhere(one_pass, before) == after, f"{one_pass.__name__}: {program.name}: another each time"
-            expected, got = before.interpret(*arrays), after.interpret(*arrays)
-            same = all(np.array_equal(x, y, equal_nan=True) for x, y in zip(expected, got, strict=True))
-            assert same, f"{one_pass.__name__}: {program.name}: computes something else"
+    trial = _Trial(one_pass, (*further,), np.random.default_rng(seed))
+    return check_requirements(f"pass {one_pass.__name__}", REQUIREMENTS, trial, type(one_pass), object)
+
+
+class _Case(NamedTuple):
+    name: str
+    before: Program
+    after: Program
+    arrays: list[np.ndarray]
+
+
+class _Trial:
+    """A pass, and programs before and after it."""
+
+    def __init__(self, one_pass: Pass, further: tuple[Program, ...], rng: np.random.Generator) -> None:
+        self.one_pass, self.further, self.rng = one_pass, further, rng
+
+    @cached_property
+    def cases(self) -> list[_Case]:
+        result = []
+        for program, domains in (*programs(), *((program, ()) for program in self.further)):
+            arrays = [samples(self.rng, port, domains, _SAMPLES) for port in program.inputs]
+            for before in (program, *(everywhere(other, program) for other in ALL)):
+                result.append(_Case(program.name, before, everywhere(self.one_pass, before), arrays))
+        return result
+
+
+def _ports(t: _Trial) -> list[float]:
+    for name, before, after, _ in t.cases:
+        for field in ("name", "inputs", "outputs", "guards"):
+            expected, result = (getattr(program, field) for program in (before, after))
+            if result != expected:
+                raise ValueError(f"{name}: {field}: expected {expected!r}, got {result!r}")
+    return []
+
+
+def _valid(t: _Trial) -> list[float]:
+    for case in t.cases:
+        verify(case.after)
+    return []
+
+
+def _steady(t: _Trial) -> list[float]:
+    for name, before, after, _ in t.cases:
+        if everywhere(t.one_pass, before) != after:
+            raise ValueError(f"{name}: the second run on the same program gives another program")
+    return []
+
+
+def _values(t: _Trial) -> list[float]:
+    for name, before, after, arrays in t.cases:
+        for port, expected, result in zip(
+            before.outputs, before.interpret(*arrays), after.interpret(*arrays), strict=True
+        ):
+            if not np.array_equal(result, expected, equal_nan=True):
+                raise ValueError(f"{name}: {port.name} has other values after the pass")
+    return []
+
+
+REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
+    Requirement("ports", "name, inputs, outputs and guards are unchanged", 0.0, _ports),
+    Requirement("valid", "the verifier accepts the result", 0.0, _valid),
+    Requirement("deterministic", "the same program gives the same result", 0.0, _steady),
+    Requirement("values", "the outputs are bitwise equal", 0.0, _values),
+)

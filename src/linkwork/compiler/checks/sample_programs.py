@@ -1,4 +1,4 @@
-"""Programs that checks compare answers by."""
+"""Sample programs on which the checks compare results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.codegen.float_type import DOUBLE, Real
+from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.control import cond, scan, while_loop
@@ -18,9 +18,9 @@ __all__ = ["operation_program", "programs", "samples"]
 
 
 def programs() -> Iterator[tuple[Program, tuple[tuple[float, float], ...]]]:
-    """Programs that have every operation, and straight-line code, choices and loops.
+    """Yield programs that have every operation, straight-line code, choices and loops.
 
-    Each comes with an interval for every element of its first input; numbers beyond are from (−2, 2).
+    Each comes with an interval for every element of its first input; other inputs are from (−2, 2).
     """
     for operation in BY_NAME.values():
         if operation.arity > 0:
@@ -35,7 +35,10 @@ def programs() -> Iterator[tuple[Program, tuple[tuple[float, float], ...]]]:
 
 
 def operation_program(operation: Operation) -> Program:
-    """The operation on elements of x; truth values are made of numbers by 0 < x, and numbers of them by ``where``."""
+    """Return a program of one operation on elements of x.
+
+    Arguments that are truth values are 0 < x; a truth value as result is converted by ``where``.
+    """
     instructions = [Instruction(INPUT, (), k) for k in range(operation.arity)]
     args = list(range(operation.arity))
     zero = len(instructions)
@@ -52,7 +55,7 @@ def operation_program(operation: Operation) -> Program:
 
 
 def _long(x: Any) -> Any:
-    """Some hundreds of operations, with sines and cosines of one argument, and products that are added."""
+    """Compute some hundreds of operations, with sines and cosines of one argument, and products that are added."""
     a, b, c, d = x
     for k in range(40):
         a, b, c, d = b + 0.1 * f.sin(a), c - 0.1 * f.cos(a), d * 0.9 + a * b * 0.05, f.sqrt(1.0 + a * a) + 0.01 * k
@@ -60,19 +63,19 @@ def _long(x: Any) -> Any:
 
 
 def _root(x: Any) -> Any:
-    """Newton's iteration for √(2 + x²), whose number of steps depends on the sample."""
+    """Compute √(2 + x²) by Newton's iteration, whose number of iterations depends on the sample."""
     square = 2.0 + x * x
-    going = while_loop(
+    iteration = while_loop(
         lambda y: f.lt(1e-13 * square, f.fabs(y * y - square)),
         lambda y: 0.5 * (y + square / y),
         square,
         max_iterations=60,
     )
-    return going.state
+    return iteration.state
 
 
-def samples(rng: np.random.Generator, port: Port, domains: Any, count: int, real: Real = DOUBLE) -> np.ndarray:
-    """Random numbers (count, *shape) for a port, in the interval of each element."""
+def samples(rng: np.random.Generator, port: Port, domains: Any, count: int, real: FloatType = DOUBLE) -> np.ndarray:
+    """Return random values (count, *shape) for a port, in the interval of each element."""
     intervals = domains if domains and len(domains) == port.size else ((-2.0, 2.0),) * port.size
     columns = [rng.uniform(max(low, -1e3), min(high, 1e3), count) for low, high in intervals]
     return np.array(columns, real.dtype).reshape(port.size, count).T.reshape(count, *port.shape).copy()

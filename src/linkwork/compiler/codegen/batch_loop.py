@@ -1,12 +1,12 @@
 """The loop over a batch of samples, on one thread or several, in LLVM IR.
 
-``@range`` takes samples some vectors at a time: packs them (see `packing`), calls ``@block`` and unpacks the results.
-``@loop`` has the form of NumPy's inner loops: (char **args, npy_intp *dimensions, npy_intp *steps, void *data), the
-core dimensions' strides following the outer ones; ``data`` is a `State`.  A large batch is shared between threads that
-live as long as the call: each takes the next few samples that nobody has taken, so that a core that is busy with
-something else delays the others little.  What a sample's result is does not depend on any of this.
+``@range`` processes a few vectors of samples at a time: it packs them (see `packing`), calls ``@block`` and unpacks the
+results. ``@loop`` has the signature of NumPy's inner loops: (char **args, npy_intp *dimensions, npy_intp *steps, void
+*data), where the core dimensions' strides follow the outer ones; ``data`` is a `State`. A large batch is shared between
+threads that live as long as the call: each takes the next few samples that no thread has taken, so that a busy core
+delays the others little. A sample's result does not depend on any of this.
 
-The processor's floating-point flags are left as they were found (see `flags`).
+The processor's floating-point flags are preserved (see `save_flags`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from linkwork.compiler.codegen.interrupt_functions import (
     enlist_function,
     is_main_function,
 )
-from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text, restore_flags, save_flags
+from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule, restore_flags, save_flags
 from linkwork.compiler.codegen.nontemporal_stores import STREAMED, is_streamed
 from linkwork.compiler.codegen.packing import SIDE_BY_SIDE, packing, packing_functions
 from linkwork.compiler.codegen.register_loop import direct_function, is_direct
@@ -36,32 +36,32 @@ from linkwork.compiler.codegen.straight_line import (
 from linkwork.compiler.loops.loop_program_code import ControlLayout
 from linkwork.compiler.program import Port
 from linkwork.compiler.runtime.loop_state import State
-from linkwork.compiler.runtime.threads import MOST_THREADS
+from linkwork.compiler.runtime.threads import MAX_THREADS
 
 __all__ = ["loop_function"]
 
-_FEW = 3  # fewer samples than this take the scalar code
-_WORTH = 80_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
-_AT_ONCE = 1_000_000.0  # nanoseconds of work between two looks at the time, to see whether to look for signals
-_SHARES = 8  # that a thread takes one after the other
-_SHARED = 8  # numbers of an input from which on it is worth asking whether all samples have the same
-_STACK = 1 << 20  # bytes that a thread started here has: a system's usual may be less than the code takes
+_FEW = 3  # fewer samples use the scalar code
+_MIN_THREAD_WORK = 80_000.0  # [ns] of work for a thread, whose start takes some 10 000
+_CHECK_INTERVAL = 1_000_000.0  # [ns] of work between two checks of the time for signals
+_SHARES = 8  # of a thread, in sequence
+_SHARED = 8  # elements of an input from which on equal inputs of all samples are detected
+_STACK = 1 << 20  # [bytes] stack of a started thread: a system's default may be too small for the code
 
 
 def threads_available() -> bool:
-    """Whether the loops made here can start threads: the C library has POSIX threads."""
+    """Return True if the loops can start threads: the C library has POSIX threads."""
     return sys.platform != "win32"
 
 
-def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
-    """Add ``@loop`` and what it needs but other modules' ``@block`` and, for very few samples, ``@sample``."""
+def loop_function(text: IrModule, layout: Layout | ControlLayout) -> None:
+    """Add ``@loop`` and the functions it needs, except other modules' ``@block`` and, for few samples, ``@sample``."""
     target = layout.target
     packing_functions(text, layout)
     if is_direct(layout):
         assert isinstance(layout, Layout)
         text.add(direct_function(layout, State.off_calls.offset))
     text.add(_range(layout))
-    f = Function("define void @.loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+    f = IrFunction("define void @.loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
     f.declare(sample_declaration(layout.program), "declare void @.block(ptr, ptr, ptr, i64)")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
@@ -75,21 +75,20 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
         arrays.sample_by_sample(n)
     with f.unless(scalar):
         streamed = _streamed(f, layout, n)
-        wanted, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_AT_ONCE, layout)}")
+        thread_count, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_CHECK_INTERVAL, layout)}")
         if threads_available():
             allowed = f.load("i64", f.load("ptr", f.at("%data", State.threads.offset)))
-            useful = f.let(f"udiv i64 {n}, {_samples_in(_WORTH, layout)}")
+            useful = f.let(f"udiv i64 {n}, {_samples_in(_MIN_THREAD_WORK, layout)}")
             fewer = f.let(f"icmp ult i64 {useful}, {allowed}")
-            wanted = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
-            long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {wanted}, 1")])
+            thread_count = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
+            long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {thread_count}, 1")])
         with f.when(long):
-            f.do(
-                f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan, i1 {streamed})"
-            )
+            samples = f"i64 {n}, i64 {thread_count}"
+            f.do(f"call void @.spread(ptr %args, ptr %steps, {samples}, ptr %data, ptr %nan, i1 {streamed})")
         with f.unless(long):
             f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed})")
-    done = f.let(f"add i64 {f.load('i64', f.at('%data', State.done.offset))}, {n}")  # NumPy may come again and again
-    much = f.let(f"icmp ugt i64 {done}, {_samples_in(_AT_ONCE, layout)}")
+    done = f.let(f"add i64 {f.load('i64', f.at('%data', State.done.offset))}, {n}")  # NumPy may call repeatedly
+    much = f.let(f"icmp ugt i64 {done}, {_samples_in(_CHECK_INTERVAL, layout)}")
     f.store("i64", f.let(f"select i1 {much}, i64 0, i64 {done}"), f.at("%data", State.done.offset))
     with f.when(much):
         f.let(f"call i1 @.attend(ptr {interrupts})")
@@ -104,11 +103,9 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
 
 
 class _Arrays:
-    """The arrays of a batch: of each its address, the step between samples, where its strides are, and whether a
-    sample is contiguous.
-    """
+    """The arrays of a batch: address, step between samples, address of strides, and whether samples are contiguous."""
 
-    def __init__(self, f: Function, layout: Layout | ControlLayout) -> None:
+    def __init__(self, f: IrFunction, layout: Layout | ControlLayout) -> None:
         self.f, self.layout = f, layout
         self.inputs, self.outputs = layout.program.inputs, layout.program.outputs
         self.own = [j if unused else None for j, unused in enumerate(layout.program.unused)]
@@ -129,66 +126,66 @@ class _Arrays:
             self.whole.append(f.all_of(flags))
 
     def apart(self) -> list[str]:
-        """Whether no output is an input as well.
+        """Return whether no output is also an input.
 
-        NumPy copies operands that overlap, except for one array that is both: a block has read its samples before it
-        writes them, but the scalar code reads a sample's numbers where it needs them.
+        NumPy copies operands that overlap, except one array that is both: a block has read its samples before it writes
+        them, but the scalar code reads a sample's elements where it needs them.
         """
         f, many = self.f, len(self.inputs)
         return [f.let(f"icmp ne ptr {x}, {y}") for x in self.start[:many] for y in self.start[many:]]
 
     def pack(self, first: str, left: str, buffer: str, again: str) -> None:
-        """A vector of samples from the one numbered ``first`` on, of which ``left`` are there.
+        """Emit the packing of a vector of samples from index ``first``, of which ``left`` exist.
 
-        Inputs that are the same for all samples are in the buffer already where it was packed before: ``again``.
+        Inputs that are the same for all samples are in the buffer already if it was packed before: ``again``.
         """
-        f, place = self.f, 0
+        f, offset = self.f, 0
         for j, port in enumerate(self.inputs):
-            into = f.at(buffer, place)
+            into = f.at(buffer, offset)
             if port.size < _SHARED:
                 self._move("pack", j, port, first, left, into, "%nan")
             else:
                 same = f.let(f"icmp eq i64 {self.steps[j]}, 0")
                 with f.unless(f.all_of([again, same])):
                     self._move("pack", j, port, first, left, into, "%nan")
-            place += self.layout.width * port.size
+            offset += self.layout.width * port.size
 
     def unpack(self, first: str, left: str, buffer: str) -> None:
-        """The results of a vector of samples."""
+        """Emit the unpacking of the results of a vector of samples."""
         for j, port in enumerate(self.outputs):
             self._move("unpack", len(self.inputs) + j, port, first, left, buffer, f"@.slots{j}")
 
-    def _move(self, what: str, j: int, port: Port, first: str, left: str, buffer: str, last: str) -> None:
-        """Pack or unpack the array numbered ``j``; what the function does it with is its ``last`` argument."""
+    def _move(self, operation: str, j: int, port: Port, first: str, left: str, buffer: str, last: str) -> None:
+        """Emit a call that packs or unpacks array ``j``; ``last`` is the function's last argument."""
         f, lanes = self.f, self.layout.lanes
         array = f.at(self.start[j], f.let(f"mul i64 {first}, {self.steps[j]}"))
         full = f.let(f"icmp sge i64 {left}, {lanes}")
         at_once = f.all_of([full, self.whole[j]])
         with f.when(at_once):
             arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
-            own = self.own[j] if what == "pack" else None
+            own = self.own[j] if operation == "pack" else None
             if 0 < port.size <= SIDE_BY_SIDE:
-                beside = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
-                with f.when(beside):
-                    f.do(f"call void {packing(f'{what}_side_by_side', port)}{arguments}")
-                with f.unless(beside):
-                    f.do(f"call void {packing(what, port, own)}{arguments}")
-            elif what == "unpack" and is_streamed(port):
+                adjacent = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
+                with f.when(adjacent):
+                    f.do(f"call void {packing(f'{operation}_side_by_side', port)}{arguments}")
+                with f.unless(adjacent):
+                    f.do(f"call void {packing(operation, port, own)}{arguments}")
+            elif operation == "unpack" and is_streamed(port):
                 with f.when("%streamed"):
                     f.do(f"call void {packing('unpack_streamed', port)}{arguments}")
                 with f.unless("%streamed"):
-                    f.do(f"call void {packing(what, port)}{arguments}")
+                    f.do(f"call void {packing(operation, port)}{arguments}")
             else:
-                f.do(f"call void {packing(what, port, own)}{arguments}")
+                f.do(f"call void {packing(operation, port, own)}{arguments}")
         with f.unless(at_once):
             count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
             f.do(
-                f"call void {packing(f'{what}_slowly', port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, "
+                f"call void {packing(f'{operation}_slowly', port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, "
                 f"i64 {count}, ptr {self.strides[j]}, ptr {last})"
             )
 
     def sample_by_sample(self, n: str) -> None:
-        """The scalar code on contiguous samples."""
+        """Emit a loop of the scalar code over contiguous samples."""
         f, real = self.f, self.layout.real
         with f.loop(n) as sample:
             at = [f.at(a, f.let(f"mul i64 {sample}, {s}")) for a, s in zip(self.start, self.steps, strict=True)]
@@ -199,7 +196,7 @@ class _Arrays:
                         _count(f, field)
             arrays: list[tuple[str, int]] = []
             for port, array in zip(self.inputs, at, strict=False):
-                if port.size > MOST_UNROLLED:
+                if port.size > MAX_UNROLLED:
                     with f.loop(port.size) as element:
                         address = f.at(array, f.let(f"shl i64 {element}, {real.shift}"))
                         x = f.load(real.name, address, real.bytes)
@@ -212,10 +209,10 @@ class _Arrays:
                     f.store("i1", "true", "%nan")
 
 
-def _range(layout: Layout | ControlLayout) -> Function:
-    """``@range``: the samples from ``first`` to ``stop``."""
+def _range(layout: Layout | ControlLayout) -> IrFunction:
+    """``@range``: process the samples from ``first`` to ``stop``."""
     lanes = layout.lanes
-    f = Function(
+    f = IrFunction(
         "define internal void @.range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan, i1 %streamed)",
         "noinline #0",
     )
@@ -225,8 +222,8 @@ def _range(layout: Layout | ControlLayout) -> Function:
     into, work, out = layout.at(f, start)
     first = "%first"
     if is_direct(layout):
-        told = "ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan"
-        first = f.let(f"call i64 @.direct({told})")
+        arguments = "ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan"
+        first = f.let(f"call i64 @.direct({arguments})")
     arrays = _Arrays(f, layout)
     block = f"call void @.block(ptr {into}, ptr {work}, ptr {out}, i64"
     with f.loop("%stop", start=first, step=lanes * layout.vectors) as sample:
@@ -236,7 +233,7 @@ def _range(layout: Layout | ControlLayout) -> Function:
             arrays.pack(sample, left, into, again)
             f.do(f"{block} 1)")
             arrays.unpack(sample, left, out)
-            _look_at_guards(f, layout, out)
+            _count_guards(f, layout, out)
         else:
             less = f.let(f"icmp slt i64 {left}, {lanes * layout.vectors}")
             here = f.let(f"select i1 {less}, i64 {left}, i64 {lanes * layout.vectors}")
@@ -248,10 +245,10 @@ def _range(layout: Layout | ControlLayout) -> Function:
             with f.loop(here, step=lanes) as k:
                 buffer = f.at(out, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {layout.out_bytes}"))
                 arrays.unpack(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
-                _look_at_guards(f, layout, buffer)
+                _count_guards(f, layout, buffer)
     if any(is_streamed(port) for port in layout.program.outputs):
         with f.when("%streamed"):
-            f.do("fence seq_cst")  # what is written past the caches is not in order with the rest
+            f.do("fence seq_cst")  # non-temporal stores are not ordered with other stores
     if taken:
         f.do(f"call void @free(ptr {taken})")
         f.do("ret void")
@@ -260,45 +257,45 @@ def _range(layout: Layout | ControlLayout) -> Function:
     return f
 
 
-_ATTRIBUTES_BYTES = 256  # of C's pthread_attr_t, at most: 64 on Linux and macOS
+_ATTRIBUTES_BYTES = 256  # upper bound of the size of C's pthread_attr_t: 64 on Linux and macOS
 
-# Of a batch that is shared between threads: where its parts stand in memory.
+# Offsets in the description of a batch that is shared between threads [bytes].
 _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _OF_MAIN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 49, 50, 64
 
 
-def _streamed(f: Function, layout: Layout | ControlLayout, n: str) -> str:
-    """Whether the results of so many samples are more than caches hold."""
-    of_one = layout.real.bytes * sum(port.size for port in layout.program.outputs)
-    return f.let(f"icmp uge i64 {n}, {STREAMED // max(of_one, 1)}")
+def _streamed(f: IrFunction, layout: Layout | ControlLayout, n: str) -> str:
+    """Return whether the results of the samples exceed the caches."""
+    per_sample = layout.real.bytes * sum(port.size for port in layout.program.outputs)
+    return f.let(f"icmp uge i64 {n}, {STREAMED // max(per_sample, 1)}")
 
 
 def _samples_in(time: float, layout: Layout | ControlLayout) -> int:
-    """How many samples take so many nanoseconds: an instruction takes about 0.3 of them, for all lanes."""
+    """Return the number of samples computed in a time [ns]; an instruction takes about 0.3 ns, for all lanes."""
     sample = 0.3 * (layout.cost + 20) / layout.lanes
     return max(int(time / sample), layout.lanes * layout.vectors, 1)
 
 
-def _spread(layout: Layout | ControlLayout) -> Function:
-    """``@spread``: a long batch in shares, on several threads where so many are wanted; the calling one is among them.
+def _spread(layout: Layout | ControlLayout) -> IrFunction:
+    """``@spread``: process a long batch in shares, on up to ``wanted`` threads including the calling one.
 
-    It may be the only one to be had.  It looks for signals after each of its shares.
+    No other thread may be available. The calling thread checks for signals after each of its shares.
     """
-    f = Function(
+    f = IrFunction(
         "define internal void @.spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan, i1 %streamed)",
         "noinline #0",
     )
     job = f.let(f"alloca [{_JOB_BYTES} x i8], align 64")
-    for kind, value, place in (("ptr", "%args", _ARGS), ("ptr", "%steps", _STEPS), ("i64", "%n", _N)):
-        f.store(kind, value, f.at(job, place))
+    for kind, value, offset in (("ptr", "%args", _ARGS), ("ptr", "%steps", _STEPS), ("i64", "%n", _N)):
+        f.store(kind, value, f.at(job, offset))
     f.store("i64", "0", f.at(job, _NEXT))
     f.store("ptr", "%data", f.at(job, _DATA))
     f.store("i8", "0", f.at(job, _NAN))
     f.store("i8", f.let("zext i1 %streamed to i8"), f.at(job, _STREAMED), 1)
     tile = layout.lanes * layout.vectors
     shares = f.let(f"mul i64 %wanted, {_SHARES}")
-    share = f.let(f"udiv i64 {f.let(f'udiv i64 %n, {shares}')}, {tile}")  # in tiles, so that none is cut
+    share = f.let(f"udiv i64 {f.let(f'udiv i64 %n, {shares}')}, {tile}")  # in tiles, so that none is split
     share = f.let(f"mul i64 {f.let(f'add i64 {share}, 1')}, {tile}")
-    most = _samples_in(_AT_ONCE, layout) // tile * tile
+    most = _samples_in(_CHECK_INTERVAL, layout) // tile * tile
     f.store("i64", f.let(f"call i64 @llvm.umin.i64(i64 {share}, i64 {most})"), f.at(job, _SHARE))
     f.declare("declare i64 @llvm.umin.i64(i64, i64)")
     interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
@@ -313,19 +310,19 @@ def _spread(layout: Layout | ControlLayout) -> Function:
     return f
 
 
-def _with_threads(f: Function, job: str) -> None:
-    """Start the other threads that are wanted, share the work with them, and wait for them."""
+def _with_threads(f: IrFunction, job: str) -> None:
+    """Emit the start of additional threads, the work, and the wait for them."""
     f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
     f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
     f.declare("declare i32 @pthread_attr_setstacksize(ptr, i64)")
-    handles = f.let(f"alloca [{MOST_THREADS} x i64], align 8")
+    handles = f.let(f"alloca [{MAX_THREADS} x i64], align 8")
     started = f.let("alloca i64, align 8")
     f.store("i64", "0", started)
     attributes = f.let(f"alloca [{_ATTRIBUTES_BYTES} x i8], align 16")
     f.let(f"call i32 @pthread_attr_init(ptr {attributes})")
     f.let(f"call i32 @pthread_attr_setstacksize(ptr {attributes}, i64 {_STACK})")
-    few = f.let(f"icmp ult i64 %wanted, {MOST_THREADS}")
-    others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {MOST_THREADS}')}, 1")
+    few = f.let(f"icmp ult i64 %wanted, {MAX_THREADS}")
+    others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {MAX_THREADS}')}, 1")
     with f.loop(others):
         count = f.load("i64", started)
         handle = f.at(handles, f.let(f"shl i64 {count}, 3"))
@@ -339,9 +336,9 @@ def _with_threads(f: Function, job: str) -> None:
         f.let(f"call i32 @pthread_join(i64 {handle}, ptr null)")
 
 
-def _work() -> Function:
-    """``@work``: what a thread does that is started here.  It is noted: an error ends it with the main thread."""
-    f = Function("define internal ptr @.work(ptr %job)", "noinline #0", end="ret ptr null")
+def _work() -> IrFunction:
+    """``@work``: run a started thread. It is registered, so that an error ends it with the main thread."""
+    f = IrFunction("define internal ptr @.work(ptr %job)", "noinline #0", end="ret ptr null")
     of_main = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _OF_MAIN), 1)}, 0")
     noted = f.let("alloca ptr, align 8")
     f.store("ptr", "null", noted)
@@ -349,22 +346,23 @@ def _work() -> Function:
         interrupts = f.load("ptr", f.at(f.load("ptr", f.at("%job", _DATA)), State.interrupts.offset))
         f.store("ptr", f.let(f"call ptr @.enlist(ptr {interrupts})"), noted)
     f.do("call void @.shares(ptr %job, i1 false)")
-    place = f.load("ptr", noted)
-    with f.unless(f.let(f"icmp eq ptr {place}, null")):
-        f.do(f"store atomic i64 0, ptr {place} monotonic, align 8")
+    offset = f.load("ptr", noted)
+    with f.unless(f.let(f"icmp eq ptr {offset}, null")):
+        f.do(f"store atomic i64 0, ptr {offset} monotonic, align 8")
     return f
 
 
-def _shares() -> Function:
-    """``@shares``: take a share of the samples that nobody has taken, as long as there is one.
+def _shares() -> IrFunction:
+    """``@shares``: process shares of the samples that no thread has taken, until there are none.
 
-    The thread that ``leads`` was there before; where it is to end, there is none any more.
+    The thread that ``leads`` is the caller's. It checks for signals after each share, and marks all samples as taken if
+    the work has to end.
     """
-    f = Function("define internal void @.shares(ptr %job, i1 %leads)", "noinline #0")
+    f = IrFunction("define internal void @.shares(ptr %job, i1 %leads)", "noinline #0")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
-    args, steps, data = (f.load("ptr", f.at("%job", place)) for place in (_ARGS, _STEPS, _DATA))
-    n, share = (f.load("i64", f.at("%job", place)) for place in (_N, _SHARE))
+    args, steps, data = (f.load("ptr", f.at("%job", offset)) for offset in (_ARGS, _STEPS, _DATA))
+    n, share = (f.load("i64", f.at("%job", offset)) for offset in (_N, _SHARE))
     following = f.at("%job", _NEXT)
     streamed = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _STREAMED), 1)}, 0")
     f.do("br label %again")
@@ -386,8 +384,8 @@ def _shares() -> Function:
     return f
 
 
-def _look_at_guards(f: Function, layout: Layout | ControlLayout, results: str) -> None:
-    """Count the vector if a guard of one of its samples is greater than zero."""
+def _count_guards(f: IrFunction, layout: Layout | ControlLayout, results: str) -> None:
+    """Emit the count of a vector in which a guard of some sample is greater than zero."""
     if layout.guards:
         lanes = layout.lanes
         off = f.any_of(f"<{lanes} x i1>", guards_exceeded(f, layout, results))
@@ -396,6 +394,6 @@ def _look_at_guards(f: Function, layout: Layout | ControlLayout, results: str) -
             _count(f, State.off_calls)
 
 
-def _count(f: Function, field: Any) -> None:
-    """One more in a field of the state."""
+def _count(f: IrFunction, field: Any) -> None:
+    """Emit an increment of a field of the state."""
     f.let(f"atomicrmw add ptr {f.at('%data', field.offset)}, i64 1 monotonic")

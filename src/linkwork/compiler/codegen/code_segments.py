@@ -1,9 +1,9 @@
-"""Cutting a long program into segments, each a function of its own.
+"""Partition of a long program into segments, each a function of its own.
 
 A compiler takes more than twice as long for a function of twice the length, and code that does not fit into the
-instruction cache is fetched anew for each vector of samples.  So a long program is cut where few values are alive;
-what one segment computes and a later one needs waits in a workspace, and a segment runs over several vectors before
-the next one does.
+instruction cache is fetched again for each vector of samples. So a long program is cut where few values are live;
+values that a later segment needs are stored in a workspace, and a segment runs over several vectors before the next one
+does.
 """
 
 from __future__ import annotations
@@ -24,79 +24,93 @@ from linkwork.compiler.program import (
 from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
 
-__all__ = ["MOST", "MOST_OF_FEW", "TAKEN_OUT", "WHOLE", "Plan", "Segment", "best_cut", "pairs_taken_apart", "plan"]
+__all__ = [
+    "EXTRACTED",
+    "MAX_SEGMENT",
+    "MAX_SEGMENT_OF_FEW",
+    "MAX_WHOLE",
+    "Plan",
+    "Segment",
+    "best_cut",
+    "plan",
+    "with_pairs_split",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Instructions from ``start`` to ``stop``, and the values that it takes from and leaves in the workspace."""
+    """The instructions from ``start`` to ``stop``, and the values that they read from and write to the workspace."""
 
     start: int
     stop: int
-    taken: dict[int, int]  # value -> place in the workspace
-    left: dict[int, int]
+    reads: dict[int, int]  # value -> slot in the workspace
+    writes: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A program in segments that run one after the other, and how many numbers their workspace holds."""
+    """A program in segments that run in sequence, and the number of slots of their workspace."""
 
     program: Program
     segments: tuple[Segment, ...]
-    places: int
+    slots: int
 
     @property
     def segmented(self) -> bool:
-        """Whether there are several."""
+        """True if there are several segments."""
         return len(self.segments) > 1
 
 
-TAKEN_OUT = (SIN_OF, COS_OF, PART)
+EXTRACTED = (SIN_OF, COS_OF, PART)
 L = TypeVar("L", bound=InstructionList)
 
-WHOLE = 2000  # instructions of a program that is left whole
-MOST, MOST_OF_FEW = 600, 2500  # of a segment of a longer one, and where what is alive fits into registers, nearly
-_FEW = 64  # values alive
-_MANY = 400  # values alive at a time that one function may have: they wait on the stack, 25 KiB of AVX-512's vectors
+MAX_WHOLE = 2000  # maximum instructions of a program that stays whole
+MAX_SEGMENT, MAX_SEGMENT_OF_FEW = (
+    600,
+    2500,
+)  # maximum instructions of a segment: in general, and if live values nearly fit registers
+_FEW = 64  # live values
+_MANY = 400  # maximum live values of one function: on the stack they take 25 KiB with AVX-512's vectors
 
 
-def plan(program: Program, whole: int = WHOLE, most: int | None = None) -> Plan:
-    """Cut a program of more than ``whole`` instructions, or very many values alive, into segments of at most ``most``.
+def plan(program: Program, whole: int = MAX_WHOLE, most: int | None = None) -> Plan:
+    """Cut a program into segments of at most ``most`` instructions.
 
-    Where many values are alive, registers do not hold them anyway, and short segments that keep them in the workspace
-    are faster than one long function; where few are, each cut costs a little.
+    A program of up to ``whole`` instructions with few live values stays whole. With many live values, registers do not
+    hold them anyway, and short segments that store them in the workspace are faster than one long function; with few,
+    each cut costs a little.
     """
     count, alive = len(program.instructions), program.alive()
     if count <= whole and max(alive) <= _MANY:
         return Plan(program, (Segment(0, count, {}, {}),), 0)
-    program = pairs_taken_apart(program)
+    program = with_pairs_split(program)
     if most is None:
-        most = MOST if sum(alive) > _FEW * count or max(alive) > _MANY else MOST_OF_FEW
+        most = MAX_SEGMENT if sum(alive) > _FEW * count or max(alive) > _MANY else MAX_SEGMENT_OF_FEW
     return _with_workspace(program, _bounds(program, most))
 
 
 def _leaf(instruction: Instruction) -> bool:
-    """Inputs and constants are there in every segment."""
+    """Return True for inputs and constants, which are available in every segment."""
     return instruction.operation is INPUT or instruction.operation is CONSTANT
 
 
-def pairs_taken_apart(program: L) -> L:
-    """The sine and the cosine of a pair stand right after it, since a pair cannot wait in the workspace."""
+def with_pairs_split(program: L) -> L:
+    """Move the sine and cosine of a pair right after it, since the workspace cannot store a pair."""
     parts: dict[int, list[int]] = {}
     for k, (operation, args, _) in enumerate(program.instructions):
-        if operation in TAKEN_OUT:
+        if operation in EXTRACTED:
             parts.setdefault(args[0], []).append(k)
     order: list[int] = []
     for k, (operation, _, _) in enumerate(program.instructions):
         if operation is SINCOS or operation.arity < 0:
             order += [k, *parts.get(k, ())]
-        elif operation not in TAKEN_OUT:
+        elif operation not in EXTRACTED:
             order.append(k)
     return program.ordered(order)
 
 
 def _bounds(program: Program, most: int) -> list[int]:
-    """Where segments begin and end: in the last quarter of what is allowed, where the fewest values are alive."""
+    """Return the bounds of segments: in the last quarter of the allowed length, where the fewest values are live."""
     instructions, alive = program.instructions, program.alive()
     count = len(instructions)
     bounds = [0]
@@ -107,16 +121,19 @@ def _bounds(program: Program, most: int) -> list[int]:
 
 
 def best_cut(instructions: Sequence[Instruction], alive: Sequence[int], window: range) -> int:
-    """Where the fewest values are alive, but not between an instruction of several results and what takes them out."""
-    allowed = [k for k in window if instructions[k].operation not in TAKEN_OUT]
+    """Return the index in the window with the fewest live values.
+
+    Instructions of several results are not separated from those that extract them.
+    """
+    allowed = [k for k in window if instructions[k].operation not in EXTRACTED]
     if allowed:
         return min(allowed, key=lambda k: (alive[k], -k))
     behind = range(window.stop, len(instructions))
-    return next((k for k in behind if instructions[k].operation not in TAKEN_OUT), len(instructions))
+    return next((k for k in behind if instructions[k].operation not in EXTRACTED), len(instructions))
 
 
 def _with_workspace(program: Program, bounds: list[int]) -> Plan:
-    """Give every value that outlives its segment a place, which is free again after the last segment that takes it."""
+    """Assign a slot to every value that outlives its segment; it is freed after the last segment that reads it."""
     segment_of = [s for s in range(len(bounds) - 1) for _ in range(bounds[s], bounds[s + 1])]
     users: dict[int, set[int]] = {}
     for k, instruction in enumerate(program.instructions):
@@ -128,22 +145,22 @@ def _with_workspace(program: Program, bounds: list[int]) -> Plan:
     for value, segments in users.items():
         leaving[segment_of[value]].append(value)
         ending[max(segments)].append(value)
-    place: dict[int, int] = {}
+    slot: dict[int, int] = {}
     free: list[int] = []
-    places = 0
+    slots = 0
     for s in range(len(bounds) - 1):
         for value in sorted(leaving[s]):
             if not free:
-                free.append(places)
-                places += 1
-            place[value] = free.pop()
-        free += [place[value] for value in ending[s]]
-    taken: list[dict[int, int]] = [{} for _ in bounds[1:]]
+                free.append(slots)
+                slots += 1
+            slot[value] = free.pop()
+        free += [slot[value] for value in ending[s]]
+    reads: list[dict[int, int]] = [{} for _ in bounds[1:]]
     for value, segments in users.items():
         for s in segments:
-            taken[s][value] = place[value]
+            reads[s][value] = slot[value]
     cut = tuple(
-        Segment(bounds[s], bounds[s + 1], taken[s], {value: place[value] for value in leaving[s]})
+        Segment(bounds[s], bounds[s + 1], reads[s], {value: slot[value] for value in leaving[s]})
         for s in range(len(bounds) - 1)
     )
-    return Plan(program, cut, places)
+    return Plan(program, cut, slots)

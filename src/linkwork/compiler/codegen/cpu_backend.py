@@ -1,4 +1,4 @@
-"""The CPU as a backend: LLVM IR, object files linked into this process, entries for NumPy and CPython."""
+"""The CPU's backend: LLVM IR, object files linked into this process, entries for NumPy and CPython."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from linkwork.compiler.backend import Backend, symbol_prefix
 from linkwork.compiler.codegen import entry_points
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.entry_points import CodegenOptions
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.loops import has_control, plan_program
-from linkwork.compiler.loops.execution_plan import Piece, Scope
+from linkwork.compiler.loops.execution_plan import BasicBlock, Scope
 from linkwork.compiler.program import Program
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.interrupts import interrupts_address
@@ -32,7 +32,7 @@ _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 
 @dataclass(frozen=True, repr=False)
 class CPUBackend(Backend[MachineCode]):
-    """A processor: its vector registers hold samples side by side.
+    """A processor, whose vector registers hold several samples.
 
     ``loop`` is NumPy's inner loop over a batch, ``fast`` CPython's call with one sample.
     """
@@ -51,20 +51,20 @@ class CPUBackend(Backend[MachineCode]):
     def without_passes(self) -> tuple[str, ...]:
         return () if self.processor.fma else ("fuse",)
 
-    def lanes(self, real: Real) -> int:
+    def lanes(self, real: FloatType) -> int:
         return self.processor.lanes_of(real)
 
     @property
     def entries(self) -> tuple[str, ...]:
         return tuple(entry_points.ENTRIES)
 
-    def parts(self, entry: str, real: Real) -> tuple[str, ...]:
+    def parts(self, entry: str, real: FloatType) -> tuple[str, ...]:
         return entry_points.entry_point(entry).parts if entry_points.available(entry, real) else ()
 
-    def all_parts(self, real: Real) -> tuple[str, ...]:
+    def all_parts(self, real: FloatType) -> tuple[str, ...]:
         return tuple(entry_points.parts_here(real))
 
-    def lower(self, program: Program, real: Real) -> CodegenOptions:
+    def lower(self, program: Program, real: FloatType) -> CodegenOptions:
         return CodegenOptions(program, self.processor, real)
 
     def emit(self, texts: Sequence[str], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
@@ -79,18 +79,21 @@ class CPUBackend(Backend[MachineCode]):
     def listing(self, texts: Sequence[str]) -> str:
         return assembly(texts, self.processor)
 
-    def pieces(self, program: Program) -> int:
-        return _pieces(plan_program(program)[0]) if has_control(program) else len(plan(program).segments)
+    def segments(self, program: Program) -> int:
+        return _block_count(plan_program(program)[0]) if has_control(program) else len(plan(program).segments)
 
     def load(self, objects: Sequence[bytes], name: str, entry: str) -> MachineCode:
         prefix, table = symbol_prefix(name), entry_points.entry_point(entry).table
-        # what is called comes before what calls it: see `link`
+        # callees come before callers: see `link`
         return link([*reversed(objects)], self.processor, f"{prefix}.{entry}", table and f"{prefix}.{table}")
 
     def call(
         self, code: MachineCode, program: Program, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
     ) -> None:
-        """As NumPy calls an inner loop: addresses, sizes, and strides of samples before those inside of them."""
+        """Call the entry as NumPy calls an inner loop.
+
+        Arguments are addresses, sizes, and strides, those of samples before those inside of them.
+        """
         arrays = [*inputs, *outputs]
         addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
         sizes = [len(arrays[0]), *(n for x in arrays for n in x.shape[1:])]
@@ -99,22 +102,22 @@ class CPUBackend(Backend[MachineCode]):
         numbers = [(ctypes.c_ssize_t * len(row))(*row) for row in (sizes, strides)]
         _LOOP(code.address)(addresses, *numbers, ctypes.addressof(state))
         if state.failed_calls:
-            raise MemoryError(f"{program.name}: no memory for a batch of {len(arrays[0])}")
+            raise MemoryError(f"{program.name}: out of memory for a batch of {len(arrays[0])}")
 
 
 def host_backend() -> CPUBackend:
-    """This machine, or the level that the environment names: see `host`."""
+    """Return the backend of this machine, or of the level in the environment: see `host`."""
     return CPUBackend(host())
 
 
-def _pieces(scope: Scope) -> int:
-    """Pieces of straight-line code that there are in a scope and those inside of it."""
+def _block_count(scope: Scope) -> int:
+    """Return the number of blocks of straight-line code in a scope and its inner scopes."""
     total = 0
     called: set[int] = set()
     waiting = [scope]
     while waiting:
         for step in waiting.pop().steps:
-            if isinstance(step, Piece):
+            if isinstance(step, BasicBlock):
                 total += step.stop > step.start
             else:
                 waiting += [inner for inner in step.scopes if id(inner) not in called]

@@ -1,8 +1,8 @@
-"""The entries of a kernel's code, by which it is called, and the parts that each is made of.
+"""Entries of a kernel's code, by which it is called, and the parts that each consists of.
 
-An entry is compiled when it is first asked for (see `build.KernelCode`), and so is a part, which several entries may
-need.  A further entry is a row of `ENTRIES`, and what it alone needs a row of `PARTS`.  Along tables
-there is an entry for each number of columns (see `along`).
+An entry is compiled on first use (see `linkwork.compiler.build.KernelCode`), and so is a part, which several entries
+may share. A new entry is an item of `ENTRIES`, and a part that only it needs an item of `PARTS`. For tables there is an
+entry for each number of columns (see `piecewise_lookup`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from linkwork.compiler.backend import symbol_prefix, table_columns
 from linkwork.compiler.codegen.batch_loop import loop_function
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.fastcall_code import fast_function
-from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, Real
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.piecewise_lookup import along_function
 from linkwork.compiler.codegen.straight_line import Layout, block_function, sample_function, segment_function
 from linkwork.compiler.codegen.target import Target
@@ -45,30 +45,30 @@ class EntryPoint(NamedTuple):
     """A function that is called from outside of the code, named as the entry is."""
 
     parts: tuple[str, ...]
-    reals: tuple[Real, ...]  # the types of numbers that there is one for
-    table: str = ""  # data that is filled in when the code has been loaded
+    reals: tuple[FloatType, ...]  # the floating-point types that have it
+    table: str = ""  # data that is filled in after loading
 
 
-def available(name: str, real: Real) -> bool:
-    """Whether an entry can be had here for this type of numbers."""
+def available(name: str, real: FloatType) -> bool:
+    """Return True if the entry exists on this system for this floating-point type."""
     return real in entry_point(name).reals and (name != "fast" or fastcall.available())
 
 
 def entry_point(name: str) -> EntryPoint:
-    """The entry of a name, of `ENTRIES` or one that only some programs have: along a table of so many columns."""
+    """Return the entry of a name, from `ENTRIES` or, for tables, of a number of columns."""
     return ENTRIES.get(name) or EntryPoint((name,), (DOUBLE,))
 
 
-def parts_here(real: Real) -> list[str]:
-    """The parts of all entries that can be had here for this type of numbers, in the order of `PARTS`."""
+def parts_here(real: FloatType) -> list[str]:
+    """Return the parts of all available entries for this floating-point type, in the order of `PARTS`."""
     needed = {part for name, entry in ENTRIES.items() if available(name, real) for part in entry.parts}
     return [part for part in PARTS if part in needed]
 
 
 class CodegenOptions:
-    """How a program is laid out as code for a target and a type of numbers."""
+    """The layout of a program's code for a target and a floating-point type."""
 
-    def __init__(self, program: Program, target: Target, real: Real = DOUBLE) -> None:
+    def __init__(self, program: Program, target: Target, real: FloatType = DOUBLE) -> None:
         self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
         lanes = target.lanes_of(real), 1
         self.vectors: Layout | ControlLayout
@@ -81,32 +81,32 @@ class CodegenOptions:
             self.vectors, self.scalar = (Layout(cut, target, real, many) for many in lanes)
 
     def texts(self, parts: Iterable[str]) -> list[str]:
-        """The LLVM IR of some parts, a text for each module."""
+        """Return the LLVM IR of some parts, a text for each module."""
         return [_module(text, self.target) for part in parts for text in _part(part)(self)]
 
-    def text(self) -> Text:
-        """A module to write in."""
-        return Text(self.prefix)
+    def text(self) -> IrModule:
+        """Return a new module to write to."""
+        return IrModule(self.prefix)
 
 
-def _sample(design: CodegenOptions) -> list[Text]:
-    """The code for one sample."""
+def _sample(design: CodegenOptions) -> list[IrModule]:
+    """Return the modules of the code for one sample."""
     layout = design.scalar
     if isinstance(layout, ControlLayout):
         return sample_texts(layout, design.text)
     return _straight(design, layout, sample_function)
 
 
-def _block(design: CodegenOptions) -> list[Text]:
-    """The code for vectors of samples."""
+def _block(design: CodegenOptions) -> list[IrModule]:
+    """Return the modules of the code for vectors of samples."""
     layout = design.vectors
     if isinstance(layout, ControlLayout):
         return block_texts(layout, design.text)
     return _straight(design, layout, block_function)
 
 
-def _straight(design: CodegenOptions, layout: Layout, write: Callable[[Text, Layout], None]) -> list[Text]:
-    """Straight-line code: the function that is called and, of a long program, its segments."""
+def _straight(design: CodegenOptions, layout: Layout, write: Callable[[IrModule, Layout], None]) -> list[IrModule]:
+    """Return the modules of straight-line code: the called function and, of a long program, its segments."""
     texts = [design.text()]
     write(texts[0], layout)
     for k in range(len(layout.plan.segments) if layout.plan.segmented else 0):
@@ -115,26 +115,26 @@ def _straight(design: CodegenOptions, layout: Layout, write: Callable[[Text, Lay
     return texts
 
 
-def _loop(design: CodegenOptions) -> list[Text]:
+def _loop(design: CodegenOptions) -> list[IrModule]:
     text = design.text()
     loop_function(text, design.vectors)
     return [text, *_block(design)]
 
 
-def _fast(design: CodegenOptions) -> list[Text]:
+def _fast(design: CodegenOptions) -> list[IrModule]:
     text = design.text()
     fast_function(text, design.program)
     return [text]
 
 
-def _along(design: CodegenOptions, name: str) -> list[Text]:
+def _along(design: CodegenOptions, name: str) -> list[IrModule]:
     layout, text = design.vectors, design.text()
     assert isinstance(layout, Layout) and not layout.plan.segmented, design.program
     text.add(along_function(layout, name, table_columns(name)))
     return [text]
 
 
-PARTS: dict[str, Callable[[CodegenOptions], list[Text]]] = {
+PARTS: dict[str, Callable[[CodegenOptions], list[IrModule]]] = {
     "sample": _sample,
     "loop": _loop,
     "fast": _fast,
@@ -145,12 +145,12 @@ ENTRIES: dict[str, EntryPoint] = {
 }
 
 
-def _part(name: str) -> Callable[[CodegenOptions], list[Text]]:
-    """What writes a part."""
+def _part(name: str) -> Callable[[CodegenOptions], list[IrModule]]:
+    """Return the function that writes a part."""
     return PARTS.get(name) or partial(_along, name=name)
 
 
-def _module(text: Text, target: Target) -> str:
+def _module(text: IrModule, target: Target) -> str:
     attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
     return (
         f'target triple = "{target.triple}"\n{text}\n'

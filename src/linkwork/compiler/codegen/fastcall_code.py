@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkwork.compiler.codegen.float_type import DOUBLE
-from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text
+from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
 from linkwork.compiler.codegen.straight_line import ON_STACK, sample_declaration
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.fastcall import (
@@ -24,12 +24,12 @@ from linkwork.compiler.runtime.fastcall import (
 __all__ = ["fast_function"]
 
 
-def fast_function(text: Text, program: Program) -> None:
+def fast_function(text: IrModule, program: Program) -> None:
     """Add ``@fast(self, args, nargs, names)`` to the module.
 
-    ``self`` is a tuple of the Python callable for everything else, and the type that holds the only result, or None.
+    ``self`` is a tuple of the Python callable for all other calls, and the type that holds the only result, or None.
     """
-    f = Function("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
+    f = IrFunction("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
     f.declare(sample_declaration(program))
     f.declare(f"@.python = global [{len(TABLE)} x ptr] zeroinitializer")
     api = {name: f.load("ptr", f.at("@.python", 8 * k)) for k, name in enumerate(TABLE)}
@@ -40,9 +40,9 @@ def fast_function(text: Text, program: Program) -> None:
     for j, port in enumerate(program.inputs):
         array = f.load("ptr", f.at("%args", 8 * j))
         f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(array, ARRAY_TYPE))}, {api['ndarray']}"), "other")
-        f.require(f.all_of(_looks(f, array, port, api, CONTIGUOUS_ALIGNED)), "other")
+        f.require(f.all_of(_layout_checks(f, array, port, api, CONTIGUOUS_ALIGNED)), "other")
         pointer = f.load("ptr", f.at(array, ARRAY_DATA))
-        if port.size > MOST_UNROLLED:
+        if port.size > MAX_UNROLLED:
             with f.loop(port.size) as element:
                 x = f.load("double", f.at(pointer, f.let(f"shl i64 {element}, 3")))
                 f.refuse(f.not_finite(DOUBLE, 1, [x]), "other")
@@ -60,8 +60,8 @@ def fast_function(text: Text, program: Program) -> None:
     text.add(f)
 
 
-def _out(f: Function, nargs: int, api: dict[str, str]) -> str:
-    """The array to write to, or null; "out" is the only keyword that is not for others."""
+def _out(f: IrFunction, nargs: int, api: dict[str, str]) -> str:
+    """Emit the array to write to, or null; a call with any keyword other than "out" goes to the Python callable."""
     f.do("%out = alloca ptr, align 8")
     f.store("ptr", "null", "%out")
     with f.unless(f.let("icmp eq ptr %names, null")):
@@ -74,17 +74,17 @@ def _out(f: Function, nargs: int, api: dict[str, str]) -> str:
     return f.load("ptr", "%out")
 
 
-def _write(f: Function, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
-    """Write the only result to an array that was given, which shares no memory with the inputs, and return it.
+def _write(f: IrFunction, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
+    """Emit the write of the only result to ``out``, which must not overlap the inputs, and return it.
 
-    Where there are guards, what they may tell is known before the array is written to.
+    If there are guards, they are evaluated before the array is written to.
     """
     if len(program.outputs) != 1 or (program.guards and 8 * program.outputs[0].size > ON_STACK):
         f.do("br label %other")
     else:
         (port,) = program.outputs
         f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(out, ARRAY_TYPE))}, {api['ndarray']}"), "other")
-        f.require(f.all_of(_looks(f, out, port, api, CONTIGUOUS_ALIGNED | WRITEABLE)), "other")
+        f.require(f.all_of(_layout_checks(f, out, port, api, CONTIGUOUS_ALIGNED | WRITEABLE)), "other")
         start = f.load("ptr", f.at(out, ARRAY_DATA))
         end, apart = f.at(start, 8 * port.size), []
         for pointer, source in zip(data, program.inputs, strict=True):
@@ -102,8 +102,8 @@ def _write(f: Function, program: Program, out: str, data: list[str], api: dict[s
     f.label("never")
 
 
-def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -> None:
-    """Make arrays for the results, and return them."""
+def _make(f: IrFunction, program: Program, data: list[str], api: dict[str, str]) -> None:
+    """Emit the creation of arrays for the results, and return them."""
     arrays: list[str] = []
     pointers = list(data)
     for j, port in enumerate(program.outputs):
@@ -118,12 +118,12 @@ def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -
         arrays.append(array)
     status = f.let(f"call i32 @.sample({', '.join(f'ptr {d}' for d in pointers)})")
     f.require(f.let(f"icmp eq i32 {status}, 0"), "unused")
-    results = [  # as from every function of NumPy, a number comes as a scalar
+    results = [  # 0-dimensional results are scalars, as in NumPy
         array if port.shape else f.let(f"call ptr {api['as_scalar']}(ptr {array})")
         for array, port in zip(arrays, program.outputs, strict=True)
     ]
     if len(results) == 1:
-        _held_result(f, results[0], api)
+        _return_only_result(f, results[0], api)
     else:
         f.require(f.all_of([f.let(f"icmp ne ptr {r}, null") for r in results]), "failed0")
         items = ", ".join(f"ptr {r}" for r in results)
@@ -140,13 +140,13 @@ def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -
         f.label(f"failed{j}")
         _release(f, api, arrays[:j])
         f.do("ret ptr null")
-    f.label("unused")  # of memory, or a guard is greater than zero: the other way says so
+    f.label("unused")  # out of memory, or a guard is greater than zero: the Python callable reports it
     _release(f, api, arrays)
     f.do("br label %other")
 
 
-def _held_result(f: Function, result: str, api: dict[str, str]) -> None:
-    """Return the only result, in an object of the type that holds it where there is one."""
+def _return_only_result(f: IrFunction, result: str, api: dict[str, str]) -> None:
+    """Emit the return of the only result, in an object of the type that holds it if there is one."""
     holder = f.load("ptr", f.at("%self", items_offset() + 8))
     f.require(f.let(f"icmp ne ptr {holder}, {api['none']}"), "bare")
     f.require(f.let(f"icmp ne ptr {result}, null"), "bare")
@@ -161,17 +161,17 @@ def _held_result(f: Function, result: str, api: dict[str, str]) -> None:
     f.do(f"ret ptr {result}")
 
 
-def _looks(f: Function, array: str, port: Port, api: dict[str, str], wanted: int) -> list[str]:
-    """Whether an array is of float64, has the flags that are wanted, and is of the port's shape."""
+def _layout_checks(f: IrFunction, array: str, port: Port, api: dict[str, str], required: int) -> list[str]:
+    """Emit checks that an array is of float64, has the required flags, and has the port's shape."""
     kind = f.let(f"icmp eq ptr {f.load('ptr', f.at(array, ARRAY_DESCR))}, {api['float64']}")
-    flags = f.let(f"and i32 {f.load('i32', f.at(array, ARRAY_FLAGS), 4)}, {wanted}")
-    checks = [kind, f.let(f"icmp eq i32 {flags}, {wanted}")]
+    flags = f.let(f"and i32 {f.load('i32', f.at(array, ARRAY_FLAGS), 4)}, {required}")
+    checks = [kind, f.let(f"icmp eq i32 {flags}, {required}")]
     rank = f.let(f"icmp eq i32 {f.load('i32', f.at(array, ARRAY_NDIM), 4)}, {len(port.shape)}")
     f.require(rank, "other")
     sizes = f.load("ptr", f.at(array, ARRAY_DIMENSIONS)) if port.shape else ""
     return checks + [f.let(f"icmp eq i64 {f.load('i64', f.at(sizes, 8 * d))}, {n}") for d, n in enumerate(port.shape)]
 
 
-def _release(f: Function, api: dict[str, str], objects: list[str]) -> None:
+def _release(f: IrFunction, api: dict[str, str], objects: list[str]) -> None:
     for made in objects:
         f.do(f"call void {api['release']}(ptr {made})")

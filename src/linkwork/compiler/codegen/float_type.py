@@ -1,4 +1,4 @@
-"""The two kinds of numbers that kernels compute with: float64 and float32."""
+"""The floating-point types of kernels: float64 and float32."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-__all__ = ["DOUBLE", "LARGE", "SINGLE", "Real", "splat", "vector"]
+__all__ = ["DOUBLE", "LARGE", "SINGLE", "FloatType", "splat", "vector"]
 
 
-LARGE = {64: 1e100, 32: 1e15}  # by bits: inputs beyond it are looked at as those that are not finite are
+LARGE = {64: 1e100, 32: 1e15}  # by bits: larger inputs are checked as if they were not finite
 
 
 @dataclass(frozen=True, slots=True)
-class Real:
-    """A floating-point type, as LLVM and NumPy name it."""
+class FloatType:
+    """A floating-point type with its names in LLVM and NumPy."""
 
     bits: int
     name: str  # in LLVM IR
     dtype: Any
-    number: int  # NumPy's own number of the type, in its C API
+    number: int  # the type's number in NumPy's C API
 
     @property
     def bytes(self) -> int:
@@ -31,42 +31,42 @@ class Real:
 
     @property
     def shift(self) -> int:
-        """log₂ of the bytes."""
+        """log₂ of the size in bytes."""
         return self.bytes.bit_length() - 1
 
     def vector(self, lanes: int) -> str:
-        """The type of so many lanes."""
+        """Return the LLVM type of a vector of ``lanes`` elements."""
         return vector(self.name, lanes)
 
     def integers(self, lanes: int) -> str:
-        """The type of integers of the same size."""
+        """Return the LLVM type of integers of the same size."""
         return vector(f"i{self.bits}", lanes)
 
     def suffix(self, lanes: int) -> str:
-        """How intrinsics over so many lanes are called."""
+        """Return the suffix of LLVM intrinsics on ``lanes`` elements."""
         return f"f{self.bits}" if lanes == 1 else f"v{lanes}f{self.bits}"
 
     def literal(self, value: float, lanes: int = 1) -> str:
-        """A constant, rounded to this type, or a vector of it."""
+        """Return a constant, rounded to this type, as LLVM IR: a scalar or a vector with equal lanes."""
         with np.errstate(all="ignore"):
             rounded = float(self.dtype(value))
-        (bits,) = struct.unpack("<Q", struct.pack("<d", rounded))  # LLVM writes a float, too, as the double it equals
+        (bits,) = struct.unpack("<Q", struct.pack("<d", rounded))  # LLVM writes a float as the equal double
         return splat(self.name, f"0x{bits:016X}", lanes)
 
     def listed(self, values: np.ndarray) -> str:
-        """The entries of an array of constants, each as `literal` writes it."""
+        """Return the elements of an array of constants, as `literal` writes them."""
         with np.errstate(all="ignore"):
             bits = values.astype(self.dtype).astype("<f8").view("<u8").tolist()
         return ", ".join([f"{self.name} 0x{x:016X}" for x in bits])
 
 
 def vector(scalar: str, lanes: int) -> str:
-    """The type of so many lanes of an LLVM type."""
+    """Return the LLVM type of a vector of ``lanes`` scalars."""
     return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
 
 
 def splat(scalar: str, literal: str, lanes: int) -> str:
-    """A constant of an LLVM type in so many lanes."""
+    """Return an LLVM constant with the same value in all lanes."""
     if lanes == 1:
         return literal
     if _has_splat():
@@ -79,5 +79,5 @@ def _has_splat() -> bool:
     return bool(llvm.llvm_version_info[0] >= 19)
 
 
-DOUBLE = Real(64, "double", np.float64, 12)
-SINGLE = Real(32, "float", np.float32, 11)
+DOUBLE = FloatType(64, "double", np.float64, 12)
+SINGLE = FloatType(32, "float", np.float32, 11)

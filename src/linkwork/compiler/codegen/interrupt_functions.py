@@ -1,13 +1,13 @@
-"""Functions of compiled code that look for signals and release the GIL: see `linkwork.compiler.runtime.interrupts`."""
+"""Compiled functions that check for signals and release the GIL: see `linkwork.compiler.runtime.interrupts`."""
 
 from __future__ import annotations
 
 import sys
 import time
 
-from linkwork.compiler.codegen.llvm_ir import Function
+from linkwork.compiler.codegen.llvm_ir import IrFunction
 from linkwork.compiler.runtime.interrupts import YIELD, Interrupts
-from linkwork.compiler.runtime.threads import MOST_THREADS
+from linkwork.compiler.runtime.threads import MAX_THREADS
 
 __all__ = [
     "attend_function",
@@ -19,10 +19,10 @@ __all__ = [
 
 
 class _Code:
-    """A function of compiled code whose argument is `Interrupts`."""
+    """A compiled function whose argument is `Interrupts`."""
 
     def __init__(self, head: str, end: str) -> None:
-        self.f = Function(f"define internal {head}(ptr %interrupts)", "noinline #0", end=end)
+        self.f = IrFunction(f"define internal {head}(ptr %interrupts)", "noinline #0", end=end)
 
     def at(self, name: str) -> str:
         return self.f.at("%interrupts", getattr(Interrupts, name).offset)
@@ -31,20 +31,20 @@ class _Code:
         return self.f.load(kind, self.at(name))
 
     def call(self, result: str, name: str, *arguments: str) -> str:
-        """The value of one of Python's functions."""
+        """Emit a call of one of Python's functions and return its result."""
         return self.f.let(f"call {result} {self.load(name, 'ptr')}({', '.join(arguments)})")
 
     def do(self, name: str, *arguments: str) -> None:
         self.f.do(f"call void {self.load(name, 'ptr')}({', '.join(arguments)})")
 
     def only_main(self, otherwise: str) -> None:
-        """Go on only in the thread that looks for signals."""
+        """Emit a branch to ``otherwise`` unless this is the thread that checks for signals."""
         thread = self.call("i64", "PyThread_get_thread_ident")
         self.f.require(self.f.let(f"icmp eq i64 {thread}, {self.load('main')}"), otherwise)
 
 
-def begin_function() -> Function:
-    """``@begin(interrupts)``: a long batch begins, before which Python has looked for signals itself."""
+def begin_function() -> IrFunction:
+    """``@begin(interrupts)``: start a long batch, just after Python itself has checked for signals."""
     code = _Code("void @.begin", "ret void")
     code.only_main("end")
     code.f.store("i64", _clock(code.f), code.at("checked"))
@@ -53,10 +53,10 @@ def begin_function() -> Function:
     return code.f
 
 
-def attend_function() -> Function:
-    """``@attend(interrupts)``: let other threads have the GIL and look for signals, if it is time to.
+def attend_function() -> IrFunction:
+    """``@attend(interrupts)``: let other threads have the GIL and check for signals, if it is time to.
 
-    It returns whether the work is to end.
+    Returns true if the work has to end.
     """
     code = _Code("i1 @.attend", "ret i1 false")
     f = code.f
@@ -68,7 +68,7 @@ def attend_function() -> Function:
     code.only_main("no")
     f.require(_is_due(code, "checked", now, code.load("interval")), "no")
     f.store("i64", now, code.at("checked"))
-    held = code.call("i32", "PyGILState_Ensure")
+    gil_state = code.call("i32", "PyGILState_Ensure")
     f.require(f.let(f"icmp ne i32 {code.call('i32', 'PyErr_CheckSignals')}, 0"), "release")
     error = [f"ptr {code.at(name)}" for name in ("type", "error", "traceback")]
     code.do("PyErr_Fetch", *error)
@@ -76,10 +76,10 @@ def attend_function() -> Function:
     f.store("i64", "1", code.at("pending"))
     truth, raiser = code.load("PyObject_IsTrue", "ptr"), code.load("raiser", "ptr")
     code.call("i32", "Py_AddPendingCall", f"ptr {truth}", f"ptr {raiser}")
-    code.do("PyGILState_Release", f"i32 {held}")
+    code.do("PyGILState_Release", f"i32 {gil_state}")
     f.do("br label %ended")
     f.label("release")
-    code.do("PyGILState_Release", f"i32 {held}")
+    code.do("PyGILState_Release", f"i32 {gil_state}")
     f.do("br label %no")
     f.label("ended")
     f.do("ret i1 true")
@@ -87,17 +87,17 @@ def attend_function() -> Function:
     return f
 
 
-def called_off_function() -> Function:
-    """``@called_off(interrupts)``: whether an error is pending that ends what this thread works at.
+def called_off_function() -> IrFunction:
+    """``@called_off(interrupts)``: return true if a pending error ends this thread's work.
 
-    It ends the work of the main thread, and of those that share a batch with it.
+    It ends the work of the main thread, and of the threads that share a batch with it.
     """
     code = _Code("i1 @.called_off", "ret i1 false")
     f = code.f
     f.require(f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")
     thread = code.call("i64", "PyThread_get_thread_ident")
     f.refuse(f.let(f"icmp eq i64 {thread}, {code.load('main')}"), "yes")
-    with f.loop(MOST_THREADS) as k:
+    with f.loop(MAX_THREADS) as k:
         worker = f.load("i64", f.at(code.at("workers"), f.let(f"shl i64 {k}, 3")))
         f.refuse(f.let(f"icmp eq i64 {worker}, {thread}"), "yes")
     f.do("br label %no")
@@ -107,8 +107,8 @@ def called_off_function() -> Function:
     return f
 
 
-def is_main_function() -> Function:
-    """``@is_main(interrupts)``: whether this is the thread that looks for signals."""
+def is_main_function() -> IrFunction:
+    """``@is_main(interrupts)``: return true in the thread that checks for signals."""
     code = _Code("i1 @.is_main", "ret i1 false")
     code.only_main("no")
     code.f.do("ret i1 true")
@@ -116,35 +116,35 @@ def is_main_function() -> Function:
     return code.f
 
 
-def enlist_function() -> Function:
-    """``@enlist(interrupts)``: note that this thread shares the main thread's batch; it returns where it is noted."""
-    code = _Code("ptr @.enlist", "ret ptr %place")
+def enlist_function() -> IrFunction:
+    """``@enlist(interrupts)``: register this thread as sharing the main thread's batch; return its entry or null."""
+    code = _Code("ptr @.enlist", "ret ptr %position")
     f = code.f
     result = f.let("alloca ptr, align 8")
     thread = code.call("i64", "PyThread_get_thread_ident")
-    with f.loop(MOST_THREADS) as k:
-        place = f.at(code.at("workers"), f.let(f"shl i64 {k}, 3"))
-        taken = f.let(f"cmpxchg ptr {place}, i64 0, i64 {thread} monotonic monotonic, align 8")
-        f.store("ptr", place, result)
-        f.refuse(f.let(f"extractvalue {{ i64, i1 }} {taken}, 1"), "found")
+    with f.loop(MAX_THREADS) as k:
+        entry = f.at(code.at("workers"), f.let(f"shl i64 {k}, 3"))
+        exchange = f.let(f"cmpxchg ptr {entry}, i64 0, i64 {thread} monotonic monotonic, align 8")
+        f.store("ptr", entry, result)
+        f.refuse(f.let(f"extractvalue {{ i64, i1 }} {exchange}, 1"), "found")
     f.store("ptr", "null", result)
     f.do("br label %found")
     f.label("found")
-    f.do(f"%place = load ptr, ptr {result}, align 8")
+    f.do(f"%position = load ptr, ptr {result}, align 8")
     return f
 
 
 def _is_due(code: _Code, last: str, now: str, interval: str) -> str:
-    """Whether so many nanoseconds have passed since a time that is noted."""
+    """Emit whether at least ``interval`` nanoseconds have passed since the stored time ``last``."""
     since = code.f.let(f"sub i64 {now}, {code.load(last)}")
     return code.f.let(f"icmp sge i64 {since}, {interval}")
 
 
 def _release_lock(code: _Code, now: str) -> None:
-    """Release the GIL for a moment, if this thread holds it.
+    """Emit a short release of the GIL, if this thread holds it.
 
-    It does where Python's current thread state is this thread's own.  Until Python 3.11 the current one is that of the
-    thread which holds the lock, later there is none in a thread that does not hold it.
+    It does if Python's current thread state is this thread's own. Until Python 3.11 the current state is that of the
+    thread which holds the lock; later versions have none in a thread that does not hold it.
     """
     f = code.f
     with f.when(f.let(f"icmp ne ptr {code.load('current_state', 'ptr')}, null")):
@@ -157,8 +157,8 @@ def _release_lock(code: _Code, now: str) -> None:
             code.do("PyEval_RestoreThread", f"ptr {state}")
 
 
-def ended_function() -> Function:
-    """``@ended(interrupts)``: whether this call is over, by an error that is raised when Python has it back."""
+def ended_function() -> IrFunction:
+    """``@ended(interrupts)``: return true if the main thread's call ended by an error that Python has yet to raise."""
     code = _Code("i1 @.ended", "ret i1 false")
     code.f.require(code.f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")
     code.only_main("no")
@@ -167,13 +167,13 @@ def ended_function() -> Function:
     return code.f
 
 
-def _clock(f: Function) -> str:
-    """The time [ns] from some moment on."""
+def _clock(f: IrFunction) -> str:
+    """Emit the monotonic time [ns]."""
     if sys.platform == "win32":
         f.declare("declare i64 @GetTickCount64()")
         return f.let(f"mul i64 {f.let('call i64 @GetTickCount64()')}, 1000000")
     f.declare("declare i32 @clock_gettime(i32, ptr)")
-    place = f.let("alloca [2 x i64], align 16")
-    f.let(f"call i32 @clock_gettime(i32 {time.CLOCK_MONOTONIC}, ptr {place})")
-    seconds = f.let(f"mul i64 {f.load('i64', place)}, 1000000000")
-    return f.let(f"add i64 {seconds}, {f.load('i64', f.at(place, 8))}")
+    entry = f.let("alloca [2 x i64], align 16")
+    f.let(f"call i32 @clock_gettime(i32 {time.CLOCK_MONOTONIC}, ptr {entry})")
+    seconds = f.let(f"mul i64 {f.load('i64', entry)}, 1000000000")
+    return f.let(f"add i64 {seconds}, {f.load('i64', f.at(entry, 8))}")

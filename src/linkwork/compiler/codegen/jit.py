@@ -1,8 +1,8 @@
-"""From LLVM IR to machine code in this process.
+"""Compilation of LLVM IR to machine code, and loading it into this process.
 
-A kernel's code is several modules, which are compiled at the same time on the processors there are.  What LLVM makes of
-a module is an object file, which can be kept and linked into another process: addresses of this one are in none (see
-`fastcall`).
+A kernel's code consists of several modules, which are compiled in parallel on the available processors. LLVM compiles a
+module to an object file, which can be stored and linked into another process: it contains no addresses of this one (see
+`linkwork.compiler.runtime.fastcall`).
 """
 
 from __future__ import annotations
@@ -22,45 +22,51 @@ from llvmlite.binding import ffi
 from linkwork._util.thread_pool import run
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.interrupt_checks import SYMBOL, attention_text
-from linkwork.compiler.runtime.cpython import held
+from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
 __all__ = ["MachineCode", "assembly", "emit", "is_object_file", "link", "text_bytes"]
 
-_QUICKLY = 4_000_000  # characters of LLVM IR; more is compiled with fewer attempts to improve it, in half of the time
+_MAX_OPTIMIZED = 4_000_000  # characters of LLVM IR; longer code is optimized less, in half of the time
 
 
 @dataclass(frozen=True)
 class MachineCode:
-    """An entry in memory: its addresses hold as long as its owner lives."""
+    """An entry in memory; its addresses are valid as long as its owner lives."""
 
     address: int
-    table: int  # the address of the data to be filled in, or 0
-    owner: Any  # see `held`
+    table: int  # address of the table to fill in, or 0
+    owner: Any  # see `keep_alive`
 
 
 def emit(texts: Sequence[str], target: Target, waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
-    """An object file for each module.  ``waiting`` is called meanwhile: see `linkwork._util.thread_pool.run`."""
-    return _all_emitted(texts, target, waiting, assembly=False)
+    """Compile each module to an object file.
+
+    ``waiting`` is called meanwhile: see `linkwork._util.thread_pool.run`.
+    """
+    return _emit_all(texts, target, waiting, assembly=False)
 
 
 def assembly(texts: Sequence[str], target: Target) -> str:
-    """The processor's instructions, as text."""
-    return "\n".join(text.decode() for text in _all_emitted(texts, target, lambda: None, assembly=True))
+    """Return the processor's instructions as text."""
+    return "\n".join(text.decode() for text in _emit_all(texts, target, lambda: None, assembly=True))
 
 
-def _all_emitted(
+def _emit_all(
     texts: Sequence[str], target: Target, waiting: Callable[[], float | None], *, assembly: bool
 ) -> list[bytes]:
-    """What LLVM makes of every module, several at a time."""
-    most = 1 if sum(map(len, texts)) > _QUICKLY else 2
-    return run([partial(_emitted, text, target, most, assembly=assembly) for text in texts], waiting=waiting)
+    """Compile every module to an object file or assembly text, several in parallel."""
+    max_effort = 1 if sum(map(len, texts)) > _MAX_OPTIMIZED else 2
+    return run([partial(_emit_one, text, target, max_effort, assembly=assembly) for text in texts], waiting=waiting)
 
 
-def _emitted(text: str, target: Target, most: int, *, assembly: bool) -> bytes:
-    """What LLVM makes of a module, in a context of its own, so that others may do the same at the same time."""
+def _emit_one(text: str, target: Target, max_effort: int, *, assembly: bool) -> bytes:
+    """Compile a module to an object file or assembly text.
+
+    It has an LLVM context of its own, so that others can be compiled in parallel.
+    """
     with LLVM_LOCK:
-        machine = target.machine(most)
+        machine = target.machine(max_effort)
         context = llvm.create_context()
         module = llvm.parse_assembly(text, context)
         module.data_layout = str(machine.target_data)
@@ -82,25 +88,25 @@ def _emitted(text: str, target: Target, most: int, *, assembly: bool) -> bytes:
 
 @cache
 def _emit_without_lock() -> Any:
-    """llvmlite's function that compiles a module, without the lock that llvmlite holds while it calls LLVM.
+    """Return llvmlite's function that compiles a module, without llvmlite's lock around calls of LLVM.
 
-    LLVM itself compiles modules of different contexts at the same time; where llvmlite should come to look different,
-    one waits for the other.
+    LLVM itself compiles modules of different contexts in parallel. With an llvmlite of another structure the lock
+    stays, and modules are compiled one at a time.
     """
     locked = ffi.lib.LLVMPY_TargetMachineEmitToMemory
     return getattr(locked, "_cfn", locked)
 
 
 def text_bytes(code: bytes) -> int:
-    """How many bytes of an object file are the processor's instructions."""
+    """Return the size of the processor's instructions in an object file [bytes]."""
     with LLVM_LOCK:
         return sum(section.size() for section in llvm.ObjectFileRef.from_data(code).sections() if section.is_text())
 
 
 def is_object_file(code: bytes) -> bool:
-    """Whether this looks like an object file of this system: LLVM ends the process where it is given something else.
+    """Return True if the bytes look like an object file of this system: LLVM aborts the process on other data.
 
-    Of ELF files, Linux's, sections are looked for where they should be.
+    For ELF files (Linux) the positions of sections are checked.
     """
     if sys.platform == "win32":
         return code[:2] in (b"\x64\x86", b"\x64\xaa")  # COFF, of x86-64 and ARM64
@@ -112,43 +118,42 @@ def is_object_file(code: bytes) -> bool:
     size, count, names = struct.unpack_from("<HHH", code, 58)
     if kind != 1 or size != 64 or not 0 < names < count or start + size * count > len(code):
         return False
-    for place in range(start, start + size * count, size):
+    for header in range(start, start + size * count, size):
         section, (offset, length) = (
-            struct.unpack_from("<I", code, place + 4)[0],
-            struct.unpack_from("<QQ", code, place + 24),
+            struct.unpack_from("<I", code, header + 4)[0],
+            struct.unpack_from("<QQ", code, header + 24),
         )
-        if section not in (0, 8) and offset + length > len(code):  # those hold nothing in the file
+        if section not in (0, 8) and offset + length > len(code):  # these have no content in the file
             return False
     return True
 
 
 def link(objects: Sequence[bytes], target: Target, function: str, table: str = "") -> MachineCode:
-    """Load object files, for a function in them and, where one is named, a table of data.
+    """Load object files and return the addresses of a function and, if named, a table of data.
 
-    A call of a function that was loaded before goes straight to it, and one of a later one takes a detour.
+    A call of a function that was loaded before is direct; one of a later one is indirect.
     """
     if any(SYMBOL.encode() in code for code in objects):
         _attention(target)
-    return _linked(objects, target, function, table)
+    return _load(objects, target, function, table)
 
 
-def _linked(objects: Sequence[bytes], target: Target, function: str, table: str) -> MachineCode:
+def _load(objects: Sequence[bytes], target: Target, function: str, table: str) -> MachineCode:
     """Load object files.
 
-    On the main thread another thread does it: llvmlite acquires its lock in Python, where a signal handler that raises
-    would leave it held, and handlers run on the main thread alone.
+    The main thread delegates this to another thread: llvmlite acquires its lock in Python, where a signal handler that
+    raises would leave it locked, and handlers run only on the main thread.
     """
 
     def load() -> MachineCode:
         with LLVM_LOCK:
-            # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does
-            # not
+            # an engine that compiles a module keeps megabytes of memory; one that links an object does not
             engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
             for code in objects:
                 engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             engine.finalize_object()
             address = engine.get_function_address(function)
-            return MachineCode(address, engine.get_global_value_address(table) if table else 0, held(engine))
+            return MachineCode(address, engine.get_global_value_address(table) if table else 0, keep_alive(engine))
 
     if threading.current_thread() is not threading.main_thread():
         return load()
@@ -158,7 +163,7 @@ def _linked(objects: Sequence[bytes], target: Target, function: str, table: str)
 
 @cache
 def _attention(target: Target) -> MachineCode:
-    """Make the function that long loops call (see `interrupt_functions`) known to LLVM until the process ends."""
-    function = _linked(emit([attention_text(target.triple)], replace(target, effort=0)), target, SYMBOL, "")
+    """Register with LLVM the function that long loops call (see `interrupt_functions`), until the process ends."""
+    function = _load(emit([attention_text(target.triple)], replace(target, effort=0)), target, SYMBOL, "")
     llvm.add_symbol(SYMBOL, function.address)
     return function

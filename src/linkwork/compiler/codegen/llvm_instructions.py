@@ -1,15 +1,15 @@
 """Instructions of a program as LLVM IR, for a vector of samples or for one.
 
-Both run the same operations in the same order, each rounded the same way, so a sample's result does not depend on
-which of the two computed it.  No instruction carries a fast-math flag.
+Both run the same operations in the same order, each rounded the same way, so a sample's result does not depend on which
+of the two computed it. No instruction has a fast-math flag.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwork.compiler.codegen.float_type import Real, vector
-from linkwork.compiler.codegen.simd_values import Code, Number
+from linkwork.compiler.codegen.float_type import FloatType, vector
+from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.codegen.vector_math import CODES, vector_function
 from linkwork.compiler.program import SINCOS
@@ -18,63 +18,63 @@ from linkwork.expr.scalar.operations import Operation
 __all__ = ["Instructions"]
 
 
-class Instructions(Code):
-    """A function that runs operations on numbers of so many lanes.
+class Instructions(LaneBuilder):
+    """A function that runs operations on values of a number of lanes.
 
-    ``unchanging`` says that the memory that is loaded from changes only between calls of the function.
+    ``unchanging`` states that the memory it loads from changes only between its calls.
     """
 
-    def __init__(self, signature: str, target: Target, real: Real, lanes: int, *, unchanging: bool) -> None:
+    def __init__(self, signature: str, target: Target, real: FloatType, lanes: int, *, unchanging: bool) -> None:
         super().__init__(signature, lanes, target.fma)
         self.real = real
         self.type, self.truth = real.vector(lanes), vector("i1", lanes)
         self.align = real.bytes * lanes
-        self._has_masks = target.lanes > 4  # registers of one bit a lane
+        self._has_masks = target.lanes > 4  # mask registers with one bit for each lane
         self._unchanging = ", !invariant.load !0" if unchanging else ""
 
     def constant(self, value: float) -> str:
         return self.real.literal(value, self.lanes)
 
-    def get(self, pointer: str, place: int) -> str:
-        """The number (of all lanes) that stands so many numbers further on."""
-        address = self.at(pointer, place * self.align)
+    def get(self, pointer: str, index: int) -> str:
+        """Load the value of all lanes at an index, in units of the vector's size."""
+        address = self.at(pointer, index * self.align)
         return self.let(f"load {self.type}, ptr {address}, align {self.align}{self._unchanging}")
 
     def one(self, kind: str, pointer: str, offset: int, align: int) -> str:
-        """One number, not one of each lane, some bytes further on."""
+        """Load a scalar of type ``kind`` at a byte offset from ``pointer``."""
         return self.let(f"load {kind}, ptr {self.at(pointer, offset)}, align {align}{self._unchanging}")
 
-    def put(self, value: str, pointer: str, place: int) -> None:
-        self.store(self.type, value, self.at(pointer, place * self.align), self.align)
+    def put(self, value: str, pointer: str, index: int) -> None:
+        self.store(self.type, value, self.at(pointer, index * self.align), self.align)
 
-    def put_in(self, truth: str, value: str, pointer: str, place: int) -> None:
-        """The same in some lanes alone."""
-        address = self.at(pointer, place * self.align)
-        # where lanes have no masks of their own, LLVM is to make no masked store of this, which takes dozens of cycles
+    def put_in(self, truth: str, value: str, pointer: str, index: int) -> None:
+        """Store a value in the lanes where ``truth`` holds."""
+        address = self.at(pointer, index * self.align)
+        # without mask registers, prevent LLVM from making a masked store of this, which takes dozens of cycles
         old = "load" if self._has_masks or self.lanes == 1 else "load volatile"
         there = self.let(f"{old} {self.type}, ptr {address}, align {self.align}")
         self.store(self.type, self.select(truth, value, there), address, self.align)
 
-    def keep(self, operation: Operation, value: str, place: int, memory: str = "%work") -> None:
-        """Leave a value in memory, a truth value as 0 or 1."""
+    def keep(self, operation: Operation, value: str, index: int, memory: str = "%work") -> None:
+        """Store a value in memory, a truth value as 0 or 1."""
         if operation.logical:
             value = self.select(value, self.constant(1.0), self.constant(0.0))
-        self.put(value, memory, place)
+        self.put(value, memory, index)
 
-    def fetch(self, operation: Operation, place: int, memory: str = "%work") -> str:
-        """Take a value that was kept."""
-        return self.fetch_truth(memory, place) if operation.logical else self.get(memory, place)
+    def fetch(self, operation: Operation, index: int, memory: str = "%work") -> str:
+        """Load a value that `keep` stored."""
+        return self.fetch_truth(memory, index) if operation.logical else self.get(memory, index)
 
-    def fetch_truth(self, memory: str, place: int) -> str:
-        """The truth value that is kept as 0 or 1."""
-        return self.let(f"fcmp one {self.type} {self.get(memory, place)}, {self.constant(0.0)}")
+    def fetch_truth(self, memory: str, index: int) -> str:
+        """Load a truth value that is stored as 0 or 1."""
+        return self.let(f"fcmp one {self.type} {self.get(memory, index)}, {self.constant(0.0)}")
 
     def bits(self, truth: str) -> str:
-        """A truth value of all lanes as an integer of one bit each."""
+        """Return a truth value of all lanes as an integer with one bit for each lane."""
         return truth if self.lanes == 1 else self.let(f"bitcast {self.truth} {truth} to i{self.lanes}")
 
     def lanes_of(self, bits: str) -> str:
-        """The truth value of such an integer."""
+        """Return the truth value of an integer with one bit for each lane."""
         if self.lanes == 1:
             return bits
         if self._has_masks:
@@ -87,18 +87,18 @@ class Instructions(Code):
         return self.let(f"icmp ne {kind} {self.let(f'and {kind} {every}, {own}')}, zeroinitializer")
 
     def select(self, truth: str, x: str, y: str) -> str:
-        """x in the lanes where it holds, y in the others."""
+        """Return x in the lanes where ``truth`` holds, y in the others."""
         return self.let(f"select {self.truth} {truth}, {self.type} {x}, {self.type} {y}")
 
     def splat(self, number: str) -> str:
-        """One number in all lanes."""
+        """Return a scalar in all lanes."""
         if self.lanes == 1:
             return number
         first = self.let(f"insertelement {self.type} poison, {self.real.name} {number}, i32 0")
         return self.let(f"shufflevector {self.type} {first}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
 
     def status(self, guards: Sequence[str], off: int) -> str:
-        """``off`` where one of these numbers is greater than zero, and 0 otherwise."""
+        """Return ``off`` if one of the guards is greater than zero, otherwise 0."""
         total = "0"
         for guard in guards:
             above = self.let(f"fcmp ogt {self.type} {guard}, {self.constant(0.0)}")
@@ -106,7 +106,7 @@ class Instructions(Code):
         return total
 
     def operation(self, operation: Operation, a: Sequence[str]) -> str:
-        """The value of an operation on values."""
+        """Return the value of an operation on values."""
         kind, code = operation.lowering.kind, operation.lowering.code
         if kind == "instruction":
             of = self.truth if code in ("and", "or") else self.type
@@ -137,11 +137,11 @@ class Instructions(Code):
         raise ValueError(f"no lowering for the operation {operation!r}")
 
     def intrinsic_of(self, code: str, *a: str) -> str:
-        """What an intrinsic gives for values."""
-        return self.intrinsic(code, *(Number(self, x, self.real) for x in a)).name
+        """Return the value of an intrinsic on values."""
+        return self.intrinsic(code, *(FloatLanes(self, x, self.real) for x in a)).name
 
     def _own(self, code: str, a: Sequence[str]) -> str:
-        """What a function of our own mathematics gives."""
+        """Return the value of a function of `linkwork.compiler.codegen.vector_math`."""
         function = vector_function(code, self.lanes, self.real.bits, self.fused)
         if function not in self.needs:
             self.needs.append(function)
@@ -155,7 +155,7 @@ class Instructions(Code):
         return self.let(f"fneg {self.type} {x}")
 
     def _sign(self, x: str) -> str:
-        """±1 with the sign of x; the magnitude of x where that is zero or NaN."""
+        """Return ±1 with the sign of x, or the magnitude of x if that is zero or NaN."""
         signed = self.intrinsic_of("copysign", self.constant(1.0), x)
         some = self.let(f"fcmp one {self.type} {x}, {self.constant(0.0)}")
         return self.select(some, signed, self.intrinsic_of("fabs", x))

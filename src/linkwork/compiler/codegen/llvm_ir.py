@@ -1,10 +1,7 @@
-"""The writer of LLVM IR text: a function names its values and knows loops and branches; a text is made of functions.
+"""LLVM IR text: functions that name their values and know loops and branches, and modules of functions.
 
-The processor's floating-point flags, left as they were found, in LLVM IR.
-
-NumPy makes warnings of them, and a branch of ``where`` that is not chosen may well divide by zero.
-
-Squares of numbers in vectors, transposed in registers, in LLVM IR.
+`save_flags` and `restore_flags` preserve the processor's floating-point flags, which NumPy turns into warnings: a
+branch of ``where`` that is not selected may divide by zero. `transpose` transposes square matrices in vector registers.
 """
 
 from __future__ import annotations
@@ -12,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from linkwork.compiler.codegen.float_type import LARGE, Real
+from linkwork.compiler.codegen.float_type import LARGE, FloatType
 from linkwork.compiler.codegen.target import Target
 
-__all__ = ["MOST_UNROLLED", "Function", "Text", "restore_flags", "save_flags", "structure", "transpose"]
+__all__ = ["MAX_UNROLLED", "IrFunction", "IrModule", "restore_flags", "save_flags", "structure", "transpose"]
 
 
-_CHAINS = 4
-_FOUR = 4  # numbers that are looked at together
-MOST_UNROLLED = 128  # what is done for each of more numbers than this is written as a loop
+_CHAINS = 4  # independent chains of additions
+_FOUR = 4  # elements that are checked structure_of
+MAX_UNROLLED = 128  # elements up to which code is repeated for each; more are a loop
 
 
-class Text:
-    """The pieces of a module: declarations and functions, each there once.
+class IrModule:
+    """The declarations and functions of a module, without duplicates.
 
-    Names that begin with a point are a kernel's own, and get its ``name`` in front: ``@.loop`` is ``@spring.loop``.
+    Names that begin with a dot belong to the kernel and get the prefix ``name``: ``@.loop`` is ``@spring.loop``.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -37,8 +34,8 @@ class Text:
     def declare(self, *declarations: str) -> None:
         self.declarations |= dict.fromkeys(declarations)
 
-    def add(self, function: Function) -> None:
-        """Add a function, after those that it needs, unless one of its name is there."""
+    def add(self, function: IrFunction) -> None:
+        """Add a function, after those that it calls, unless a function of this name exists."""
         if function.name not in self.functions:
             for needed in function.needs:
                 self.add(needed)
@@ -50,12 +47,12 @@ class Text:
 
 
 def structure(kinds: Sequence[str]) -> str:
-    """The type of values of such kinds together."""
+    """Return the structure type of values of these types."""
     return f"{{ {', '.join(kinds)} }}"
 
 
-class Function:
-    """The text of one LLVM function, written line by line, and what it needs of its module.
+class IrFunction:
+    """The text of one LLVM function, written line by line, and its requirements on the module.
 
     Equal declarations are equal strings, and different ones never declare the same name.
     """
@@ -64,9 +61,9 @@ class Function:
         self.signature, self.attributes = signature, attributes
         self.end = end  # the last line
         self.declarations: dict[str, None] = {}
-        self.needs: list[Function] = []  # our own functions that it calls
+        self.needs: list[IrFunction] = []  # functions of the module that it calls
         self._lines: list[str] = []
-        self._rooms: list[str] = []
+        self._stack: list[str] = []
         self._names = 0
         self._block = "entry"
 
@@ -76,32 +73,32 @@ class Function:
 
     def __str__(self) -> str:
         head = f"{self.signature} {self.attributes} {{"
-        return "\n  ".join([head, "entry:", *self._rooms, *self._lines, self.end]) + "\n}\n"
+        return "\n  ".join([head, "entry:", *self._stack, *self._lines, self.end]) + "\n}\n"
 
     def declare(self, *declarations: str) -> None:
-        """What stands outside of the function and is used in it."""
+        """Add declarations of symbols outside of the function."""
         self.declarations |= dict.fromkeys(declarations)
 
     def do(self, instruction: str) -> None:
-        """An instruction without a value."""
+        """Add an instruction without a value."""
         self._lines.append(instruction)
 
     def let(self, instruction: str) -> str:
-        """An instruction's value: returns its name."""
+        """Add an instruction and return the name of its value."""
         self._names += 1
         name = f"%x{self._names}"
         self._lines.append(f"{name} = {instruction}")
         return name
 
-    def room(self, size: int, align: int) -> str:
-        """Memory of so many bytes on the stack, taken once however often this place is passed."""
+    def stack_memory(self, size: int, align: int) -> str:
+        """Return stack memory of ``size`` bytes, allocated once at the function's entry."""
         self._names += 1
-        name = f"%room{self._names}"
-        self._rooms.append(f"{name} = alloca [{size} x i8], align {align}")
+        name = f"%stack_memory{self._names}"
+        self._stack.append(f"{name} = alloca [{size} x i8], align {align}")
         return name
 
     def at(self, pointer: str, offset: str | int) -> str:
-        """The address some bytes further on."""
+        """Return the address at a byte offset from a pointer."""
         return self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def load(self, kind: str, pointer: str, align: int = 8) -> str:
@@ -110,12 +107,12 @@ class Function:
     def store(self, kind: str, value: str, pointer: str, align: int = 8) -> None:
         self.do(f"store {kind} {value}, ptr {pointer}, align {align}")
 
-    def parts(self, kinds: Sequence[str], value: str) -> list[str]:
-        """The values in a structure of values of such kinds."""
+    def structure_values(self, kinds: Sequence[str], value: str) -> list[str]:
+        """Return the values in a structure of these types."""
         return [self.let(f"extractvalue {structure(kinds)} {value}, {k}") for k in range(len(kinds))]
 
-    def together(self, kinds: Sequence[str], values: Sequence[str]) -> str:
-        """The structure of some values."""
+    def structure_of(self, kinds: Sequence[str], values: Sequence[str]) -> str:
+        """Return the structure of these values."""
         total = "poison"
         for k, (kind, value) in enumerate(zip(kinds, values, strict=True)):
             total = self.let(f"insertvalue {structure(kinds)} {total}, {kind} {value}, {k}")
@@ -128,22 +125,22 @@ class Function:
         return total
 
     def any_of(self, kind: str, flags: Sequence[str]) -> str:
-        """The flags (truth values, or vectors of them) combined by or."""
+        """Return the disjunction of truth values, or of vectors of them."""
         total, *rest = flags
         for flag in rest:
             total = self.let(f"or {kind} {total}, {flag}")
         return total
 
-    def added(self, kind: str, numbers: Sequence[str]) -> str:
-        """The sum of numbers, in pairs, so that none waits for all others."""
-        terms = list(numbers)
+    def added(self, kind: str, values: Sequence[str]) -> str:
+        """Return the sum of values, added in pairs to shorten the dependent chain."""
+        terms = list(values)
         while len(terms) > 1:
             pairs = [self.let(f"fadd {kind} {a}, {b}") for a, b in zip(terms[::2], terms[1::2], strict=False)]
             terms = pairs + terms[2 * len(pairs) :]
         return terms[0]
 
-    def magnitudes(self, kind: str, numbers: Sequence[str]) -> str:
-        """The sum of the magnitudes of numbers, in a few chains; magnitudes are numbers without the sign bit."""
+    def magnitudes(self, kind: str, values: Sequence[str]) -> str:
+        """Return the sum of the magnitudes of values (without the sign bit), in a few independent chains."""
         integers = kind.replace("double", "i64").replace("float", "i32")
         lane, lanes = ("i64", 64) if "i64" in integers else ("i32", 32)
         mask = str((1 << (lanes - 1)) - 1)
@@ -151,7 +148,7 @@ class Function:
             count = int(integers[1 : integers.index(" ")])
             mask = f"<{', '.join([f'{lane} {mask}'] * count)}>"
         chains: list[str] = []
-        for k, x in enumerate(numbers):
+        for k, x in enumerate(values):
             bits = self.let(f"bitcast {kind} {x} to {integers}")
             positive = self.let(f"and {integers} {bits}, {mask}")
             size = self.let(f"bitcast {integers} {positive} to {kind}")
@@ -161,20 +158,23 @@ class Function:
                 chains[k % _CHAINS] = self.let(f"fadd {kind} {chains[k % _CHAINS]}, {size}")
         return self.added(kind, chains)
 
-    def not_finite(self, real: Real, lanes: int, numbers: Sequence[str]) -> str:
-        """Whether some of the numbers are infinite or NaN, or so large that products of a few overflow, lane by lane.
+    def not_finite(self, real: FloatType, lanes: int, values: Sequence[str]) -> str:
+        """Return whether values are not finite, or so large that products of a few may overflow, lane by lane.
 
-        Who asks looks again: results of large numbers may well be finite.
+        The caller then checks exactly: results of large values may be finite.
         """
-        return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), numbers)])
+        return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), values)])
 
-    def beyond(self, real: Real, lanes: int, magnitudes: Sequence[str]) -> str:
-        """The same of sums of magnitudes."""
+    def beyond(self, real: FloatType, lanes: int, magnitudes: Sequence[str]) -> str:
+        """Return `not_finite` of values whose sums of magnitudes are given."""
         kind = real.vector(lanes)
         return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {real.literal(LARGE[real.bits], lanes)}")
 
-    def any_not_finite(self, real: Real, arrays: Sequence[tuple[str, int]]) -> str:
-        """Whether some number of contiguous arrays, of so many numbers each, is not finite: four at a time."""
+    def any_not_finite(self, real: FloatType, arrays: Sequence[tuple[str, int]]) -> str:
+        """Return whether some element of contiguous arrays, given with their sizes, is not finite.
+
+        Elements are checked in vectors of four.
+        """
         fours: list[str] = []
         ones: list[str] = []
         for pointer, size in arrays:
@@ -199,13 +199,14 @@ class Function:
         carried: list[str] | None = None,
         ending: Callable[[str, str], None] | None = None,
     ) -> Iterator[str]:
-        """A loop whose index runs from start in steps, as long as it is below stop; it may run not at all.
+        """Emit a loop whose index runs from ``start`` in steps while it is below ``stop``.
 
-        Values of a kind that are carried from step to step stand in a list: those at first, then those that a step
-        finds, in the place of which it puts the following ones, and at last those that are left.
+        It may have no iteration. ``carried`` is a list of loop-carried values of type ``kind``: the initial values at
+        first, the current values in the body, which replaces them by the next ones, and the final values after the
+        loop.
 
-        ``ending(index, leave)`` is called behind each step's code, and may write code that goes to the label ``leave``.
-        The values that are left are then those that the step found.
+        ``ending(index, leave)`` is called after the code of each iteration, and may emit branches to the label
+        ``leave``. The final values are then those at the start of that iteration.
         """
         first = carried if carried is not None else []
         begin = list(first)
@@ -234,10 +235,11 @@ class Function:
 
     @contextmanager
     def repeat(self, kinds: Sequence[str] = (), carried: list[str] | None = None) -> Iterator[str]:
-        """What is done again and again, until something goes to the label that this gives.
+        """Emit an endless loop, left by a branch to the label that is yielded.
 
-        Values of some kinds that are carried from turn to turn stand in a list: those at first, then those that a turn
-        finds, in the place of which it puts the following ones.  Behind the label are those that the last turn found.
+        ``carried`` is a list of loop-carried values of types ``kinds``: the initial values at first, the current values
+        in the body, which replaces them by the next ones. After the label they are those at the start of the last
+        iteration.
         """
         values = carried if carried is not None else []
         begin = list(values)
@@ -257,7 +259,7 @@ class Function:
 
     @contextmanager
     def when(self, flag: str) -> Iterator[None]:
-        """What is done only if the flag is set."""
+        """Emit code that runs only if the flag is set."""
         yes, after = self._label("yes"), self._label("after")
         self.do(f"br i1 {flag}, label %{yes}, label %{after}")
         self._start(yes)
@@ -266,7 +268,7 @@ class Function:
 
     @contextmanager
     def unless(self, flag: str) -> Iterator[None]:
-        """What is done only if the flag is not set."""
+        """Emit code that runs only if the flag is not set."""
         no, after = self._label("no"), self._label("after")
         self.do(f"br i1 {flag}, label %{after}, label %{no}")
         self._start(no)
@@ -275,7 +277,10 @@ class Function:
 
     @contextmanager
     def instead(self, flag: str, kinds: Sequence[str], values: list[str]) -> Iterator[list[str]]:
-        """Other values if the flag is set: what is done here puts them into the list, which then holds the result."""
+        """Emit code that replaces values if the flag is set.
+
+        The body assigns the new values to the yielded list, which has the results after it.
+        """
         yes, after, before = self._label("yes"), self._label("after"), self._block
         others = list(values)
         self.do(f"br i1 {flag}, label %{yes}, label %{after}")
@@ -287,19 +292,19 @@ class Function:
             others[k] = self.let(f"phi {kind} [ {usual}, %{before} ], [ {other}, %{inside} ]")
 
     def require(self, flag: str, otherwise: str) -> None:
-        """Go on only if the flag is set, else to a label."""
+        """Continue only if the flag is set; otherwise branch to a label."""
         here = self._label("on")
         self.do(f"br i1 {flag}, label %{here}, label %{otherwise}")
         self._start(here)
 
     def refuse(self, flag: str, otherwise: str) -> None:
-        """Go on only if the flag is not set, else to a label."""
+        """Continue only if the flag is not set; otherwise branch to a label."""
         here = self._label("on")
         self.do(f"br i1 {flag}, label %{otherwise}, label %{here}")
         self._start(here)
 
     def label(self, name: str) -> None:
-        """A place to go to; what stands before it has ended its block."""
+        """Start a block with this label; the code before it must have ended its block."""
         self._start(name)
 
     def _label(self, stem: str) -> str:
@@ -315,30 +320,31 @@ class Function:
         self._block = label
 
 
-def save_flags(f: Function, target: Target) -> str:
-    """Keep the processor's floating-point flags; on processors not known here they are let be."""
+def save_flags(f: IrFunction, target: Target) -> str:
+    """Save the processor's floating-point flags; on unknown processors do nothing."""
     if target.triple.startswith("x86_64"):
         f.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
-        kept = f.let("alloca i32, align 4")
-        f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {kept})")
-        return kept
+        saved = f.let("alloca i32, align 4")
+        f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {saved})")
+        return saved
     if target.triple.startswith(("aarch64", "arm64")):
         f.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
         return f.let("call i64 @llvm.aarch64.get.fpsr()")
     return ""
 
 
-def restore_flags(f: Function, target: Target, kept: str) -> None:
+def restore_flags(f: IrFunction, target: Target, saved: str) -> None:
+    """Restore the flags that `save_flags` returned."""
     if target.triple.startswith("x86_64"):
-        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {kept})")
-    elif kept:
-        f.do(f"call void @llvm.aarch64.set.fpsr(i64 {kept})")
+        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {saved})")
+    elif saved:
+        f.do(f"call void @llvm.aarch64.set.fpsr(i64 {saved})")
 
 
-def transpose(f: Function, vectors: list[str], real: Real, lanes: int) -> list[str]:
-    """Transpose squares of numbers side by side in as many vectors as a square has rows: exchange halves, quarters ...
+def transpose(f: IrFunction, vectors: list[str], real: FloatType, lanes: int) -> list[str]:
+    """Transpose square matrices in vectors by exchanging halves, quarters ...
 
-    The squares fill the lanes of the vectors.
+    There are as many vectors as a matrix has rows; adjacent matrices fill the lanes.
     """
     kind, d, rows = real.vector(lanes), 1, len(vectors)
     while d < rows:

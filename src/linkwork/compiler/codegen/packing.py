@@ -1,19 +1,18 @@
-"""Between strided arrays and vectors: packing a block of samples, and unpacking its results, in LLVM IR.
+"""Packing of a block of samples from strided arrays into vectors, and unpacking of its results, in LLVM IR.
 
-The numbers of contiguous samples go in strips: so many numbers, a power of two, of as many samples as there are lanes,
-transposed in registers.  Samples of up to three numbers that stand one behind the other go as whole vectors.  What
-does not fit (strides inside a sample, the last block of a batch) goes one number at a time through the same vectors, so
-every sample meets the same arithmetic.  Lanes left over in the last block repeat its last sample, and nothing is read
-or written beyond an array's end.  Numbers that a program does not use are looked at for NaN as all others are, and left
-where they are.
+Contiguous samples are moved in strips: a power of two of elements, of as many samples as there are lanes, transposed in
+registers. Adjacent samples of up to three elements are moved as whole vectors. Other samples (strides inside a sample,
+the last block of a batch) are moved one element at a time through the same vectors, so every sample meets the same
+arithmetic. Unused lanes in the last block repeat its last sample, and nothing is read or written beyond an array's end.
+Elements that a program does not use are checked for NaN as all others are, and not stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwork.compiler.codegen.float_type import Real
-from linkwork.compiler.codegen.llvm_ir import Function, Text, transpose
+from linkwork.compiler.codegen.float_type import FloatType
+from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule, transpose
 from linkwork.compiler.codegen.nontemporal_stores import is_streamed, unpack_streamed
 from linkwork.compiler.codegen.straight_line import Layout
 from linkwork.compiler.loops.loop_program_code import ControlLayout
@@ -28,13 +27,14 @@ __all__ = [
     "unpack_from_registers",
 ]
 
-_STRAIGHT = 16  # numbers of a sample that are moved without a loop
-SIDE_BY_SIDE = 3  # numbers of samples that go as whole vectors if they are side by side
+_STRAIGHT = 16  # elements of a sample that are moved without a loop
+SIDE_BY_SIDE = 3  # maximum elements of samples that are moved as whole vectors if adjacent
 
 
-def packing_functions(text: Text, layout: Layout | ControlLayout) -> None:
-    """The functions that pack inputs and unpack outputs, shared by ports of equal shape, and ``@slots{j}``, a table
-    that says where the results of output j stand.
+def packing_functions(text: IrModule, layout: Layout | ControlLayout) -> None:
+    """Add the functions that pack inputs and unpack outputs, shared by ports of equal shape.
+
+    Also add ``@slots{j}``, a table of the positions of the results of output j.
     """
     real, lanes, start = layout.real, layout.lanes, 0
     for j, (port, unused) in enumerate(zip(layout.program.inputs, layout.program.unused, strict=True)):
@@ -54,24 +54,24 @@ def packing_functions(text: Text, layout: Layout | ControlLayout) -> None:
         text.add(_unpack_slowly(port, real, lanes))
 
 
-def packing(what: str, port: Port, own: int | None = None) -> str:
-    """The name of the function that packs or unpacks arrays of a port's shape, fast or slowly.
+def packing(operation: str, port: Port, own: int | None = None) -> str:
+    """Return the name of the function that packs or unpacks arrays of a port's shape, fast or slowly.
 
-    A port that has one of its ``own`` is told by its number.
+    A port with a function of its own has the suffix ``own``, its index.
     """
-    shape = "x".join(map(str, port.shape)) if what.endswith("slowly") else str(port.size)
-    return f"@.{what}.{shape}{'' if own is None else f'.of{own}'}"
+    shape = "x".join(map(str, port.shape)) if operation.endswith("slowly") else str(port.size)
+    return f"@.{operation}.{shape}{'' if own is None else f'.of{own}'}"
 
 
-def _pack(name: str, port: Port, real: Real, lanes: int, unused: frozenset[int]) -> Function:
-    """A block's samples of a contiguous input into vectors, one for each of its numbers that is used."""
-    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[int]) -> IrFunction:
+    """Return the function that packs a block of a contiguous input: a vector for each used element."""
+    f = IrFunction(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
     width, rows = real.bytes * lanes, _rows(f, "%array", "%step", lanes)
-    seen: list[str] = []
+    magnitudes: list[str] = []
 
-    def strip(first: str | int, numbers: int) -> str:
-        """Packs so many numbers, and gives the sum of their magnitudes, to see whether they are finite."""
-        columns, total = _strip(f, rows, first, numbers, real, lanes)
+    def strip(first: str | int, count: int) -> str:
+        """Pack a number of elements, and return the sum of their magnitudes, to check that they are finite."""
+        columns, total = _strip(f, rows, first, count, real, lanes)
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
         for k, column in enumerate(columns):
             if isinstance(first, str) or first + k not in unused:
@@ -83,63 +83,63 @@ def _pack(name: str, port: Port, real: Real, lanes: int, unused: frozenset[int])
         with f.loop(many, step=lanes) as first:
             with f.when(some_beyond(f, [strip(first, lanes)], real, lanes)):
                 f.store("i1", "true", "%nan")
-    for place, numbers in strips:
-        seen.append(strip(place, numbers))
+    for start, count in strips:
+        magnitudes.append(strip(start, count))
     for k in columns:
         column = _alone(f, rows, k, real, lanes)
         if k not in unused:
             f.store(real.vector(lanes), column, f.at("%buffer", width * k), width)
-        seen.append(f.magnitudes(real.vector(lanes), [column]))
-    if seen:
-        with f.when(some_beyond(f, seen, real, lanes)):
+        magnitudes.append(f.magnitudes(real.vector(lanes), [column]))
+    if magnitudes:
+        with f.when(some_beyond(f, magnitudes, real, lanes)):
             f.store("i1", "true", "%nan")
     return f
 
 
-def _unpack(port: Port, real: Real, lanes: int, streamed: bool = False) -> Function:
-    """A block's vectors to the samples of a contiguous output; a table says where each stands."""
+def _unpack(port: Port, real: FloatType, lanes: int, streamed: bool = False) -> IrFunction:
+    """Return the function that unpacks a block to a contiguous output; a table has the position of each element."""
     name = packing("unpack_streamed" if streamed else "unpack", port)
-    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
+    f = IrFunction(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
     vector, width = real.vector(lanes), real.bytes * lanes
     rows = _rows(f, "%array", "%step", lanes)
 
-    def taken(number: str | int) -> str:
+    def load(number: str | int) -> str:
         slot = f.let(f"load i64, ptr {f.at('%slots', f.let(f'shl i64 {number}, 3'))}, align 8, !invariant.load !0")
         return f.load(vector, f.at("%buffer", slot), width)
 
-    def several(first: str | int, numbers: int) -> list[str]:
-        return [taken(f.let(f"add i64 {first}, {k}")) for k in range(numbers)]
+    def columns_from(first: str | int, count: int) -> list[str]:
+        return [load(f.let(f"add i64 {first}, {k}")) for k in range(count)]
 
     if streamed:
-        strip = lambda first: transpose(f, several(first, lanes), real, lanes)  # noqa: E731
+        strip = lambda first: transpose(f, columns_from(first, lanes), real, lanes)  # noqa: E731
         unpack_streamed(f, port, real, lanes, rows, strip)
         return f
     many, strips, single = _split(port.size, lanes)
     if many:
         with f.loop(many, step=lanes) as first:
-            _put_strip(f, rows, first, several(first, lanes), real, lanes)
-    for place, numbers in strips:
-        _put_strip(f, rows, place, several(place, numbers), real, lanes)
+            _put_strip(f, rows, first, columns_from(first, lanes), real, lanes)
+    for start, count in strips:
+        _put_strip(f, rows, start, columns_from(start, count), real, lanes)
     for k in single:
-        _put_alone(f, rows, k, taken(k), real, lanes)
+        _put_alone(f, rows, k, load(k), real, lanes)
     return f
 
 
 def pack_into_registers(
-    f: Function, port: Port, array: str, step: str, real: Real, lanes: int
+    f: IrFunction, port: Port, array: str, step: str, real: FloatType, lanes: int
 ) -> tuple[list[str], list[str]]:
-    """A block's samples of an input as vectors, one for each of its numbers, and sums of their magnitudes.
+    """Return a block of an input as vectors, one for each element, and sums of their magnitudes.
 
-    The sums tell whether the numbers are finite.  Samples of few numbers stand one behind the other.
+    The sums show whether the elements are finite. Samples of few elements are adjacent.
     """
     if 0 < port.size <= SIDE_BY_SIDE:
-        columns, taken = _side_by_side(f, port, array, real, lanes)
-        return columns, [f.magnitudes(real.vector(lanes), taken)]
+        columns, loaded = _side_by_side(f, port, array, real, lanes)
+        return columns, [f.magnitudes(real.vector(lanes), loaded)]
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
     result, totals = [""] * port.size, []
-    for place, numbers in strips:
-        result[place : place + numbers], total = _strip(f, rows, place, numbers, real, lanes)
+    for start, count in strips:
+        result[start : start + count], total = _strip(f, rows, start, count, real, lanes)
         totals.append(total)
     for k in single:
         result[k] = _alone(f, rows, k, real, lanes)
@@ -148,38 +148,38 @@ def pack_into_registers(
 
 
 def unpack_from_registers(
-    f: Function, port: Port, array: str, step: str, columns: Sequence[str], real: Real, lanes: int
+    f: IrFunction, port: Port, array: str, step: str, columns: Sequence[str], real: FloatType, lanes: int
 ) -> None:
-    """Vectors, one for each number, to a block's samples of an output."""
+    """Emit the writes of vectors, one for each element, to a block's samples of an output."""
     if 0 < port.size <= SIDE_BY_SIDE:
         _put_side_by_side(f, port, array, columns, real, lanes)
         return
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
-    for place, numbers in strips:
-        _put_strip(f, rows, place, columns[place : place + numbers], real, lanes)
+    for start, count in strips:
+        _put_strip(f, rows, start, columns[start : start + count], real, lanes)
     for k in single:
         _put_alone(f, rows, k, columns[k], real, lanes)
 
 
 def _strip(
-    f: Function, rows: list[str], first: str | int, numbers: int, real: Real, lanes: int
+    f: IrFunction, rows: list[str], first: str | int, count: int, real: FloatType, lanes: int
 ) -> tuple[list[str], str]:
-    """So many numbers of all samples, from one on, a vector each; and the sum of all their magnitudes."""
+    """Return elements of all samples, a vector for each, and the sum of all their magnitudes."""
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     rows = [f.at(row, offset) for row in rows]
-    half = numbers // 2 if numbers == lanes > 2 else numbers  # halves are joined as they are loaded
+    half = count // 2 if count == lanes > 2 else count  # halves are concatenated after loading
     columns, joined = [], []
-    for place in range(0, numbers, half):
-        taken = [f.load(real.vector(half), f.at(row, real.bytes * place), real.bytes) for row in rows]
-        here = [_joined(f, taken[k::half], real, half) for k in range(half)]
+    for start in range(0, count, half):
+        loaded = [f.load(real.vector(half), f.at(row, real.bytes * start), real.bytes) for row in rows]
+        here = [_joined(f, loaded[k::half], real, half) for k in range(half)]
         columns += transpose(f, here, real, lanes)
         joined += here
     return columns, f.magnitudes(real.vector(lanes), joined)
 
 
-def _alone(f: Function, rows: list[str], k: int, real: Real, lanes: int) -> str:
-    """One number of all samples."""
+def _alone(f: IrFunction, rows: list[str], k: int, real: FloatType, lanes: int) -> str:
+    """Return one element of all samples."""
     column = "poison"
     for lane, row in enumerate(rows):
         x = f.load(real.name, f.at(row, real.bytes * k), real.bytes)
@@ -187,63 +187,67 @@ def _alone(f: Function, rows: list[str], k: int, real: Real, lanes: int) -> str:
     return column
 
 
-def _put_strip(f: Function, rows: list[str], first: str | int, columns: Sequence[str], real: Real, lanes: int) -> None:
-    """Some numbers of all samples, a vector each, where they belong, from one on."""
-    numbers = len(columns)
+def _put_strip(
+    f: IrFunction, rows: list[str], first: str | int, columns: Sequence[str], real: FloatType, lanes: int
+) -> None:
+    """Emit the writes of consecutive elements of all samples, a vector for each."""
+    count = len(columns)
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     for k, joined in enumerate(transpose(f, list(columns), real, lanes)):
-        for row, part in zip(rows[k::numbers], _parted(f, joined, real, lanes, numbers), strict=True):
-            f.store(real.vector(numbers), part, f.at(row, offset), real.bytes)
+        for row, part in zip(rows[k::count], _parted(f, joined, real, lanes, count), strict=True):
+            f.store(real.vector(count), part, f.at(row, offset), real.bytes)
 
 
-def _put_alone(f: Function, rows: list[str], k: int, column: str, real: Real, lanes: int) -> None:
-    """One number of all samples where it belongs."""
+def _put_alone(f: IrFunction, rows: list[str], k: int, column: str, real: FloatType, lanes: int) -> None:
+    """Emit the writes of one element of all samples."""
     for lane, row in enumerate(rows):
         x = f.let(f"extractelement {real.vector(lanes)} {column}, i32 {lane}")
         f.store(real.name, x, f.at(row, real.bytes * k), real.bytes)
 
 
-def _side_by_side(f: Function, port: Port, array: str, real: Real, lanes: int) -> tuple[list[str], list[str]]:
-    """The numbers of samples that stand one behind the other, a vector each; and all of them in any order."""
+def _side_by_side(f: IrFunction, port: Port, array: str, real: FloatType, lanes: int) -> tuple[list[str], list[str]]:
+    """Return the elements of adjacent samples, a vector for each; and the same vectors as loaded."""
     kind, width, size = real.vector(lanes), real.bytes * lanes, port.size
-    taken = [f.load(kind, f.at(array, width * k), real.bytes) for k in range(size)]
-    places = [[divmod(lane * size + k, lanes) for lane in range(lanes)] for k in range(size)]
-    return [_picked(f, taken, some, real, lanes) for some in places], taken
+    loaded = [f.load(kind, f.at(array, width * k), real.bytes) for k in range(size)]
+    sources = [[divmod(lane * size + k, lanes) for lane in range(lanes)] for k in range(size)]
+    return [_picked(f, loaded, some, real, lanes) for some in sources], loaded
 
 
-def _put_side_by_side(f: Function, port: Port, array: str, columns: Sequence[str], real: Real, lanes: int) -> None:
-    """Numbers, a vector each, as samples that stand one behind the other."""
+def _put_side_by_side(
+    f: IrFunction, port: Port, array: str, columns: Sequence[str], real: FloatType, lanes: int
+) -> None:
+    """Emit the writes of elements, a vector for each, as adjacent samples."""
     width, size = real.bytes * lanes, port.size
     for k in range(size):
-        places = [divmod(lanes * k + lane, size)[::-1] for lane in range(lanes)]
-        x = _picked(f, columns, places, real, lanes)
+        sources = [divmod(lanes * k + lane, size)[::-1] for lane in range(lanes)]
+        x = _picked(f, columns, sources, real, lanes)
         f.store(real.vector(lanes), x, f.at(array, width * k), real.bytes)
 
 
-def _pack_side_by_side(port: Port, real: Real, lanes: int) -> Function:
-    """A block's samples that stand one behind the other into vectors."""
+def _pack_side_by_side(port: Port, real: FloatType, lanes: int) -> IrFunction:
+    """Return the function that packs adjacent samples into vectors."""
     name = packing("pack_side_by_side", port)
-    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
-    columns, taken = _side_by_side(f, port, "%array", real, lanes)
+    f = IrFunction(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+    columns, loaded = _side_by_side(f, port, "%array", real, lanes)
     for k, column in enumerate(columns):
         f.store(real.vector(lanes), column, f.at("%buffer", real.bytes * lanes * k), real.bytes * lanes)
-    with f.when(some_beyond(f, [f.magnitudes(real.vector(lanes), taken)], real, lanes)):
+    with f.when(some_beyond(f, [f.magnitudes(real.vector(lanes), loaded)], real, lanes)):
         f.store("i1", "true", "%nan")
     return f
 
 
-def _unpack_side_by_side(port: Port, real: Real, lanes: int) -> Function:
-    """A block's vectors to samples that stand one behind the other."""
+def _unpack_side_by_side(port: Port, real: FloatType, lanes: int) -> IrFunction:
+    """Return the function that unpacks vectors to adjacent samples."""
     name = packing("unpack_side_by_side", port)
-    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
+    f = IrFunction(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
     slots = [f.let(f"load i64, ptr {f.at('%slots', 8 * k)}, align 8, !invariant.load !0") for k in range(port.size)]
     columns = [f.load(real.vector(lanes), f.at("%buffer", slot), real.bytes * lanes) for slot in slots]
     _put_side_by_side(f, port, "%array", columns, real, lanes)
     return f
 
 
-def _pack_slowly(port: Port, real: Real, lanes: int) -> Function:
-    """``count`` samples of any strides, one number at a time; the last fills the lanes left."""
+def _pack_slowly(port: Port, real: FloatType, lanes: int) -> IrFunction:
+    """Return the function that packs ``count`` samples of any strides; the last one fills unused lanes."""
     f = _slow_function(packing("pack_slowly", port), "%nan")
     last = f.let("sub i64 %count, 1")
     with f.loop(port.size) as element:
@@ -259,8 +263,8 @@ def _pack_slowly(port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _unpack_slowly(port: Port, real: Real, lanes: int) -> Function:
-    """To ``count`` samples of any strides, one number at a time."""
+def _unpack_slowly(port: Port, real: FloatType, lanes: int) -> IrFunction:
+    """Return the function that unpacks to ``count`` samples of any strides, one element at a time."""
     f = _slow_function(packing("unpack_slowly", port), "%slots")
     with f.loop(port.size) as element:
         offset = _strided(f, port, element)
@@ -272,13 +276,13 @@ def _unpack_slowly(port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _slow_function(name: str, last: str) -> Function:
+def _slow_function(name: str, last: str) -> IrFunction:
     arguments = f"ptr %buffer, ptr %array, i64 %step, i64 %count, ptr %strides, ptr {last}"
-    return Function(f"define internal void {name}({arguments})", "#1")
+    return IrFunction(f"define internal void {name}({arguments})", "#1")
 
 
-def _strided(f: Function, port: Port, element: str) -> str:
-    """How many bytes into a sample its element (counted in row-major order) stands."""
+def _strided(f: IrFunction, port: Port, element: str) -> str:
+    """Return the byte offset of an element (by its row-major index) in a sample."""
     rest, total = element, "0"
     for d in range(len(port.shape) - 1, -1, -1):
         index = f.let(f"urem i64 {rest}, {max(port.shape[d], 1)}")
@@ -288,66 +292,68 @@ def _strided(f: Function, port: Port, element: str) -> str:
     return total
 
 
-def _rows(f: Function, array: str, step: str, lanes: int) -> list[str]:
-    """The addresses of a block's samples."""
+def _rows(f: IrFunction, array: str, step: str, lanes: int) -> list[str]:
+    """Return the addresses of a block's samples."""
     return [f.at(array, f.let(f"mul i64 {step}, {lane}")) for lane in range(lanes)]
 
 
 def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:
-    """How to cut ``size`` numbers: how many go by a loop over whole strips, where other strips begin and how many
-    numbers they have, and which numbers go alone.
+    """Return the partition of ``size`` elements of a sample into strips.
 
-    Where there is room, what is left is a strip that overlaps the one before it.
+    Returns the elements of a loop over whole strips, the first element and size of each further strip, and single
+    elements. If possible, the remainder is a strip that overlaps the one before.
     """
     whole = size - size % lanes
     many = whole if loops and whole > max(4 * lanes, _STRAIGHT) else 0
-    strips, place = [(k, lanes) for k in range(many, whole, lanes)], whole
-    while size - place > 1:
-        left = size - place
-        above = 1 << (left - 1).bit_length()  # the power of two from here on up
+    strips, start = [(k, lanes) for k in range(many, whole, lanes)], whole
+    while size - start > 1:
+        left = size - start
+        above = 1 << (left - 1).bit_length()  # the next power of two
         if above <= size:
             return many, [*strips, (size - above, above)], []
-        strips.append((place, above // 2))
-        place += above // 2
-    return many, strips, list(range(place, size))
+        strips.append((start, above // 2))
+        start += above // 2
+    return many, strips, list(range(start, size))
 
 
-def _joined(f: Function, parts: list[str], real: Real, numbers: int) -> str:
-    """One vector of several, each of so many numbers."""
+def _joined(f: IrFunction, parts: list[str], real: FloatType, count: int) -> str:
+    """Return the concatenation of vectors of ``numbers`` elements each."""
     while len(parts) > 1:
-        kind, mask = real.vector(numbers), ", ".join(f"i32 {k}" for k in range(2 * numbers))
+        kind, mask = real.vector(count), ", ".join(f"i32 {k}" for k in range(2 * count))
         parts = [
-            f.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * numbers} x i32> <{mask}>")
+            f.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * count} x i32> <{mask}>")
             for a, b in zip(parts[::2], parts[1::2], strict=True)
         ]
-        numbers *= 2
+        count *= 2
     return parts[0]
 
 
-def _parted(f: Function, vector: str, real: Real, lanes: int, numbers: int) -> list[str]:
-    """The vectors of so many numbers that make up one."""
-    if numbers == lanes:
+def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, count: int) -> list[str]:
+    """Return the vectors of ``numbers`` elements that a vector consists of."""
+    if count == lanes:
         return [vector]
     kind = real.vector(lanes)
-    masks = (", ".join(f"i32 {k}" for k in range(first, first + numbers)) for first in range(0, lanes, numbers))
-    return [f.let(f"shufflevector {kind} {vector}, {kind} poison, <{numbers} x i32> <{mask}>") for mask in masks]
+    masks = (", ".join(f"i32 {k}" for k in range(first, first + count)) for first in range(0, lanes, count))
+    return [f.let(f"shufflevector {kind} {vector}, {kind} poison, <{count} x i32> <{mask}>") for mask in masks]
 
 
-def _picked(f: Function, vectors: Sequence[str], places: Sequence[tuple[int, int]], real: Real, lanes: int) -> str:
-    """A vector whose lanes come from lanes of others: of each, which vector and which lane."""
+def _picked(
+    f: IrFunction, vectors: Sequence[str], sources: Sequence[tuple[int, int]], real: FloatType, lanes: int
+) -> str:
+    """Return a vector whose lanes are taken from others: ``sources`` has the vector and lane for each."""
     kind, result, first = real.vector(lanes), vectors[0], True
     for number, other in enumerate(vectors[1:], 1):
-        own = [place if first else lane for lane, (_, place) in enumerate(places)]
+        own = [source_lane if first else lane for lane, (_, source_lane) in enumerate(sources)]
         chosen = [
-            f"i32 {lanes + place}" if vector == number else f"i32 {kept}" if vector < number else "i32 poison"
-            for (vector, place), kept in zip(places, own, strict=True)
+            f"i32 {lanes + source_lane}" if vector == number else f"i32 {current}" if vector < number else "i32 poison"
+            for (vector, source_lane), current in zip(sources, own, strict=True)
         ]
         result = f.let(f"shufflevector {kind} {result}, {kind} {other}, <{lanes} x i32> <{', '.join(chosen)}>")
         first = False
     return result
 
 
-def some_beyond(f: Function, magnitudes: Sequence[str], real: Real, lanes: int) -> str:
-    """Return an i1: some number may be infinite, NaN or large, by sums of magnitudes (see `Function.not_finite`)."""
+def some_beyond(f: IrFunction, magnitudes: Sequence[str], real: FloatType, lanes: int) -> str:
+    """Return an i1: some number may be infinite, NaN or large, by sums of magnitudes (see `IrFunction.not_finite`)."""
     bits = f.let(f"bitcast <{lanes} x i1> {f.beyond(real, lanes, magnitudes)} to i{lanes}")
     return f.let(f"icmp ne i{lanes} {bits}, 0")

@@ -1,12 +1,12 @@
-"""A program along a table: at many places, each with the row of the table that it is in; lanes are the row's columns.
+"""Evaluation of a program on a table: many positions, each in a segment of the table; lanes are the columns.
 
-``@along``, with the number of columns behind its name, finds the row of each place by bisection and runs the program on
-the row's columns, a vector of them at a time.  So nothing is gathered or transposed: rows come in as they stand in the
-table, and results go out as they stand in the arrays.  The operations are those of the program on samples, in the same
+``@along``, followed by the number of columns, finds the segment of each position by bisection and runs the program on
+the segment's columns, a vector of them at a time. Nothing is gathered or transposed: segments are loaded as they are in
+the table, and results stored as they are in the arrays. The operations are those of the program on samples, in the same
 order.
 
-The last vector of a place writes past its columns, where the next place then writes its own; of the last places only
-those lanes are written that are columns.
+The last vector of a position writes past its columns, where the next position then writes its own; of the last
+positions only the lanes of columns are written.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
 
 __all__ = ["along_function"]
 
-_BLOCK = 512  # places whose rows are found before their results
-_AHEAD = 8  # places that are looked for side by side: each waits for memory
-_LINE = 64  # bytes
+_BLOCK = 512  # positions whose segments are found before their results
+_AHEAD = 8  # positions that are searched together, as each waits for memory
+_LINE = 64  # [bytes] cache line
 _T, _S, _BREAKS, _STARTS, _TABLE, _COMMON, _OUT = range(7)  # arrays, in their order
 
 
 def along_function(layout: Layout, name: str, columns: int) -> Instructions:
-    """``@along7(arrays, sizes)``, of seven columns: the arrays are t, s, breaks, starts, table, what is common, and
-    outputs; the sizes how many places there are, and how often the rows are halved.
+    """Return ``@along7(arrays, sizes)``, for seven columns.
+
+    ``arrays`` are t, s, breaks, starts, table, common values, and outputs; ``sizes`` are the number of positions, and
+    the number of bisections.
     """
     real, lanes, program = layout.real, layout.lanes, layout.program
     f = Instructions(f"define void @.{name}(ptr %arrays, ptr %sizes)", layout.target, real, lanes, unchanging=False)
@@ -35,17 +37,19 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
     common, column = program.inputs[2].size, program.inputs[3].size
     shared = [f.splat(f.load(real.name, f.at(arrays[_COMMON], 8 * k))) for k in range(common)]
     width = -(-columns // lanes) * lanes
-    careful = f.let(f"sub i64 {n}, {-(-(width - columns) // columns)}")  # places behind which there is no room
-    places, last = f.room(8 * _BLOCK, _LINE), f.room(8, 8)
+    careful = f.let(
+        f"sub i64 {n}, {-(-(width - columns) // columns)}"
+    )  # positions from which on vectors would exceed the array
+    segments, last = f.stack_memory(8 * _BLOCK, _LINE), f.stack_memory(8, 8)
     f.store("i64", "0", last)
 
     def results(first: str, k: str, whole: bool) -> None:
-        """Those of a place, the vectors as a whole, or no more than its columns."""
-        place = f.load("i64", f.at(places, f.let(f"shl i64 {k}, 3")))
+        """Emit the results of a position, as whole vectors or only its columns."""
+        segment = f.load("i64", f.at(segments, f.let(f"shl i64 {k}, 3")))
         sample = f.let(f"add i64 {first}, {k}")
         t = f.splat(f.load(real.name, f.at(arrays[_T], f.let(f"shl i64 {sample}, 3"))))
-        start = f.splat(f.load(real.name, f.at(arrays[_STARTS], f.let(f"shl i64 {place}, 3"))))
-        row = f.at(arrays[_TABLE], f.let(f"mul i64 {place}, {8 * width * column}"))
+        start = f.splat(f.load(real.name, f.at(arrays[_STARTS], f.let(f"shl i64 {segment}, 3"))))
+        row = f.at(arrays[_TABLE], f.let(f"mul i64 {segment}, {8 * width * column}"))
         begun = f.let(f"mul i64 {sample}, {8 * columns}")
         goals = [f.at(out, begun) for out in arrays[_OUT:]]
         for number in range(0, width, lanes):
@@ -67,9 +71,9 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
         here = f.at(arrays[_S], f.let(f"shl i64 {first}, 3"))
         ahead = f.let(f"and i64 {many}, {-_AHEAD}")
         with f.loop(ahead, step=_AHEAD) as k:
-            _find(f, here, arrays[_BREAKS], levels, places, last, k, _AHEAD)
+            _find(f, here, arrays[_BREAKS], levels, segments, last, k, _AHEAD)
         with f.loop(many, start=ahead) as k:
-            _find(f, here, arrays[_BREAKS], levels, places, last, k, 1)
+            _find(f, here, arrays[_BREAKS], levels, segments, last, k, 1)
         free = f.let(f"sub i64 {careful}, {first}")
         some = f.let(f"icmp slt i64 {free}, {many}")
         free = f.let(f"select i1 {some}, i64 {free}, i64 {many}")
@@ -82,8 +86,11 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
     return f
 
 
-def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: str, first: str, many: int) -> None:
-    """The rows of some places: that of the place before where they are in it, and otherwise by bisection."""
+def _find(f: Instructions, s: str, breaks: str, levels: str, segments: str, last: str, first: str, many: int) -> None:
+    """Emit the search for the segments of positions.
+
+    If they are all in the previous position's segment it is that one, otherwise they are found by bisection.
+    """
     offset = f.let(f"shl i64 {first}, 3")
     numbers = [f.load("double", f.at(s, f.let(f"add i64 {offset}, {8 * k}"))) for k in range(many)]
     before = f.load("i64", last)
@@ -91,7 +98,7 @@ def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: 
     ends = f.load("double", low), f.load("double", f.at(low, 8))
     tests = zip(("oge", "olt"), ends, strict=True)
     flags = [f.let(f"fcmp {test} double {x}, {end}") for test, end in tests for x in numbers]
-    to = f.at(places, offset)
+    to = f.at(segments, offset)
     same = f.all_of(flags)
     with f.when(same):
         for k in range(many):
@@ -106,6 +113,6 @@ def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: 
                 begin = f.load("double", f.at(breaks, f.let(f"shl i64 {middle}, 3")))
                 later = f.let(f"zext i1 {f.let(f'fcmp ole double {begin}, {x}')} to i64")
                 result[k] = f.let(f"add i64 {result[k]}, {f.let(f'shl i64 {later}, {shift}')}")
-        for k, place in enumerate(result):
-            f.store("i64", place, f.at(to, 8 * k))
+        for k, segment in enumerate(result):
+            f.store("i64", segment, f.at(to, 8 * k))
         f.store("i64", result[-1], last)

@@ -1,9 +1,8 @@
-"""The loop over a batch of a short program: from arrays to registers, through the program, and back, in one function.
+"""The batch loop of a short program: from arrays to registers, through the program, and back, in one function.
 
-Nothing waits in memory between packing, the program and unpacking, and constants stay in registers, for what these take
-is much of the time of a short program.  The operations are those of ``@block``, in the same order.  It is for whole
-vectors of samples that are contiguous, and one behind the other where they have few numbers; the others go the ordinary
-way (see `loops`).
+No values are stored in memory between packing, the program and unpacking, and constants stay in registers, since such
+costs are much of the time of a short program. The operations are those of ``@block``, in the same order. It handles
+whole vectors of contiguous samples, adjacent if they have few elements; other samples are processed by `batch_loop`.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from linkwork.compiler.loops.loop_program_code import ControlLayout
 
 __all__ = ["TWICE", "direct_function", "is_direct"]
 
-_SHORT = 500  # instructions: what a longer program takes is its own, and compiling it twice takes long
-TWICE = range(50, 160)  # instructions: one vector of samples goes on where another waits; less of them wait for memory
-_FEW = 64  # numbers that go in, and that come out
+_SHORT = 500  # instructions; a longer program gains nothing, and compiling it twice takes long
+TWICE = range(50, 160)  # instructions for which two interleaved vectors hide latency; shorter ones wait for memory
+_FEW = 64  # maximum elements of all inputs, and of all outputs
 
 
 def is_direct(layout: Layout | ControlLayout) -> bool:
-    """Whether there is such a function."""
+    """Return True if the program has such a function."""
     if isinstance(layout, ControlLayout) or layout.plan.segmented or len(layout.program.instructions) > _SHORT:
         return False
     program = layout.program
@@ -36,9 +35,10 @@ def is_direct(layout: Layout | ControlLayout) -> bool:
 
 
 def direct_function(layout: Layout, off_calls: int) -> Instructions:
-    """``@direct``: the whole vectors of the samples from ``first`` to ``stop``; it returns the first sample left.
+    """``@direct``: process the whole vectors of the samples from ``first`` to ``stop``.
 
-    Vectors for which a guard is greater than zero are counted so many bytes into ``data``.
+    It returns the first remaining sample. Vectors for which a guard is greater than zero are counted at byte offset
+    ``off_calls`` of ``data``.
     """
     real, lanes, program = layout.real, layout.lanes, layout.program
     signature = "define internal i64 @.direct(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)"
@@ -75,13 +75,13 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
                         f.store("i1", "true", "%nan")
                 results = [block_on_registers(f, layout, elements) for elements, _ in packed]
                 for here, result in zip(arrays, results, strict=True):
-                    place = 0
+                    first_result = 0
                     for j, port in enumerate(program.outputs, len(program.inputs)):
-                        columns = result[place : place + port.size]
+                        columns = result[first_result : first_result + port.size]
                         unpack_from_registers(f, port, here[j], steps[j], columns, real, lanes)
-                        place += port.size
+                        first_result += port.size
                     if program.guards:
-                        with f.when(_some_off(f, result[place:])):
+                        with f.when(_some_off(f, result[first_result:])):
                             f.let(f"atomicrmw add ptr {f.at('%data', off_calls)}, i64 1 monotonic")
         f.do(f"ret i64 {stop}")
         f.label("other")
@@ -91,7 +91,7 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
 def _packed(
     f: Instructions, layout: Layout, arrays: Sequence[str], steps: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """A vector of samples: their numbers, and sums of magnitudes of these."""
+    """Return the elements of a vector of samples, and sums of their magnitudes."""
     elements, totals = [], []
     for port, array, step in zip(layout.program.inputs, arrays, steps, strict=False):
         columns, sums = pack_into_registers(f, port, array, step, layout.real, layout.lanes)
@@ -101,6 +101,6 @@ def _packed(
 
 
 def _some_off(f: Instructions, guards: Sequence[str]) -> str:
-    """Whether some guard is greater than zero, of some sample."""
+    """Return whether some guard is greater than zero, for some sample."""
     flags = [f.let(f"fcmp ogt {f.type} {guard}, {f.constant(0.0)}") for guard in dict.fromkeys(guards)]
     return f.let(f"icmp ne i{f.lanes} {f.bits(f.any_of(f.truth, flags))}, 0")

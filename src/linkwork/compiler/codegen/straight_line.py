@@ -1,8 +1,8 @@
-"""The straight-line code of a program: ``@block`` for vectors of samples, ``@sample`` for one sample.
+"""Straight-line code of a program: ``@block`` for vectors of samples, ``@sample`` for one sample.
 
-``@block(in, work, out, vectors)`` takes its inputs from aligned vectors, one for each number, and leaves each distinct
-result in one, those of guards too.  A long program is several functions, each of which runs over a few vectors before
-the next one does.
+``@block(in, work, out, vectors)`` reads its inputs from aligned vectors, one for each element, and writes each distinct
+result, guards included, to one. A long program consists of several functions, each of which runs over a few vectors
+before the next one does.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from itertools import groupby, islice
 from typing import Protocol
 
 from linkwork.compiler.codegen.code_segments import Plan
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Function, Text
+from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.codegen.table_lookup import bundle
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Program
@@ -35,62 +35,62 @@ __all__ = [
     "segment_function",
 ]
 
-NO_MEMORY, OFF = 1, 2  # what ``@sample`` says where it computed nothing, and where a guard is greater than zero
+NO_MEMORY, OFF = 1, 2  # status of ``@sample``: nothing was computed; a guard is greater than zero
 
-_SIDE_BY_SIDE = 4  # zeros that are written together
-_CLEARED = 64  # zeros for which an output array is cleared before other numbers are written to it
-_REPEATED = 2048  # numbers of an output array that stand in it already, from which on they are copied by a table
-_VECTORS = 8  # that a segment runs over before the next one does
-_CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
-ON_STACK = 1 << 14  # a thread's stack is not asked for more bytes than this: it may have 128 KiB in all
+_MIN_ZEROS = 4  # consecutive zeros that are written together
+_CLEARED = 64  # zeros from which on an output array is cleared before other elements are written
+_REPEATED = 2048  # repeated elements of an output array from which on they are copied by a table
+_VECTORS = 8  # vectors that a segment runs over before the next one does
+_CACHED = 1 << 18  # [bytes] of vectors that should stay in the second-level cache meanwhile
+ON_STACK = 1 << 14  # [bytes] maximum on a thread's stack, whose total may be 128 KiB
 
 
-Place = tuple[str, int]  # a pointer's name, and how many numbers further on
+Position = tuple[str, int]  # a pointer's name, and an index in units of elements
 
 
 class Layout:
-    """How a program is laid out as code of so many lanes: its segments, and where its vectors stand in memory."""
+    """The layout of a program's code for a number of lanes: segments, and vectors in memory."""
 
-    def __init__(self, plan: Plan, target: Target, real: Real, lanes: int) -> None:
+    def __init__(self, plan: Plan, target: Target, real: FloatType, lanes: int) -> None:
         self.plan, self.program = plan, plan.program
         self.target, self.real, self.lanes = target, real, lanes
-        self.width = real.bytes * lanes  # bytes of a number in all lanes
-        place: dict[int, int] = {}
-        self.slot_of = [place.setdefault(r, len(place)) for r in self.program.results]
-        self.results = list(place)  # the distinct values among the results; `slot_of` says for each result which it is
+        self.width = real.bytes * lanes  # [bytes] of an element in all lanes
+        position: dict[int, int] = {}
+        self.slot_of = [position.setdefault(r, len(position)) for r in self.program.results]
+        self.results = list(position)  # the distinct values among the results; `slot_of` has the index of each result
         self.guards = sorted(set(self.slot_of[len(self.slot_of) - self.program.guards :]))  # the slots of guards
         self.in_bytes = self._whole(sum(port.size for port in self.program.inputs))
-        self.work_bytes = self._whole(self.plan.places)
+        self.work_bytes = self._whole(self.plan.slots)
         self.out_bytes = self._whole(len(self.results))
-        of_one = self.in_bytes + self.work_bytes + self.out_bytes
-        self.vectors = max(1, min(_VECTORS, _CACHED // max(of_one, 1))) if plan.segmented and lanes > 1 else 1
-        self.bytes = of_one * self.vectors
+        per_vector = self.in_bytes + self.work_bytes + self.out_bytes
+        self.vectors = max(1, min(_VECTORS, _CACHED // max(per_vector, 1))) if plan.segmented and lanes > 1 else 1
+        self.bytes = per_vector * self.vectors
 
     @cached_property
     def zeros(self) -> list[tuple[str, int, int]]:
-        """What `_zeros` finds."""
+        """The result of `_zeros`."""
         return [*_zeros(self.program)]
 
     @cached_property
     def repeated(self) -> dict[str, list[tuple[int, int]]]:
-        """What `_repeated` finds."""
+        """The result of `_repeated`."""
         return _repeated(_written(self))
 
     @cached_property
-    def sinks(self) -> dict[int, list[Place]]:
-        """What `_array_sinks` finds."""
+    def sinks(self) -> dict[int, list[Position]]:
+        """The result of `_array_sinks`."""
         return _array_sinks(self)
 
     @property
     def cost(self) -> float:
-        """About how many instructions a sample takes."""
+        """Approximate number of instructions for a sample."""
         return len(self.program.instructions)
 
-    def _whole(self, numbers: int) -> int:
-        return -(-numbers * self.width // 64) * 64
+    def _whole(self, count: int) -> int:
+        return -(-count * self.width // 64) * 64
 
-    def at(self, f: Function, start: str) -> tuple[str, str, str]:
-        """The addresses of inputs, workspace and results in memory of ``bytes`` bytes."""
+    def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
+        """Return the addresses of inputs, workspace and results in memory of ``bytes`` bytes."""
         return (
             start,
             f.at(start, self.in_bytes * self.vectors),
@@ -98,27 +98,27 @@ class Layout:
         )
 
 
-def block_function(text: Text, layout: Layout) -> None:
-    """``@block`` of a program that is left whole, or the one that calls segments, which are other modules'."""
+def block_function(text: IrModule, layout: Layout) -> None:
+    """Add ``@block``: the code of a short program, or calls of segments, which are in other modules."""
     signature = f"define void @.block({_block_arguments(layout)}, i64 %vectors)"
     if not layout.plan.segmented:
         _block_segment(text, layout, 0, signature)
         return
-    f = Function(signature)
+    f = IrFunction(signature)
     sizes = (layout.in_bytes, layout.work_bytes, layout.out_bytes)
     for k in range(len(layout.plan.segments)):
         f.declare(f"declare void @.block.{k}(ptr, ptr, ptr)")
         with f.loop("%vectors") as vector:
-            places = [
+            positions = [
                 f.at(pointer, f.let(f"mul i64 {vector}, {size}"))
                 for pointer, size in zip(("%in", "%work", "%out"), sizes, strict=True)
             ]
-            f.do(f"call void @.block.{k}({', '.join(f'ptr {place}' for place in places)})")
+            f.do(f"call void @.block.{k}({', '.join(f'ptr {position}' for position in positions)})")
     text.add(f)
 
 
-def segment_function(text: Text, layout: Layout, k: int) -> None:
-    """A segment's code, for one vector or one sample, as a function that other modules can call."""
+def segment_function(text: IrModule, layout: Layout, k: int) -> None:
+    """Add the code of a segment, for one vector or one sample, as a function that other modules can call."""
     if layout.lanes > 1:
         _block_segment(text, layout, k, f"define void @.block.{k}({_block_arguments(layout)})")
         return
@@ -129,35 +129,35 @@ def segment_function(text: Text, layout: Layout, k: int) -> None:
     text.add(f)
 
 
-def sample_function(text: Text, layout: Layout) -> None:
-    """``@sample(in..., out...)``: one sample, from and to contiguous arrays; it returns 0, `NO_MEMORY` or `OFF`.
+def sample_function(text: IrModule, layout: Layout) -> None:
+    """Add ``@sample(in..., out...)``: one sample on contiguous arrays; it returns 0, `NO_MEMORY` or `OFF`.
 
-    Of a program in segments, an output may be an input as well, since inputs are copied first.
+    In a program of several segments, an output may also be an input, since inputs are copied first.
     """
     outputs = [f"%out{j}" for j in range(len(layout.program.outputs))]
     if not layout.plan.segmented:
         attributed = [f"ptr noalias readonly %in{j}" for j in range(len(layout.program.inputs))]
         attributed += [f"ptr noalias {out}" for out in outputs]
-        places = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
+        positions = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
         signature = f"define i32 @.sample({', '.join(attributed)})"
         one = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
         _zero(one, layout)
-        name = _write(one, layout, 0, lambda number: places[number], layout.sinks)
+        name = _write(one, layout, 0, lambda number: positions[number], layout.sinks)
         _repeat(text, one, layout)
         one.end = f"ret i32 {one.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
         text.add(one)
         return
     arguments = [f"ptr %in{j}" for j in range(len(layout.program.inputs))] + [f"ptr {out}" for out in outputs]
-    f = Function(f"define i32 @.sample({', '.join(arguments)})")
+    f = IrFunction(f"define i32 @.sample({', '.join(arguments)})")
     start, taken = memory(f, layout.bytes)
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, guards = layout.at(f, start)
     pointers = [into, work, *outputs, *([guards] if layout.guards else [])]
-    place, real = 0, layout.real
+    position, real = 0, layout.real
     for j, port in enumerate(layout.program.inputs):
-        row = f.at(into, place * real.bytes)
-        place += port.size
+        row = f.at(into, position * real.bytes)
+        position += port.size
         with f.loop(port.size) as element:
             offset = f.let(f"shl i64 {element}, {real.shift}")
             f.store(real.name, f.load(real.name, f.at(f"%in{j}", offset), real.bytes), f.at(row, offset), real.bytes)
@@ -170,10 +170,10 @@ def sample_function(text: Text, layout: Layout) -> None:
     text.add(f)
 
 
-def end_sample(f: Function, layout: LaidOut, guards: str, taken: str) -> None:
-    """The end of ``@sample``, whose guards stand there: give back the memory that was taken, and say how it went.
+def end_sample(f: IrFunction, layout: LaidOut, guards: str, taken: str) -> None:
+    """Emit the end of ``@sample``: free allocated memory and return the status by the guards at ``guards``.
 
-    The label "none" is where it goes that got no memory.
+    The label "none" is the branch target of a failed allocation.
     """
     status = "0"
     if layout.guards:
@@ -188,28 +188,28 @@ def end_sample(f: Function, layout: LaidOut, guards: str, taken: str) -> None:
 
 
 def sample_declaration(program: Program) -> str:
-    """How other modules know ``@sample``."""
+    """Return the declaration of ``@sample`` for other modules."""
     return f"declare i32 @.sample({', '.join(['ptr'] * (len(program.inputs) + len(program.outputs)))})"
 
 
 class LaidOut(Protocol):
-    """What layouts of all kinds of programs know."""
+    """Attributes of the layouts of all kinds of programs."""
 
     guards: list[int]  # the slots of guards
     lanes: int
     width: int
-    real: Real
+    real: FloatType
 
 
-def guards_exceeded(f: Function, layout: LaidOut, results: str) -> list[str]:
-    """Whether each guard among the results of a vector is greater than zero: of every lane."""
+def guards_exceeded(f: IrFunction, layout: LaidOut, results: str) -> list[str]:
+    """Return whether each guard among the results of a vector is greater than zero, in all lanes."""
     real, lanes = layout.real, layout.lanes
     values = [f.load(real.vector(lanes), f.at(results, layout.width * slot), layout.width) for slot in layout.guards]
     return [f.let(f"fcmp ogt {real.vector(lanes)} {value}, {real.literal(0.0, lanes)}") for value in values]
 
 
 def _working_arguments(layout: Layout) -> str:
-    """What a segment loads it may load again instead of keeping it in a register: it stores nothing there."""
+    """Return the arguments of a segment's inputs and workspace: values are reloaded rather than spilled."""
     into, work = (f"align 64 dereferenceable({size})" for size in (layout.in_bytes or 1, layout.work_bytes or 1))
     return f"ptr noalias readonly {into} %in, ptr noalias {work} %work"
 
@@ -218,8 +218,8 @@ def _block_arguments(layout: Layout) -> str:
     return f"{_working_arguments(layout)}, ptr noalias align 64 %out"
 
 
-def _block_segment(text: Text, layout: Layout, k: int, signature: str) -> None:
-    sinks: dict[int, list[Place]] = {}
+def _block_segment(text: IrModule, layout: Layout, k: int, signature: str) -> None:
+    sinks: dict[int, list[Position]] = {}
     for slot, value in enumerate(layout.results):
         sinks.setdefault(value, []).append(("%out", slot))
     f = Instructions(signature, layout.target, layout.real, layout.lanes, unchanging=True)
@@ -228,60 +228,61 @@ def _block_segment(text: Text, layout: Layout, k: int, signature: str) -> None:
 
 
 def block_on_registers(f: Instructions, layout: Layout, elements: Sequence[str]) -> list[str]:
-    """The results of a program that is left whole, guards too, of elements of its inputs that are there by name."""
+    """Emit an unsegmented program on named elements of its inputs; return the results, guards included."""
     name = _write(f, layout, 0, _in_order, {}, elements)
     return [name(r) for r in layout.program.results]
 
 
-def _in_order(number: int) -> Place:
-    """Where an input's number stands that has been packed."""
+def _in_order(number: int) -> Position:
+    """Return the position of a packed input's element."""
     return "%in", number
 
 
 def _out_arguments(layout: Layout) -> list[str]:
-    """Where a segment's results for one sample go: the output arrays and, if there are any, the guards."""
+    """Return the arguments of a segment's results for one sample: output arrays, and guards if any."""
     return [*(f"%out{j}" for j in range(len(layout.program.outputs))), *(["%guards"] if layout.guards else [])]
 
 
-def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
-    """For every value the elements of output arrays that it is the result for, but for those that `_zero` writes and
-    those that `_repeat` does.
+def _array_sinks(layout: Layout) -> dict[int, list[Position]]:
+    """Map every value to the elements of output arrays that it is written to.
+
+    Elements that `_zero` and `_repeat` write are left out.
     """
-    sinks: dict[int, list[Place]] = {}
+    sinks: dict[int, list[Position]] = {}
     copied = {(pointer, to) for pointer, copies in layout.repeated.items() for _, to in copies}
-    for value, place in _written(layout):
-        if place not in copied:
-            sinks.setdefault(value, []).append(place)
+    for value, position in _written(layout):
+        if position not in copied:
+            sinks.setdefault(value, []).append(position)
     if layout.plan.segmented:
         for slot in layout.guards:
             sinks.setdefault(layout.results[slot], []).append(("%guards", slot))
     return sinks
 
 
-def _zero(f: Function, layout: Layout) -> None:
-    """Write zeros to output arrays before all else: of thousands of stores, LLVM takes long for each."""
+def _zero(f: IrFunction, layout: Layout) -> None:
+    """Emit zeros of output arrays, before all else, by memset: LLVM is slow on thousands of stores."""
     for pointer, start, stop in layout.zeros:
-        place, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
+        position, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
         f.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-        f.do(f"call void @llvm.memset.p0.i64(ptr align {layout.real.bytes} {place}, i8 0, i64 {size}, i1 false)")
+        f.do(f"call void @llvm.memset.p0.i64(ptr align {layout.real.bytes} {position}, i8 0, i64 {size}, i1 false)")
 
 
-def _written(layout: Layout) -> Iterator[tuple[int, Place]]:
-    """Each result with where it stands in the output arrays, but for those that `_zero` writes."""
+def _written(layout: Layout) -> Iterator[tuple[int, Position]]:
+    """Yield each result with its position in the output arrays, except those that `_zero` writes."""
     program = layout.program
-    places = ((f"%out{j}", e) for j, port in enumerate(program.outputs) for e in range(port.size))
+    positions = ((f"%out{j}", e) for j, port in enumerate(program.outputs) for e in range(port.size))
     zeroed = {(pointer, e) for pointer, start, stop in layout.zeros for e in range(start, stop)}
-    for value, place in zip(program.results, places, strict=False):
-        if not (place in zeroed and _is_zero(program.instructions[value])):
-            yield value, place
+    for value, position in zip(program.results, positions, strict=False):
+        if not (position in zeroed and _is_zero(program.instructions[value])):
+            yield value, position
 
 
-def _repeat(text: Text, f: Function, layout: Layout) -> None:
-    """Copy what stands in an output array many times, by a table."""
+def _repeat(text: IrModule, f: IrFunction, layout: Layout) -> None:
+    """Emit a table-driven copy of values that occur many times in an output array."""
     real = layout.real
     for pointer, copies in layout.repeated.items():
         table = f"@.copies.{pointer[1:]}"
-        listed = ", ".join(f"i64 {place * real.bytes}" for copy in copies for place in copy)
+        listed = ", ".join(f"i64 {position * real.bytes}" for copy in copies for position in copy)
         text.declare(f"{table} = internal constant [{2 * len(copies)} x i64] [{listed}]")
         with f.loop(len(copies)) as k:
             entry = f.at(table, f.let(f"shl i64 {k}, 4"))
@@ -289,8 +290,8 @@ def _repeat(text: Text, f: Function, layout: Layout) -> None:
             f.store(real.name, f.load(real.name, f.at(pointer, start), real.bytes), f.at(pointer, to), real.bytes)
 
 
-def _repeated(written: Iterable[tuple[int, Place]]) -> dict[str, list[tuple[int, int]]]:
-    """Where an output array has many numbers again: from which to which element each is copied."""
+def _repeated(written: Iterable[tuple[int, Position]]) -> dict[str, list[tuple[int, int]]]:
+    """Return the copies within output arrays with many repeated values, as pairs of elements (from, to)."""
     first: dict[tuple[str, int], int] = {}
     result: dict[str, list[tuple[int, int]]] = {}
     for value, (pointer, e) in written:
@@ -301,9 +302,9 @@ def _repeated(written: Iterable[tuple[int, Place]]) -> dict[str, list[tuple[int,
 
 
 def _zeros(program: Program) -> Iterator[tuple[str, int, int]]:
-    """Where zeros are written together: an output's pointer, and from which to which element.
+    """Yield the blocks of zeros of outputs that are written together: pointer, begin and end.
 
-    Those are zeros in a row whatever the inputs are; or, where an array has many, all from the first one to the last.
+    A block has consecutive constant zeros; or, if an array has many, all elements from the first zero to the last.
     """
     results = iter(program.results)
     for j, port in enumerate(program.outputs):
@@ -312,9 +313,9 @@ def _zeros(program: Program) -> Iterator[tuple[str, int, int]]:
             yield f"%out{j}", zeros[0], zeros[-1] + 1
             continue
         for _, run in groupby(enumerate(zeros), lambda numbered: numbered[1] - numbered[0]):
-            places = [e for _, e in run]
-            if len(places) >= _SIDE_BY_SIDE:
-                yield f"%out{j}", places[0], places[-1] + 1
+            positions = [e for _, e in run]
+            if len(positions) >= _MIN_ZEROS:
+                yield f"%out{j}", positions[0], positions[-1] + 1
 
 
 def _is_zero(instruction: Instruction) -> bool:
@@ -325,21 +326,20 @@ def _write(
     f: Instructions,
     layout: Layout,
     k: int,
-    source: Callable[[int], Place],
-    sinks: Mapping[int, Sequence[Place]],
+    source: Callable[[int], Position],
+    sinks: Mapping[int, Sequence[Position]],
     elements: Sequence[str] = (),
 ) -> Callable[[int], str]:
-    """The instructions of a segment.  Inputs and values of other segments are loaded where they are first used, unless
-    the inputs' elements are there by name.
+    """Emit the instructions of a segment, and return a function that names a value.
 
-    Returned is what gives a value its name.
+    Inputs and values of other segments are loaded at first use, unless the inputs' elements are named.
     """
     segment, instructions = layout.plan.segments[k], layout.program.instructions
     names: dict[int, str] = {}
-    parts: dict[int, list[str]] = {}  # of instructions of several results
+    parts: dict[int, list[str]] = {}  # results of instructions of several results
 
     def name(value: int) -> str:
-        """A value's name, once it is there."""
+        """Return the name of a value that was computed or can be loaded."""
         if value not in names:
             operation, _, number = instructions[value]
             if operation is CONSTANT:
@@ -347,10 +347,10 @@ def _write(
             elif operation is INPUT:
                 names[value] = elements[number] if elements else f.get(*source(number))
             else:
-                names[value] = f.fetch(operation, segment.taken[value])
+                names[value] = f.fetch(operation, segment.reads[value])
         return names[value]
 
-    def memory(value: int) -> Place | None:
+    def memory(value: int) -> Position | None:
         operation, _, number = instructions[value]
         return source(number) if operation is INPUT and not elements else None
 
@@ -362,15 +362,18 @@ def _write(
             parts[value] = bundle(f, instructions[value].value, args, name, memory)
         elif operation is not CONSTANT and operation is not INPUT:
             names[value] = f.operation(operation, [name(a) for a in args])
-        for pointer, place in sinks.get(value, ()):
-            f.put(name(value), pointer, place)
-        if value in segment.left:
-            f.keep(operation, name(value), segment.left[value])
+        for pointer, position in sinks.get(value, ()):
+            f.put(name(value), pointer, position)
+        if value in segment.writes:
+            f.keep(operation, name(value), segment.writes[value])
     return name
 
 
-def memory(f: Function, size: int) -> tuple[str, str]:
-    """Aligned memory, on the stack or, if large, from the heap: its address, and what to free or ""."""
+def memory(f: IrFunction, size: int) -> tuple[str, str]:
+    """Emit aligned memory, on the stack or, if large, from the heap; return its address, and the pointer to free.
+
+    That pointer is "" for the stack.
+    """
     if size <= ON_STACK:
         return f.let(f"alloca [{size} x i8], align 64"), ""
     f.declare("declare ptr @malloc(i64)", "declare void @free(ptr)")

@@ -1,8 +1,8 @@
-"""Tables at an index that is known only when code runs: the row of every lane by itself.
+"""Table lookup at a run-time index: each lane has its own row.
 
-Tables of constants stand in the code.  Short tables of values are a chain of choices, long ones are read from memory:
-where they stand anyway, or where they are put first.  A table with another row is a choice for every number of it,
-but for what loops carry: that is changed where it stands (see `loops/in_place_tables.py`).
+Tables of constants are part of the code. Short tables of values are a chain of choices; long ones are read from memory,
+if necessary after storing them there. A table with a replaced row is a choice for each of its elements, except for
+tables that loops carry, which are changed in place (see `linkwork.compiler.loops.in_place_tables`).
 """
 
 from __future__ import annotations
@@ -15,59 +15,59 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.compiler.codegen.float_type import Real, splat, vector
+from linkwork.compiler.codegen.float_type import FloatType, splat, vector
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.expr.control.table_access import Put, Take
 from linkwork.expr.scalar.multi_result import MultiResult
 
 __all__ = ["CHOSEN", "Memory", "TableAddress", "bundle", "lane_of", "offsets", "row_of"]
 
-Memory = Callable[[int], "tuple[str, int] | None"]  # of a value: a pointer, and how many numbers further on
+Memory = Callable[[int], "tuple[str, int] | None"]  # position of a value: a pointer, and an index in units of elements
 
-CHOSEN = 16  # numbers of a table that is a chain of choices
-_TOGETHER = 4  # numbers of a row that lanes may take as vectors
-_ON_STACK = 1 << 13  # bytes of a table that is put there
+CHOSEN = 16  # maximum elements of a table that is a chain of choices
+_TOGETHER = 4  # minimum elements of a row that lanes may load as vectors
+_ON_STACK = 1 << 13  # [bytes] maximum table that is stored on the stack
 
 
 class TableAddress(NamedTuple):
-    """Where a table stands: a pointer, the places of the first row's numbers, and how far apart rows are."""
+    """The position of a table in memory: pointer, indices of the first row's elements, and distance of rows."""
 
     pointer: str
     columns: tuple[int, ...]
     distance: int
 
     @staticmethod
-    def of(places: Sequence[tuple[str, int] | None], columns: int) -> TableAddress | None:
-        """Of the places of all numbers, if all are in memory and all rows equally far apart."""
-        first, following = places[:columns], places[columns : columns + 1] or places[:1]
-        if any(place is None for place in (*first, *following)):
+    def of(positions: Sequence[tuple[str, int] | None], columns: int) -> TableAddress | None:
+        """Return the address by the positions of all elements; None unless all are in memory and rows equidistant."""
+        first, following = positions[:columns], positions[columns : columns + 1] or positions[:1]
+        if any(position is None for position in (*first, *following)):
             return None
-        pointer, distance = places[0][0], following[0][1] - places[0][1]  # type: ignore[index]
-        starts = tuple([place[1] for place in first])  # type: ignore[index]
-        wanted = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(places)))
-        result = all(one == other for one, other in zip(places, wanted, strict=True))
+        pointer, distance = positions[0][0], following[0][1] - positions[0][1]  # type: ignore[index]
+        starts = tuple([position[1] for position in first])  # type: ignore[index]
+        expected = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(positions)))
+        result = all(one == other for one, other in zip(positions, expected, strict=True))
         return TableAddress(pointer, starts, distance) if result else None
 
 
 def bundle(
     f: Instructions, bundle: MultiResult, args: Sequence[int], name: Callable[[int], str], memory: Memory
 ) -> list[str]:
-    """The results of an instruction of several that is straight-line code; its arguments are named when needed."""
+    """Return the results of a straight-line instruction of several results; arguments are named on demand."""
     if isinstance(bundle, Take):
-        return _taken(f, bundle, args, name, memory)
+        return _take(f, bundle, args, name, memory)
     if isinstance(bundle, Put):
         return _put(f, bundle, [name(a) for a in args])
     raise ValueError(f"no lowering for {bundle!r}")
 
 
 def row_of(f: Instructions, index: str, rows: int) -> str:
-    """The row that there is nearest to an index; NaN means the first, for now."""
+    """Return the existing row nearest to an index; NaN gives the first."""
     low = f.intrinsic_of("maxnum", f.intrinsic_of("floor", index), f.constant(0.0))
     return f.intrinsic_of("minnum", low, f.constant(float(rows - 1)))
 
 
 def offsets(f: Instructions, row: str, each: int, lane_step: int, first: int = 0) -> str:
-    """How many bytes behind a pointer a row begins, of every lane by itself; rows are so many bytes apart."""
+    """Return the byte offsets of rows in each lane; rows are ``each`` bytes differs."""
     kind = vector("i32", f.lanes)
     start = f.let(f"mul {kind} {f.let(f'fptosi {f.type} {row} to {kind}')}, {splat('i32', str(each), f.lanes)}")
     steps = [first + lane * lane_step for lane in range(f.lanes)]
@@ -76,12 +76,12 @@ def offsets(f: Instructions, row: str, each: int, lane_step: int, first: int = 0
 
 
 def lane_of(f: Instructions, kind: str, values: str, lane: int) -> str:
-    """The value of one lane."""
+    """Return the value of one lane."""
     return values if f.lanes == 1 else f.let(f"extractelement {vector(kind, f.lanes)} {values}, i32 {lane}")
 
 
-def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int], str], memory: Memory) -> list[str]:
-    """A row of a table."""
+def _take(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int], str], memory: Memory) -> list[str]:
+    """Return a row of a table."""
     index, *values = args
     at = name(index)
     row = row_of(f, at, take.rows)
@@ -90,74 +90,78 @@ def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int
         where = offsets(f, row, take.columns * size, 0)
         result = _read(f, where, _constants(f, take.table), [size * k for k in range(take.columns)])
     else:
-        standing = TableAddress.of([memory(value) for value in values], take.columns) if len(values) > CHOSEN else None
-        if standing is None and CHOSEN < len(values) <= _ON_STACK // f.align:
-            standing = TableAddress(f.room(len(values) * f.align, f.align), tuple(range(take.columns)), take.columns)
+        address = TableAddress.of([memory(value) for value in values], take.columns) if len(values) > CHOSEN else None
+        if address is None and CHOSEN < len(values) <= _ON_STACK // f.align:
+            address = TableAddress(
+                f.stack_memory(len(values) * f.align, f.align), tuple(range(take.columns)), take.columns
+            )
             for k, value in enumerate(values):
-                f.put(name(value), standing.pointer, k)
-        if standing is not None:
-            result = _stood(f, row, standing)
+                f.put(name(value), address.pointer, k)
+        if address is not None:
+            result = _loaded_row(f, row, address)
         else:
-            result = _chosen(f, row, [name(value) for value in values], take)
+            result = _choose_row(f, row, [name(value) for value in values], take)
     unknown = f.let(f"fcmp uno {f.type} {at}, {at}")
     return [f.select(unknown, at, x) for x in result]
 
 
-def _put(f: Instructions, put: Put, numbers: Sequence[str]) -> list[str]:
-    """A table with another row."""
-    index, row, table = put.split(numbers)
+def _put(f: Instructions, put: Put, elements: Sequence[str]) -> list[str]:
+    """Return a table with a replaced row."""
+    index, row, table = put.split(elements)
     line = f.intrinsic_of("floor", index)
     here = [f.let(f"fcmp oeq {f.type} {line}, {f.constant(float(k))}") for k in range(put.rows)]
     return [f.select(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]
 
 
 def _constants(f: Instructions, table: Sequence[float]) -> str:
-    """A table of constants in the module."""
+    """Declare a table of constants in the module and return its name."""
     digest, entries = _listed(f.real, struct.pack(f"<{len(table)}d", *table))
     f.declare(f"@.table{digest} = internal constant [{len(table)} x {f.real.name}] [{entries}]")
     return f"@.table{digest}"
 
 
 @lru_cache(maxsize=32)
-def _listed(real: Real, numbers: bytes) -> tuple[str, str]:
-    """A digest of a table of doubles and its text, which every entry of a kernel has again."""
-    return hashlib.sha256(numbers).hexdigest()[:16], real.listed(np.frombuffer(numbers, "<f8"))
+def _listed(real: FloatType, elements: bytes) -> tuple[str, str]:
+    """Return a digest of a table of doubles and its text, which all entries of a kernel share."""
+    return hashlib.sha256(elements).hexdigest()[:16], real.listed(np.frombuffer(elements, "<f8"))
 
 
-def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> list[str]:
-    """A row by choosing again and again."""
-    result = list(numbers[: take.columns])
+def _choose_row(f: Instructions, row: str, elements: Sequence[str], take: Take) -> list[str]:
+    """Return a row by a chain of choices."""
+    result = list(elements[: take.columns])
     for k in range(1, take.rows):
         above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")
-        here = numbers[k * take.columns : (k + 1) * take.columns]
+        here = elements[k * take.columns : (k + 1) * take.columns]
         result = [f.select(above, x, y) for x, y in zip(here, result, strict=True)]
     return result
 
 
-def _stood(f: Instructions, row: str, standing: TableAddress) -> list[str]:
-    """A row of a table that has a vector for each number: as vectors where all lanes want the same row, as they do more
-    often than not (times in their order, one scene for all), else lane by lane.
+def _loaded_row(f: Instructions, row: str, address: TableAddress) -> list[str]:
+    """Return a row of a table that has a vector for each element.
+
+    It is loaded as vectors if all lanes select the same row, the common case (times in their order, one scene for all),
+    otherwise lane by lane.
     """
-    each, columns = standing.distance * f.align, [place * f.align for place in standing.columns]
+    each, columns = address.distance * f.align, [position * f.align for position in address.columns]
     if f.lanes == 1 or len(columns) < _TOGETHER:
-        return _read(f, offsets(f, row, each, f.real.bytes), standing.pointer, columns)
+        return _read(f, offsets(f, row, each, f.real.bytes), address.pointer, columns)
     start = offsets(f, row, each, 0)
     first, kind = lane_of(f, "i32", start, 0), vector("i32", f.lanes)
     every = f.let(f"shufflevector {kind} {start}, {kind} poison, <{f.lanes} x i32> zeroinitializer")
-    apart = f.let(f"icmp ne i{f.lanes} {f.bits(f.let(f'icmp ne {kind} {start}, {every}'))}, 0")
+    differs = f.let(f"icmp ne i{f.lanes} {f.bits(f.let(f'icmp ne {kind} {start}, {every}'))}, 0")
     kinds = [f.type] * len(columns)
-    with f.instead(apart, kinds, ["poison"] * len(columns)) as each_own:
+    with f.instead(differs, kinds, ["poison"] * len(columns)) as lane_by_lane:
         steps = ", ".join(f"i32 {lane * f.real.bytes}" for lane in range(f.lanes))
         where = f.let(f"add {kind} {start}, <{steps}>")
-        each_own[:] = _read(f, where, standing.pointer, columns)
-    with f.instead(f.let(f"xor i1 {apart}, true"), kinds, each_own) as result:
-        at = f.at(standing.pointer, f.let(f"zext i32 {first} to i64"))
+        lane_by_lane[:] = _read(f, where, address.pointer, columns)
+    with f.instead(f.let(f"xor i1 {differs}, true"), kinds, lane_by_lane) as result:
+        at = f.at(address.pointer, f.let(f"zext i32 {first} to i64"))
         result[:] = [f.let(f"load {f.type}, ptr {f.at(at, column)}, align {f.align}") for column in columns]
     return result
 
 
 def _read(f: Instructions, where: str, table: str, columns: Sequence[int]) -> list[str]:
-    """A row of a table in memory, which begins so many bytes behind a pointer, of numbers so many bytes further on."""
+    """Return a row of a table in memory, by its byte offset from a pointer and those of its elements."""
     result = ["poison"] * len(columns)
     for lane in range(f.lanes):
         start = f.at(table, f.let(f"zext i32 {lane_of(f, 'i32', where, lane)} to i64"))

@@ -1,4 +1,4 @@
-"""The machine that code is made for: its SIMD lanes, its features, and LLVM's view of it."""
+"""The target of code: its SIMD lanes, its features, and LLVM's view of it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.runtime.threads import LLVM_LOCK
 
 __all__ = ["EFFORT", "VARIABLE", "Target", "host", "levels"]
 
 VARIABLE, EFFORT = "LINKWORK_SIMD", "LINKWORK_EFFORT"
 _EFFORTS = {"0": 0, "1": 1, "2": 2}
-_MOST = 2
+_MAX_EFFORT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A processor: float64 lanes of a vector register, and whether it fuses products and sums.
 
-    And how much LLVM does for fast code on it, 0 to 2: what is computed is the same to the bit.
+    ``effort``, 0 to 2, is LLVM's optimization level; results are the same to the bit.
     """
 
     triple: str
@@ -31,19 +31,19 @@ class Target:
     features: str
     lanes: int
     fma: bool
-    effort: int = _MOST
+    effort: int = _MAX_EFFORT
 
-    def lanes_of(self, real: Real) -> int:
-        """How many numbers of a type a vector register holds."""
+    def lanes_of(self, real: FloatType) -> int:
+        """Return the number of elements of a type in a vector register."""
         return self.lanes * 64 // real.bits
 
-    def machine(self, most: int = _MOST) -> Any:
-        """LLVM's target machine, of no more than this effort."""
+    def machine(self, max_effort: int = _MAX_EFFORT) -> Any:
+        """Return LLVM's target machine, with at max_effort this optimization level."""
         _initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu,
             features=self.features,
-            opt=min(self.effort, most),
+            opt=min(self.effort, max_effort),
             reloc="default",
             codemodel="jitdefault",
         )
@@ -51,23 +51,23 @@ class Target:
 
 @cache
 def _initialize() -> None:
-    """Make LLVM's knowledge of this machine's processors available."""
+    """Initialize LLVM's support of this machine's processors."""
     with LLVM_LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
 
 
 def host() -> Target:
-    """The target of kernels made now: this machine, or the level that the environment variable LINKWORK_SIMD names.
+    """Return the target of new kernels: this machine, or the level in the environment variable LINKWORK_SIMD.
 
-    LINKWORK_EFFORT is how much LLVM does for fast code.  Raises ValueError for a level that is not known or that this
-    processor cannot run, and for another effort than 0, 1 and 2.
+    LINKWORK_EFFORT is LLVM's optimization level. Raises ValueError for a level that is unknown or that this processor
+    cannot run, and for another effort than 0, 1 and 2.
     """
-    asked = os.environ.get(VARIABLE, "").lower()
-    if asked and asked not in levels():
-        raise ValueError(f"{VARIABLE}: expected one of {', '.join(levels())} on this processor, got {asked!r}")
-    target = levels()[asked] if asked else _machine()
-    effort = os.environ.get(EFFORT) or str(_MOST)
+    level = os.environ.get(VARIABLE, "").lower()
+    if level and level not in levels():
+        raise ValueError(f"{VARIABLE}: expected one of {', '.join(levels())} on this processor, got {level!r}")
+    target = levels()[level] if level else _machine()
+    effort = os.environ.get(EFFORT) or str(_MAX_EFFORT)
     if effort not in _EFFORTS:
         raise ValueError(f"{EFFORT}: expected one of {', '.join(_EFFORTS)}, got {effort!r}")
     return target if _EFFORTS[effort] == target.effort else replace(target, effort=_EFFORTS[effort])
@@ -90,7 +90,7 @@ def _is_arm(triple: str) -> bool:
 
 @cache
 def levels() -> dict[str, Target]:
-    """The instruction sets that this processor can run, by name, oldest first: the last is what it can do at best."""
+    """Return the instruction sets that this processor can run, by name, oldest first; the last is the best."""
     here = _machine()
     if _is_arm(here.triple):
         return {"neon": here}

@@ -1,6 +1,6 @@
 """Recipes of derivative kernels: the chosen inputs and outputs, their ports, and the program, traced on demand.
 
-`Base` finds and checks the inputs and outputs of the kernel that is differentiated by name.
+`Base` finds and checks, by name, the inputs and outputs of the kernel that is differentiated.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from linkwork.errors import NotDifferentiableError, UnknownNameError
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, leaf_paths, map_leaves
 from linkwork.expr.autodiff.graph_derivative import is_zero
 
-__all__ = ["Base", "Derivative", "Wanted", "Way", "check_scalar", "derived", "ruled", "weights_of"]
+__all__ = ["Base", "BuildMethod", "Derivative", "DerivativeRequest", "check_scalar", "derived", "ruled", "weights_of"]
 
 
 Forms = Mapping[str, TreeDef | Leaf]
-Elements = Sequence[Sequence[Any]]  # of outputs, one after the other
+Elements = Sequence[Sequence[Any]]  # of all outputs
 Build = Callable[[Replay, Mapping[str, Sequence[Any]]], Elements]
 
 
-class Way(NamedTuple):
-    """How the elements of a derivative may be built."""
+class BuildMethod(NamedTuple):
+    """A method to build the elements of a derivative."""
 
     build: Build
-    ruled: bool = False  # of the program with rules
+    ruled: bool = False  # uses the program with rules of differentiation
 
 
-def ruled(build: Build) -> Callable[[], Sequence[Way]]:
-    """The one way that there is, with rules."""
-    return lambda: [Way(build, ruled=True)]
+def ruled(build: Build) -> Callable[[], Sequence[BuildMethod]]:
+    """Return the list of one method, on the program with rules of differentiation."""
+    return lambda: [BuildMethod(build, ruled=True)]
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """What a kernel of derivatives is made of; where it is sparse, also where the values belong."""
+    """The ingredients of a derivative kernel; of a sparse one also the patterns of its values."""
 
     recipe: Recipe
     nesting: PortTree
@@ -53,10 +53,10 @@ class Derivative:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A derivative that is asked for: of what, by what, its outputs, and which inputs it takes more.
+class DerivativeRequest:
+    """A requested derivative: its outputs, the outputs and inputs it is of, and its additional inputs.
 
-    ``ways`` lists how its elements may be built, when they are needed; the way of fewer operations is taken.
+    ``methods`` lists the methods to build its elements, on demand; the one of fewest operations is used.
     """
 
     kind: str
@@ -64,93 +64,95 @@ class Wanted:
     chosen: Chosen
     of: tuple[Tangent, ...]
     outputs: Sequence[Port]
-    ways: Callable[[], Sequence[Way]]
+    methods: Callable[[], Sequence[BuildMethod]]
     about: str
     more: Forms
     options: tuple[Any, ...] = ()
     sparse: bool = False
 
 
-class _Made(NamedTuple):
+class _TracedDerivative(NamedTuple):
     program: Program
     patterns: dict[str, Pattern]
 
 
-def derived(plan: Wanted) -> Derivative:
-    """The recipe, and what else a kernel is made of.
+def derived(request: DerivativeRequest) -> Derivative:
+    """Return the recipe and the other ingredients of a derivative kernel.
 
-    Raises ValueError where two outputs would have one name; what is sparse is traced at once, and raises what that
-    raises.
+    Raises ValueError if two outputs would have one name. A sparse derivative is traced immediately and raises the
+    errors of its trace.
     """
-    base, name = plan.base, f"{plan.base.name}_{plan.kind}"
-    names = [port.name for port in plan.outputs]
+    base, name = request.base, f"{request.base.name}_{request.kind}"
+    names = [port.name for port in request.outputs]
     twice = [one for one in names if names.count(one) > 1]
     if twice:
-        raise ValueError(f"{name}: two arrays would be called {twice[0]!r}: ask for one output at a time, by of='...'")
-    fresh = [port for key, form in plan.more.items() for port in port_names(name, key, form)]
+        raise ValueError(f"{name}: two arrays would be called {twice[0]!r}: request one output at a time, by of='...'")
+    fresh = [port for key, form in request.more.items() for port in port_names(name, key, form)]
 
-    def one(way: Way) -> _Made:
-        replay = Replay(base.program(way.ruled))
-        return _assembled(plan, name, replay, way.build(replay, replay.fresh(fresh)))
+    def one(method: BuildMethod) -> _TracedDerivative:
+        replay = Replay(base.program(method.ruled))
+        return _assembled(request, name, replay, method.build(replay, replay.fresh(fresh)))
 
     @cache
-    def made() -> _Made:
+    def traced() -> _TracedDerivative:
         try:
-            result = without_collections(lambda: [one(way) for way in plan.ways()])()
+            result = without_collections(lambda: [one(method) for method in request.methods()])()
         except NotDifferentiableError as error:
             raise NotDifferentiableError(f"{name}: {error}") from None
         return min(result, key=lambda some: sum(some.program.operations.values()))
 
-    outputs = tuple(plan.outputs)
+    outputs = tuple(request.outputs)
     patterns: Mapping[str, Pattern] = {}
-    if plan.sparse:
-        patterns = made().patterns
-        outputs = made().program.outputs
+    if request.sparse:
+        patterns = traced().patterns
+        outputs = traced().program.outputs
     recipe = Recipe(
         name,
         (*base.inputs, *fresh),
         outputs,
-        lambda: made().program,
-        _content(plan),
+        lambda: traced().program,
+        _content(request),
         base.source.recipe.facts,
         in_double=base.source.recipe.in_double,
     )
-    nesting = PortTree({**base.nesting.inputs, **plan.more})
-    return Derivative(recipe, nesting, Spaces(base.spaces.inputs), f"{plan.about} {base.name}", patterns)
+    nesting = PortTree({**base.nesting.inputs, **request.more})
+    return Derivative(recipe, nesting, Spaces(base.spaces.inputs), f"{request.about} {base.name}", patterns)
 
 
-def _assembled(plan: Wanted, name: str, replay: Replay, elements: Elements) -> _Made:
-    pairs = list(zip(plan.outputs, elements, strict=True))
-    if not plan.sparse:
-        return _Made(_program(plan, name, replay, pairs), {})
-    places = [[k for k, x in enumerate(part) if not is_zero(x)] for part in elements]
-    patterns = {port.name: Pattern(port.shape, kept) for port, kept in zip(plan.outputs, places, strict=True)}
+def _assembled(request: DerivativeRequest, name: str, replay: Replay, elements: Elements) -> _TracedDerivative:
+    pairs = list(zip(request.outputs, elements, strict=True))
+    if not request.sparse:
+        return _TracedDerivative(_program(request, name, replay, pairs), {})
+    nonzero = [[k for k, x in enumerate(part) if not is_zero(x)] for part in elements]
+    patterns = {port.name: Pattern(port.shape, indices) for port, indices in zip(request.outputs, nonzero, strict=True)}
     ports = [
-        (Port(port.name, (len(kept),)), [part[k] for k in kept])
-        for (port, part), kept in zip(pairs, places, strict=True)
+        (Port(port.name, (len(indices),)), [part[k] for k in indices])
+        for (port, part), indices in zip(pairs, nonzero, strict=True)
     ]
-    return _Made(_program(plan, name, replay, ports), patterns)
+    return _TracedDerivative(_program(request, name, replay, ports), patterns)
 
 
-def _program(plan: Wanted, name: str, replay: Replay, outputs: Sequence[tuple[Port, Sequence[Any]]]) -> Program:
-    """The program; a robot's rules end here, as they are no part of what is kept of a program."""
+def _program(
+    request: DerivativeRequest, name: str, replay: Replay, outputs: Sequence[tuple[Port, Sequence[Any]]]
+) -> Program:
+    """Return the derivative's program; a robot's rules are dropped, as they are not part of a stored program."""
     program = replay.program(name, outputs)
-    return program if plan.base.source.recipe.ruled is None else program.without_rules()
+    return program if request.base.source.recipe.ruled is None else program.without_rules()
 
 
-def _content(plan: Wanted) -> tuple[str, ...] | None:
-    """All that the program depends on besides linkwork itself, where the base kernel's is known.
+def _content(request: DerivativeRequest) -> tuple[str, ...] | None:
+    """Return everything that the program depends on except linkwork; None if the base kernel's is unknown.
 
-    Names of inputs and outputs make no difference to code, so their places stand for them.
+    Code does not depend on names of inputs and outputs, so their indices are used.
     """
-    told = plan.base.told
-    inputs, outputs = ([port.name for port in ports] for ports in (plan.base.inputs, plan.base.outputs))
-    by = [(inputs.index(t.port.name), _space(t.space)) for t in plan.chosen.tangents]
-    of = [(outputs.index(t.port.name), _space(t.space)) for t in plan.of]
-    spaces = [t.space for t in (*plan.chosen.tangents, *plan.of) if t.space is not None]
-    if told is None or any(space.content is None for space in spaces):
+    identity = request.base.identity
+    inputs, outputs = ([port.name for port in ports] for ports in (request.base.inputs, request.base.outputs))
+    by = [(inputs.index(t.port.name), _space(t.space)) for t in request.chosen.tangents]
+    of = [(outputs.index(t.port.name), _space(t.space)) for t in request.of]
+    spaces = [t.space for t in (*request.chosen.tangents, *request.of) if t.space is not None]
+    if identity is None or any(space.content is None for space in spaces):
         return None
-    return "derivative", plan.kind, repr((by, of, plan.options)), *told
+    return "derivative", request.kind, repr((by, of, request.options)), *identity
 
 
 def _space(space: Space | None) -> tuple[str, ...]:
@@ -158,22 +160,22 @@ def _space(space: Space | None) -> tuple[str, ...]:
 
 
 def weights_of(base: Base, of: Sequence[Tangent]) -> tuple[str, Forms]:
-    """What names of weights begin with, and the inputs that they are."""
+    """Return the prefix of names of weights, and the additional inputs that they are."""
     letter = base.prefix("w", [t.port.name for t in of])
     return letter, {f"{letter}{t.port.name}": Leaf(t.shape, bool(t.shape)) for t in of}
 
 
 def check_scalar(caller: str, output: Tangent, remedy: str) -> None:
-    """Raises ValueError for an output of several elements, or none."""
+    """Raise ValueError unless the output has exactly one element."""
     if output.size != 1:
         raise ValueError(
-            f"{caller}: expected an output that is one number, got {output.port.name} of shape {output.shape}; {remedy}"
+            f"{caller}: expected an output of one element, got {output.port.name} of shape {output.shape}; {remedy}"
         )
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The inputs that are differentiated by: arrays, and the inputs that they are the parts of."""
+    """The inputs that are differentiated by: arrays, and the inputs that they belong to."""
 
     tangents: tuple[Tangent, ...]
     forms: Mapping[str, TreeDef | Leaf]  # of tangent vectors, nested as the inputs are
@@ -181,7 +183,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Base:
-    """A kernel's source, how its inputs and outputs are nested, and what they are points of."""
+    """A kernel's source, the nesting of its inputs and outputs, and their spaces."""
 
     source: Source
     nesting: PortTree
@@ -200,27 +202,27 @@ class Base:
         return self.source.recipe.outputs
 
     def program(self, ruled: bool) -> Program:
-        """The program as it was traced; ``ruled``, with rules for derivatives if it has some."""
+        """Return the traced program; if ``ruled``, the one with rules of differentiation if there is one."""
         trace = self.source.recipe.ruled if ruled else None
         return self.source.traced if trace is None else trace()
 
     @property
-    def told(self) -> tuple[str, ...] | None:
-        """All that the program depends on, where that is known without tracing it."""
+    def identity(self) -> tuple[str, ...] | None:
+        """Everything that the program depends on; None if it is unknown without a trace."""
         source = self.source
-        return source.told if source.recipe.content is not None or source.is_traced else None
+        return source.identity if source.recipe.content is not None or source.is_traced else None
 
-    def chosen(self, by: Sequence[str], space: str) -> Chosen:
-        """The named inputs, all where none are named; a nested one stands for all that is in it.
+    def chosen_inputs(self, by: Sequence[str], space: str) -> Chosen:
+        """Return the named inputs, or all; a nested input stands for all arrays in it.
 
-        Raises UnknownNameError for an input that is not there, ValueError where there are none, or one comes twice.
+        Raises UnknownNameError for an unknown input, ValueError for a repeated one, or if the kernel has no inputs.
         """
         in_tangent_space = _in_tangent_space(self.name, space)
         nested = {key: port_names(self.name, key, form) for key, form in self.nesting.inputs.items()}
         ports = {port.name: port for port in self.inputs}
         names = list(by) or list(nested)
         if not names:
-            raise ValueError(f"{self.name}: it has no inputs to differentiate by")
+            raise ValueError(f"{self.name}: the kernel has no inputs to differentiate by")
         result: list[Tangent] = []
         forms: dict[str, TreeDef | Leaf] = {}
         for name in names:
@@ -232,20 +234,20 @@ class Base:
             shapes = iter([tangent.shape for tangent in own])
             form = self.nesting.inputs.get(name, Leaf(ports[name].shape) if name in ports else Leaf(()))
             forms[name] = map_leaves(form, lambda leaf: Leaf(shape := next(shapes), leaf.is_array or bool(shape)))  # noqa: B023
-        _once(self.name, "input", [tangent.port.name for tangent in result])
+        _check_distinct(self.name, "input", [tangent.port.name for tangent in result])
         return Chosen(tuple(result), forms)
 
-    def differentiated(self, of: Any, space: str) -> tuple[Tangent, ...]:
-        """The named outputs, all where none are: a name, several, or a dict of spaces by names.
+    def chosen_outputs(self, of: Any, space: str) -> tuple[Tangent, ...]:
+        """Return the named outputs, or all; ``of`` is a name, several, or a dict of spaces by name.
 
-        Raises UnknownNameError for an output that is not there, ValueError for a space that does not fit, TypeError for
-        what is none.
+        Raises UnknownNameError for an unknown output, ValueError for a space of another shape, TypeError for other
+        values.
         """
         in_tangent_space = _in_tangent_space(self.name, space)
         nested = self._nested_outputs()
         ports = {port.name: port for port in self.outputs}
         names: Iterable[Any] = ports if of is None else (of,) if isinstance(of, str) else of
-        given: Mapping[Any, Any] = of if isinstance(of, Mapping) else {}
+        spaces: Mapping[Any, Any] = of if isinstance(of, Mapping) else {}
         if not isinstance(names, Iterable):
             raise TypeError(f"{self.name}: of: expected names of outputs, got {of!r}")
         result = []
@@ -254,7 +256,7 @@ class Base:
                 raise UnknownNameError("output", name, dict.fromkeys([*ports, *nested]), _remedy(name, self.inputs))
             parts = [ports[name]] if name in ports else nested[name]
             for port in parts:
-                known = given.get(name)
+                known = spaces.get(name)
                 if known is None:
                     known = self.spaces.outputs.get(port.name)
                 elif not isinstance(known, Space):
@@ -262,17 +264,17 @@ class Base:
                     raise TypeError(f"{self.name}: of: {name}: expected {expected}, got {known!r}")
                 elif known.shape != port.shape:
                     raise ValueError(
-                        f"{self.name}: of: {name} is an array of shape {port.shape}, which is no point of {known!r}, "
-                        f"an array of shape {known.shape}"
+                        f"{self.name}: of: {name} has shape {port.shape}, but a point of {known!r} "
+                        f"has shape {known.shape}"
                     )
                 result.append(Tangent(port, known if in_tangent_space else None))
         if not result:
-            raise ValueError(f"{self.name}: of: expected at least one output; there are {[*ports]}")
-        _once(self.name, "output", [tangent.port.name for tangent in result])
+            raise ValueError(f"{self.name}: of: expected at least one output; the outputs are {[*ports]}")
+        _check_distinct(self.name, "output", [tangent.port.name for tangent in result])
         return tuple(result)
 
     def _nested_outputs(self) -> dict[str, list[Port]]:
-        """The arrays of each output that is nested, by its name."""
+        """Return the arrays of each nested output by name."""
         form, left = self.nesting.outputs, iter(self.outputs)
         if form is None:
             return {}
@@ -281,10 +283,10 @@ class Base:
         }
 
     def prefix(self, letter: str, names: Iterable[str]) -> str:
-        """``d_``, or ``d2_``, ``d3_`` ... where inputs with one of these names before it are there already."""
+        """Return ``d_`` (for letter d), or ``d2_``, ``d3_`` ... if that prefix gives names of existing inputs."""
         taken = {*self.nesting.inputs, *(port.name for port in self.inputs)}
-        given, count, result = [*names], 1, f"{letter}_"
-        while any(f"{result}{name}" in taken for name in given):
+        suffixes, count, result = [*names], 1, f"{letter}_"
+        while any(f"{result}{name}" in taken for name in suffixes):
             count += 1
             result = f"{letter}{count}_"
         return result
@@ -296,14 +298,14 @@ def _in_tangent_space(caller: str, space: str) -> bool:
     return space == "tangent"
 
 
-def _once(caller: str, kind: str, names: Sequence[str]) -> None:
+def _check_distinct(caller: str, kind: str, names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{caller}: {kind} {name!r} is named twice")
 
 
 def _remedy(name: Any, others: Sequence[Port]) -> str:
-    """What to say of a name that is one of the other side's."""
+    """Return the hint for a name that belongs to the other side."""
     if any(port.name == name for port in others):
         return "inputs are named first, as in jacobian('q'), and outputs by of='...'"
     return ""

@@ -25,73 +25,78 @@ from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["Replay", "by_numbers", "directional", "gradients", "rows_forward"]
+__all__ = ["Replay", "directional", "gradients", "gradients_by_coordinates", "rows_forward"]
 
 
 def directional(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], directions: Mapping[str, Sequence[Any]]
 ) -> list[list[Any]]:
-    """The derivatives of some outputs along a tangent vector for each of some inputs, by its name."""
+    """Return the derivatives of the outputs ``of`` along tangent vectors of the inputs ``by``, given by name."""
     symbols, seeds = [], []
     for tangent in by:
-        numbers = replay.inputs[tangent.port.name]
-        symbols += numbers
-        moved = tangent.moved(numbers, directions[tangent.port.name])
+        coordinates = replay.inputs[tangent.port.name]
+        symbols += coordinates
+        moved = tangent.moved(coordinates, directions[tangent.port.name])
         seeds += [{} if is_zero(x) else {0: x} for x in moved]
-    result = _measured(replay, of, forward(_elements(replay, of), symbols, seeds))
+    result = _in_tangent_coordinates(replay, of, forward(_elements(replay, of), symbols, seeds))
     return [[row.get(0, 0.0) for row in rows] for rows in result]
 
 
 def rows_forward(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -> list[list[dict[int, Any]]]:
-    """The Jacobians' rows of each output, sparse: the directions of all inputs are counted one after the other."""
+    """Return the sparse Jacobian rows of each output by forward mode.
+
+    Columns are the tangent directions of all inputs in sequence.
+    """
     symbols, seeds = [], []
     starts = list(accumulate((tangent.size for tangent in by), initial=0))
     for tangent, start in zip(by, starts, strict=False):
-        numbers = replay.inputs[tangent.port.name]
-        symbols += numbers
-        seeds += [{start + k: x for k, x in row.items()} for row in tangent.columns(numbers)]
-    return _measured(replay, of, forward(_elements(replay, of), symbols, seeds))
+        coordinates = replay.inputs[tangent.port.name]
+        symbols += coordinates
+        seeds += [{start + k: x for k, x in row.items()} for row in tangent.columns(coordinates)]
+    return _in_tangent_coordinates(replay, of, forward(_elements(replay, of), symbols, seeds))
 
 
 def _elements(replay: Replay, of: Sequence[Tangent]) -> list[Any]:
     return [x for tangent in of for x in replay.outputs[tangent.port.name]]
 
 
-def _measured(replay: Replay, of: Sequence[Tangent], rows: Sequence[Any]) -> list[list[dict[int, Any]]]:
-    """The rows of all outputs' numbers, taken apart and in tangent coordinates."""
+def _in_tangent_coordinates(replay: Replay, of: Sequence[Tangent], rows: Sequence[Any]) -> list[list[dict[int, Any]]]:
+    """Split the rows of all outputs' coordinates by output and convert them to tangent coordinates."""
     result, start = [], 0
     for tangent in of:
         end = start + tangent.port.size
-        result.append(tangent.measured(replay.outputs[tangent.port.name], rows[start:end]))
+        result.append(tangent.in_tangent_coordinates(replay.outputs[tangent.port.name], rows[start:end]))
         start = end
     return result
 
 
-_MORE = 1.5  # times as many rows as numbers, from which these are gone through once
+_MIN_RATIO = 1.5  # of rows to a rule's results, from which on the results are visited once
 _WHERE = BY_NAME["where"]
-FunctionSpec = dict[int, Any]
+SparseRow = dict[int, Any]
 
 
-def by_numbers(
+def gradients_by_coordinates(
     replay: Replay,
     of: Sequence[Tangent],
     by: Sequence[Tangent],
     weights: Mapping[str, Sequence[Any]],
     more: Sequence[Symbol] = (),
 ) -> list[list[Any]]:
-    """The gradients of Σ weights · outputs by the numbers of each input, and last by ``more`` that are given then."""
+    """Return the gradients of Σ weights · outputs by the coordinates of each input, and last by ``more``."""
     outputs: list[Any] = []
-    given: list[Any] = []
+    seeds: list[Any] = []
     for tangent in of:
-        numbers = replay.outputs[tangent.port.name]
-        for x, weight in zip(numbers, tangent.weighed(numbers, weights[tangent.port.name]), strict=True):
+        coordinates = replay.outputs[tangent.port.name]
+        for x, weight in zip(
+            coordinates, tangent.coordinate_weights(coordinates, weights[tangent.port.name]), strict=True
+        ):
             if not is_zero(weight):
                 outputs.append(x)
-                given.append(weight)
-    return _pulled(replay, by, outputs, given, more)
+                seeds.append(weight)
+    return _adjoint(replay, by, outputs, seeds, more)
 
 
-def _pulled(
+def _adjoint(
     replay: Replay, by: Sequence[Tangent], outputs: Sequence[Any], weights: Sequence[Any], more: Sequence[Symbol] = ()
 ) -> list[list[Any]]:
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
@@ -102,22 +107,25 @@ def _pulled(
 def gradients(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Mapping[str, Sequence[Any]]
 ) -> list[list[Any]]:
-    """The same by the inputs' tangent vectors."""
-    *result, _ = by_numbers(replay, of, by, weights)
+    """Return the gradients of Σ weights · outputs by the inputs' tangent vectors."""
+    *result, _ = gradients_by_coordinates(replay, of, by, weights)
     return _by_tangents(by, _columns(replay, by), result)
 
 
-def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -> list[list[FunctionSpec]]:
-    """The Jacobians' rows of each output, sparse: the directions of all inputs are counted one after the other."""
-    columns, between = _columns(replay, by), _narrowest(replay, of)
+def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -> list[list[SparseRow]]:
+    """Return the sparse Jacobian rows of each output by reverse mode.
 
-    def row(result: Sequence[Sequence[Any]]) -> FunctionSpec:
+    Columns are the tangent directions of all inputs in sequence.
+    """
+    columns, between = _columns(replay, by), _bottleneck(replay, of)
+
+    def row(result: Sequence[Sequence[Any]]) -> SparseRow:
         flat = [x for part in _by_tangents(by, columns, result) for x in part]
         return {j: x for j, x in enumerate(flat) if not is_zero(x)}
 
     @cache
-    def row_between(k: int) -> FunctionSpec:
-        *result, _ = _pulled(replay, by, [between[k]], [1.0])
+    def row_between(k: int) -> SparseRow:
+        *result, _ = _adjoint(replay, by, [between[k]], [1.0])
         return row(result)
 
     rows = []
@@ -125,16 +133,17 @@ def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -
         own = []
         for k in range(tangent.size):
             unit = [1.0 if j == k else 0.0 for j in range(tangent.size)]
-            *result, weights = by_numbers(replay, [tangent], by, {tangent.port.name: unit}, between)
+            *result, weights = gradients_by_coordinates(replay, [tangent], by, {tangent.port.name: unit}, between)
             shares = [(w, row_between(i)) for i, w in enumerate(weights) if not is_zero(w)]
             own.append(_summed(row(result), shares))
         rows.append(own)
     return rows
 
 
-def _narrowest(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
-    """The numbers that come out of a rule, of those with fewer than rows the one into which most goes; none where there
-    is no such rule.
+def _bottleneck(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
+    """Return the results of the rule through which rows are computed; [] if there is none.
+
+    Only rules with clearly fewer results than rows count; of these it is the one with the most arguments.
     """
     outputs = [x for tangent in of for x in replay.outputs[tangent.port.name]]
     rows = sum(tangent.size for tangent in of)
@@ -144,15 +153,17 @@ def _narrowest(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
         if node.op is PART and node.args[0].op is RULE:
             parts.setdefault(node.args[0].index, []).append(node)
             rules[node.args[0].index] = node.args[0]
-    few = [k for k, some in parts.items() if len(some) > 1 and _MORE * len(some) <= rows]
+    few = [k for k, some in parts.items() if len(some) > 1 and _MIN_RATIO * len(some) <= rows]
     return parts[max(few, key=lambda k: len(rules[k].args))] if few else []
 
 
-def _summed(row: FunctionSpec, shares: Sequence[tuple[Any, FunctionSpec]]) -> FunctionSpec:
-    """A row and others, each times a weight.  What a condition switches off is chosen away after the sum, as `adjoint`
-    does: so nothing that is not finite there is multiplied by zero.
+def _summed(row: SparseRow, shares: Sequence[tuple[Any, SparseRow]]) -> SparseRow:
+    """Return a row plus weighted other rows.
+
+    Terms that a condition switches off are masked after the sum, as `adjoint` does, so that no value that is not finite
+    there is multiplied by zero.
     """
-    sums: dict[Symbol | None, FunctionSpec] = {None: dict(row)}
+    sums: dict[Symbol | None, SparseRow] = {None: dict(row)}
     for weight, other in shares:
         on = _condition(weight)
         factor, result = weight if on is None else weight.args[1], sums.setdefault(on, {})
@@ -168,7 +179,7 @@ def _summed(row: FunctionSpec, shares: Sequence[tuple[Any, FunctionSpec]]) -> Fu
 
 
 def _condition(weight: Any) -> Symbol | None:
-    """Under which a weight is anything but zero, where it is such a choice."""
+    """Return the condition under which a weight is not zero, if the weight is such a choice."""
     if not (isinstance(weight, Symbol) and weight.op is _WHERE):
         return None
     condition, _, other = weight.args
@@ -186,7 +197,7 @@ def _by_tangents(
 
 
 class Replay:
-    """A program's inputs and outputs as expressions of a graph of its own; guards are left out."""
+    """A program's inputs and outputs as expressions of a new graph, without guards."""
 
     def __init__(self, program: Program) -> None:
         self.graph = Graph(f"a derivative of {program.name}")
@@ -203,19 +214,19 @@ class Replay:
         self.ports = list(program.inputs)
 
     def fresh(self, ports: Sequence[Port]) -> dict[str, list[Symbol]]:
-        """Further inputs, by name."""
+        """Add inputs and return them by name."""
         result = {port.name: self.graph.inputs(port.name, port.shape) for port in ports}
         self.inputs |= result
         self.ports += ports
         return result
 
     def program(self, name: str, outputs: Sequence[tuple[Port, Sequence[Any]]]) -> Program:
-        """The program of expressions of this graph."""
+        """Return the program of expressions of this graph."""
         return Program.of(name, [(port, self.inputs[port.name]) for port in self.ports], outputs)
 
 
 def _marking(program: Program, graph: Graph) -> Iterator[Instruction]:
-    """The instructions; where a step begins among them, one begins in the graph."""
+    """Yield the instructions, and mark the graph where the program has a mark."""
     marks = frozenset(program.marks)
     for k, instruction in enumerate(program.instructions):
         if k in marks:

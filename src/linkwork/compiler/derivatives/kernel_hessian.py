@@ -1,10 +1,8 @@
-"""Second derivatives: forward over reverse, symmetric in the tangent space.
+"""Hessians and their products with vectors: forward over reverse mode, symmetric in the tangent space.
 
 With q(φ) = q ⊕ φ, H_ij = ∂²f/∂φ_i∂φ_j at φ = 0 is N_iᵀ ∂²f/∂q² N_j + ∂f/∂q · Q_ij, where N is of q̇ = N(q) v and Q of
-`Tangent.bends`: what the rates of rates are, less half a bracket of the fields N e_i and N e_j, which do not commute
-where they belong to one joint.
-
-Second derivatives: Hessians, and their products with vectors.
+`Tangent.curvature`. It is the rate of the rate less half a bracket of the fields N e_i and N e_j, which do not commute
+if they belong to one joint.
 """
 
 from __future__ import annotations
@@ -16,14 +14,14 @@ from typing import Any
 from linkwork.compiler.derivatives.derivative_recipes import (
     Base,
     Derivative,
+    DerivativeRequest,
     Elements,
-    Wanted,
     check_scalar,
     derived,
     ruled,
     weights_of,
 )
-from linkwork.compiler.derivatives.forward_and_reverse import Replay, by_numbers, directional, gradients
+from linkwork.compiler.derivatives.forward_and_reverse import Replay, directional, gradients, gradients_by_coordinates
 from linkwork.compiler.derivatives.sparsity import moved_by, pushes, totals
 from linkwork.compiler.derivatives.tangent_spaces import Tangent, total
 from linkwork.compiler.program import Port
@@ -33,22 +31,21 @@ from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, j
 from linkwork.expr.autodiff.graph_derivative import tangent as tangent_of
 from linkwork.expr.scalar.interpreter import instructions_of
 
-_ALL_ORDERS = 3  # inputs, of which all orders are tried
+_ALL_ORDERS = 3  # maximum number of inputs for which all orders are tried
 Weights = Mapping[str, Sequence[Any]]
 
 
 def triangle(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights
 ) -> dict[tuple[int, int], Any]:
-    """The elements i ≤ j that are not zero of the Hessian of Σ weights · outputs by all inputs' tangent vectors, which
-    are counted one after the other.
+    """Return the nonzero elements i ≤ j of the Hessian of Σ weights · outputs by all inputs' tangent vectors.
 
-    Of a pair of directions, the gradient's element of the one that moves fewer values is differentiated along the one
-    that moves more, as is that direction's own element.
+    Directions of all inputs are numbered in sequence. Of a pair of directions, the gradient's element of the one that
+    moves fewer values is differentiated along the one that moves more, as is that direction's own element.
     """
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     starts = list(accumulate((tangent.size for tangent in by), initial=0))
-    places = list(accumulate((tangent.port.size for tangent in by), initial=0))
+    offsets = list(accumulate((tangent.port.size for tangent in by), initial=0))
     columns: list[dict[int, Any]] = []
     for tangent, start in zip(by, starts, strict=False):
         rows = tangent.columns(replay.inputs[tangent.port.name])
@@ -64,22 +61,22 @@ def triangle(
         own = range(starts[k], starts[k + 1])
         seeds = [{i: x for i, x in row.items() if i in own} for row in columns]
         others = ranked[turn:] if symmetric else ranked
-        numbers = [n for m in others for n in range(places[m], places[m + 1])]
-        for n, result in zip(numbers, forward([gradient[n] for n in numbers], symbols, seeds), strict=True):
+        coordinates = [n for m in others for n in range(offsets[m], offsets[m + 1])]
+        for n, result in zip(coordinates, forward([gradient[n] for n in coordinates], symbols, seeds), strict=True):
             bent[n].update(result)
-    moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the numbers that each direction moves
+    moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the coordinates that each direction moves
     for n, row in enumerate(columns):
         for i, x in row.items():
             moved[i].append((n, x))
     elements: dict[tuple[int, int], Any] = {}
-    for i, own_numbers in enumerate(moved):
-        for j in dict.fromkeys(j for n, _ in own_numbers for j in bent[n]):
+    for i, own_coordinates in enumerate(moved):
+        for j in dict.fromkeys(j for n, _ in own_coordinates for j in bent[n]):
             if not symmetric or rank[j] <= rank[i]:
-                x = total([x * bent[n][j] for n, x in own_numbers if j in bent[n]])
+                x = total([x * bent[n][j] for n, x in own_coordinates if j in bent[n]])
                 _add(elements, i, j, x if symmetric or i == j else x * 0.5)
-    for tangent, start, place in zip(by, starts, places, strict=False):
-        for (i, j), terms in tangent.bends(replay.inputs[tangent.port.name]).items():
-            _add(elements, start + i, start + j, total([gradient[place + n] * x for n, x in terms]))
+    for tangent, start, offset in zip(by, starts, offsets, strict=False):
+        for (i, j), terms in tangent.curvature(replay.inputs[tangent.port.name]).items():
+            _add(elements, start + i, start + j, total([gradient[offset + n] * x for n, x in terms]))
     return {key: x for key, x in sorted(elements.items()) if not is_zero(x)}
 
 
@@ -90,11 +87,12 @@ def _order(
     columns: Sequence[Mapping[int, Any]],
     starts: Sequence[int],
 ) -> list[int]:
-    """Directions in the order in which they are taken: each for the gradient's elements from its own on.
+    """Return the order of directions, each of which differentiates the gradient's elements from its own on.
 
-    Inputs are tried in all orders, or in two of many, and in each the directions as they come and by what they move.
+    All orders of inputs are tried, or two if there are many inputs, and for each the given order of directions and that
+    of the values they move.
     """
-    others = [x for numbers in replay.inputs.values() for x in numbers]
+    others = [x for coordinates in replay.inputs.values() for x in coordinates]
     instructions, results = instructions_of(gradient, dict.fromkeys([*symbols, *others]))
     sets = [sum(1 << i for i in row) for row in columns]
     moved = moved_by(instructions, dict(enumerate(sets)))
@@ -132,17 +130,17 @@ def _add(elements: dict[tuple[int, int], Any], i: int, j: int, x: Any) -> None:
 def product(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
 ) -> list[list[Any]]:
-    """The Hessian times a tangent vector, of which each input has a part by its name."""
+    """Return the Hessian times a tangent vector, given as a component for each input by name."""
     if any(tangent.space is not None for tangent in of):
-        return _averaged(replay, of, by, weights, directions)
+        return _symmetrized(replay, of, by, weights, directions)
     gradient = _gradient(replay, of, by, weights)
     rates = _along(replay, by, directions, gradient)
     result, start = [], 0
     for tangent in by:
-        numbers, end = replay.inputs[tangent.port.name], start + tangent.port.size
-        terms: list[list[Any]] = [[x] for x in tangent.gradient(tangent.columns(numbers), rates[start:end])]
+        coordinates, end = replay.inputs[tangent.port.name], start + tangent.port.size
+        terms: list[list[Any]] = [[x] for x in tangent.gradient(tangent.columns(coordinates), rates[start:end])]
         direction = directions[tangent.port.name]
-        for (i, j), bend in tangent.bends(numbers).items():
+        for (i, j), bend in tangent.curvature(coordinates).items():
             more = total([gradient[start + k] * x for k, x in bend])
             terms[i].append(more * direction[j])
             if i != j:
@@ -152,53 +150,54 @@ def product(
     return result
 
 
-def _averaged(
+def _symmetrized(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
 ) -> list[list[Any]]:
-    """The same where outputs are points of a space, whose fields need not commute either: the rate of the gradient and
-    the gradient of the rate, half of each.
+    """Return the product for outputs in a space, whose fields need not commute either.
+
+    It is half the rate of the gradient plus half the gradient of the rate.
     """
     one = iter(_along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part]))
     rate = directional(replay, of, by, directions)
     outputs = [x for part in rate for x in part]
-    given = [w for tangent in of for w in weights[tangent.port.name]]
+    seeds = [w for tangent in of for w in weights[tangent.port.name]]
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
-    other = iter(adjoint(outputs, symbols, given))
+    other = iter(adjoint(outputs, symbols, seeds))
     result = []
     for tangent in by:
-        numbers = replay.inputs[tangent.port.name]
-        gradient = tangent.gradient(tangent.columns(numbers), [next(other) for _ in numbers])
+        coordinates = replay.inputs[tangent.port.name]
+        gradient = tangent.gradient(tangent.columns(coordinates), [next(other) for _ in coordinates])
         result.append([(x + y) * 0.5 for x, y in zip([next(one) for _ in gradient], gradient, strict=True)])
     return result
 
 
 def _along(replay: Replay, by: Sequence[Tangent], directions: Weights, expressions: Sequence[Any]) -> list[Any]:
-    """The derivatives of expressions along tangent vectors of the inputs."""
+    """Return the derivatives of expressions along tangent vectors of the inputs."""
     symbols: list[Any] = []
     moved: list[Any] = []
     for tangent in by:
-        numbers = replay.inputs[tangent.port.name]
-        symbols += numbers
-        moved += tangent.moved(numbers, directions[tangent.port.name])
+        coordinates = replay.inputs[tangent.port.name]
+        symbols += coordinates
+        moved += tangent.moved(coordinates, directions[tangent.port.name])
     return tangent_of(expressions, symbols, moved)
 
 
 def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights) -> list[Any]:
-    """The gradient by the inputs' numbers; forward where there is none in reverse."""
+    """Return the gradient by the inputs' coordinates, by forward mode if reverse mode is impossible."""
     try:
-        return [x for part in by_numbers(replay, of, by, weights) for x in part]
+        return [x for part in gradients_by_coordinates(replay, of, by, weights) for x in part]
     except NotDifferentiableError:
         pass
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     outputs: list[Any] = []
-    given: list[Any] = []
+    factors: list[Any] = []
     for tangent in of:
-        numbers = replay.outputs[tangent.port.name]
-        outputs += numbers
-        given += tangent.weighed(numbers, weights[tangent.port.name])
+        coordinates = replay.outputs[tangent.port.name]
+        outputs += coordinates
+        factors += tangent.coordinate_weights(coordinates, weights[tangent.port.name])
     rows = jacobian(outputs, symbols)
     return [
-        total([w * row[k] for w, row in zip(given, rows, strict=True) if not is_zero(w) and not is_zero(row[k])])
+        total([w * row[k] for w, row in zip(factors, rows, strict=True) if not is_zero(w) and not is_zero(row[k])])
         for k in range(len(symbols))
     ]
 
@@ -206,20 +205,20 @@ def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weig
 def hessian(
     base: Base, by: Sequence[str], of: Any, space: str, weights: bool, vector: bool, sparse: bool
 ) -> Derivative:
-    """The recipe of `Kernel.hessian`."""
-    chosen, outputs = base.chosen(by, space), base.differentiated(of, space)
+    """Return the recipe of `Kernel.hessian`."""
+    chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     caller, tangents = f"{base.name}: hessian", chosen.tangents
     if vector and sparse:
-        raise ValueError(f"{caller}: sparse is of the matrix: its product with a vector has no zeros to leave out")
+        raise ValueError(f"{caller}: sparse=True applies to the matrix, not to its product with a vector (vector=True)")
     for output in () if weights else outputs:
-        check_scalar(caller, output, "with weights=True it is the Hessian of Σ w·output, w an input")
+        check_scalar(caller, output, "use weights=True for the Hessian of Σ w·output, with w an input")
     groups = [outputs] if weights else [(output,) for output in outputs]
     names = [f"{group[0].port.name}_" if len(group) == 1 else "" for group in groups]
     more: dict[str, TreeDef | Leaf] = {}
     w = d = ""
     if weights:
-        w, given_weights = weights_of(base, outputs)
-        more |= given_weights
+        w, weight_forms = weights_of(base, outputs)
+        more |= weight_forms
     pairs = [(a, b) for k, a in enumerate(tangents) for b in tangents[k:]]
     ports = [
         Port(f"d2_{name}d_{a.port.name}_d_{b.port.name}", (*a.shape, *b.shape)) for name in names for a, b in pairs
@@ -229,12 +228,12 @@ def hessian(
         more |= {f"{d}{name}": form for name, form in chosen.forms.items()}
         ports = [Port(f"d2_{name}d_{t.port.name}", t.shape) for name in names for t in tangents]
 
-    def build(replay: Replay, given: Mapping[str, Sequence[Any]]) -> Elements:
+    def build(replay: Replay, values: Mapping[str, Sequence[Any]]) -> Elements:
         result: list[Sequence[Any]] = []
         for group in groups:
-            scale = {t.port.name: given[f"{w}{t.port.name}"] if weights else [1.0] for t in group}
+            scale = {t.port.name: values[f"{w}{t.port.name}"] if weights else [1.0] for t in group}
             if vector:
-                directions = {t.port.name: given[f"{d}{t.port.name}"] for t in tangents}
+                directions = {t.port.name: values[f"{d}{t.port.name}"] for t in tangents}
                 result += product(replay, group, tangents, scale, directions)
             else:
                 result += _blocks(triangle(replay, group, tangents, scale), tangents)
@@ -242,15 +241,17 @@ def hessian(
 
     about = "Hessian times a vector of" if vector else "Hessian of"
     options = (weights, vector, sparse)
-    return derived(Wanted("hessian", base, chosen, outputs, ports, ruled(build), about, more, options, sparse))
+    return derived(
+        DerivativeRequest("hessian", base, chosen, outputs, ports, ruled(build), about, more, options, sparse)
+    )
 
 
 def _blocks(triangle: Mapping[tuple[int, int], Any], by: Sequence[Tangent]) -> Elements:
-    """The elements of the blocks of each input by itself and by those after it."""
+    """Return the blocks of each input with itself and with those after it."""
     ends = list(accumulate((tangent.size for tangent in by), initial=0))
-    places = [range(start, end) for start, end in pairwise(ends)]
+    offsets = [range(start, end) for start, end in pairwise(ends)]
     return [
         [triangle.get((i, j) if i <= j else (j, i), 0.0) for i in rows for j in columns]
-        for k, rows in enumerate(places)
-        for columns in places[k:]
+        for k, rows in enumerate(offsets)
+        for columns in offsets[k:]
     ]

@@ -1,9 +1,7 @@
-"""Where an array of derivatives may be other than zero.
-
-Forward or reverse: what a Jacobian takes, from which values depend on which inputs, and which outputs on them.
+"""Sparsity of derivatives, and the cost of forward and reverse Jacobians.
 
 Forward, an operation is done once for each direction that its arguments depend on; in reverse, once for each output
-that depends on its value.  Both are counted on the program as it stands, with a bit for each direction and output.
+that depends on its value. Both are counted on the program, with sets of directions and outputs as bits of integers.
 """
 
 from __future__ import annotations
@@ -23,9 +21,10 @@ __all__ = ["Estimate", "Pattern", "estimate", "moved_by", "pushes", "totals"]
 
 
 class Pattern:
-    """The places of an array that are not zero whatever the inputs: an immutable value.
+    """The elements of an array that may be nonzero: an immutable value.
 
-    ``shape`` is the dense array's, ``indices`` (nnz, ndim) its places in row-major order, and ``nnz`` their number.
+    ``shape`` is the dense array's, ``indices`` (nnz, ndim) are the elements' in row-major order, and ``nnz`` is their
+    number.
     """
 
     __slots__ = ("indices", "shape")
@@ -33,9 +32,9 @@ class Pattern:
     shape: tuple[int, ...]
     indices: np.ndarray
 
-    def __init__(self, shape: tuple[int, ...], places: Iterable[int]) -> None:
-        """Of an array of this shape, the places counted in row-major order."""
-        flat = np.fromiter(places, dtype=np.intp)
+    def __init__(self, shape: tuple[int, ...], flat_indices: Iterable[int]) -> None:
+        """Create the pattern of elements with these flat indices, in row-major order."""
+        flat = np.fromiter(flat_indices, dtype=np.intp)
         indices = np.stack(np.unravel_index(flat, shape or (1,)), axis=-1) if flat.size else np.zeros((0, 1), np.intp)
         indices = indices[:, :0] if not shape else indices.reshape(flat.size, len(shape))
         indices.flags.writeable = False
@@ -44,17 +43,17 @@ class Pattern:
 
     @property
     def nnz(self) -> int:
-        """How many places there are."""
+        """Number of elements."""
         return len(self.indices)
 
     def dense(self, values: Any) -> np.ndarray:
-        """The array (..., *shape) that has these values (..., nnz) and zeros elsewhere."""
-        given = np.asarray(values)
-        if given.shape[-1:] != (self.nnz,):
-            raise ValueError(f"expected values of shape (..., {self.nnz}), got {given.shape}")
-        leading = given.shape[:-1]
-        result = np.zeros((*leading, math.prod(self.shape)), given.dtype)
-        result[..., self._flat()] = given
+        """Return the array (..., *shape) with these values (..., nnz) and zeros elsewhere."""
+        array = np.asarray(values)
+        if array.shape[-1:] != (self.nnz,):
+            raise ValueError(f"expected values of shape (..., {self.nnz}), got {array.shape}")
+        leading = array.shape[:-1]
+        result = np.zeros((*leading, math.prod(self.shape)), array.dtype)
+        result[..., self._flat()] = array
         return result.reshape((*leading, *self.shape))
 
     def _flat(self) -> np.ndarray:
@@ -63,7 +62,7 @@ class Pattern:
         return np.ravel_multi_index(tuple(self.indices.T), self.shape) if self.nnz else np.zeros(0, np.intp)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a pattern is not changed: {name}")
+        raise AttributeError(f"a Pattern is immutable: cannot set {name}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pattern):
@@ -80,27 +79,30 @@ class Pattern:
         return f"<Pattern {self.nnz} of {self.shape}>"
 
 
-_SUMS = ("add", "sub", "neg")  # whose partial derivatives are 1 and -1
+_SUMS = ("add", "sub", "neg")  # partial derivatives are 1 and -1
 
 
 class Estimate(NamedTuple):
-    """Products and sums that a Jacobian takes beside the program's own operations, roughly."""
+    """Approximate numbers of products and sums of a Jacobian, in addition to the program's own operations."""
 
     forward: int
     reverse: int
 
 
 def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[int]) -> Estimate:
-    """For sets of directions (bits) by the places of inputs that they move, and a set of outputs for each result."""
+    """Estimate the cost of a Jacobian in both modes.
+
+    ``directions`` has the set of directions (bits) that move each input element, and ``outputs`` a set for each result.
+    """
     instructions = program.instructions
     moved = moved_by(instructions, directions)
-    wanted = [0] * len(instructions)
+    needed_along = [0] * len(instructions)
     for result, bits in zip(program.results, outputs, strict=False):
-        wanted[result] |= bits
+        needed_along[result] |= bits
     forward = reverse = 0
     for k in range(len(instructions) - 1, -1, -1):
         operation, args, _ = instructions[k]
-        if not (moved[k] and wanted[k]):
+        if not (moved[k] and needed_along[k]):
             continue
         active = [a for a in args if moved[a]]
         if not active:
@@ -108,15 +110,15 @@ def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[
         times, linear = _times(instructions[k]), operation.name in _SUMS or operation is PART
         counts = [moved[a].bit_count() for a in active]
         forward += times * (sum(counts) * (1 if linear else 2) - moved[k].bit_count())
-        own = wanted[k].bit_count()
+        own = needed_along[k].bit_count()
         for a in active:
-            reverse += times * ((0 if linear else own) + (wanted[a] & wanted[k]).bit_count())
-            wanted[a] |= wanted[k]
+            reverse += times * ((0 if linear else own) + (needed_along[a] & needed_along[k]).bit_count())
+            needed_along[a] |= needed_along[k]
     return Estimate(forward, reverse)
 
 
 def totals(moved: Sequence[int], count: int) -> list[int]:
-    """How many values each of so many directions moves."""
+    """Return the number of values that each of ``count`` directions moves."""
     width = count // 8 + 1
     bits = np.frombuffer(b"".join(one.to_bytes(width, "little") for one in moved), np.uint8).reshape(-1, width)
     counts: list[int] = np.unpackbits(bits, axis=1, bitorder="little").sum(axis=0, dtype=int)[:count].tolist()
@@ -124,11 +126,11 @@ def totals(moved: Sequence[int], count: int) -> list[int]:
 
 
 def pushes(
-    instructions: Sequence[Instruction], results: Sequence[int], moved: Sequence[int], wanted: Sequence[int]
+    instructions: Sequence[Instruction], results: Sequence[int], moved: Sequence[int], needed_along: Sequence[int]
 ) -> int:
-    """How many derivatives are pushed forward where each result is wanted along a set of directions."""
+    """Return the number of derivatives in forward mode if each result is needed along a set of directions."""
     needed, count = [0] * len(instructions), 0
-    for result, bits in zip(results, wanted, strict=True):
+    for result, bits in zip(results, needed_along, strict=True):
         needed[result] |= bits
     for k in range(len(instructions) - 1, -1, -1):
         bits = needed[k] & moved[k]
@@ -140,7 +142,7 @@ def pushes(
 
 
 def moved_by(instructions: Sequence[Instruction], directions: Mapping[int, int]) -> list[int]:
-    """The directions that each value depends on."""
+    """Return the set of directions that each value depends on."""
     moved: list[int] = []
     for operation, args, value in instructions:
         if operation is INPUT:
@@ -155,7 +157,7 @@ def moved_by(instructions: Sequence[Instruction], directions: Mapping[int, int])
 
 
 def _times(instruction: Instruction) -> int:
-    """How many operations an instruction stands for: more than one where it has bodies."""
+    """Return the number of operations of an instruction: more than one if it has bodies."""
     operation, _, value = instruction
     if operation.arity >= 0:
         return 1

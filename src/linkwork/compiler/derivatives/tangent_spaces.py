@@ -1,11 +1,8 @@
-"""Spaces: what an array is a point of, and how its motions are counted.
+"""Spaces of configurations and their tangent vectors.
 
-The numbers of a configuration may be more than its degrees of freedom (a quaternion's four, of three).  Its tangent
-vector has a number for each degree of freedom; `Block` says how such a vector moves the numbers.
-
-One array that is differentiated, or differentiated by: its numbers, and how tangent vectors move them.
-
-q̇ = N(q) v.  Without a space, N is the identity.
+A configuration may have more coordinates than degrees of freedom (a quaternion's four, of three). Its tangent vector
+has one coordinate for each degree of freedom; `Block` defines how such a vector moves the coordinates: q̇ = N(q) v.
+Without a space, N is the identity. `Tangent` is one array that is differentiated, or differentiated by.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ Map = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 class Block(NamedTuple):
-    """Numbers that move together, independently of all others: where they stand, and their maps over any scalar."""
+    """Coordinates that move together, independently of all others: their slices, and their maps over any scalar."""
 
     q: slice
     v: slice
@@ -37,9 +34,9 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Space:
-    """What an array of configurations is a point of: ``nq`` numbers that move with ``nv`` degrees of freedom.
+    """The space of an array of configurations: ``nq`` coordinates that move with ``nv`` degrees of freedom.
 
-    In `linkwork.compile` it stands for a shape: ``compile(f, q=robot.configuration_space, v=robot.nv)`` tells that
+    In `linkwork.compile` it is passed as a shape: with ``compile(f, q=robot.configuration_space, v=robot.nv)``,
     derivatives by ``q`` are by its tangent vector.
     """
 
@@ -48,27 +45,27 @@ class Space:
     blocks: tuple[Block, ...]
     name: str = "space"
     content: tuple[str, ...] | None = None
-    """All that the maps depend on besides linkwork itself; None where that includes other code."""
+    """Everything that the maps depend on except linkwork itself; None if that includes other code."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of a configuration, (nq,)."""
+        """Shape (nq,) of a configuration."""
         return (self.nq,)
 
     @property
     def tangent_shape(self) -> tuple[int, ...]:
-        """That of a tangent vector, (nv,)."""
+        """Shape (nv,) of a tangent vector."""
         return (self.nv,)
 
     def q_dot(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        """How the numbers change at velocity v."""
+        """Return the rates (nq,) of the coordinates at velocity v (nv,)."""
         result: list[Any] = [0.0] * self.nq
         for block in self.blocks:
             result[block.q] = block.q_dot(q[block.q], v[block.v])
         return result
 
     def velocity_from_rate(self, q: Sequence[Any], q_dot: Sequence[Any]) -> list[Any]:
-        """The velocity at which the numbers change at the rate q̇."""
+        """Return the velocity (nv,) at which the coordinates have the rates q̇ (nq,)."""
         result: list[Any] = [0.0] * self.nv
         for block in self.blocks:
             result[block.v] = block.velocity_from_rate(q[block.q], q_dot[block.q])
@@ -92,63 +89,63 @@ _NONE: Mapping[str, Space] = MappingProxyType({})
 
 
 class Spaces(NamedTuple):
-    """The spaces of a kernel's inputs and of its outputs, by name, of those that are points of some."""
+    """The spaces of a kernel's inputs and outputs by name, for those that have one."""
 
     inputs: Mapping[str, Space] = _NONE
     outputs: Mapping[str, Space] = _NONE
 
 
-FunctionSpec = Mapping[int, Any]  # of derivatives, sparse: direction -> value
+SparseRow = Mapping[int, Any]  # sparse derivatives: direction -> value
 
 
 @dataclass(frozen=True)
 class Tangent:
-    """An array and, where it is a point of one, its space."""
+    """An array and its space, if it has one."""
 
     port: Port
     space: Space | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of a tangent vector."""
+        """Shape of a tangent vector."""
         return self.port.shape if self.space is None else self.space.tangent_shape
 
     @property
     def size(self) -> int:
         return math.prod(self.shape)
 
-    # -- of what is differentiated by
+    # -- of an input that is differentiated by
 
     def columns(self, q: Sequence[Any]) -> list[dict[int, Any]]:
-        """N(q), a sparse row for each number of q."""
+        """Return N(q), a sparse row for each coordinate of q."""
         if self.space is None:
             return [{k: 1.0} for k in range(self.port.size)]
         rows: list[dict[int, Any]] = [{} for _ in q]
         for block in self.space.blocks:
-            numbers, places = q[block.q], range(self.space.nv)[block.v]
-            for direction, unit in zip(places, _units(len(places)), strict=True):
-                for k, x in zip(range(len(q))[block.q], block.q_dot(numbers, unit), strict=True):
+            coordinates, indices = q[block.q], range(self.space.nv)[block.v]
+            for direction, unit in zip(indices, _units(len(indices)), strict=True):
+                for k, x in zip(range(len(q))[block.q], block.q_dot(coordinates, unit), strict=True):
                     if not is_zero(x):
                         rows[k][direction] = x
         return rows
 
     def moved(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        """q̇ = N(q) v."""
+        """Return q̇ = N(q) v."""
         return list(v) if self.space is None else self.space.q_dot(q, v)
 
-    def gradient(self, columns: Sequence[FunctionSpec], by_numbers: Sequence[Any]) -> list[Any]:
-        """The gradient by the tangent vector, Nᵀ g, from that by the numbers of q, where `columns` gave N."""
+    def gradient(self, columns: Sequence[SparseRow], by_coordinates: Sequence[Any]) -> list[Any]:
+        """Return the gradient by the tangent vector, Nᵀ g, from the gradient g by coordinates; ``columns`` is N."""
         if self.space is None:
-            return list(by_numbers)
+            return list(by_coordinates)
         result: list[list[Any]] = [[] for _ in range(self.size)]
-        for row, g in zip(columns, by_numbers, strict=True):
+        for row, g in zip(columns, by_coordinates, strict=True):
             if not is_zero(g):
                 for direction, n in row.items():
                     result[direction].append(n * g)
         return [total(terms) for terms in result]
 
-    def bends(self, q: Sequence[Any]) -> dict[tuple[int, int], list[tuple[int, Any]]]:
-        """How paths of constant velocity bend: for directions i ≤ j, the numbers of Q_ij that are not zero.
+    def curvature(self, q: Sequence[Any]) -> dict[tuple[int, int], list[tuple[int, Any]]]:
+        """Return the curvature of curves of constant velocity: the nonzero elements of Q_ij for directions i ≤ j.
 
         With q(φ) = q ⊕ φ, Q_ij = ∂²q/∂φ_i∂φ_j at φ = 0 is the symmetric part of D(N e_i) N e_j.
         """
@@ -156,57 +153,61 @@ class Tangent:
             return {}
         result: dict[tuple[int, int], list[tuple[int, Any]]] = {}
         for block in self.space.blocks:
-            numbers, places = list(q[block.q]), range(self.space.nv)[block.v]
-            columns = [block.q_dot(numbers, unit) for unit in _units(len(places))]
+            coordinates, indices = list(q[block.q]), range(self.space.nv)[block.v]
+            columns = [block.q_dot(coordinates, unit) for unit in _units(len(indices))]
             if not any(isinstance(x, Symbol) for column in columns for x in column):
-                continue  # the same everywhere
+                continue  # N is constant
             seeds = [
-                {j: x for j, column in enumerate(columns) if not is_zero(x := column[k])} for k in range(len(numbers))
+                {j: x for j, column in enumerate(columns) if not is_zero(x := column[k])}
+                for k in range(len(coordinates))
             ]
-            rates = [forward(column, numbers, seeds) for column in columns]
-            for i in range(len(places)):
-                for j in range(i, len(places)):
-                    for k, place in enumerate(range(len(q))[block.q]):
+            rates = [forward(column, coordinates, seeds) for column in columns]
+            for i in range(len(indices)):
+                for j in range(i, len(indices)):
+                    for k, index in enumerate(range(len(q))[block.q]):
                         one, other = rates[i][k].get(j, 0.0), rates[j][k].get(i, 0.0)
                         x = one if i == j else (one + other) * 0.5
                         if not is_zero(x):
-                            result.setdefault((places[i], places[j]), []).append((place, x))
+                            result.setdefault((indices[i], indices[j]), []).append((index, x))
         return result
 
-    # -- of what is differentiated
+    # -- of an output that is differentiated
 
-    def measured(self, q: Sequence[Any], rows: Sequence[FunctionSpec]) -> list[dict[int, Any]]:
-        """The rows of derivatives by tangent coordinates, velocity_from_rate(q, q̇), from those of the numbers."""
+    def in_tangent_coordinates(self, q: Sequence[Any], rows: Sequence[SparseRow]) -> list[dict[int, Any]]:
+        """Return derivative rows in tangent coordinates, velocity_from_rate(q, q̇), from rows of the coordinates."""
         if self.space is None:
             return [dict(row) for row in rows]
         result: list[dict[int, Any]] = [{} for _ in range(self.size)]
         for block in self.space.blocks:
-            numbers, moving = q[block.q], rows[block.q]
+            coordinates, moving = q[block.q], rows[block.q]
             for direction in dict.fromkeys(key for row in moving for key in row):
-                rates = block.velocity_from_rate(numbers, [row.get(direction, 0.0) for row in moving])
-                for place, x in zip(range(self.space.nv)[block.v], rates, strict=True):
+                rates = block.velocity_from_rate(coordinates, [row.get(direction, 0.0) for row in moving])
+                for index, x in zip(range(self.space.nv)[block.v], rates, strict=True):
                     if not is_zero(x):
-                        result[place][direction] = x
+                        result[index][direction] = x
         return result
 
-    def weighed(self, q: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        """The weights of the numbers, from those of the tangent coordinates: ⟨λ, q̇⟩ = ⟨w, velocity_from_rate(q, q̇)⟩."""
+    def coordinate_weights(self, q: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        """Return the weights λ of the coordinates from the weights w of the tangent coordinates.
+
+        ⟨λ, q̇⟩ = ⟨w, velocity_from_rate(q, q̇)⟩.
+        """
         if self.space is None:
             return list(weights)
         result: list[Any] = [0.0] * len(q)
         for block in self.space.blocks:
-            numbers, own = q[block.q], weights[block.v]
+            coordinates, own = q[block.q], weights[block.v]
             if all(map(is_zero, own)):
                 continue
-            places = range(len(q))[block.q]
-            for place, unit in zip(places, _units(len(places)), strict=True):
-                rates = block.velocity_from_rate(numbers, unit)
-                result[place] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
+            indices = range(len(q))[block.q]
+            for index, unit in zip(indices, _units(len(indices)), strict=True):
+                rates = block.velocity_from_rate(coordinates, unit)
+                result[index] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
         return result
 
 
 def total(terms: Sequence[Any]) -> Any:
-    """Their sum, 0.0 of none."""
+    """Return the sum of terms, 0.0 if there are none."""
     if not terms:
         return 0.0
     result = terms[0]

@@ -1,8 +1,7 @@
-"""Pieces of straight-line code of a program with loops: they load what waits in a frame, and leave what others need.
+"""Blocks of straight-line code of a program with loops: they load values from a frame, and store those others need.
 
-Short pieces stand in the driver that runs them, long ones are functions of their own, in modules of their own.
-
-Numbers put in place by a table: of thousands of loads and stores in one piece of code, LLVM takes long for each.
+Short blocks are part of the driver that runs them, long ones are functions in modules of their own. Many copies within
+a frame are driven by a table, since LLVM is slow on thousands of loads and stores in one block.
 """
 
 from __future__ import annotations
@@ -11,82 +10,85 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.table_lookup import bundle
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops.execution_plan import CONTROL, FRAME, SLICE, Control, Piece, Scope, Spot
+from linkwork.compiler.loops.execution_plan import CONTROL, FRAME, SLICE, BasicBlock, Control, Scope, Slot
 from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.scalar.multi_result import PART
 
-__all__ = ["INLINE", "MANY", "PieceCode", "Pointers", "move_numbers"]
+__all__ = ["INLINE", "MANY", "BlockCode", "Pointers", "copy_values"]
 
 
-_COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
-INLINE = 400  # instructions of a body that stands in its driver as a whole
+_MAX_COUNT = {32: 1 << 24, 64: 1 << 53}  # iterations that a floating-point number can count
+INLINE = 400  # maximum instructions of a body that is part of its driver
 
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """What a piece works with: the frame, columns of inputs of this step of a loop, where what it keeps goes, and what
-    a loop holds in registers, by the places that it has in the frame.
+    """Pointers of a block: frame, columns of this iteration's inputs, and output position.
+
+    ``registers`` are values that a loop holds in registers, by their slots in the frame.
     """
 
     frame: str = "%frame"
     columns: tuple[str, ...] = ()
     kept: str = "null"
-    held: Mapping[int, str] = field(default_factory=dict)
+    registers: Mapping[int, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """As arguments of a function."""
+        """Return the pointers as arguments of a function."""
         return ", ".join(f"ptr {pointer}" for pointer in (self.frame, *self.columns))
 
     @staticmethod
-    def given(count: int) -> Pointers:
-        """Those that a function gets as arguments."""
+    def arguments(count: int) -> Pointers:
+        """Return the pointers that a function has as arguments."""
         return Pointers("%frame", tuple(f"%column{k}" for k in range(count)))
 
 
-class PieceCode(ABC):
-    """Writes pieces into functions and texts."""
+class BlockCode(ABC):
+    """Writes blocks into functions and modules."""
 
-    def __init__(self, new_text: Callable[[], Text], target: Target, real: Real, lanes: int, stem: str) -> None:
+    def __init__(
+        self, new_text: Callable[[], IrModule], target: Target, real: FloatType, lanes: int, stem: str
+    ) -> None:
         self.target, self.real, self.lanes, self.stem = target, real, lanes, stem
         self.mask = f"i{lanes}"
         self.width = real.bytes * lanes
         self.main = new_text()
-        self.others: list[Text] = []
+        self.others: list[IrModule] = []
         self.new_text = new_text
         self._count = 0
 
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions:
         return Instructions(signature, self.target, self.real, self.lanes, unchanging=unchanging)
 
-    def name(self, what: str) -> str:
+    def name(self, kind: str) -> str:
         self._count += 1
-        return f"@.{self.stem}.{what}{self._count}"
+        return f"@.{self.stem}.{kind}{self._count}"
 
     @property
-    def everyone(self) -> str:
+    def all_lanes(self) -> str:
         """The mask of all lanes."""
         return "true" if self.lanes == 1 else "-1"
 
     def without(self, f: Instructions, mask: str, others: str) -> str:
-        """The lanes of a mask that are not in another."""
-        return f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {others}, {self.everyone}')}")
+        """Return the lanes of a mask that are not in another."""
+        return f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {others}, {self.all_lanes}')}")
 
-    def most_steps(self, loop: Loop) -> float:
-        """Of a loop with a condition, as far as numbers count."""
-        return float(min(loop.max_iterations, _COUNTED[self.real.bits]))
+    def max_count(self, loop: Loop) -> float:
+        """Return the maximum number of iterations of a loop with a condition, at most what a number can count."""
+        return float(min(loop.max_iterations, _MAX_COUNT[self.real.bits]))
 
     @abstractmethod
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
-        """Run a loop, a choice or a call."""
+        """Emit a loop, a choice or a call."""
 
     def inline(self, scope: Scope) -> bool:
-        """Whether pieces of a scope stand in its driver."""
+        """Return True if the blocks of a scope are part of its driver."""
         return scope.work <= INLINE
 
     # -- steps
@@ -94,32 +96,32 @@ class PieceCode(ABC):
     def run(
         self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, *, inline: bool
     ) -> Callable[[int], str]:
-        """Write steps of a scope; returned is what names values in the last of them."""
+        """Emit steps of a scope; return the function that names values in the last of them."""
         name: Callable[[int], str] = lambda value: ""  # noqa: E731
         for step in scope.steps[steps]:
             if isinstance(step, Control):
                 self.control(f, scope, step, at, mask)
             elif inline:
-                name = self.piece(f, scope, step, at)
+                name = self.block(f, scope, step, at)
             else:
-                self._piece_apart(f, scope, step, at)
+                self._block_function(f, scope, step, at)
         return name
 
-    def _piece_apart(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> None:
-        if step.stop == step.start and not step.placed:
+    def _block_function(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> None:
+        if step.stop == step.start and not step.copies:
             return
-        name = self.name("piece")
+        name = self.name("block")
         text = self.new_text()
         self.others.append(text)
-        given = Pointers.given(scope.columns)
-        g = self.function(f"define void {name}({given})", unchanging=False)
-        self.piece(g, scope, step, given)
+        arguments = Pointers.arguments(scope.columns)
+        g = self.function(f"define void {name}({arguments})", unchanging=False)
+        self.block(g, scope, step, arguments)
         text.add(g)
         f.declare(f"declare void {name}({', '.join(['ptr'] * (1 + scope.columns))})")
         f.do(f"call void {name}({at})")
 
-    def piece(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> Callable[[int], str]:
-        """Straight-line code in the function that is being written; returned is what names values."""
+    def block(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> Callable[[int], str]:
+        """Emit straight-line code in the current function; return the function that names values."""
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         names: dict[int, str] = {}
@@ -134,7 +136,7 @@ class PieceCode(ABC):
                 elif operation is PART and args[0] in bases:
                     names[value] = f.get(at.frame, bases[args[0]] + number)
                 else:
-                    names[value] = f.fetch(operation, scope.places[value], at.frame)
+                    names[value] = f.fetch(operation, scope.slots[value], at.frame)
             return names[value]
 
         def memory(value: int) -> tuple[str, int] | None:
@@ -145,8 +147,8 @@ class PieceCode(ABC):
                 return at.frame, scope.inputs[number].number
             return None
 
-        lanes = f.lanes_of(f.load(self.mask, f.at(at.frame, scope.mask * self.width))) if step.over else ""
-        parts: dict[int, list[str]] = {}  # of instructions of several results that are no controls
+        lanes = f.lanes_of(f.load(self.mask, f.at(at.frame, scope.mask * self.width))) if step.overwrites else ""
+        parts: dict[int, list[str]] = {}  # results of instructions of several results other than controls
         for value in range(step.start, step.stop):
             operation, args, number = instructions[value]
             if operation in (CONSTANT, INPUT) or operation in CONTROL or value in scope.puts:
@@ -160,87 +162,88 @@ class PieceCode(ABC):
                 continue
             else:
                 names[value] = f.operation(operation, [name(a) for a in args])
-            if value in step.over:
+            if value in step.overwrites:
                 if self.lanes == 1:
-                    f.put(names[value], at.frame, scope.places[value])
+                    f.put(names[value], at.frame, scope.slots[value])
                 else:
-                    f.put_in(lanes, names[value], at.frame, scope.places[value])
-            elif value in step.left:
-                f.keep(operation, names[value], step.left[value], at.frame)
-        placed = step.placed if len(step.placed) < MANY else self._moved(f, scope, step, at)
-        for value, place in placed:
-            f.keep(instructions[value].operation, name(value), place, at.frame)
+                    f.put_in(lanes, names[value], at.frame, scope.slots[value])
+            elif value in step.stores:
+                f.keep(operation, names[value], step.stores[value], at.frame)
+        placed = step.copies if len(step.copies) < MANY else self._table_copies(f, scope, step, at)
+        for value, slot in placed:
+            f.keep(instructions[value].operation, name(value), slot, at.frame)
         return name
 
-    def _moved(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> list[tuple[int, int]]:
-        """Put in place, by tables, what stands in the frame and constants; what is left is returned."""
+    def _table_copies(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> list[tuple[int, int]]:
+        """Emit table-driven copies of values in the frame and constants; return the remaining copies."""
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         moves: list[tuple[int, int]] = []
         constants: list[tuple[float, int]] = []
         others: list[tuple[int, int]] = []
-        for value, place in step.placed:
+        for value, slot in step.copies:
             operation, args, number = instructions[value]
             if operation is CONSTANT:
-                constants.append((number, place))
+                constants.append((number, slot))
             elif operation is PART and args[0] in bases:
-                moves.append((bases[args[0]] + number, place))
+                moves.append((bases[args[0]] + number, slot))
             elif operation is INPUT and scope.inputs[number].area == FRAME:
-                moves.append((scope.inputs[number].number, place))
-            elif value in scope.places and operation.gives == "n":
-                moves.append((scope.places[value], place))
+                moves.append((scope.inputs[number].number, slot))
+            elif value in scope.slots and operation.gives == "n":
+                moves.append((scope.slots[value], slot))
             else:
-                others.append((value, place))
-        move_numbers(f, self.real, self.name("placed"), moves, constants, at.frame)
+                others.append((value, slot))
+        copy_values(f, self.real, self.name("placed"), moves, constants, at.frame)
         return others
 
     def run_to_the_end(
         self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, inline: bool
     ) -> Callable[[int], str]:
-        """Run steps and name the results, in the last piece or, where pieces are functions, after it."""
+        """Emit steps and make the results available, in the last block or, if blocks are functions, after it."""
         if inline:
             return self.run(f, scope, steps, at, mask, inline=True)
         self.run(f, scope, slice(steps.start, -1), at, mask, inline=False)
-        return self.piece(f, scope, scope.last, at)
+        return self.block(f, scope, scope.last, at)
 
-    def _input(self, f: Instructions, spot: Spot, at: Pointers) -> str:
-        """The value of an input, where it stands."""
+    def _input(self, f: Instructions, spot: Slot, at: Pointers) -> str:
+        """Return the value of an input at its position."""
         if spot.area == FRAME:
-            return at.held.get(spot.number) or f.get(at.frame, spot.number)
+            return at.registers.get(spot.number) or f.get(at.frame, spot.number)
         if spot.area == SLICE:
             return f.get(at.columns[spot.column], spot.number)
         return f.splat(f.load(self.real.name, at.columns[spot.column], self.real.bytes))
 
 
-MANY = 512  # numbers that a table is worth
+MANY = 512  # copies from which on a table is used
 
 
-def move_numbers(
+def copy_values(
     f: Instructions,
-    real: Real,
+    real: FloatType,
     name: str,
     moves: Sequence[tuple[int, int]],
     constants: Sequence[tuple[float, int]],
     frame: str,
     to_frame: str = "",
 ) -> None:
-    """Copy numbers from place to place in a frame, or in another, and put constants into places; tables get names from
-    ``name``.
+    """Emit copies of numbers between slots of a frame, or to another, and of constants to slots.
+
+    The tables' names begin with ``name``.
     """
     other = to_frame or frame
     width = real.bytes * f.lanes
     if moves:
-        table = _table(f, f"{name}.moves", "i32", [str(place * width) for move in moves for place in move])
+        table = _table(f, f"{name}.moves", "i32", [str(slot * width) for move in moves for slot in move])
         with f.loop(len(moves)) as k:
             entry = f.at(table, f.let(f"shl i64 {k}, 3"))
             start, to = _address(f, frame, f.at(entry, 0)), _address(f, other, f.at(entry, 4))
             f.put(f.get(start, 0), to, 0)
     if constants:
-        numbers = _table(f, f"{name}.constants", real.name, [real.literal(number) for number, _ in constants])
-        places = _table(f, f"{name}.places", "i32", [str(place * width) for _, place in constants])
+        values = _table(f, f"{name}.constants", real.name, [real.literal(number) for number, _ in constants])
+        targets = _table(f, f"{name}.places", "i32", [str(slot * width) for _, slot in constants])
         with f.loop(len(constants)) as k:
-            number = f.load(real.name, f.at(numbers, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
-            f.put(f.splat(number), _address(f, other, f.at(places, f.let(f"shl i64 {k}, 2"))), 0)
+            number = f.load(real.name, f.at(values, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
+            f.put(f.splat(number), _address(f, other, f.at(targets, f.let(f"shl i64 {k}, 2"))), 0)
 
 
 def _address(f: Instructions, frame: str, entry: str) -> str:

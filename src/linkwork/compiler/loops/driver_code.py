@@ -1,8 +1,8 @@
-"""The code of a program with loops: drivers that run pieces of straight-line code.
+"""Drivers of programs with loops: functions that run blocks of straight-line code.
 
-A *driver* is a function of one loop, choice or call, for one vector of samples or one sample: it runs the pieces of its
-bodies as often as its lanes want.  Lanes that have ended, or that are not meant, keep what they carry: which ones go on
-is a mask of one bit for each.
+A *driver* is a function of one loop, choice or call, for one vector of samples or one sample: it runs the blocks of its
+bodies as often as its lanes need. Lanes that have ended, or that are not active, keep their carried values; a mask with
+one bit for each lane has the active ones.
 """
 
 from __future__ import annotations
@@ -11,19 +11,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops.basic_blocks import MANY, PieceCode, Pointers, move_numbers
-from linkwork.compiler.loops.execution_plan import FRAME, Column, Control, Piece, Scope
+from linkwork.compiler.loops.basic_blocks import MANY, BlockCode, Pointers, copy_values
+from linkwork.compiler.loops.execution_plan import FRAME, BasicBlock, Column, Control, Scope
 from linkwork.compiler.loops.frame_layout import plan_program
 from linkwork.compiler.loops.frontal_elimination_code import front_driver
-from linkwork.compiler.loops.in_place_tables import rows_of_tables, store, whether_nan
+from linkwork.compiler.loops.in_place_tables import nan_values, store, written_rows
 from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_of
-from linkwork.compiler.loops.outlined_calls_code import rows_driver
-from linkwork.compiler.loops.special_loops import SideBySide, in_registers, nan_flags, while_in_registers, worth_lanes
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.loops.outlined_calls_code import calls_driver
+from linkwork.compiler.loops.special_loops import (
+    VectorizedLoop,
+    in_registers,
+    nan_flags,
+    while_in_registers,
+    worth_lanes,
+)
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
@@ -31,49 +37,53 @@ from linkwork.expr.scalar.multi_result import PART
 
 __all__ = ["ControlCode"]
 
-_AT_ONCE = 8  # numbers that are moved, and looked at for NaN, between two jumps
-_IN_A_LOOP = 64  # numbers that are looked at for NaN in a loop
-_FEW_APART = 64  # numbers that are not worth a table
+_UNROLLED = 8  # values that are moved, and checked for NaN, in one iteration of a loop
+_MIN_LOOP = 64  # values from which on the check for NaN is a loop
+_MIN_TABLE = 64  # values from which on they are copied by a table
 
 
-class ControlCode(PieceCode):
-    """Writes the functions of a program's steps into texts, each once."""
+class ControlCode(BlockCode):
+    """Writes the functions of a program's steps into modules, each once."""
 
-    def __init__(self, new_text: Callable[[], Text], target: Target, real: Real, lanes: int, stem: str) -> None:
+    def __init__(
+        self, new_text: Callable[[], IrModule], target: Target, real: FloatType, lanes: int, stem: str
+    ) -> None:
         super().__init__(new_text, target, real, lanes, stem)
         self._called: dict[int, str] = {}
-        self._together: dict[int, tuple[SideBySide, int]] = {}  # of steps: and where the frame of the lanes stands
+        self._vectorized_steps: dict[
+            int, tuple[VectorizedLoop, int]
+        ] = {}  # of steps, with the position of the lanes' frame
 
     def room(self, scope: Scope, behind: int) -> int:
-        """Of one sample: how many bytes loops take that run in lanes, which stand so many bytes behind the frame.
+        """Return the bytes of the frames of vectorized loops, for one sample.
 
-        It comes before the code of the steps.
+        They begin ``behind`` bytes after the sample's frame. This has to be called before the steps are emitted.
         """
-        most, seen = 0, set[int]()
+        most, visited = 0, set[int]()
 
-        def look(scope: Scope, behind: int) -> None:
+        def collect(scope: Scope, behind: int) -> None:
             nonlocal most
-            if id(scope) in seen:
+            if id(scope) in visited:
                 return
-            seen.add(id(scope))
+            visited.add(id(scope))
             for step in scope.steps:
                 if not isinstance(step, Control):
                     continue
-                together = self._side_by_side(step.bundle) if isinstance(step.bundle, Loop) else None
+                together = self._vectorized(step.bundle) if isinstance(step.bundle, Loop) else None
                 if together is not None:
-                    self._together[id(step)] = together, behind
+                    self._vectorized_steps[id(step)] = together, behind
                     most = max(most, together.bytes)
                     continue
                 for body in step.scopes:
-                    look(body, behind - step.frame * self.width)
+                    collect(body, behind - step.frame * self.width)
 
-        look(scope, behind)
+        collect(scope, behind)
         return most
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
-        """Call the driver of a control."""
-        if isinstance(step.bundle, Rows):
-            f.do(f"call void {rows_driver(self, step)}(ptr {at.frame})")
+        """Emit the call of a control's driver."""
+        if isinstance(step.bundle, OutlinedCalls):
+            f.do(f"call void {calls_driver(self, step)}(ptr {at.frame})")
             return
         if isinstance(step.bundle, FrontElimination):
             f.do(f"call void {front_driver(self, step)}(ptr {at.frame})")
@@ -82,7 +92,7 @@ class ControlCode(PieceCode):
             self._call(f, step, at, mask)
             return
         write = self._loop if isinstance(step.bundle, Loop) else self._choice
-        driver = write(step, Pointers.given(scope.columns))
+        driver = write(step, Pointers.arguments(scope.columns))
         f.do(f"call void {driver}({at}, {self.mask} {mask})")
 
     def _call(self, f: Instructions, step: Control, at: Pointers, mask: str) -> None:
@@ -95,11 +105,11 @@ class ControlCode(PieceCode):
             self.main.add(g)
         inner = f.at(at.frame, step.frame * self.width)
         f.do(f"call void {self._called[id(scope)]}(ptr {inner}, {self.mask} {mask})")
-        for k, place in enumerate(scope.results):
-            f.put(f.get(inner, place), at.frame, step.results + k)
+        for k, slot in enumerate(scope.results):
+            f.put(f.get(inner, slot), at.frame, step.results + k)
 
-    def _driver(self, what: str, at: Pointers) -> tuple[str, Instructions]:
-        name = self.name(what)
+    def _driver(self, stem: str, at: Pointers) -> tuple[str, Instructions]:
+        name = self.name(stem)
         return name, self.function(f"define internal void {name}({at}, {self.mask} %mask)")
 
     def _choice(self, step: Control, at: Pointers) -> str:
@@ -123,8 +133,8 @@ class ControlCode(PieceCode):
         loop: Loop = step.bundle
         name, f = self._driver("loop", outer)
         (scope,) = step.scopes
-        if id(step) in self._together:
-            together, room = self._together[id(step)]
+        if id(step) in self._vectorized_steps:
+            together, room = self._vectorized_steps[id(step)]
             together.run(f, step, [self._start(f, column, outer) for column in step.columns], room)
         elif loop.conditional:
             self._while(f, step, loop, scope)
@@ -133,13 +143,13 @@ class ControlCode(PieceCode):
         self.main.add(f)
         return name
 
-    def _side_by_side(self, loop: Loop) -> SideBySide | None:
-        """Steps of one sample's loop in lanes, where that is worth it."""
+    def _vectorized(self, loop: Loop) -> VectorizedLoop | None:
+        """Return the vectorized form of one sample's loop; None if it does not pay."""
         lanes = self.target.lanes_of(self.real)
         if self.lanes > 1 or lanes == 1 or not worth_lanes(loop):
             return None
         scope, memory = plan_program(loop.body)
-        result = SideBySide(self.name("abreast"), scope, memory, self.target, self.real)
+        result = VectorizedLoop(self.name("abreast"), scope, memory, self.target, self.real)
         if not result.fits:
             return None
         code = ControlCode(self.new_text, self.target, self.real, lanes, result.name[2:])
@@ -152,9 +162,11 @@ class ControlCode(PieceCode):
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
         starts = [self._start(f, column, outer) for column in step.columns]
         kept = f.at("%frame", (step.results + loop.carried) * self.width)
-        places = [step.results + j for j in range(loop.carried) if j not in scope.stored]
-        held = in_registers(self, scope, loop)  # else a step would wait for what the one before has just stored
-        carried = [f.get("%frame", place) for place in places] if held else []
+        slots = [step.results + j for j in range(loop.carried) if j not in scope.stored]
+        uses_registers = in_registers(
+            self, scope, loop
+        )  # otherwise an iteration would wait for the stores of the one before
+        carried = [f.get("%frame", slot) for slot in slots] if uses_registers else []
         period = period_of(loop)
         ending = partial(end_if_interrupted, f, period) if period else None
         with f.loop(loop.max_iterations, kind=f.type, carried=carried, ending=ending) as count:
@@ -164,99 +176,101 @@ class ControlCode(PieceCode):
                 size = self.real.bytes if column.table else column.stride * self.width
                 columns.append(f.at(start, f.let(f"mul i64 {k}, {size}")) if size else start)
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
-            at = replace(at, held=dict(zip(places, carried, strict=False)))
+            at = replace(at, registers=dict(zip(slots, carried, strict=False)))
             value = self.run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
-            apart = {} if held else self._waiting(scope, step, loop, _FEW_APART)
+            apart = {} if uses_registers else self._results_in_frame(scope, step, loop, _MIN_TABLE)
             results = enumerate(scope.listing.results)
             result = {j: value(r) for j, r in results if j not in scope.stored and j not in apart}
-            stored = rows_of_tables(scope.listing, scope.tables, value)
+            stored = written_rows(scope.listing, scope.tables, value)
             for outputs in (True, False):
                 first = loop.carried if outputs else -step.results
                 to = at.kept if outputs else "%frame"
-                moves = [(place, j - first) for j, place in apart.items() if (j >= loop.carried) == outputs]
-                move_numbers(f, self.real, self.name("left"), moves, [], "%frame", to)
+                moves = [(slot, j - first) for j, slot in apart.items() if (j >= loop.carried) == outputs]
+                copy_values(f, self.real, self.name("left"), moves, [], "%frame", to)
             for j in range(loop.carried, loop.carried + loop.kept):
                 if j in result:
                     f.put(result[j], at.kept, j - loop.carried)
-            carried[:] = [result[place - step.results] for place in places] if held else []
-            for place in places:
-                if not held and place - step.results in result:
-                    f.put(result[place - step.results], "%frame", place)
+            carried[:] = [result[slot - step.results] for slot in slots] if uses_registers else []
+            for slot in slots:
+                if not uses_registers and slot - step.results in result:
+                    f.put(result[slot - step.results], "%frame", slot)
             for table, rows in stored:
                 store(f, table, rows, "%frame", step.results)
-        for place, x in zip(places, carried, strict=False):
-            f.put(x, "%frame", place)
+        for slot, x in zip(slots, carried, strict=False):
+            f.put(x, "%frame", slot)
 
     def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
-        """Where a column begins."""
+        """Return the address where a column begins."""
         if column.table:
-            numbers = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in column.table)
+            values = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in column.table)
             name = self.name("table")
-            f.declare(f"{name} = internal constant [{len(column.table)} x {self.real.name}] [{numbers}], align 8")
+            f.declare(f"{name} = internal constant [{len(column.table)} x {self.real.name}] [{values}], align 8")
             return name
         area = "%frame" if column.start.area == FRAME else outer.columns[column.start.column]
         return f.at(area, column.start.number * self.width)
 
     def _while(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
         at, inline = Pointers(), self.inline(scope)
-        going = f.let(f"alloca {self.mask}, align 8")
+        active = f.let(f"alloca {self.mask}, align 8")
         done, status = step.ending
         f.put(f.constant(0.0), "%frame", done)
         f.put(f.constant(OUT_OF_ITERATIONS), "%frame", status)
-        f.store(self.mask, "%mask", going)
-        self.end_where_any_nan(f, step, going, "%frame")
+        f.store(self.mask, "%mask", active)
+        self.end_where_any_nan(f, step, active, "%frame")
         if in_registers(self, scope, loop):
-            while_in_registers(self, f, step, scope, going)
+            while_in_registers(self, f, step, scope, active)
             return
         period, steps = period_of(loop), ["0"]
         with f.repeat(["i64"] if period else [], steps if period else None) as leave:
-            self.head(f, step, going, at, inline)
-            mask = f.load(self.mask, going)
+            self.head(f, step, active, at, inline)
+            mask = f.load(self.mask, active)
             f.require(f.let(f"icmp ne {self.mask} {mask}, 0"), leave)
-            self.step(f, step, going, at, inline)
+            self.step(f, step, active, at, inline)
             if period:
                 end_if_interrupted(f, period, steps[0], leave)
                 steps[0] = f.let(f"add i64 {steps[0]}, 1")
 
-    def head(self, f: Instructions, step: Control, going: str, at: Pointers, inline: bool) -> None:
-        """Ask the condition, and let those end whose it is not, or who have had all their steps."""
+    def head(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
+        """Emit the condition; lanes end in which it is false, or that have had all their iterations."""
         loop: Loop = step.bundle
         (scope,) = step.scopes
         done, status = step.ending
-        mask = f.load(self.mask, going)
+        mask = f.load(self.mask, active)
         condition = scope.listing.results[0]
         if inline:
             holds = f.bits(self.run(f, scope, slice(0, scope.head), at, mask, inline=True)(condition))
         else:
             self.run(f, scope, slice(0, scope.head - 1), at, mask, inline=False)
-            piece = scope.steps[scope.head - 1]
-            assert isinstance(piece, Piece)
-            holds = f.bits(self.piece(f, scope, piece, at)(condition))
+            head_block = scope.steps[scope.head - 1]
+            assert isinstance(head_block, BasicBlock)
+            holds = f.bits(self.block(f, scope, head_block, at)(condition))
         ended = self.without(f, mask, holds)
         self._set(f, ended, DONE, status, at.frame)
-        count, most = f.get(at.frame, done), self.most_steps(loop)
+        count, most = f.get(at.frame, done), self.max_count(loop)
         below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(most)}"))
         more = f.let(f"and {self.mask} {f.let(f'and {self.mask} {mask}, {holds}')}, {below}")
-        f.store(self.mask, more, going)
+        f.store(self.mask, more, active)
 
-    def step(self, f: Instructions, step: Control, going: str, at: Pointers, inline: bool) -> None:
-        """Do a step in the lanes that go on."""
+    def step(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
+        """Emit an iteration in the lanes that continue."""
         loop: Loop = step.bundle
         (scope,) = step.scopes
         done, status = step.ending
-        mask = f.load(self.mask, going)
-        if scope.over:
+        mask = f.load(self.mask, active)
+        if scope.overwritten:
             f.store(self.mask, mask, f.at(at.frame, scope.mask * self.width))
         value = self.run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
         results = scope.listing.results[1:]
-        waiting = {} if inline else self._waiting(scope, step, loop, _AT_ONCE)
-        others = (j for j in range(len(results)) if j not in waiting and j not in scope.over and j not in scope.stored)
+        waiting = {} if inline else self._results_in_frame(scope, step, loop, _UNROLLED)
+        others = (
+            j for j in range(len(results)) if j not in waiting and j not in scope.overwritten and j not in scope.stored
+        )
         result = {j: value(results[j]) for j in others}
-        stored = rows_of_tables(scope.listing, scope.tables, value)
+        stored = written_rows(scope.listing, scope.tables, value)
         lanes = f.lanes_of(mask)
         for watched in (True, False):
-            moves = [(place, step.results + j) for j, place in waiting.items() if (j < loop.watched) == watched]
-            self._move_some(f, moves, lanes, going if watched else "", at.frame)
+            moves = [(slot, step.results + j) for j, slot in waiting.items() if (j < loop.watched) == watched]
+            self._move_some(f, moves, lanes, active if watched else "", at.frame)
         for j, x in result.items():
             f.put_in(lanes, x, at.frame, step.results + j)
         for table, rows in stored:
@@ -265,88 +279,88 @@ class ControlCode(PieceCode):
         following = f.let(f"fadd {f.type} {count}, {f.constant(1.0)}")
         f.put_in(lanes, following, at.frame, done)
         if waiting:
-            self._set(f, self.without(f, mask, f.load(self.mask, going)), NOT_A_NUMBER, status, at.frame)
+            self._set(f, self.without(f, mask, f.load(self.mask, active)), NOT_A_NUMBER, status, at.frame)
         watched_numbers = [x for j, x in result.items() if j < loop.watched]
         for table, rows in stored:
-            watched_numbers += whether_nan(f, table, rows) if min(table.numbers) < loop.watched else []
-        self.end_where_nan(f, watched_numbers, going, status, at.frame)
+            watched_numbers += nan_values(f, table, rows) if min(table.indices) < loop.watched else []
+        self.end_where_nan(f, watched_numbers, active, status, at.frame)
 
-    def _waiting(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
-        """Of what a step carries on and keeps, the numbers that wait in the frame and nothing overwrites, if they are
-        many.
-        """
+    def _results_in_frame(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
+        """Return the iteration's results that are in the frame and not overwritten, by index, if there are many."""
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         state = range(step.results, step.results + loop.carried)
         result: dict[int, int] = {}
         for j, r in enumerate(scope.listing.results[loop.conditional :]):
             operation, args, number = instructions[r]
-            if j in scope.over or j in scope.stored:
+            if j in scope.overwritten or j in scope.stored:
                 continue
             if operation is PART and args[0] in bases:
                 result[j] = bases[args[0]] + number
-            elif operation.gives == "n" and r in scope.places and r < scope.last.start:
-                result[j] = scope.places[r]
-        result = {j: place for j, place in result.items() if place not in state}
+            elif operation.gives == "n" and r in scope.slots and r < scope.last.start:
+                result[j] = scope.slots[r]
+        result = {j: slot for j, slot in result.items() if slot not in state}
         return result if len(result) >= fewest else {}
 
-    def _move_some(self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, going: str, frame: str) -> None:
-        """Copy numbers from place to place in some lanes; those of ``going`` end that have a NaN among them."""
+    def _move_some(
+        self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, active: str, frame: str
+    ) -> None:
+        """Emit copies between slots in some lanes; those of ``active`` end that have a NaN among the values."""
         if not moves:
             return
         if len(moves) < MANY:
             flags: list[str] = []
-            for start_place, to_place in moves:
-                x = f.get(frame, start_place)
-                flags.append(f.let(f"fcmp uno {f.type} {x}, {x}") if going else "")
-                f.put_in(lanes, x, frame, to_place)
-            if going:
+            for source_slot, target_slot in moves:
+                x = f.get(frame, source_slot)
+                flags.append(f.let(f"fcmp uno {f.type} {x}, {x}") if active else "")
+                f.put_in(lanes, x, frame, target_slot)
+            if active:
                 bad = f.bits(f.any_of(f.truth, flags))
-                f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
+                f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
             return
-        moves = [*moves, *[moves[-1]] * (-len(moves) % _AT_ONCE)]
-        entries = ", ".join(f"i32 {place * self.width}" for move in moves for place in move)
+        moves = [*moves, *[moves[-1]] * (-len(moves) % _UNROLLED)]
+        entries = ", ".join(f"i32 {slot * self.width}" for move in moves for slot in move)
         table = self.name("moved")
         f.declare(f"{table} = internal constant [{2 * len(moves)} x i32] [{entries}], align 64")
-        with f.loop(len(moves), step=_AT_ONCE) as k:
-            numbers: list[str] = []
-            for n in range(_AT_ONCE):
+        with f.loop(len(moves), step=_UNROLLED) as k:
+            values: list[str] = []
+            for n in range(_UNROLLED):
                 entry = f.at(table, f.let(f"shl i64 {k}, 3"))
                 start, to = (
                     f.at(frame, f.let(f"zext i32 {f.load('i32', f.at(entry, 8 * n + offset), 4)} to i64"))
                     for offset in (0, 4)
                 )
-                numbers.append(f.get(start, 0))
-                f.put_in(lanes, numbers[-1], to, 0)
-            if going:
-                flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+                values.append(f.get(start, 0))
+                f.put_in(lanes, values[-1], to, 0)
+            if active:
+                flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=True)]
                 bad = f.bits(f.any_of(f.truth, flags))
-                f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
+                f.store(self.mask, self.without(f, f.load(self.mask, active), bad), active)
 
-    def end_where_any_nan(self, f: Instructions, step: Control, going: str, frame: str) -> None:
-        """Let those lanes end that have a NaN among the numbers that a loop looks at."""
+    def end_where_any_nan(self, f: Instructions, step: Control, active: str, frame: str) -> None:
+        """Emit the end of the lanes that have a NaN among the values that a loop checks."""
         _, status = step.ending
-        count, place = step.bundle.watched, step.results
-        if count >= _IN_A_LOOP:
-            many = count - count % _AT_ONCE
-            with f.loop(many, step=_AT_ONCE) as k:
+        count, slot = step.bundle.watched, step.results
+        if count >= _MIN_LOOP:
+            many = count - count % _UNROLLED
+            with f.loop(many, step=_UNROLLED) as k:
                 start = f.at(frame, f.let(f"mul i64 {k}, {self.width}"))
-                numbers = [f.get(start, place + n) for n in range(_AT_ONCE)]
-                self.end_where_nan(f, numbers, going, status, frame)
-            count, place = count - many, place + many
-        self.end_where_nan(f, [f.get(frame, place + k) for k in range(count)], going, status, frame)
+                values = [f.get(start, slot + n) for n in range(_UNROLLED)]
+                self.end_where_nan(f, values, active, status, frame)
+            count, slot = count - many, slot + many
+        self.end_where_nan(f, [f.get(frame, slot + k) for k in range(count)], active, status, frame)
 
-    def end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int, frame: str) -> None:
-        """Let those lanes end that have a NaN among some numbers."""
-        flags = nan_flags(f, numbers)
+    def end_where_nan(self, f: Instructions, values: list[str], active: str, status: int, frame: str) -> None:
+        """Emit the end of the lanes that have a NaN among some values."""
+        flags = nan_flags(f, values)
         if not flags:
             return
-        mask = f.load(self.mask, going)
+        mask = f.load(self.mask, active)
         bad = f.let(f"and {self.mask} {mask}, {f.bits(f.any_of(f.truth, flags))}")
         with f.when(f.let(f"icmp ne {self.mask} {bad}, 0")):
             self._set(f, bad, NOT_A_NUMBER, status, frame)
-            f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), going)
+            f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), active)
 
-    def _set(self, f: Instructions, mask: str, number: float, place: int, frame: str) -> None:
-        """Put a number into some lanes of a place."""
-        f.put_in(f.lanes_of(mask), f.constant(number), frame, place)
+    def _set(self, f: Instructions, mask: str, number: float, slot: int, frame: str) -> None:
+        """Emit the write of a constant to some lanes of a slot."""
+        f.put_in(f.lanes_of(mask), f.constant(number), frame, slot)

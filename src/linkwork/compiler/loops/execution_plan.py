@@ -1,10 +1,11 @@
-"""What a program with loops is made of when it runs: steps, and places in memory.
+"""The execution plan of a program with loops: steps, and slots in memory.
 
-All that outlives a piece of straight-line code stands in a *frame*: one number of all lanes after the other, the inputs
-first.  A scope (the program, or a body inside it) is a list of steps, which run one after the other: pieces of
-straight-line code, and loops, choices and calls between them, whose arguments the piece before has put in place.
+Values that outlive a block of straight-line code are stored in a *frame*: an array of numbers of all lanes, the inputs
+first. A scope (the program, or a body inside it) is a list of steps that run in sequence: blocks of straight-line code,
+and loops, choices and calls between them, whose arguments the preceding block has stored.
 
-About how much work a program with loops is: instructions, those in loops as often as they may run.
+`samples_cost` estimates the work of a program with loops: its instructions, those in loops counted once for each
+iteration.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from linkwork.compiler.loops.in_place_tables import Stored
-from linkwork.compiler.outlined_calls import ROWS, Rows
+from linkwork.compiler.loops.in_place_tables import InPlaceTable
+from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT, SINCOS
 from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE
 from linkwork.expr.control.loop_instruction import LOOP, Loop
@@ -29,22 +30,22 @@ __all__ = [
     "FRAME",
     "SLICE",
     "TABLE",
+    "BasicBlock",
     "Column",
     "Control",
-    "Memory",
-    "Piece",
+    "FrameAllocator",
     "Scope",
-    "Spot",
+    "Slot",
     "samples_cost",
 ]
 
 
-CONTROL = frozenset((LOOP, CHOICE, CALL, ROWS, FRONT))
+CONTROL = frozenset((LOOP, CHOICE, CALL, OUTLINED_CALLS, FRONT))
 FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
-class Spot(NamedTuple):
-    """Where a number stands: in the frame, or among the inputs of a loop's step, in a column."""
+class Slot(NamedTuple):
+    """The position of a number: in the frame, or among the inputs of a loop's iteration, in a column."""
 
     area: str
     number: int
@@ -53,129 +54,130 @@ class Spot(NamedTuple):
 
 @dataclass
 class Column:
-    """Inputs of a loop's steps that stand side by side: where those of the first step begin, and how much further on
-    those of the next.  Constants are a table, of one number for all lanes each.
+    """Adjacent inputs of a loop's iterations: the position in the first iteration, and the stride to the next.
+
+    Constants are a table, with one number for all lanes for each iteration.
     """
 
-    start: Spot
+    start: Slot
     stride: int
     count: int
     table: tuple[float, ...] = ()
 
-    def goes_on_with(self, other: Column) -> bool:
-        """Whether another column stands right behind, in every step."""
+    def is_followed_by(self, other: Column) -> bool:
+        """Return True if another column directly follows this one, in every iteration."""
         if self.table or other.table or not self.stride == other.stride != 0:
             return False
         return other.start == self.start._replace(number=self.start.number + self.count)
 
 
 @dataclass
-class Piece:
-    """Straight-line code: the instructions from ``start`` to ``stop``, and what it leaves where in the frame."""
+class BasicBlock:
+    """Straight-line code: the instructions from ``start`` to ``stop``, and what they store in the frame."""
 
     start: int
     stop: int
-    left: dict[int, int] = field(default_factory=dict)  # a value that it computes -> its place
-    placed: list[tuple[int, int]] = field(default_factory=list)  # any value, and a further place, filled at the end
-    over: dict[int, int] = field(default_factory=dict)  # a value -> the input whose place it takes
+    stores: dict[int, int] = field(default_factory=dict)  # a value that it computes -> its slot
+    copies: list[tuple[int, int]] = field(default_factory=list)  # any value, and a further slot, written at the end
+    overwrites: dict[int, int] = field(default_factory=dict)  # a value -> the input whose slot it overwrites
 
 
 @dataclass
 class Control:
-    """A loop, a choice, a call, rows or a front: the instruction's number, its results' first place, and its bodies."""
+    """A loop, choice, call, table of calls or front: index of the instruction, first slot of results, and bodies."""
 
     number: int
     bundle: Any
     results: int
     scopes: tuple[Scope, ...]
-    columns: tuple[Column, ...] = ()  # of a loop: where the inputs of its steps stand
-    condition: int = 0  # of a choice: the condition's place
-    frame: int = 0  # of a call: where the frame of what is called begins
-    arguments: tuple[int, ...] = ()  # of rows: the places of what they take from outside
-    outside: tuple[int, ...] = ()  # the places in the frame that it reads and does not write
+    columns: tuple[Column, ...] = ()  # of a loop: positions of the inputs of its iterations
+    condition: int = 0  # of a choice: the condition's slot
+    frame: int = 0  # of a call: where the callee's frame begins
+    arguments: tuple[int, ...] = ()  # of outlined calls: the slots of inputs from outside
+    outside: tuple[int, ...] = ()  # the slots of the frame that it reads and does not write
 
     @property
     def ending(self) -> tuple[int, int]:
-        """Of a loop with a condition: the places of how many steps were done, and of how it ended."""
+        """Slots of the number of iterations and of the status, for a loop with a condition."""
         first = self.results + self.bundle.carried
         return first, first + 1
 
 
 @dataclass
 class Scope:
-    """A listing with the places of its inputs, of the values that wait in the frame, and its steps."""
+    """A listing with the slots of its inputs and of the values stored in the frame, and its steps."""
 
     listing: InstructionList
-    inputs: Sequence[Spot]
-    columns: int = 0  # of inputs of a loop's steps
-    places: dict[int, int] = field(default_factory=dict)  # value -> place in the frame
-    steps: list[Piece | Control] = field(default_factory=list)
-    head: int = 0  # how many of the steps come before it is known whether the others are to be done
-    results: tuple[int, ...] = ()  # of the program: the places of its results
-    over: frozenset[int] = frozenset()  # of what a loop carries, what is put where it stood as soon as it is there
-    mask: int = 0  # the place of which lanes do the step, where some is
-    tables: tuple[Stored, ...] = ()  # of what a loop carries, what is changed where it stands
+    inputs: Sequence[Slot]
+    columns: int = 0  # number of columns of a loop's inputs
+    slots: dict[int, int] = field(default_factory=dict)  # value -> slot in the frame
+    steps: list[BasicBlock | Control] = field(default_factory=list)
+    head: int = 0  # number of steps that compute a loop's condition
+    results: tuple[int, ...] = ()  # of the program: the slots of its results
+    overwritten: frozenset[int] = frozenset()  # a loop's carried values that are stored as soon as they are computed
+    mask: int = 0  # slot of the mask of active lanes, if there is one
+    tables: tuple[InPlaceTable, ...] = ()  # tables of a loop's carried values that are changed in place
 
     @cached_property
     def stored(self) -> frozenset[int]:
-        """What the loop carries, by number, that is in such tables."""
-        return frozenset(j for table in self.tables for j in table.numbers)
+        """Indices of the loop's carried values that are elements of tables changed in place."""
+        return frozenset(j for table in self.tables for j in table.indices)
 
     @cached_property
     def puts(self) -> frozenset[int]:
-        """The instructions that put something into such tables."""
+        """The instructions that write to such tables."""
         return frozenset(k for table in self.tables for k in table.puts)
 
     @cached_property
     def counts(self) -> list[bool]:
-        """Which instructions are work: all but inputs, constants, and the parts of tables that stand somewhere."""
+        """True for instructions that are work: all but inputs, constants, and elements of tables changed in place."""
         parts = (i.operation is PART and i.args[0] in self.puts for i in self.listing.instructions)
         leaves = (i.operation is INPUT or i.operation is CONSTANT for i in self.listing.instructions)
         return [not (part or leaf) for part, leaf in zip(parts, leaves, strict=True)]
 
     @cached_property
     def work(self) -> int:
-        """How many instructions are work."""
+        """Number of instructions that are work."""
         return sum(self.counts)
 
     @property
-    def last(self) -> Piece:
-        """The last step, which sees all results."""
+    def last(self) -> BasicBlock:
+        """The last step, in which all results are available."""
         step = self.steps[-1]
-        assert isinstance(step, Piece)
+        assert isinstance(step, BasicBlock)
         return step
 
 
-class Memory:
-    """Hands out places; what is called from code that works in it works in a part of it, the same for every call."""
+class FrameAllocator:
+    """Allocates slots of a frame; a called body uses a part of its caller's frame, the same for every call."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.called: dict[Region, tuple[Scope, int]] = {}  # its scope, and where its frame begins in this one
+        self.called: dict[Region, tuple[Scope, int]] = {}  # scope and start of its frame in this one
 
     def take(self, count: int) -> int:
         self.size += count
         return self.size - count
 
 
-_USUAL = 16  # steps of a loop with a condition, if it may do more
+_TYPICAL = 16  # iterations of a loop with a condition, unless its maximum is less
 _FUNCTION = 20  # instructions of an elementary function
 
 
 def samples_cost(listing: InstructionList) -> float:
-    """The instructions that a sample takes, where loops with a condition do the usual number of steps."""
+    """Return the instructions for a sample, with a typical number of iterations of loops with a condition."""
     total = 0.0
     for instruction in listing.instructions:
         if instruction.operation is PART and listing.instructions[instruction.args[0]].operation is PUT:
-            continue  # a number that stays where it is, as a rule
+            continue  # usually an element that is not moved
         total += 1.0
         if instruction.operation.lowering.kind == "vector" or instruction.operation is SINCOS:
             total += _FUNCTION
         bundle = instruction.value
         if isinstance(bundle, Loop):
-            times = min(bundle.max_iterations, _USUAL) if bundle.conditional else bundle.max_iterations
+            times = min(bundle.max_iterations, _TYPICAL) if bundle.conditional else bundle.max_iterations
             total += times * samples_cost(bundle.body)
-        elif isinstance(bundle, Rows):
+        elif isinstance(bundle, OutlinedCalls):
             total += sum(times * samples_cost(body) for body, times in bundle.runs)
         elif isinstance(bundle, FrontElimination):
             total += sum(bundle.operations.values())

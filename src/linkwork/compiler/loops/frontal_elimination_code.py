@@ -1,8 +1,8 @@
-"""Equations of many unknowns, worked on where they stand: see `expr/linalg/frontal_elimination.py`.
+"""Code of frontal elimination, in place: see `linkwork.expr.linalg.frontal_elimination`.
 
-The upper triangle stands row by row, so that every step is sums of multiples of rows.  Four rows at a time take all
-multiples of the rows above, of which each column's sum stays in a register: of several samples a number of all lanes,
-of one sample neighbours in a row, in as many lanes.  Sums are in the same order in both.
+The upper triangle is stored row by row, so that every step consists of sums of multiples of rows. Four rows at a time
+accumulate all multiples of the rows above, and each column's sum stays in a register: with several samples a number of
+all lanes, with one sample adjacent columns of a row, in as many lanes. Sums are in the same order in both.
 """
 
 from __future__ import annotations
@@ -11,38 +11,38 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.execution_plan import Control
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 
-__all__ = ["front_driver", "front_places"]
+__all__ = ["front_driver", "front_slots"]
 
-_ROWS = 4  # that are worked on together
+_ROWS = 4  # processed together
 
 
 class _Writer(Protocol):
-    """Who writes the functions of a program's steps."""
+    """The writer of the functions of a program's steps."""
 
-    real: Real
+    real: FloatType
     target: Target
     lanes: int
     width: int
-    main: Text
+    main: IrModule
 
-    def name(self, what: str) -> str: ...
+    def name(self, stem: str) -> str: ...
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...
 
 
-def front_places(front: FrontElimination) -> int:
-    """How many places it takes: for results, what is added, multiples of rows, and what pivots were."""
+def front_slots(front: FrontElimination) -> int:
+    """Return the number of slots: results, added rows, multiples of rows, and original pivots."""
     return front.count + front.offset + _ROWS * max(front.pivots, front.added) + front.pivots
 
 
 def front_driver(code: _Writer, step: Control) -> str:
-    """The function that works on a frame."""
+    """Return the function that works on a frame."""
     name = code.name("front")
     f = code.function(f"define internal void {name}(ptr noalias %frame)")
     _Front(f, code, step).write()
@@ -51,27 +51,27 @@ def front_driver(code: _Writer, step: Control) -> str:
 
 
 class _Front:
-    """Writes it; rows and columns are numbers, or names of them."""
+    """Writes the function; rows and columns are integers, or names of them."""
 
     def __init__(self, f: Instructions, code: _Writer, step: Control) -> None:
         self.f, self.real, self.width = f, code.real, code.width
         self.front: FrontElimination = step.bundle
         front = self.front
 
-        def at(place: int) -> str:
-            return f.at("%frame", place * code.width)
+        def at(slot: int) -> str:
+            return f.at("%frame", slot * code.width)
 
         first = step.results + front.count
         self.triangle, self.flag = at(step.results), at(step.results + front.triangle)
         self.counts, self.stretch, self.added = at(first), at(first + 1), at(first + 2)
         self.multiples = at(first + front.offset)
         self.before = at(first + front.offset + _ROWS * max(front.pivots, front.added))
-        # how many numbers side by side are one value, and how many such values a step of columns has
+        # lanes of a value, and number of such values of columns that are processed together
         lanes = code.target.lanes_of(code.real) if code.lanes == 1 else 1
         shorter = [wide for wide in (lanes // 2, 1) if lanes > 4 or wide == 1 < lanes]
         self.widths = [(lanes, 2), *((wide, 1) for wide in (lanes, *shorter))]
 
-    # -- numbers
+    # -- values
 
     def _sum(self, *terms: str | int) -> str:
         total, *rest = map(str, terms)
@@ -80,19 +80,19 @@ class _Front:
         return total
 
     def _row(self, i: str | int) -> str:
-        """Where row i would begin if it had all columns, in numbers."""
+        """Return the index at which row i would begin if it had all columns."""
         double = self.f.let(f"sub i64 {2 * self.front.columns - 1}, {i}")
         return self.f.let(f"lshr i64 {self.f.let(f'mul i64 {i}, {double}')}, 1")
 
-    def _place(self, start: str, number: str | int) -> str:
+    def _address(self, start: str, number: str | int) -> str:
         return self.f.at(start, self.f.let(f"mul i64 {number}, {self.width}"))
 
     def _element(self, i: str | int, j: str | int) -> str:
-        return self._place(self.triangle, self._sum(self._row(i), j))
+        return self._address(self.triangle, self._sum(self._row(i), j))
 
-    def _given(self, r: str | int, j: str | int) -> str:
-        """Of an added row the weight, the side, then its numbers."""
-        return self._place(self.added, self._sum(self.f.let(f"mul i64 {r}, {self.front.size + 2}"), j))
+    def _added(self, r: str | int, j: str | int) -> str:
+        """Return the address of a number of an added row: the weight, the right-hand side, then its coefficients."""
+        return self._address(self.added, self._sum(self.f.let(f"mul i64 {r}, {self.front.size + 2}"), j))
 
     def _kind(self, wide: int) -> str:
         return self.real.vector(wide) if wide > 1 else self.f.type
@@ -104,7 +104,7 @@ class _Front:
         self.f.store(self._kind(wide), x, at, self.real.bytes if wide > 1 else self.width)
 
     def _all(self, x: str, wide: int) -> str:
-        """A number as often as it is needed side by side."""
+        """Return a number in all lanes."""
         if wide == 1:
             return x
         kind = self._kind(wide)
@@ -112,7 +112,7 @@ class _Front:
         return self.f.let(f"shufflevector {kind} {first}, {kind} poison, <{wide} x i32> zeroinitializer")
 
     def _plus(self, total: str, x: str, y: str, wide: int = 1) -> str:
-        """total + x y, rounded once where the processor does so."""
+        """Return total + x y, rounded once if the processor fuses."""
         f, kind = self.f, self._kind(wide)
         if not f.fused:
             return f.let(f"fadd {kind} {total}, {f.let(f'fmul {kind} {x}, {y}')}")
@@ -121,7 +121,7 @@ class _Front:
         f.declare(f"declare {kind} @{code}({kind}, {kind}, {kind})")
         return f.let(f"call {kind} @{code}({kind} {x}, {kind} {y}, {kind} {total})")
 
-    # -- what is done
+    # -- elimination
 
     def write(self) -> None:
         f, front = self.f, self.front
@@ -129,12 +129,12 @@ class _Front:
         if front.added:
             self._blocks(0, front.size, self._add)
         with f.loop(front.pivots) as i:
-            self._put(self._get(self._element(i, i)), self._place(self.before, i))
+            self._put(self._get(self._element(i, i)), self._address(self.before, i))
         self._blocks(0, front.pivots, self._factor)
         self._blocks(front.pivots, front.size, lambda i, rows: self._reduce(i, rows, front.pivots))
 
     def _blocks(self, start: int, stop: int, do: Callable[[str, int], None]) -> None:
-        """Something for so many rows at a time."""
+        """Emit something for blocks of rows."""
         left = (stop - start) % _ROWS
         if stop - start >= _ROWS:
             with self.f.loop(stop - left, start=start, step=_ROWS) as i:
@@ -143,27 +143,27 @@ class _Front:
             do(str(stop - left), left)
 
     def _add(self, i: str, rows: int) -> None:
-        """What added rows make of some rows."""
+        """Emit the contribution of added rows to some rows."""
         f, front = self.f, self.front
         with f.loop(front.added) as r:
-            weight = self._get(self._given(r, 0))
+            weight = self._get(self._added(r, 0))
             for k in range(rows):
-                x = self._get(self._given(r, self._sum(i, 2 + k)))
+                x = self._get(self._added(r, self._sum(i, 2 + k)))
                 self._put(f.let(f"fmul {f.type} {weight}, {x}"), self._multiple(r, k))
 
         def column(r: str, j: str) -> str:
-            return self._given(r, self._sum(j, 2))
+            return self._added(r, self._sum(j, 2))
 
         self._multiplied(i, rows, front.added, front.size, column, stretched=True)
         sides = [self._get(self._element(self._sum(i, k), front.size)) for k in range(rows)]
         with f.loop(front.added, kind=f.type, carried=sides) as r:
-            side = self._get(self._given(r, 1))
+            side = self._get(self._added(r, 1))
             sides[:] = [self._plus(x, side, self._get(column(r, self._sum(i, k)))) for k, x in enumerate(sides)]
         for k, x in enumerate(sides):
             self._put(x, self._element(self._sum(i, k), front.size))
 
     def _reduce(self, i: str, rows: int, above: str | int) -> None:
-        """Some rows less the multiples of the rows above."""
+        """Emit some rows minus the multiples of the rows above."""
         f = self.f
         with f.loop(above) as p:
             for k in range(rows):
@@ -172,7 +172,7 @@ class _Front:
         self._multiplied(i, rows, above, self.front.columns, self._element)
 
     def _multiple(self, p: str, k: int) -> str:
-        return self._place(self.multiples, self._sum(self.f.let(f"mul i64 {p}, {_ROWS}"), k))
+        return self._address(self.multiples, self._sum(self.f.let(f"mul i64 {p}, {_ROWS}"), k))
 
     def _multiplied(
         self,
@@ -183,18 +183,18 @@ class _Front:
         column: Callable[[str, str], str],
         stretched: bool = False,
     ) -> None:
-        """Some rows plus multiples of rows above, from their diagonal on."""
+        """Emit some rows plus multiples of rows above, from their diagonal on."""
         f = self.f
         corner = [(a, b) for b in range(rows) for a in range(b + 1)]
-        places = [self._element(self._sum(i, a), self._sum(i, b)) for a, b in corner]
+        addresses = [self._element(self._sum(i, a), self._sum(i, b)) for a, b in corner]
         apart = [stretched and a == b for a, b in corner]
-        sums = [f.constant(0.0) if own else self._get(at) for at, own in zip(places, apart, strict=True)]
+        sums = [f.constant(0.0) if own else self._get(at) for at, own in zip(addresses, apart, strict=True)]
         with f.loop(above, kind=f.type, carried=sums) as p:
             multiples = [self._get(self._multiple(p, a)) for a in range(rows)]
-            numbers = [self._get(column(p, self._sum(i, b))) for b in range(rows)]
-            sums[:] = [self._plus(x, multiples[a], numbers[b]) for x, (a, b) in zip(sums, corner, strict=True)]
+            values = [self._get(column(p, self._sum(i, b))) for b in range(rows)]
+            sums[:] = [self._plus(x, multiples[a], values[b]) for x, (a, b) in zip(sums, corner, strict=True)]
         stretch = self._get(self.stretch) if stretched else ""
-        for x, at, own in zip(sums, places, apart, strict=True):
+        for x, at, own in zip(sums, addresses, apart, strict=True):
             self._put(self._plus(self._get(at), stretch, x) if own else x, at)
         j = self._sum(i, rows)
         for wide, many in self.widths:
@@ -212,24 +212,24 @@ class _Front:
         wide: int,
         many: int,
     ) -> None:
-        """The same of some columns, beyond the rows' own."""
+        """Emit the same for some columns, beyond the rows' own."""
         f = self.f
-        places = [
+        addresses = [
             self.f.at(self._element(self._sum(i, a), j), b * wide * self.width)
             for a in range(rows)
             for b in range(many)
         ]
-        sums = [self._get(at, wide) for at in places]
+        sums = [self._get(at, wide) for at in addresses]
         with f.loop(above, kind=self._kind(wide), carried=sums) as p:
             start = column(p, j)
-            numbers = [self._get(f.at(start, b * wide * self.width), wide) for b in range(many)]
+            values = [self._get(f.at(start, b * wide * self.width), wide) for b in range(many)]
             multiples = [self._all(self._get(self._multiple(p, a)), wide) for a in range(rows)]
-            sums[:] = [self._plus(x, multiples[n // many], numbers[n % many], wide) for n, x in enumerate(sums)]
-        for x, at in zip(sums, places, strict=True):
+            sums[:] = [self._plus(x, multiples[n // many], values[n % many], wide) for n, x in enumerate(sums)]
+        for x, at in zip(sums, addresses, strict=True):
             self._put(x, at, wide)
 
     def _factor(self, i: str, rows: int) -> None:
-        """Some rows of U."""
+        """Emit some rows of U."""
         self._reduce(i, rows, i)
         for k in range(rows):
             own = self._sum(i, k)
@@ -247,7 +247,7 @@ class _Front:
         return self.f.let(f"fmul {self._kind(wide)} {x}, {self._all(factor, wide)}")
 
     def _along(self, i: str, start: str, do: Callable[[str, int, str], str], other: str = "") -> None:
-        """Something with a row from a column on, and with another row."""
+        """Emit an operation on a row from a column on, and another row."""
         j = start
         for wide in dict.fromkeys(wide for wide, _ in self.widths):
             begin = j
@@ -257,9 +257,9 @@ class _Front:
                 self._put(do(self._get(at, wide), wide, y), at, wide)
 
     def _pivot(self, i: str) -> str:
-        """The reciprocal on the diagonal, and what its row is to be multiplied by."""
+        """Emit the reciprocal on the diagonal, and return the factor of its row."""
         f, at = self.f, self._element(i, i)
-        x, before = self._get(at), self._get(self._place(self.before, i))
+        x, before = self._get(at), self._get(self._address(self.before, i))
         least = f.let(f"fmul {f.type} {f.constant(self.front.least)}, {before}")
         fine = f.let(f"fcmp olt {f.type} {least}, {x}")
         self._put(f.select(fine, self._get(self.flag), f.constant(0.0)), self.flag)

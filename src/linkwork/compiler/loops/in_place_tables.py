@@ -1,7 +1,7 @@
-"""Tables that loops carry and steps change by `put` alone: they stand in one place, and a step stores what it puts.
+"""Tables changed in place: tables that loops carry and iterations change only by `put` stay in one memory position.
 
-A step reads the table as it was before, so all is stored at its end, put after put.  A lane for which there is nothing
-to put, because its index is that of no row or because it has ended, stores to a spare place.
+An iteration reads the table as it was before, so all writes are stored at its end, in order. A lane without a write,
+because its index is that of no row or because it has ended, stores to a spare position.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from linkwork.expr.control.table_access import PUT
 from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
 
-__all__ = ["Stored", "rows_of_tables", "store", "stored_tables", "whether_nan"]
+__all__ = ["InPlaceTable", "in_place_tables", "nan_values", "store", "written_rows"]
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A table: its numbers among those that a loop carries, and the instructions that put into it, in order."""
+class InPlaceTable:
+    """A table: its indices among a loop's carried values, and the instructions that write to it, in order."""
 
-    numbers: frozenset[int]
+    indices: frozenset[int]
     puts: tuple[int, ...]
     rows: int
-    columns: tuple[int, ...]  # of those carried, the first row's
+    columns: tuple[int, ...]  # indices of the first row's elements among the carried values
     distance: int  # from one row to the next
-    spare: int = 0  # a place where a row may be stored that nobody reads
+    spare: int = 0  # slot of a row that is never read
 
     @property
     def span(self) -> int:
-        """How many places a row has to have, with what is between its numbers."""
+        """Number of slots of a row, including those between its elements."""
         return max(self.columns) - min(self.columns) + 1
 
 
-def stored_tables(listing: InstructionList, loop: Loop) -> list[Stored]:
-    """The tables of a loop's body that can be changed where they stand."""
+def in_place_tables(listing: InstructionList, loop: Loop) -> list[InPlaceTable]:
+    """Return the tables of a loop's body that can be changed in place."""
     instructions, results = listing.instructions, listing.results[listing.first :]
-    carried: dict[int, dict[int, int]] = {}  # of each put the numbers carried on that are parts of its table
-    uses: dict[int, int] = {}  # of its parts, by anybody
+    carried: dict[int, dict[int, int]] = {}  # of each put: element of its table -> index of the carried value
+    uses: dict[int, int] = {}  # of each put: number of uses of its elements
     for j, r in enumerate(results):
         operation, args, part = instructions[r]
         if operation is PART and instructions[args[0]].operation is PUT:
@@ -55,27 +55,27 @@ def stored_tables(listing: InstructionList, loop: Loop) -> list[Stored]:
             if operation is PART and instructions[args[0]].operation is PUT:
                 uses[args[0]] = uses.get(args[0], 0) + 1
     result = []
-    for last, places in carried.items():
+    for last, elements in carried.items():
         bundle = instructions[last].value
-        if CHOSEN < bundle.count == len(places) == uses[last]:
-            puts = _chain(listing, last, places, uses)
-            standing = TableAddress.of([("", places[k]) for k in range(bundle.count)], bundle.columns)
-            mixed = min(places.values()) < loop.watched <= max(places.values())
-            if puts and standing is not None and not mixed:
-                numbers = frozenset(places.values())
-                result.append(Stored(numbers, puts, bundle.rows, standing.columns, standing.distance))
+        if CHOSEN < bundle.count == len(elements) == uses[last]:
+            puts = _chain(listing, last, elements, uses)
+            address = TableAddress.of([("", elements[k]) for k in range(bundle.count)], bundle.columns)
+            mixed = min(elements.values()) < loop.watched <= max(elements.values())
+            if puts and address is not None and not mixed:
+                indices = frozenset(elements.values())
+                result.append(InPlaceTable(indices, puts, bundle.rows, address.columns, address.distance))
     return result
 
 
-def _chain(listing: InstructionList, last: int, places: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
-    """The puts that make the table that is carried on of the one carried so far; none where something else does."""
+def _chain(listing: InstructionList, last: int, elements: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
+    """Return the writes from the carried table to the next one; () if another instruction is involved."""
     instructions = listing.instructions
     puts = [last]
     while True:
         bundle = instructions[last].value
         _, _, table = bundle.split(instructions[last].args)
         before = [instructions[a] for a in table]
-        if all(i.operation is INPUT and i.value == places[k] for k, i in enumerate(before)):
+        if all(i.operation is INPUT and i.value == elements[k] for k, i in enumerate(before)):
             return tuple(reversed(puts))
         if any(i.operation is not PART or i.args != before[0].args or i.value != k for k, i in enumerate(before)):
             return ()
@@ -86,7 +86,7 @@ def _chain(listing: InstructionList, last: int, places: dict[int, int], uses: di
 
 
 def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
-    """The lanes, of some, in which an index is that of a row."""
+    """Return the lanes, among ``lanes``, whose index is that of a row."""
     flags = [f.let(f"fcmp oge {f.type} {index}, {f.constant(0.0)}")]
     flags.append(f.let(f"fcmp olt {f.type} {index}, {f.constant(float(rows))}"))
     total, *rest = [*([lanes] if lanes else []), *flags]
@@ -95,11 +95,11 @@ def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
     return total
 
 
-Rows = Sequence[tuple[str, Sequence[str]]]  # of each put the index and the row, by name
+WrittenRows = Sequence[tuple[str, Sequence[str]]]  # of each put: the names of index and row
 
 
-def _rows_to_put(listing: InstructionList, table: Stored, name: Callable[[int], str]) -> Rows:
-    """What is put, named while all that it is computed from is still there."""
+def _rows_to_put(listing: InstructionList, table: InPlaceTable, name: Callable[[int], str]) -> WrittenRows:
+    """Return the written rows, named while all their arguments are available."""
     result = []
     for put in table.puts:
         index, row, _ = listing.instructions[put].value.split(listing.instructions[put].args)
@@ -107,15 +107,15 @@ def _rows_to_put(listing: InstructionList, table: Stored, name: Callable[[int], 
     return result
 
 
-def rows_of_tables(
-    listing: InstructionList, tables: Sequence[Stored], value: Callable[[int], str]
-) -> list[tuple[Stored, Rows]]:
-    """What a step puts into tables that stand somewhere, named before anything is changed."""
+def written_rows(
+    listing: InstructionList, tables: Sequence[InPlaceTable], value: Callable[[int], str]
+) -> list[tuple[InPlaceTable, WrittenRows]]:
+    """Return the rows that an iteration writes to in-place tables, named before anything is changed."""
     return [(table, _rows_to_put(listing, table, value)) for table in tables]
 
 
-def store(f: Instructions, table: Stored, rows: Rows, frame: str, base: int, lanes: str = "") -> None:
-    """Store rows into a table in a frame, in some lanes; what the loop carries begins at the place ``base``."""
+def store(f: Instructions, table: InPlaceTable, rows: WrittenRows, frame: str, base: int, lanes: str = "") -> None:
+    """Emit the writes of rows to a table in a frame, in some lanes; carried values begin at slot ``base``."""
     kind, first = vector("i32", f.lanes), base + min(table.columns)
     spare = offsets(f, f.constant(0.0), 0, f.real.bytes, table.spare * f.align)
     for index, row in rows:
@@ -128,8 +128,8 @@ def store(f: Instructions, table: Stored, rows: Rows, frame: str, base: int, lan
                 f.store(f.real.name, lane_of(f, f.real.name, x, lane), f.at(start, behind), f.real.bytes)
 
 
-def whether_nan(f: Instructions, table: Stored, rows: Rows) -> list[str]:
-    """Numbers that are NaN in the lanes in which one is put that stays."""
+def nan_values(f: Instructions, table: InPlaceTable, rows: WrittenRows) -> list[str]:
+    """Return values that are NaN in the lanes in which a NaN is written that no later write replaces."""
     result = []
     for k, (index, row) in enumerate(rows):
         here = _inside(f, index, table.rows, "")

@@ -1,16 +1,16 @@
-"""Looks for signals, and releases of the GIL, inside of loops that may run long.
+"""Checks for signals, and releases of the GIL, inside long loops.
 
-Code of a loop calls the function `SYMBOL`, which returns whether the loop is to end, once in so many steps that a call
-costs nothing beside them.  A loop that cannot take longer than `BUDGET` instructions has no such call.  The function is
-not part of a kernel's code, which is cached on disk: it is made once in each process, with the address of the process's
+Code of a loop calls the function `SYMBOL`, which returns true if the loop has to end, once every so many iterations
+that its cost is negligible. A loop that takes at most `BUDGET` instructions has no such call. The function is not part
+of a kernel's code, which is cached on disk: it is compiled once in each process, with the address of the process's
 `Interrupts`.
 """
 
 from __future__ import annotations
 
 from linkwork.compiler.codegen.interrupt_functions import attend_function
-from linkwork.compiler.codegen.llvm_ir import Function, Text
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.interrupts import interrupts_address
 from linkwork.expr.control.loop_instruction import Loop
@@ -21,24 +21,25 @@ from linkwork.expr.scalar.multi_result import MultiResult
 __all__ = ["BUDGET", "SYMBOL", "attention_text", "end_if_interrupted", "period_of"]
 
 SYMBOL = "linkwork_attend"
-BUDGET = 1 << 18  # instructions between two looks, of one sample or vector: some 80 microseconds
+BUDGET = 1 << 18  # instructions between two checks, for one sample or vector: some 80 microseconds
 _DECLARATION = f"declare i1 @{SYMBOL}()"
 
 
 def attention_text(triple: str) -> str:
-    """The module of the function, for this process."""
-    f = Function(f"define i1 @{SYMBOL}()", "noinline #0", end="ret i1 %ended")
+    """Return the module of the function for this process."""
+    f = IrFunction(f"define i1 @{SYMBOL}()", "noinline #0", end="ret i1 %ended")
     f.needs.append(attend_function())
     f.do(f"%ended = call i1 @.attend(ptr inttoptr (i64 {interrupts_address()} to ptr))")
-    text = Text(SYMBOL)
+    text = IrModule(SYMBOL)
     text.add(f)
     return f'target triple = "{triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'
 
 
 def period_of(loop: Loop, times: int = 1) -> int:
-    """After how many steps a loop looks for signals, a power of two; 0 for a loop that is too short to look.
+    """Return the number of iterations between checks, a power of two; 0 for a loop too short to need any.
 
-    ``times`` is how often the loop runs its steps.  In interpreters that cannot be interrupted no loop looks.
+    ``times`` is the number of times that the loop runs its iterations. In interpreters that cannot be interrupted no
+    loop checks.
     """
     step = max(_longest(loop.body), 1.0)
     if not in_main_interpreter() or loop.max_iterations * times * step <= BUDGET:
@@ -46,8 +47,8 @@ def period_of(loop: Loop, times: int = 1) -> int:
     return 1 << max(int(BUDGET / step).bit_length() - 1, 0)
 
 
-def end_if_interrupted(f: Function, period: int, count: str, leave: str) -> None:
-    """Look for signals if it is the turn of step ``count``, and go to the label ``leave`` if the work is to end."""
+def end_if_interrupted(f: IrFunction, period: int, count: str, leave: str) -> None:
+    """Emit a check for signals, done at every ``period``-th ``count``; branch to ``leave`` if the work has to end."""
     f.declare(_DECLARATION)
     if period == 1:
         f.refuse(f.let(f"call i1 @{SYMBOL}()"), leave)
@@ -58,13 +59,13 @@ def end_if_interrupted(f: Function, period: int, count: str, leave: str) -> None
 
 
 def _longest(listing: InstructionList) -> float:
-    """The most instructions that are run from one look to the next: a loop with looks of its own counts as `BUDGET`."""
+    """Return the maximum number of instructions between two checks; a loop with its own checks counts as `BUDGET`."""
     total = float(len(listing.instructions))
     for instruction in listing.instructions:
         bundle = instruction.value
         if isinstance(bundle, Loop):
             total += min(bundle.max_iterations * _longest(bundle.body), float(BUDGET))
-        elif isinstance(bundle, Rows):
+        elif isinstance(bundle, OutlinedCalls):
             total += sum(times * _longest(body) for body, times in bundle.runs)
         elif isinstance(bundle, FrontElimination):
             total += sum(bundle.operations.values())

@@ -1,26 +1,26 @@
 """Code of a program with loops: ``@block`` for vectors of samples, ``@sample`` for one, and their memory.
 
-Both are called like those of straight-line programs (see `straight_line`), with a frame in the place of inputs,
-workspace and results: arrays are packed into the frame of a vector, and results are unpacked from it.
+Both are called like those of straight-line programs (see `straight_line`), with a frame instead of inputs, workspace
+and results: arrays are packed into the frame of a vector, and results are unpacked from it.
 
-A loop with a condition runs over a tile of samples (`refill_function`).  A lane whose sample is done takes the next
-sample at once.  The lanes work in a frame of their own: the carried values and captured inputs are copied there from
-the frame of a sample, and the carried values are copied back when its loop ends.  A batch therefore costs the mean
-number of steps of its samples, and not the largest number among neighbours.
+A loop with a condition runs over a tile of samples (`refill_function`). A lane whose sample is done takes the next
+sample immediately. The lanes work in a frame of their own: the carried values and captured inputs are copied there from
+the frame of a sample, and the carried values are copied back when its loop ends. A batch therefore costs the mean
+number of iterations of its samples, and not the largest number among neighbours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text
+from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
 from linkwork.compiler.codegen.straight_line import end_sample, memory
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.basic_blocks import INLINE, Pointers
 from linkwork.compiler.loops.driver_code import ControlCode
-from linkwork.compiler.loops.execution_plan import Control, Memory, Piece, Scope, samples_cost
+from linkwork.compiler.loops.execution_plan import BasicBlock, Control, FrameAllocator, Scope, samples_cost
 from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_of
 from linkwork.compiler.program import Program
 from linkwork.expr.control.loop_instruction import OUT_OF_ITERATIONS, Loop
@@ -28,27 +28,31 @@ from linkwork.expr.control.loop_instruction import OUT_OF_ITERATIONS, Loop
 __all__ = ["ControlLayout", "block_texts", "sample_texts"]
 
 
-_VECTORS = 32  # of a tile of samples, whose loops lanes share
-_OF_PIECES = 8  # of a tile of samples, through which long pieces of code go one after the other
-_WORTH = 64  # instructions of a step: to take a sample into a lane costs about as much as so many
-_ONE_BY_ONE = 1024  # numbers of an output that are copied by code of their own
-_CACHED = 1 << 18  # bytes of their frames, which should stay in the second-level cache
+_VECTORS = 32  # of a tile of samples whose loops share lanes
+_VECTORS_OF_BLOCKS = 8  # of a tile of samples that long blocks of code process in sequence
+_MIN_WORK = 64  # instructions of an iteration; the cost of moving a sample into a lane
+_ONE_BY_ONE = 1024  # maximum elements of an output that are copied without a table
+_CACHED = 1 << 18  # [bytes] of frames that should stay in the second-level cache
 
 
-def _is_refilled(step: Piece | Control) -> bool:
-    """Whether this is a loop whose samples may need different numbers of steps, each of some length, and longer than it
-    takes to bring in what a sample needs from outside, and tables, which may be long.
+def _is_refilled(step: BasicBlock | Control) -> bool:
+    """Return True for a loop with a condition whose lanes are refilled.
+
+    Its iterations must be long, and longer than the copies of a sample's inputs from outside and of tables, which may
+    be long.
     """
     if not (isinstance(step, Control) and isinstance(step.bundle, Loop) and step.bundle.conditional):
         return False
     cost = samples_cost(step.bundle.body)
-    return cost >= _WORTH and cost - step.bundle.body.elements_in >= len(step.outside) + len(step.scopes[0].stored)
+    return cost >= _MIN_WORK and cost - step.bundle.body.elements_in >= len(step.outside) + len(step.scopes[0].stored)
 
 
 class ControlLayout:
-    """How a program with loops is laid out as code of so many lanes."""
+    """The layout of a program with loops as code for a number of lanes."""
 
-    def __init__(self, program: Program, scope: Scope, room: Memory, target: Target, real: Real, lanes: int) -> None:
+    def __init__(
+        self, program: Program, scope: Scope, room: FrameAllocator, target: Target, real: FloatType, lanes: int
+    ) -> None:
         self.program, self.scope = program, scope
         self.target, self.real, self.lanes = target, real, lanes
         self.width = real.bytes * lanes
@@ -57,23 +61,23 @@ class ControlLayout:
         self.frame_bytes = -(-room.size * self.width // 64) * 64
         self.in_bytes = self.out_bytes = self.frame_bytes
         refilled = [k for k, step in enumerate(scope.steps) if lanes > 1 and _is_refilled(step)]
-        most = _VECTORS if refilled else _OF_PIECES if lanes > 1 and not _short(scope) else 1
+        most = _VECTORS if refilled else _VECTORS_OF_BLOCKS if lanes > 1 and not _short(scope) else 1
         self.vectors = max(1, min(most, _CACHED // max(self.frame_bytes, 1)))
-        self.refilled = refilled if self.vectors > 1 else []  # the steps that are loops whose lanes take samples
+        self.refilled = refilled if self.vectors > 1 else []  # the steps that are loops with refilled lanes
         self.bytes = self.frame_bytes * (self.vectors + bool(self.refilled))
 
     @property
     def cost(self) -> float:
-        """About how many instructions a sample takes."""
+        """Approximate number of instructions for a sample."""
         return samples_cost(self.program)
 
-    def at(self, f: Function, start: str) -> tuple[str, str, str]:
-        """Inputs, workspace and results are one: the frame."""
+    def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
+        """Return the addresses of inputs, workspace and results, which are all the frame."""
         return start, start, start
 
 
-def block_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Text]:
-    """``@block(in, work, out, vectors)``: the steps for some frames, one behind the other."""
+def block_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule]:
+    """Return the modules of ``@block(in, work, out, vectors)``: the steps for some frames in sequence."""
     code = ControlCode(new_text, layout.target, layout.real, layout.lanes, "block")
     f = code.function("define void @.block(ptr %in, ptr %work, ptr %out, i64 %vectors)")
     inline = _short(layout.scope)
@@ -86,14 +90,15 @@ def block_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Tex
             continue
         with f.loop("%vectors") as vector:
             frame = f.at("%in", f.let(f"mul i64 {vector}, {layout.frame_bytes}"))
-            code.run(f, layout.scope, some, Pointers(frame), code.everyone, inline=inline)
+            code.run(f, layout.scope, some, Pointers(frame), code.all_lanes, inline=inline)
     code.main.add(f)
     return [code.main, *code.others]
 
 
 def _together(layout: ControlLayout, inline: bool) -> Iterator[slice]:
-    """The steps that run one after the other for a vector before they do for the next: all, but for loops whose lanes
-    take samples, or one at a time where they are long.
+    """Yield the slices of steps that run for one vector before the next.
+
+    That is all steps, except loops with refilled lanes, or one at a time if they are long.
     """
     count, start = len(layout.scope.steps), 0
     for k in range(count):
@@ -103,10 +108,10 @@ def _together(layout: ControlLayout, inline: bool) -> Iterator[slice]:
             start = k + 1
 
 
-def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Text]:
-    """``@sample(in..., out...)``: one sample, from and to contiguous arrays; it returns 0, `NO_MEMORY` or `OFF`.
+def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule]:
+    """Return the modules of ``@sample(in..., out...)``: one sample on contiguous arrays.
 
-    An output may be an input as well, since inputs are copied first.
+    It returns 0, `NO_MEMORY` or `OFF`. An output may also be an input, since inputs are copied first.
     """
     code = ControlCode(new_text, layout.target, layout.real, 1, "sample")
     program, real = layout.program, layout.real
@@ -116,17 +121,17 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
     frame, taken = memory(f, layout.bytes + code.room(layout.scope, layout.bytes))
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
-    place = 0
+    start = 0
     for j, port in enumerate(program.inputs):
-        _copied(f, real, f.at(frame, place * real.bytes), f"%in{j}", port.size)
-        place += port.size
-    code.run(f, layout.scope, slice(None), Pointers(frame), code.everyone, inline=_short(layout.scope))
+        _copied(f, real, f.at(frame, start * real.bytes), f"%in{j}", port.size)
+        start += port.size
+    code.run(f, layout.scope, slice(None), Pointers(frame), code.all_lanes, inline=_short(layout.scope))
     start = 0
     for out, port in zip(outputs, program.outputs, strict=True):
         slots = layout.slot_of[start : start + port.size]
         runs = _runs(slots)
-        one_by_one = sum(count for *_, count in runs if count <= MOST_UNROLLED)
-        if len(runs) > MOST_UNROLLED or one_by_one > _ONE_BY_ONE:
+        one_by_one = sum(count for *_, count in runs if count <= MAX_UNROLLED)
+        if len(runs) > MAX_UNROLLED or one_by_one > _ONE_BY_ONE:
             _gathered(f, real, out, frame, slots)
             runs = []
         for first, slot, distance, count in runs:
@@ -138,25 +143,25 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
 
 
 def _short(scope: Scope) -> bool:
-    """Whether the straight-line code between loops is short enough to stand in one function."""
-    return sum(step.stop - step.start for step in scope.steps if isinstance(step, Piece)) <= INLINE
+    """Return True if the straight-line code between loops is short enough for one function."""
+    return sum(step.stop - step.start for step in scope.steps if isinstance(step, BasicBlock)) <= INLINE
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int, int, int]]:
-    """Places at equal distances as (how many came before, the first place, the distance, how many)."""
+def _runs(slots: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """Return slots in runs of equal distance: (index of the first, first slot, distance, count)."""
     runs: list[tuple[int, int, int, int]] = []
-    for k, place in enumerate(places):
+    for k, slot in enumerate(slots):
         if runs:
             first, start, distance, count = runs[-1]
-            if count == 1 or place == start + distance * count:
-                runs[-1] = first, start, place - start if count == 1 else distance, count + 1
+            if count == 1 or slot == start + distance * count:
+                runs[-1] = first, start, slot - start if count == 1 else distance, count + 1
                 continue
-        runs.append((k, place, 1, 1))
+        runs.append((k, slot, 1, 1))
     return runs
 
 
-def _gathered(f: Instructions, real: Real, out: str, frame: str, slots: Sequence[int]) -> None:
-    """Copy numbers from where a table says to where they are side by side."""
+def _gathered(f: Instructions, real: FloatType, out: str, frame: str, slots: Sequence[int]) -> None:
+    """Emit a table-driven copy of numbers to adjacent positions."""
     table = f"@.sample.from_{out[1:]}"
     offsets = ", ".join([f"i32 {slot * real.bytes}" for slot in slots])
     f.declare(f"{table} = internal constant [{len(slots)} x i32] [{offsets}]")
@@ -166,25 +171,26 @@ def _gathered(f: Instructions, real: Real, out: str, frame: str, slots: Sequence
         f.store(real.name, x, f.at(out, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
 
 
-def _copied(f: Instructions, real: Real, to: str, source: str, count: int, distance: int = 1) -> None:
-    """Copy numbers, so many numbers apart, to where they are side by side."""
-    if count > MOST_UNROLLED:
+def _copied(f: Instructions, real: FloatType, to: str, source: str, count: int, distance: int = 1) -> None:
+    """Emit a copy of numbers at equal distances to adjacent positions."""
+    if count > MAX_UNROLLED:
         with f.loop(count) as k:
             offset = f.let(f"shl i64 {k}, {real.shift}")
             taken = offset if distance == 1 else f.let(f"mul i64 {k}, {distance * real.bytes}")
             f.store(real.name, f.load(real.name, f.at(source, taken), real.bytes), f.at(to, offset), real.bytes)
         return
-    for place in range(0, count * real.bytes, real.bytes):
-        x = f.load(real.name, f.at(source, place * distance), real.bytes)
-        f.store(real.name, x, f.at(to, place), real.bytes)
+    for start in range(0, count * real.bytes, real.bytes):
+        x = f.load(real.name, f.at(source, start * distance), real.bytes)
+        f.store(real.name, x, f.at(to, start), real.bytes)
 
 
-_IDLE = 4  # of so many lanes one may be idle before new samples are taken, which costs more than a step missed
+_IDLE = 4  # lanes for each idle one before lanes are refilled, which costs more than an idle iteration
 
 
 def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors: int) -> str:
-    """``(frames, vectors)``: the loop for the samples of some frames; one frame more, behind the most there may be, is
-    there to work in.  Returned is the function's name.
+    """Return the name of a function ``(frames, vectors)``: the loop for the samples of some frames.
+
+    One more frame, after the maximum number of frames, is the working memory.
     """
     loop: Loop = step.bundle
     (scope,) = step.scopes
@@ -199,31 +205,31 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
     at, inline = Pointers(here), code.inline(scope)
     with f.loop(code.lanes) as lane:
         work.take(lane, into)
-    f.store(code.mask, "0", work.going)
-    work.begin(code.everyone)
+    f.store(code.mask, "0", work.active)
+    work.begin(code.all_lanes)
     period, steps = period_of(loop, vectors * code.lanes), ["0"]
     with f.repeat(["i64"] if period else [], steps if period else None) as leave:
         if period:
             end_if_interrupted(f, period, steps[0], leave)
-        code.head(f, step, work.going, at, inline)
-        going = f.load(code.mask, work.going)
-        idle = code.without(f, f.load(code.mask, work.busy), going)
-        enough = work.enough(idle, going)
+        code.head(f, step, work.active, at, inline)
+        active = f.load(code.mask, work.active)
+        idle = code.without(f, f.load(code.mask, work.busy), active)
+        enough = work.enough(idle, active)
         with f.when(enough):
             work.exchange(idle, into, back)
             f.require(f.let(f"icmp ne {code.mask} {f.load(code.mask, work.busy)}, 0"), leave)
-        with f.unless(enough):  # the new samples are asked for the condition first
-            code.step(f, step, work.going, at, inline)
+        with f.unless(enough):  # new samples start with the condition
+            code.step(f, step, work.active, at, inline)
         if period:
             steps[0] = f.let(f"add i64 {steps[0]}, 1")
     code.main.add(f)
     return name
 
 
-def _take_function(code: ControlCode, name: str, places: Sequence[int]) -> Function:
-    """Copy the numbers of some places of a sample into one lane of a frame.
+def _take_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunction:
+    """Return the function that copies the values of some slots of a sample into one lane of a frame.
 
-    Whole vectors are loaded and stored: what loads them next would wait long for a number stored alone.
+    Whole vectors are loaded and stored: the next load of a vector would wait long for a number stored alone.
     """
     f = code.function(f"define internal void {name}(ptr noalias %from, ptr noalias %to, {code.mask} %lane)")
     f.attributes = "noinline #0"
@@ -233,12 +239,12 @@ def _take_function(code: ControlCode, name: str, places: Sequence[int]) -> Funct
         number = f.load(code.real.name, f.at("%from", offset), code.real.bytes)
         f.put_in(lane, f.splat(number), f.at("%to", offset), 0)
 
-    _each(f, name, [place * code.width for place in places], copy)
+    _each(f, name, [slot * code.width for slot in slots], copy)
     return f
 
 
-def _give_function(code: ControlCode, name: str, places: Sequence[int]) -> Function:
-    """Copy the numbers of some places, of one lane, from a frame to the frame of a sample."""
+def _give_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunction:
+    """Return the function that copies the values of some slots, of one lane, to the frame of a sample."""
     f = code.function(f"define internal void {name}(ptr noalias %from, ptr noalias %to)")
     f.attributes = "noinline #0"
     real = code.real
@@ -246,13 +252,13 @@ def _give_function(code: ControlCode, name: str, places: Sequence[int]) -> Funct
     def copy(offset: str | int) -> None:
         f.store(real.name, f.load(real.name, f.at("%from", offset), real.bytes), f.at("%to", offset), real.bytes)
 
-    _each(f, name, [place * code.width for place in places], copy)
+    _each(f, name, [slot * code.width for slot in slots], copy)
     return f
 
 
-def _each(f: Function, name: str, offsets: Sequence[int], copy: Callable[[str | int], None]) -> None:
-    """Copy what stands at some offsets, many of them by a loop over a table."""
-    if len(offsets) <= MOST_UNROLLED:
+def _each(f: IrFunction, name: str, offsets: Sequence[int], copy: Callable[[str | int], None]) -> None:
+    """Emit a copy for each offset, many of them by a loop over a table."""
+    if len(offsets) <= MAX_UNROLLED:
         for offset in offsets:
             copy(offset)
         return
@@ -263,53 +269,53 @@ def _each(f: Function, name: str, offsets: Sequence[int], copy: Callable[[str | 
 
 
 class _Lanes:
-    """Which sample each lane is at, and which lanes have one."""
+    """The sample of each lane, and which lanes have one."""
 
     def __init__(self, code: ControlCode, f: Instructions, step: Control, here: str, frame_bytes: int) -> None:
         self.code, self.f, self.step, self.here, self.frame_bytes = code, f, step, here, frame_bytes
-        self.sample = f.let(f"alloca [{code.lanes} x ptr], align 8")  # of each lane: the sample's place in its frame
-        self.going, self.busy, self.fresh = (f.let(f"alloca {code.mask}, align 8") for _ in range(3))
+        self.sample = f.let(f"alloca [{code.lanes} x ptr], align 8")  # of each lane: the sample's address in its frame
+        self.active, self.busy, self.fresh = (f.let(f"alloca {code.mask}, align 8") for _ in range(3))
         self.next, self.idle = (f.let(f"alloca {kind}, align 8") for kind in ("i64", code.mask))
         f.store("i64", "0", self.next)
-        f.store(code.mask, code.everyone, self.busy)
+        f.store(code.mask, code.all_lanes, self.busy)
         self.total = f.let(f"mul i64 %vectors, {code.lanes}")
 
     def take(self, lane: str, into: str) -> None:
-        """Give a lane the next sample."""
+        """Emit the assignment of the next sample to a lane."""
         f, code = self.f, self.code
         sample = f.load("i64", self.next)
         f.store("i64", f.let(f"add i64 {sample}, 1"), self.next)
         frame = f.let(f"mul i64 {f.let(f'udiv i64 {sample}, {code.lanes}')}, {self.frame_bytes}")
         offset = f.let(f"mul i64 {f.let(f'urem i64 {sample}, {code.lanes}')}, {code.real.bytes}")
-        place = f.at(f.at("%frames", frame), offset)
-        f.store("ptr", place, f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
+        address = f.at(f.at("%frames", frame), offset)
+        f.store("ptr", address, f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
         bit = f.let(f"shl {code.mask} 1, {f.let(f'trunc i64 {lane} to {code.mask}')}")
-        f.do(f"call void {into}(ptr {place}, ptr {self.here}, {code.mask} {bit})")
+        f.do(f"call void {into}(ptr {address}, ptr {self.here}, {code.mask} {bit})")
 
     def begin(self, fresh: str) -> None:
-        """What the loop says of itself, for lanes with a new sample."""
+        """Emit the initial status of the loop, for lanes with a new sample."""
         f = self.f
         done, status = self.step.ending
         lanes = f.lanes_of(fresh)
-        for place, number in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
-            f.put_in(lanes, f.constant(number), self.here, place)
+        for slot, value in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
+            f.put_in(lanes, f.constant(value), self.here, slot)
         mask = self.code.mask
-        going = f.load(mask, self.going)
-        f.store(mask, fresh, self.going)
-        self.code.end_where_any_nan(f, self.step, self.going, self.here)
-        f.store(mask, f.let(f"or {mask} {f.load(mask, self.going)}, {going}"), self.going)
+        active = f.load(mask, self.active)
+        f.store(mask, fresh, self.active)
+        self.code.end_where_any_nan(f, self.step, self.active, self.here)
+        f.store(mask, f.let(f"or {mask} {f.load(mask, self.active)}, {active}"), self.active)
 
-    def enough(self, idle: str, going: str) -> str:
-        """Whether so many lanes are idle that it is worth giving them samples, or none is left that goes on."""
+    def enough(self, idle: str, active: str) -> str:
+        """Return whether enough lanes are idle to refill them, or none is active."""
         f, mask = self.f, self.code.mask
         f.declare(f"declare {mask} @llvm.ctpop.{mask}({mask})")
         count = f.let(f"call {mask} @llvm.ctpop.{mask}({mask} {idle})")
         many = f.let(f"icmp uge {mask} {count}, {max(self.code.lanes // _IDLE, 1)}")
-        nobody = f.let(f"icmp eq {mask} {going}, 0")
+        nobody = f.let(f"icmp eq {mask} {active}, 0")
         return f.any_of("i1", [many, nobody])
 
     def exchange(self, idle: str, into: str, back: str) -> None:
-        """Take results away from idle lanes, and give them samples as long as there are some."""
+        """Emit the copy of results from idle lanes, and of new samples to them as long as there are some."""
         f, code = self.f, self.code
         mask = code.mask
         f.declare(f"declare {mask} @llvm.cttz.{mask}({mask}, i1)")
@@ -322,8 +328,8 @@ class _Lanes:
             bit = f.let(f"shl {mask} 1, {number}")
             f.store(mask, f.let(f"xor {mask} {left}, {bit}"), self.idle)
             lane = f.let(f"zext {mask} {number} to i64")
-            place = f.load("ptr", f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
-            f.do(f"call void {back}(ptr {f.at(self.here, f.let(f'mul i64 {lane}, {code.real.bytes}'))}, ptr {place})")
+            address = f.load("ptr", f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
+            f.do(f"call void {back}(ptr {f.at(self.here, f.let(f'mul i64 {lane}, {code.real.bytes}'))}, ptr {address})")
             more = f.let(f"icmp ult i64 {f.load('i64', self.next)}, {self.total}")
             with f.when(more):
                 self.take(lane, into)

@@ -1,8 +1,8 @@
-"""Rows of a table as code: a function for each body, and a driver that calls one row after the other.
+"""Code of outlined calls: a function for each body, and a driver that runs the calls in sequence.
 
-Three tables of the module tell a row: its body and where its entries in the other two begin; offsets in the frame; and
-its constants.  What a body takes and leaves stands so many numbers after one of the offsets: numbers that are equally
-far apart in all rows of the body share one.
+Three tables of the module describe a call: its body and where its entries in the other two begin; offsets in the frame;
+and its constants. A body's inputs and outputs are at fixed distances from one of the offsets: values that are equally
+far apart in all calls of the body share one.
 """
 
 from __future__ import annotations
@@ -10,64 +10,64 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.loops.execution_plan import Control
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.scalar.block import Region
 
-__all__ = ["rows_driver"]
+__all__ = ["calls_driver"]
 
-_TOGETHER = 600  # instructions of bodies that stand in one module
+_MODULE_SIZE = 600  # instructions of bodies in one module
 _ARGUMENTS = (
     "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %offsets, ptr noalias readonly %constants"
 )
 
 
 class Writer(Protocol):
-    """Who writes the functions of a program's steps."""
+    """The writer of the functions of a program's steps."""
 
-    real: Real
+    real: FloatType
     width: int
-    main: Text
-    others: list[Text]
-    new_text: Callable[[], Text]
+    main: IrModule
+    others: list[IrModule]
+    new_text: Callable[[], IrModule]
 
-    def name(self, what: str) -> str: ...
+    def name(self, stem: str) -> str: ...
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...
 
 
 class Distances:
-    """Where a body's numbers stand: for each of what it takes, and then leaves, which offset, and how far behind it."""
+    """The positions of a body's inputs and outputs: for each, which offset, and the distance from it."""
 
-    def __init__(self, places: Sequence[Sequence[int]]) -> None:
-        self.starts: list[int] = []  # for each offset, the column that is not behind it at all
+    def __init__(self, slots: Sequence[Sequence[int]]) -> None:
+        self.starts: list[int] = []  # for each offset, the column at distance 0
         self.of: list[tuple[int, int]] = []
         known: dict[tuple[int, ...], int] = {}
-        for number, column in enumerate(zip(*places, strict=True)):
-            offset = known.setdefault(tuple([place - column[0] for place in column]), len(self.starts))
+        for number, column in enumerate(zip(*slots, strict=True)):
+            offset = known.setdefault(tuple([slot - column[0] for slot in column]), len(self.starts))
             if offset == len(self.starts):
                 self.starts.append(number)
-            self.of.append((offset, column[0] - places[0][self.starts[offset]]))
+            self.of.append((offset, column[0] - slots[0][self.starts[offset]]))
 
 
-def rows_driver(code: Writer, step: Control) -> str:
-    """The function that runs all rows on a frame."""
-    rows: Rows = step.bundle
-    places = _places(step)
+def calls_driver(code: Writer, step: Control) -> str:
+    """Return the function that runs all calls on a frame."""
+    rows: OutlinedCalls = step.bundle
+    slots = _slots_of_calls(step)
     distances = [
-        Distances([p for p, row in zip(places, rows.rows, strict=True) if row.body == k])
+        Distances([p for p, row in zip(slots, rows.calls, strict=True) if row.body == k])
         for k in range(len(rows.bodies))
     ]
     bodies = _bodies(code, rows, distances)
     driver = code.name("rows")
-    heads, offsets, constants = (f"{driver}.{what}" for what in ("heads", "offsets", "constants"))
+    heads, offsets, constants = (f"{driver}.{stem}" for stem in ("heads", "offsets", "constants"))
     f = code.function(f"define internal void {driver}(ptr noalias %frame)")
-    f.declare(*_tables(code, rows, places, distances, (heads, offsets, constants)))
+    f.declare(*_tables(code, rows, slots, distances, (heads, offsets, constants)))
     f.declare(*(f"declare void {body}(ptr, ptr, ptr, ptr)" for body in bodies))
-    with f.loop(len(rows.rows)) as row:
+    with f.loop(len(rows.calls)) as row:
         head = f.at(heads, f.let(f"mul i64 {row}, 12"))
         body = f.load("i32", head, 4)
         first = f.at(offsets, f.let(f"zext i32 {f.load('i32', f.at(head, 4), 4)} to i64"))
@@ -83,24 +83,28 @@ def rows_driver(code: Writer, step: Control) -> str:
     return driver
 
 
-def _places(step: Control) -> list[list[int]]:
-    """Of each row the places in the frame of what it takes and then of what it leaves."""
+def _slots_of_calls(step: Control) -> list[list[int]]:
+    """Return the slots of inputs and outputs of each call."""
     count = len(step.arguments)
 
-    def at(place: int) -> int:
-        return step.arguments[place + count] if place < 0 else step.results + place
+    def at(slot: int) -> int:
+        return step.arguments[slot + count] if slot < 0 else step.results + slot
 
-    return [[at(place) for place in (*row.taken, *row.left)] for row in step.bundle.rows]
+    return [[at(slot) for slot in (*row.inputs, *row.outputs)] for row in step.bundle.calls]
 
 
 def _tables(
-    code: Writer, rows: Rows, places: Sequence[Sequence[int]], distances: Sequence[Distances], names: Sequence[str]
+    code: Writer,
+    rows: OutlinedCalls,
+    slots: Sequence[Sequence[int]],
+    distances: Sequence[Distances],
+    names: Sequence[str],
 ) -> list[str]:
-    """The tables as LLVM has them."""
+    """Return the declarations of the tables."""
     heads: list[int] = []
     offsets: list[int] = []
     constants: list[float] = []
-    for row, numbers in zip(rows.rows, places, strict=True):
+    for row, numbers in zip(rows.calls, slots, strict=True):
         heads += (row.body, 4 * len(offsets), code.real.bytes * len(constants))
         offsets += [numbers[start] * code.width for start in distances[row.body].starts]
         constants += row.constants
@@ -117,12 +121,12 @@ def _table(name: str, kind: str, entries: Sequence[str]) -> str:
     return f"{name} = internal constant [{len(entries)} x {kind}] [{listed}], align 64"
 
 
-def _bodies(code: Writer, rows: Rows, distances: Sequence[Distances]) -> list[str]:
-    """The functions of bodies, some of them together in a module."""
+def _bodies(code: Writer, rows: OutlinedCalls, distances: Sequence[Distances]) -> list[str]:
+    """Return the functions of bodies, several in a module."""
     names: list[str] = []
-    much = _TOGETHER
+    much = _MODULE_SIZE
     for k, body in enumerate(rows.bodies):
-        if much >= _TOGETHER:
+        if much >= _MODULE_SIZE:
             code.others.append(code.new_text())
             much = 0
         much += len(body.instructions)
@@ -135,7 +139,7 @@ def _bodies(code: Writer, rows: Rows, distances: Sequence[Distances]) -> list[st
 
 
 def _write(f: Instructions, body: Region, distances: Distances) -> None:
-    """A body's instructions: what it takes is loaded where it is first used, what it leaves is stored at once."""
+    """Emit a body's instructions: inputs are loaded at first use, outputs are stored immediately."""
     instructions = body.instructions
     taken = len(distances.of) - len(body.results)
     names: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Compiler passes: functions from a program to an equivalent, cheaper one, a file each."""
+"""Compiler passes: functions from a program to an equivalent, cheaper one, one file for each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ALL: tuple[Callable[[Any], Any], ...] = (
 def everywhere(
     one_pass: Callable[[InstructionList], InstructionList], listing: L, done: dict[Region, Region] | None = None
 ) -> L:
-    """What a pass makes of a listing, after all regions in it, of which it takes equal ones once."""
+    """Run a pass on a listing and on all regions in it, each equal region once, and return the new listing."""
     done = {} if done is None else done
 
     def inside(region: Region) -> Region:
@@ -61,10 +61,13 @@ def everywhere(
 
 
 def optimize(program: Program, *, without: Sequence[str] = (), debug: bool = False) -> Program:
-    """Run all passes but those named in ``without``; with ``debug`` verify the program between them."""
+    """Run all passes but those named in ``without``; with ``debug``, verify the program between them.
+
+    Raises ValueError for the name of an unknown pass.
+    """
     unknown = set(without) - {p.__name__ for p in ALL}
     if unknown:
-        raise ValueError(f"no pass named {sorted(unknown)}; there are {[p.__name__ for p in ALL]}")
+        raise ValueError(f"without: unknown passes {sorted(unknown)}; the passes are {[p.__name__ for p in ALL]}")
     if debug:
         verify(program)
     for one_pass in ALL:

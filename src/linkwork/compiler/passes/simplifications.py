@@ -1,17 +1,17 @@
-"""Simplification passes: dead code, constant folding, fused multiply-add, paired sines and cosines, trimmed loops.
+"""Simplification passes: dead code, constant folding, fused multiply-add, paired sines and cosines, loops.
 
 - `dead_code` removes instructions that no result depends on.
 - `drop_rules` replaces rules of differentiation by their values.
 - `fold_constants` evaluates operations on constants with the interpreter.
-- `fuse` turns a product that only sums use into fused multiply-adds, with one rounding instead of two.  A sum takes
-  in at most one of its products.  A product of several uses is taken in by all of them or by none, because otherwise
-  it has to be computed all the same.  Instructions that only guards need are treated apart, so that outputs are
-  rounded the same with guards and without.
+- `fuse` turns a product that is used only by sums into fused multiply-adds, with one rounding instead of two.  A sum
+  absorbs at most one of its products.  A product of several uses is absorbed by all of them or by none, because
+  otherwise it has to be computed anyway.  Instructions that only guards need are fused separately, so that outputs are
+  rounded the same with and without guards.
 - `pair_sincos` computes sine and cosine of one argument together: most of the work is the same for both.
-- `trim_loops` removes carried values, kept values and inputs of loops that nothing uses; a value that no step changes
+- `trim_loops` removes carried values, outputs and inputs of loops that nothing uses; a value that no iteration changes
   becomes an input.
-- `merge_loops` makes one loop of loops with the same arguments whose steps carry on the same values.  A gradient's
-  forward sweep, for instance, repeats the function's own loop.
+- `merge_loops` merges loops with the same arguments whose iterations carry the same values.  A gradient's forward
+  sweep, for instance, repeats the function's own loop.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def fuse(program: L) -> L:
     for_guards = set(range(len(instructions))) if program.guards else set()
     for_guards -= program.needed(program.results[:split])
     others = [k for k in range(len(instructions)) if k not in for_guards]
-    taken = _taken(instructions, others, program.results[:split])
-    taken |= _taken(instructions, sorted(for_guards), program.results[split:])
+    absorbed = _absorbed_products(instructions, others, program.results[:split])
+    absorbed |= _absorbed_products(instructions, sorted(for_guards), program.results[split:])
     kept = list(instructions)
-    for s, product in taken.items():
+    for s, product in absorbed.items():
         operation, (left, right), _ = instructions[s]
         factors = instructions[product].args
         if operation is _ADD:
@@ -85,8 +85,10 @@ def fuse(program: L) -> L:
     return program.rebuilt(kept, program.results)
 
 
-def _taken(instructions: Sequence[Instruction], part: Sequence[int], results: Sequence[int]) -> dict[int, int]:
-    """For the sums of a part of a program, which has these results, the product that each takes in."""
+def _absorbed_products(
+    instructions: Sequence[Instruction], part: Sequence[int], results: Sequence[int]
+) -> dict[int, int]:
+    """Return, for the sums among the instructions ``part`` with these results, the product that each absorbs."""
     uses = Counter(results)
     sums_of: dict[int, list[int]] = {}  # product -> the sums that use it
     for k in part:
@@ -96,14 +98,14 @@ def _taken(instructions: Sequence[Instruction], part: Sequence[int], results: Se
             for a in args:
                 if instructions[a].operation is _MUL:
                     sums_of.setdefault(a, []).append(k)
-    taken: dict[int, int] = {}
-    for wanted in (1, 2, 3, 4):
+    absorbed: dict[int, int] = {}
+    for count in (1, 2, 3, 4):
         for product, sums in sums_of.items():
-            # every use is a sum, all distinct, and none has taken another product
-            if uses[product] == wanted == len(sums) == len(set(sums)) and not any(s in taken for s in sums):
+            # every use is a sum, all distinct, and none has absorbed another product
+            if uses[product] == count == len(sums) == len(set(sums)) and not any(s in absorbed for s in sums):
                 for s in sums:
-                    taken[s] = product
-    return taken
+                    absorbed[s] = product
+    return absorbed
 
 
 def pair_sincos(program: L) -> L:
@@ -131,13 +133,13 @@ def trim_loops(program: L) -> L:
     for operation, args, part in instructions:
         if operation is PART:
             used.setdefault(args[0], set()).add(part)
-    aliases: dict[int, int] = {}  # parts of loops that are what went in
+    aliases: dict[int, int] = {}  # results of loops that equal an argument
     for k in range(len(instructions) - 1, -1, -1):
         operation, args, loop = instructions[k]
         if operation is LOOP:
             _trim(instructions, k, loop, used.get(k, set()), aliases)
     if aliases:
-        for k in sorted(aliases):  # what goes through several loops is what went into the first
+        for k in sorted(aliases):  # a value that passes through several loops is the argument of the first
             aliases[k] = aliases.get(aliases[k], aliases[k])
         moved = [Instruction(op, tuple([aliases.get(a, a) for a in args]), value) for op, args, value in instructions]
         return program.rebuilt(moved, [aliases.get(r, r) for r in program.results]).pruned()
@@ -148,38 +150,38 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
     body, args = loop.body, instructions[number].args
     n, head = loop.carried, int(loop.conditional)
     source = [_input(body, r) for r in body.results[head : head + n]]
-    still = [k for k in range(n) if source[k] == k]
+    unchanged = [k for k in range(n) if source[k] == k]
     kept = sorted({(part - n) % loop.kept for part in used if part >= n}) if loop.kept else []
-    carried = _needed(loop, {part for part in used if part < n}, kept, set(still))
+    carried = _needed_state(loop, {part for part in used if part < n}, kept, set(unchanged))
     taken = {_input(body, k) for k in body.needed(
         [*body.results[:head], *(body.results[head + k] for k in carried), *(body.results[head + n + j] for j in kept)]
     )}  # fmt: skip
     columns = [j for j in range(loop.inputs) if n + j in taken]
     outside = [j for j in range(len(args) - n - loop.max_iterations * loop.inputs) if n + loop.inputs + j in taken]
-    frozen = [k for k in still if k in taken and k not in carried]
+    frozen = [k for k in unchanged if k in taken and k not in carried]
     state, stacked, others = loop.split(args)
     if (len(carried), len(columns), len(outside), len(kept)) == (n, loop.inputs, len(others), loop.kept):
         return
     order = [*carried, *(n + j for j in columns), *(n + loop.inputs + j for j in outside), *frozen]
-    place = {old: new for new, old in enumerate(order)}
+    index = {old: new for new, old in enumerate(order)}
     listed = [
-        Instruction(operation, some, place.get(value, 0) if operation is INPUT else value)
+        Instruction(operation, some, index.get(value, 0) if operation is INPUT else value)
         for operation, some, value in body.instructions
     ]
     results = [*body.results[:head], *(body.results[head + k] for k in carried)]
     results += [body.results[head + n + j] for j in kept]
     trimmed = Region(len(order), tuple(listed), tuple(results), body.first).pruned()
-    given = [state[k] for k in carried]
+    arguments = [state[k] for k in carried]
     for t in range(loop.max_iterations if columns else 0):
-        given += [stacked[t * loop.inputs + j] for j in columns]
-    given += [others[j] for j in outside] + [state[k] for k in frozen]
+        arguments += [stacked[t * loop.inputs + j] for j in columns]
+    arguments += [others[j] for j in outside] + [state[k] for k in frozen]
     carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
     watched = sum(1 for k in carried if k < loop.watched)
     change = replace(loop, body=trimmed, carried=len(carried), inputs=len(columns), kept=len(kept), watched=watched)
-    instructions[number] = Instruction(LOOP, tuple(given), change)
+    instructions[number] = Instruction(LOOP, tuple(arguments), change)
     for k, (operation, some, part) in enumerate(instructions):
         if operation is PART and some[0] == number:
-            if part < n and part in still and part not in carried:
+            if part < n and part in unchanged and part not in carried:
                 aliases[k] = state[part]
             elif part < n:
                 instructions[k] = Instruction(PART, some, carried_at[part])
@@ -191,29 +193,33 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
 
 
 def _input(body: Region, value: int) -> int | None:
-    """The input that a value is."""
+    """Return the index of the input that a value is, or None."""
     operation, _, number = body.instructions[value]
     return int(number) if operation is INPUT else None
 
 
-def _needed(loop: Loop, results: set[int], kept: Sequence[int], still: set[int]) -> list[int]:
-    """What has to be carried on: for results, for what is kept, for the condition, and for one another.
+def _needed_state(loop: Loop, results: set[int], outputs: Sequence[int], unchanged: set[int]) -> list[int]:
+    """Return the indices of the carried values that are needed.
 
-    What the loop looks at for NaN stays, but for what never changes: that is looked at once, and ends the loop at once.
+    They are needed for results, for the loop's outputs, for its condition, for the check for NaN, and for one another.
+    Values that never change are left out: they are checked once at the start.
     """
     body, n, head = loop.body, loop.carried, int(loop.conditional)
-    wanted = set(range(loop.watched)) | {k for k in results if k not in still}
-    roots = [*body.results[:head], *(body.results[head + n + j] for j in kept)]
+    carried = set(range(loop.watched)) | {k for k in results if k not in unchanged}
+    roots = [*body.results[:head], *(body.results[head + n + j] for j in outputs)]
     while True:
-        values = body.needed([*roots, *(body.results[head + k] for k in wanted)])
-        result = {k for value in values if (k := _input(body, value)) is not None and k < n and k not in still}
-        if result <= wanted:
-            return sorted(wanted)
-        wanted |= result
+        values = body.needed([*roots, *(body.results[head + k] for k in carried)])
+        result = {k for value in values if (k := _input(body, value)) is not None and k < n and k not in unchanged}
+        if result <= carried:
+            return sorted(carried)
+        carried |= result
 
 
 def merge_loops(program: L) -> L:
-    """Only loops of known length keep anything; others that are equal are the same instruction already."""
+    """Merge loops of known length with equal arguments.
+
+    Only these have outputs of each iteration; other loops that are equal are one instruction already.
+    """
     if not any(i.operation is LOOP for i in program.instructions):
         return program
     instructions = list(program.instructions)
@@ -231,7 +237,7 @@ def merge_loops(program: L) -> L:
 
 
 def _merge(instructions: list[Instruction], one: int, other: int) -> None:
-    """Let the first of two loops do the work of both, if it can."""
+    """Replace two loops by one that does the work of both, if possible."""
     first, second = instructions[one].value, instructions[other].value
     both = _both(first, second)
     if both is None:
@@ -242,13 +248,13 @@ def _merge(instructions: list[Instruction], one: int, other: int) -> None:
         if operation is PART and args[0] in (one, other):
             loop, start = (first, 0) if args[0] == one else (second, first.kept)
             if part >= carried:
-                step, place = divmod(part - carried, loop.kept)
-                part = carried + step * more + start + place
+                step, column = divmod(part - carried, loop.kept)
+                part = carried + step * more + start + column
             instructions[k] = Instruction(PART, (one,), part)
 
 
 def _both(first: Loop, second: Loop) -> Loop | None:
-    """The loop that keeps what two keep, or None where they do not carry on the same values."""
+    """Return the loop with the outputs of two loops, or None if they do not carry the same values."""
     inputs = Graph().inputs("x", (first.body.takes,))
     one, other = (loop.body.run(inputs) for loop in (first, second))
     if not all(map(_same, one[: first.carried], other[: first.carried])):
@@ -258,5 +264,5 @@ def _both(first: Loop, second: Loop) -> Loop | None:
 
 
 def _same(x: Any, y: Any) -> bool:
-    """Whether these are one symbol, or numbers of the same bits; a NaN is taken for another one."""
+    """Return True for one symbol, or for equal numbers with the same sign; NaN equals nothing."""
     return x is y or (isinstance(x, float) and isinstance(y, float) and x == y and copysign(1.0, x) == copysign(1.0, y))

@@ -1,6 +1,6 @@
-"""What is read of a table into which something was just put: what was put, or what stood there before.
+"""Store forwarding: a read of a table after a write returns the written value, or the table's earlier value.
 
-So nobody needs the whole new table but the loop that carries it on, which changes it where it stands.
+The whole new table is then needed only by the loop that carries it, which changes it in place.
 """
 
 from __future__ import annotations
@@ -20,28 +20,29 @@ L = TypeVar("L", bound=InstructionList)
 
 
 def look_through_puts(program: L) -> L:
+    """Replace reads of tables that were written to by reads of the earlier table and choices."""
     if not any(i.operation is PUT for i in program.instructions):
         return program
-    kept = _Kept()
-    number: list[int] = []  # of each instruction's value
-    result: dict[int, list[int]] = {}  # the results of tables that were looked up
+    unique = _UniqueInstructions()
+    number: list[int] = []  # new index of each instruction's value
+    result: dict[int, list[int]] = {}  # the results of reads
     for k, (operation, args, value) in enumerate(program.instructions):
-        given = [number[a] for a in args]
+        arguments = [number[a] for a in args]
         if operation is PART and args[0] in result:
             number.append(result[args[0]][value])
             continue
         if operation is TAKE and not value.table:
-            result[k] = kept.taken(value, given)
-            number.append(given[0])
+            result[k] = unique.read_row(value, arguments)
+            number.append(arguments[0])
             continue
         if operation.arity > 0 and operation is not PART:
-            given = [kept.entry(a) for a in given]
-        number.append(kept.add(Instruction(operation, tuple(given), value)))
-    return program.rebuilt(kept.instructions, [number[r] for r in program.results]).pruned()
+            arguments = [unique.entry(a) for a in arguments]
+        number.append(unique.add(Instruction(operation, tuple(arguments), value)))
+    return program.rebuilt(unique.instructions, [number[r] for r in program.results]).pruned()
 
 
-class _Kept:
-    """Instructions, each there once."""
+class _UniqueInstructions:
+    """A list of instructions without duplicates."""
 
     def __init__(self) -> None:
         self.instructions: list[Instruction] = []
@@ -67,12 +68,12 @@ class _Kept:
         return self.add(Instruction(CONSTANT, (), number))
 
     def _put(self, value: int) -> tuple[int, int] | None:
-        """The instruction that puts something into a table, and which of the new table's numbers this is."""
+        """Return the write to a table that a value is an element of, and its index; None for other values."""
         operation, args, part = self.instructions[value]
         return (args[0], part) if operation is PART and self.instructions[args[0]].operation is PUT else None
 
     def entry(self, value: int) -> int:
-        """The same without the table that it is part of."""
+        """Return an element of a table as a value that does not depend on the written table."""
         puts: list[tuple[int, int]] = []
         while (result := self._put(value)) is not None:
             puts.append(result)
@@ -87,11 +88,11 @@ class _Kept:
             value = self._of("where", here, row[column], value)
         return value
 
-    def taken(self, take: Take, args: Sequence[int]) -> list[int]:
-        """A row of a table, of what the table was before anything was put into it."""
+    def read_row(self, take: Take, args: Sequence[int]) -> list[int]:
+        """Return a row of a table from the table before all writes and the written rows."""
         index, *table = args
         puts: list[tuple[int, list[int]]] = []
-        while (result := self._all_of_one(table, take)) is not None:
+        while (result := self._write_of(table, take)) is not None:
             put, columns = result
             puts.append(result)
             _, _, before = self.instructions[put].value.split(self.instructions[put].args)
@@ -103,25 +104,25 @@ class _Kept:
         whole = self.add(Instruction(TAKE, (index, *table), Take(take.rows, take.columns, fixed)))
         values = [self.add(Instruction(PART, (whole,), k)) for k in range(take.columns)]
         for put, columns in reversed(puts):
-            _, given, bundle = self.instructions[put]
-            there, row, _ = bundle.split(given)
+            _, arguments, bundle = self.instructions[put]
+            there, row, _ = bundle.split(arguments)
             here = self._of("eq", self._nearest(index, take.rows), self._of("floor", there))
             values = [self._of("where", here, row[c], old) for c, old in zip(columns, values, strict=True)]
         return values
 
-    def _all_of_one(self, table: Sequence[int], take: Take) -> tuple[int, list[int]] | None:
-        """The instruction that has put something into this table, and which of its columns these are."""
+    def _write_of(self, table: Sequence[int], take: Take) -> tuple[int, list[int]] | None:
+        """Return the write whose result a table is, and the columns that are read; None for other tables."""
         first = self._put(table[0])
         if first is None or self.instructions[first[0]].value.rows != take.rows:
             return None
         put, wide = first[0], self.instructions[first[0]].value.columns
         parts = [self._put(value) for value in table]
         columns = [-1 if part is None else part[1] for part in parts[: take.columns]]
-        wanted = ((put, line * wide + column) for line in range(take.rows) for column in columns)
-        return (put, columns) if all(a == b for a, b in zip(parts, wanted, strict=True)) else None
+        expected = ((put, line * wide + column) for line in range(take.rows) for column in columns)
+        return (put, columns) if all(a == b for a, b in zip(parts, expected, strict=True)) else None
 
     def _nearest(self, index: int, rows: int) -> int:
-        """The row that an index means; NaN is none."""
+        """Return the row that an index selects; NaN selects none."""
         zero, last, row = self._constant(0.0), self._constant(rows - 1.0), self._of("floor", index)
         row = self._of("where", self._of("lt", row, zero), zero, row)
         return self._of("where", self._of("lt", last, row), last, row)

@@ -1,10 +1,10 @@
-"""The verifier: what must hold of every program, checked between passes when debugging and in the tests."""
+"""The verifier of programs, which runs between passes when debugging and in the tests."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
-from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT, Program
 from linkwork.expr.control.branch_and_call_instructions import Choice
 from linkwork.expr.control.loop_instruction import Loop
@@ -18,14 +18,13 @@ _KINDS = {"n": "number", "t": "truth", "p": "pair", "b": "bundle"}
 
 
 class InvalidProgramError(AssertionError):
-    """A program breaks a rule: a defect of the pass that made it."""
+    """A program breaks a rule of programs, through a defect of the pass that produced it."""
 
 
 def verify(program: Program) -> None:
-    """Raise InvalidProgramError unless values are defined before use, with the right arity and kind.
+    """Raise InvalidProgramError unless every value is defined before use, with the right arity and kind.
 
-    Kinds are number, truth value and the pair that `sincos` gives.  Bodies of loops, choices and calls are looked at
-    as the program is.
+    Kinds are number, truth value and the pair that `sincos` gives. Bodies of loops, choices and calls are verified too.
     """
     _verify(program, program.name, set())
     if len(program.results) != sum(port.size for port in program.outputs) + program.guards:
@@ -44,13 +43,13 @@ def _verify(listing: InstructionList, name: str, done: set[Region]) -> None:
         if operation is INPUT and not (isinstance(value, int) and 0 <= value < listing.elements_in):
             _refuse(name, k, instruction, f"no input element {value}")
         if operation is PART and not 0 <= value < listing.instructions[args[0]].value.count:
-            _refuse(name, k, instruction, f"there is no part {value}")
+            _refuse(name, k, instruction, f"result {value} does not exist")
         if operation is CONSTANT and not isinstance(value, float):
             _refuse(name, k, instruction, f"a constant must be a float, got {value!r}")
         got = "".join([gives[a] for a in args])
-        wanted = operation.kinds if bundle is None else bundle.kinds(len(args))
-        if got != wanted:
-            expected, result = (tuple(_KINDS[kind] for kind in kinds) for kinds in (wanted, got))
+        required = operation.kinds if bundle is None else bundle.kinds(len(args))
+        if got != required:
+            expected, result = (tuple(_KINDS[kind] for kind in kinds) for kinds in (required, got))
             _refuse(name, k, instruction, f"expected arguments {expected}, got {result}")
         gives.append(operation.gives)
         if bundle is not None:
@@ -70,44 +69,46 @@ def _where(name: str, k: int, instruction: Instruction) -> str:
 
 
 def _verify_bodies(bundle: MultiResult, arguments: int, where: str, done: set[Region]) -> None:
-    """What a bundle runs takes its arguments and gives its results.  Bodies that are equal are looked at once."""
+    """Verify that bodies accept the bundle's arguments and return its results; equal bodies are verified once."""
     bodies = bodies_of(bundle)
-    if isinstance(bundle, Rows):
-        _verify_rows(bundle, arguments, where, done)
+    if isinstance(bundle, OutlinedCalls):
+        _verify_calls(bundle, arguments, where, done)
         return
     takes, gives = arguments, bundle.count
     if isinstance(bundle, Loop):
         takes -= (bundle.max_iterations - 1) * bundle.inputs
         gives = bundle.conditional + bundle.carried + bundle.kept
         if bundle.conditional and (bundle.inputs or bundle.kept):
-            raise InvalidProgramError(f"{where}: a loop with a condition has no inputs of steps, and keeps none")
+            raise InvalidProgramError(
+                f"{where}: a loop with a condition has neither inputs nor outputs of each iteration"
+            )
     elif isinstance(bundle, Choice):
         takes -= 1
     for j, body in enumerate(bodies):
         if (body.takes, len(body.results)) != (takes, gives):
             result = f"{body.takes} -> {len(body.results)}"
-            raise InvalidProgramError(f"{where}: expected a body of {takes} -> {gives} numbers, got {result}")
+            raise InvalidProgramError(f"{where}: expected a body of {takes} -> {gives} values, got {result}")
         _verify_once(body, f"{where}: body {j}", done)
 
 
-def _verify_rows(rows: Rows, arguments: int, where: str, done: set[Region]) -> None:
-    """Every row has to give its body what it takes, from places where something stands, and leave results in others."""
+def _verify_calls(outlined: OutlinedCalls, arguments: int, where: str, done: set[Region]) -> None:
+    """Verify that every call reads slots that have a value and writes its results to other slots."""
     filled = set(range(-arguments, 0))
-    for r, (body, taken, constants, left) in enumerate(rows.rows):
-        region = rows.bodies[body]
-        if (region.takes, len(region.results)) != (len(taken) + len(constants), len(left)):
-            result = f"{len(taken)} and {len(constants)} constants -> {len(left)}"
+    for k, (body, inputs, constants, outputs) in enumerate(outlined.calls):
+        region = outlined.bodies[body]
+        if (region.takes, len(region.results)) != (len(inputs) + len(constants), len(outputs)):
+            result = f"{len(inputs)} and {len(constants)} constants -> {len(outputs)}"
             raise InvalidProgramError(
-                f"{where}: row {r}: expected {region.takes} -> {len(region.results)}, got {result}"
+                f"{where}: call {k}: expected {region.takes} -> {len(region.results)}, got {result}"
             )
-        if not filled.issuperset(taken):
-            raise InvalidProgramError(f"{where}: row {r}: nothing stands in the places {sorted({*taken} - filled)}")
-        if {*taken} & {*left} or not all(0 <= place < rows.places for place in left):
-            raise InvalidProgramError(f"{where}: row {r}: it cannot leave its results in the places {left}")
-        filled.update(left)
-    if not filled.issuperset(range(rows.results)):
-        raise InvalidProgramError(f"{where}: some results are left by no row")
-    for k, region in enumerate(rows.bodies):
+        if not filled.issuperset(inputs):
+            raise InvalidProgramError(f"{where}: call {k}: the slots {sorted({*inputs} - filled)} have no value")
+        if {*inputs} & {*outputs} or not all(0 <= slot < outlined.slots for slot in outputs):
+            raise InvalidProgramError(f"{where}: call {k}: it cannot write its results to the slots {outputs}")
+        filled.update(outputs)
+    if not filled.issuperset(range(outlined.results)):
+        raise InvalidProgramError(f"{where}: some results are written by no call")
+    for k, region in enumerate(outlined.bodies):
         _verify_once(region, f"{where}: body {k}", done)
 
 

@@ -1,7 +1,7 @@
-"""Memory for large results that is used again once nobody has the arrays any more.
+"""Memory of large results, reused once no array refers to it.
 
-The system hands out fresh memory page by page, each cleared when it is first touched: that takes several times as long
-as to compute what is written there (a batch of mass matrices, say).  Memory of arrays that are gone needs none of it.
+The system provides new memory page by page, each cleared at first access, which takes several times as long as
+computing the content (of a batch of mass matrices, say). Reused memory has no such cost.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from linkwork._util.fork_safe_lock import Lock
 
 __all__ = ["LARGE", "empty", "owner"]
 
-LARGE = 1 << 17  # bytes of an array from which on C's allocator asks the system
-_MOST = 1 << 27  # bytes that are kept while nobody uses them
-_ROUND = 1 << 16  # sizes are multiples of it, so that batches of nearly equal size share memory
+LARGE = 1 << 17  # [bytes] from this size on C's allocator requests memory from the system
+_MAX_UNUSED = 1 << 27  # [bytes] of unused memory in the pool
+_ROUND = 1 << 16  # [bytes] sizes are multiples of it, so that batches of nearly equal size share memory
 
 
-class _Kept:
-    """Memory that waits for the next array of its size."""
+class _Pool:
+    """Unused memory, by size."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -33,53 +33,53 @@ class _Kept:
 
     def take(self, size: int) -> np.ndarray:
         with self._lock:
-            waiting = self._by_size.get(size)
-            if waiting:
+            unused = self._by_size.get(size)
+            if unused:
                 self._bytes -= size
-                return waiting.pop()
+                return unused.pop()
         return np.empty(size, np.uint8)
 
     def give(self, memory: np.ndarray) -> None:
         with self._lock:
-            if memory.size > _MOST:
+            if memory.size > _MAX_UNUSED:
                 return
-            if self._bytes + memory.size > _MOST:
+            if self._bytes + memory.size > _MAX_UNUSED:
                 self._by_size.clear()
                 self._bytes = 0
             self._by_size.setdefault(memory.size, []).append(memory)
             self._bytes += memory.size
 
 
-_kept = _Kept()
+_pool = _Pool()
 
 
-def _given_back(lent: Any, give: Callable[[np.ndarray], None] = _kept.give) -> None:
+def _give_back(lent: Any, give: Callable[[np.ndarray], None] = _pool.give) -> None:
     give(lent.memory)
 
 
 @lru_cache(maxsize=256)
-def _lent_of(size: int) -> Any:
-    """A type of what an array and its views hold on to as long as there is one of them: a buffer of so many bytes."""
-    own = {"_type_": ctypes.c_char, "_length_": size, "__del__": _given_back, "lent": True}
+def _buffer_type(size: int) -> Any:
+    """Return the ctypes buffer type of a size whose instances give their memory back when the last array is deleted."""
+    own = {"_type_": ctypes.c_char, "_length_": size, "__del__": _give_back, "lent": True}
     return type("Lent", (ctypes.Array,), own)
 
 
 def empty(shape: Sequence[int]) -> np.ndarray:
-    """An array of float64 to write to, as `numpy.empty` gives; a large one in memory that was used before, if possible.
+    """Return an uninitialized array of float64, as `numpy.empty` does; a large one in reused memory if possible.
 
     It does not own its memory, so its method ``resize`` refuses.
     """
     size = 8 * math.prod(shape)
     if size < LARGE:
         return np.empty(shape)
-    memory = _kept.take(-(-size // _ROUND) * _ROUND)
-    lent = _lent_of(memory.size).from_buffer(memory)
+    memory = _pool.take(-(-size // _ROUND) * _ROUND)
+    lent = _buffer_type(memory.size).from_buffer(memory)
     lent.memory = memory
     return np.ndarray(shape, np.float64, lent)
 
 
 def owner(x: Any) -> Any:
-    """What holds the memory of an array, as nothing else does: an array of its own, or a loan of `empty`; else None."""
+    """Return the object that exclusively owns an array's memory: an array or a buffer of `empty`; None for others."""
     while x.__class__ is np.ndarray:
         if x.flags.owndata:
             return x

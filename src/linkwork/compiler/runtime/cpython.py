@@ -1,14 +1,10 @@
-"""What machine code and C structures need to outlive, kept where the garbage collector cannot take it apart.
+"""CPython internals: objects that must outlive machine code, pauses of the garbage collector, interpreters.
 
-The collector ends a cycle of garbage in two steps, neither of which asks who still needs what: it calls every
-``__del__``, and then has objects drop what they refer to, in any order.  A function of C in that cycle exists
-meanwhile: a user's ``__del__`` may call it, and it reads its own definition when it goes.  So all that such a function
-points to hangs on an object that the collector does not look into, in a tuple, which it does not take apart; it goes
-when the last reference to that tuple does, and not before.
-
-Pauses of Python's garbage collector while objects are only created.
-
-Which of Python's interpreters this is.
+The garbage collector ends a cycle in two steps, neither of which respects dependencies: it calls every ``__del__``, and
+then lets objects drop their references, in any order. A C function in that cycle still exists meanwhile: a user's
+``__del__`` may call it, and it reads its own definition when it is deleted. Everything that such a function points to
+is therefore referenced by a tuple in an object that the collector does not traverse; it is deleted with the last
+reference to that object, and not before.
 """
 
 from __future__ import annotations
@@ -25,14 +21,14 @@ import numpy as np
 
 from linkwork._util.fork_safe_lock import Lock
 
-__all__ = ["held", "in_main_interpreter", "without_collections"]
+__all__ = ["in_main_interpreter", "keep_alive", "without_collections"]
 
 
-def held(*things: Any) -> np.ndarray:
-    """An object that keeps things alive for as long as it lives itself, whatever the garbage collector does.
+def keep_alive(*things: Any) -> np.ndarray:
+    """Return an object that keeps ``things`` alive for as long as it lives, whatever the garbage collector does.
 
-    That is an array, since NumPy's arrays take no part in the search for garbage.  The things must not refer back to
-    what holds it: nobody would ever find that cycle.
+    It is an array, since the collector does not traverse NumPy's arrays. The things must not refer back to the object's
+    owner: such a cycle would never be collected.
     """
     keeper = np.empty((), object)
     keeper[()] = things
@@ -94,7 +90,7 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def in_main_interpreter() -> bool:
-    """Whether this is Python's first interpreter: others cannot be called back from C by the means there are."""
+    """Return True in Python's first interpreter; C code cannot call back into the others."""
     api = ctypes.pythonapi
     main, here = api["PyInterpreterState_Main"], api["PyInterpreterState_Get"]
     main.restype = here.restype = ctypes.c_void_p

@@ -1,13 +1,12 @@
-"""The single call: a kernel as a function of CPython's fastcall protocol, below the cost of a gufunc.
+"""The single call: a kernel as a function of CPython's fastcall protocol, cheaper than a gufunc.
 
-The entry made here looks at its arguments by pointer.  Where all are plain float64 arrays of exactly the kernel's
-shapes, aligned, contiguous and without NaN, it makes the result arrays and runs the scalar code.  Anything else (a
-batch, a list, another type, a keyword, a NaN, a guard greater than zero) goes to an ordinary Python callable, with the
-same result.
+The entry inspects its arguments by pointer. If all are plain float64 arrays of exactly the kernel's shapes, aligned,
+contiguous and without NaN, it creates the result arrays and runs the scalar code. Any other call (a batch, a list,
+another type, a keyword, a NaN, a guard greater than zero) goes to an ordinary Python callable, with the same result.
 
-It reads the heads of NumPy's array objects, whose layout NumPy keeps for its C API, so it is made only where it was
-shown to fit: ordinary 64-bit CPython, and arrays that look as expected when probed.  Elsewhere the Python callable is
-returned as it is.
+It reads the heads of NumPy's array objects, whose layout is stable for NumPy's C API, so it is created only if the
+layout was verified: on ordinary 64-bit CPython, with arrays that look as expected when probed. Otherwise the Python
+callable is used.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.runtime.cpython import held
+from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.gufunc import numpy_function
 
 __all__ = [
@@ -46,8 +45,8 @@ __all__ = [
 # Offsets in PyArrayObject (NumPy's ndarraytypes.h) and flags an array must have.
 ARRAY_TYPE, ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMENSIONS, ARRAY_DESCR, ARRAY_FLAGS = 8, 16, 24, 32, 56, 64
 CONTIGUOUS_ALIGNED, WRITEABLE = 0x0001 | 0x0100, 0x0400
-TUPLE_SIZE = 16  # in PyVarObject; where a tuple's items begin depends on Python's version and is looked up
-SLOT = 16  # in an object of a class with one slot; whether it is there is looked at
+TUPLE_SIZE = 16  # in PyVarObject; the offset of a tuple's items depends on Python's version: see `items_offset`
+SLOT = 16  # in an object of a class with one slot; `holds` verifies it
 _TP_NEW = 65  # in Python's table of slots
 _NEW, _RETURN = 93, 76  # PyArray_New and PyArray_Return in NumPy's table of array functions
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
@@ -64,7 +63,7 @@ class _MethodDef(ctypes.Structure):
 
 @cache
 def available() -> bool:
-    """Whether arrays in memory look the way the entry reads them."""
+    """Return True if arrays in memory have the layout that the entry reads."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
     if not items_offset():
@@ -86,7 +85,7 @@ def available() -> bool:
 
 @cache
 def items_offset() -> int:
-    """Where a tuple's items begin; 0 where they are not found."""
+    """Return the offset of a tuple's items; 0 if it cannot be determined."""
     probe = (object(),)
     if ctypes.c_ssize_t.from_address(id(probe) + TUPLE_SIZE).value != 1:
         return 0
@@ -96,7 +95,7 @@ def items_offset() -> int:
     return 0
 
 
-# What the entry calls or compares with, in the order of the module's table.
+# Objects that the entry calls or compares with, in the order of the module's table.
 TABLE = (
     "ndarray",
     "float64",
@@ -110,7 +109,7 @@ TABLE = (
     "out",
     "new_tuple",
     "new_object",
-    "result",  # the type of several results: the only one that is a kernel's own
+    "result",  # the named tuple of several results: the only entry that differs between kernels
 )
 _OUT = sys.intern("out")
 
@@ -139,7 +138,7 @@ def _addresses() -> tuple[int, ...]:
 
 
 def _slot(kind: type, number: int) -> int:
-    get_slot = ctypes.pythonapi["PyType_GetSlot"]  # by index: an object of our own to set types on
+    get_slot = ctypes.pythonapi["PyType_GetSlot"]  # by index, for a separate object on which to set types
     get_slot.restype = ctypes.c_void_p
     get_slot.argtypes = [ctypes.py_object, ctypes.c_int]
     return int(get_slot(kind, number) or 0)
@@ -147,20 +146,20 @@ def _slot(kind: type, number: int) -> int:
 
 @cache
 def holds(holder: type) -> bool:
-    """Return True if objects of a class have their only slot where machine code writes to it."""
+    """Return True if objects of a class have their only slot at the offset that machine code writes to."""
     probe = object()
-    made: object = object.__new__(holder)
+    instance: object = object.__new__(holder)
     (slot,) = vars(holder)["__slots__"]
-    setattr(made, slot, probe)
-    return holder.__basicsize__ == SLOT + 8 and ctypes.c_void_p.from_address(id(made) + SLOT).value == id(probe)
+    setattr(instance, slot, probe)
+    return holder.__basicsize__ == SLOT + 8 and ctypes.c_void_p.from_address(id(instance) + SLOT).value == id(probe)
 
 
 def make_fast(
     name: str, code: Any, otherwise: Callable[..., Any], result: type | None = None, holder: type | None = None
 ) -> Callable[..., Any]:
-    """The entry of compiled code as a Python function; ``otherwise`` takes all that it does not.
+    """Return the entry of compiled code as a Python function; ``otherwise`` handles calls that it does not.
 
-    Several results come as a ``result``, a type of named tuples; the only one in a ``holder``, see `holds`.
+    Several results are returned as a ``result``, a type of named tuples; a single one in a ``holder``, see `holds`.
     """
     table = (ctypes.c_void_p * len(TABLE)).from_address(code.table)
     table[:] = [*_addresses(), id(result or tuple)]
@@ -168,7 +167,7 @@ def make_fast(
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object
     create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    # the function keeps this tuple until it has gone itself, and with it the definition and the code
-    bound = (otherwise, holder, result, code.owner, held(definition))
+    # the function owns this tuple until it is deleted, and with it the definition and the code
+    bound = (otherwise, holder, result, code.owner, keep_alive(definition))
     function: Callable[..., Any] = create(ctypes.addressof(definition), bound, name)
     return function

@@ -1,7 +1,7 @@
-"""Machine code as a NumPy generalized ufunc, made through NumPy's C API.
+"""Machine code as a NumPy generalized ufunc, created through NumPy's C API.
 
-NumPy then does what it does for its own: broadcasting of leading dimensions, conversion of types, ``out=``,
-overlapping memory, ``__array_ufunc__`` of other libraries.
+NumPy then handles broadcasting of leading dimensions, conversion of types, ``out=``, overlapping memory, and
+``__array_ufunc__`` of other libraries.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.program import Port
-from linkwork.compiler.runtime.cpython import held
+from linkwork.compiler.runtime.cpython import keep_alive
 
 __all__ = ["make_gufunc", "numpy_function", "signature"]
 
@@ -45,10 +45,10 @@ class _UFuncObject(ctypes.Structure):
 
 
 def numpy_function(table: str, slot: int) -> int:
-    """The address of a function in one of NumPy's tables of its C API."""
+    """Return the address of a function in one of the tables of NumPy's C API."""
     from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-    get_pointer = ctypes.pythonapi["PyCapsule_GetPointer"]  # by index: an object of our own to set types on
+    get_pointer = ctypes.pythonapi["PyCapsule_GetPointer"]  # by index, for a separate object on which to set types
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     start = get_pointer(getattr(_multiarray_umath, table), None)
@@ -66,7 +66,7 @@ def _constructor() -> Any:
 
 
 def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
-    """The core dimensions, e.g. ``(7),(7)->(7,7)``; a dimension of size zero has a name, as NumPy asks."""
+    """Return the core dimensions, e.g. ``(7),(7)->(7,7)``; a dimension of size zero has a name, as NumPy requires."""
 
     def side(ports: Sequence[Port]) -> str:
         return ",".join("(" + ",".join(str(n) if n else "none" for n in port.shape) + ")" for port in ports)
@@ -79,16 +79,16 @@ def make_gufunc(
     doc: str,
     inputs: Sequence[Port],
     outputs: Sequence[Port],
-    loops: Sequence[tuple[Real, int]],
+    loops: Sequence[tuple[FloatType, int]],
     state: ctypes.Structure,
     owners: Any,
     parent: Any,
 ) -> tuple[np.ufunc, ctypes.Array[ctypes.c_void_p]]:
-    """A gufunc that calls an inner loop at an address for each type of numbers.
+    """Create a gufunc that calls an inner loop at an address for each floating-point type.
 
-    The first type is taken that all arguments can be cast to safely.  ``state`` is passed to the loops as their data.
-    As long as the gufunc lives so do ``owners``, whatever the garbage collector does (see `held`), and ``parent``,
-    which may well refer back to it.  Also returned is where NumPy looks the addresses up.
+    NumPy uses the first type that all arguments can be cast to safely. ``state`` is passed to the loops as their data.
+    The gufunc keeps ``owners`` alive, whatever the garbage collector does (see `keep_alive`), and ``parent``, which may
+    refer back to it. Returns the gufunc and NumPy's table of the loops' addresses.
     """
     nargs = len(inputs) + len(outputs)
     functions = (ctypes.c_void_p * len(loops))(*(address for _, address in loops))
@@ -108,7 +108,7 @@ def make_gufunc(
         signature(inputs, outputs).encode(),
     )
     # NumPy keeps pointers to most of these; `obj` is the reference that it releases with the ufunc
-    keep = (held(functions, data, types, texts, state, owners), parent)
+    keep = (keep_alive(functions, data, types, texts, state, owners), parent)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
     _UFuncObject.from_address(id(ufunc)).obj = id(keep)
     assert isinstance(ufunc, np.ufunc)

@@ -1,4 +1,4 @@
-"""What the loop over a batch is told, and tells, besides arrays."""
+"""State of a kernel's batch loop, in addition to its arrays."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ __all__ = ["State"]
 
 
 class State(ctypes.Structure):
-    """What a kernel's loop is told and tells."""
+    """Inputs and counters of a kernel's batch loop."""
 
     _fields_ = [
-        ("not_finite_calls", ctypes.c_int64),  # calls in which an input was NaN, infinite or beyond `ir.LARGE`
+        (
+            "not_finite_calls",
+            ctypes.c_int64,
+        ),  # calls in which an input was NaN, infinite or beyond `LARGE` of `float_type`
         ("off_calls", ctypes.c_int64),  # vectors of samples, or samples, for which a guard was greater than zero
-        ("failed_calls", ctypes.c_int64),  # calls whose results are not to be used: there was no memory for them
-        ("threads", ctypes.c_void_p),  # an int64: how many threads a call may use
+        ("failed_calls", ctypes.c_int64),  # calls whose results are invalid, for lack of memory
+        ("threads", ctypes.c_void_p),  # an int64: maximum number of threads of a call
         ("interrupts", ctypes.c_void_p),  # an `Interrupts`
-        ("done", ctypes.c_int64),  # samples of short batches since signals were looked for
+        ("done", ctypes.c_int64),  # samples of short batches since the last check for signals
     ]

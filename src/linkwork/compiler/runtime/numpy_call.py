@@ -1,6 +1,7 @@
-"""A kernel's call with any arguments, through NumPy: batches, other types, names, arrays to write to, symbols.
+"""A kernel's call through NumPy with any arguments: batches, other types, names, ``out=``, symbols.
 
-A program's operations on symbols, or on other scalars of ours: how a kernel is called while a function is traced.
+`on_symbols` runs a program on symbols or on other scalars of linkwork, when a kernel is called in a function that is
+being traced.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from linkwork.compiler.trace.pytree_ports import in_order
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.expr.scalar.precision import require_float64
 
-__all__ = ["SAY_WHAT_IS_MASKED", "GeneralCall"]
+__all__ = ["FILL_MASKED", "GeneralCall"]
 
 
 _MASKED = np.ma.MaskedArray
-SAY_WHAT_IS_MASKED = "say what its masked numbers are, with its method filled()"
+FILL_MASKED = "replace its masked elements, with its method filled()"
 
 
 class GeneralCall:
-    """A kernel's call with any arguments, through NumPy."""
+    """A kernel's call through NumPy, with any arguments."""
 
     __slots__ = (
         "__weakref__",
         "_double",
         "_in_double",
-        "_many",
+        "_large_input",
         "_mixed_ranks",
         "_single",
         "_source",
@@ -59,8 +60,8 @@ class GeneralCall:
         recipe, self._source = source.recipe, source
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
         self.has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
-        numbers = max((port.size for port in self.outputs), default=0)
-        self._many = max(self.inputs[0].size, 1) * (LARGE // (8 * max(numbers, 1)) + 1) if self.inputs else 0
+        largest = max((port.size for port in self.outputs), default=0)
+        self._large_input = max(self.inputs[0].size, 1) * (LARGE // (8 * max(largest, 1)) + 1) if self.inputs else 0
         self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
         self.result: Any = None
         if len(self.outputs) > 1:
@@ -69,34 +70,34 @@ class GeneralCall:
         self.state = State(threads=setting_address(), interrupts=interrupts_address())
         self._in_double = recipe.in_double
         self._double = TypedLoop(code, DOUBLE, self.state)
-        # what is computed in float64 whatever it is called with has no other loop
+        # a kernel computed in float64 for arguments of any type has no other loop
         self._single = self._double if self._in_double else TypedLoop(code, SINGLE, self.state)
         self.loops = [self._double] if self._in_double else [self._double, self._single]
-        # nothing tells which type is meant where there are no inputs, and NumPy cannot choose one
+        # without inputs NumPy cannot choose a type
         chosen = [self._single, self._double] if self.inputs and not self._in_double else [self._double]
         owners = [(loop.callback, loop.owners) for loop in chosen]
         addresses = [(loop.real, loop.address) for loop in chosen]
         self.ufunc, table = make_gufunc(
             self.name, doc, self.inputs, self.outputs, addresses, self.state, owners, chosen
         )
-        for place, loop in enumerate(chosen):
-            loop.found_in(table, place)
+        for index, loop in enumerate(chosen):
+            loop.set_table(table, index)
 
     def run(self, *arrays: Any) -> Any:
-        """The call with an array for each input, of which there are some, and nothing else; no dimension is zero.
+        """Call the kernel with at least one array, one for each input, and nothing else; no dimension is zero.
 
-        What it does, `__call__` does again around ``out``: one for both costs a small batch 5 to 8 % of its time.
+        `__call__` repeats these steps around ``out``: one function for both takes 5 to 8 % of a small batch's time.
         """
         first, large = arrays[0], False
         if type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready:
-            large = first.size >= self._many
+            large = first.size >= self._large_input
         elif self._in_double and takes_single(arrays):
             return self._rounded(arrays, None)
         else:
             self._prepare(arrays)
-        failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
+        failed = self.state.failed_calls  # other calls may fail meanwhile, so the count is compared and never reset
         try:
-            result = self.ufunc(*arrays, out=self._room(arrays)) if large else self.ufunc(*arrays)
+            result = self.ufunc(*arrays, out=self._large_outputs(arrays)) if large else self.ufunc(*arrays)
         except TypeError:
             self._refuse(arrays, None)
             raise
@@ -120,11 +121,11 @@ class GeneralCall:
                 self._refuse_masked(arrays, self.inputs)
             if out is not None:
                 if isinstance(out, tuple):
-                    out = tuple(out)  # what a call returned is a named one, which NumPy does not take
+                    out = tuple(out)  # NumPy does not accept the named tuple that a call returns
                 if type(out) is _MASKED or (type(out) is tuple and _MASKED in map(type, out)):
                     self._refuse_masked(out if isinstance(out, tuple) else (out,), self.outputs)
                 if self._mixed_ranks:
-                    arrays = self._apart(arrays, out)
+                    arrays = self._without_overlap(arrays, out)
             if self.has_empty:
                 out = self._with_empty(arrays, out)
             first = arrays[0] if arrays else None
@@ -132,7 +133,7 @@ class GeneralCall:
                 if self._in_double and takes_single(arrays) and not any(map(is_traced, arrays)):
                     return self._rounded(arrays, out)
                 self._prepare(arrays)
-            failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
+            failed = self.state.failed_calls  # other calls may fail meanwhile, so the count is compared and never reset
             try:
                 result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
             except TypeError:
@@ -147,39 +148,39 @@ class GeneralCall:
         return result if self.result is None else self.result(*result)
 
     def _rounded(self, arrays: Sequence[Any], out: Any) -> Any:
-        """The call with float32 of what is computed in float64; results are rounded to float32."""
+        """Call a kernel that computes in float64 with float32 arguments; results are rounded to float32."""
         result = self(*[np.asarray(x, np.float64) for x in arrays], out=out)
-        found = (result,) if self.result is None else result
-        parts = [x.astype(np.float32)[()] if x.dtype == FLOAT64 else x for x in found]
+        results = (result,) if self.result is None else result
+        parts = [x.astype(np.float32)[()] if x.dtype == FLOAT64 else x for x in results]
         return parts[0] if self.result is None else self.result(*parts)
 
-    def _room(self, arrays: tuple[Any, ...]) -> tuple[np.ndarray | None, ...]:
-        """Arrays to write large results to; None for others, and where NumPy is to say what is wrong."""
-        none = (None,) * len(self.outputs)
+    def _large_outputs(self, arrays: tuple[Any, ...]) -> tuple[np.ndarray | None, ...]:
+        """Return arrays to write large results to; None for small ones, and if NumPy has to report an error."""
+        no_arrays = (None,) * len(self.outputs)
         if any(type(x) is not np.ndarray for x in arrays) or len(arrays) != len(self.inputs):
-            return none
+            return no_arrays
         try:
             batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
         except ValueError:
-            return none
+            return no_arrays
         shapes = [(*batch, *port.shape) for port in self.outputs]
         return tuple([empty(shape) if 8 * math.prod(shape) >= LARGE else None for shape in shapes])
 
     def _composed(self, arrays: Sequence[Any], out: Any) -> Any:
-        """The outputs where symbols, or other scalars of ours, are among the inputs.
+        """Return the outputs for inputs with symbols or other scalars of linkwork.
 
-        Raises TypeError and ValueError for arrays of other shapes, and for some to write to.
+        Raises TypeError and ValueError for arrays of other shapes, and TypeError for ``out``.
         """
         self._refuse(arrays, None)
         if out is not None and not self.has_empty:
-            raise TypeError(f"{self.name}: out: symbols cannot be written to an array: use what is returned")
+            raise TypeError(f"{self.name}: out: symbols cannot be written to an array: use the returned value")
         for port, x in zip(self.inputs, arrays, strict=False):
             self._leading(port, x)
         outputs = on_symbols(self._source.traced, arrays)
         return outputs[0] if self.result is None else self.result(*outputs)
 
     def _refuse(self, arrays: Sequence[Any], out: Any) -> None:
-        """Raise TypeError for what NumPy has no words for: missing arguments, dicts, one ``out`` of several."""
+        """Raise TypeError for errors that NumPy reports poorly: missing arguments, dicts, one ``out`` for several."""
         names = [port.name for port in self.inputs]
         if len(arrays) < len(names):
             raise TypeError(f"{self.name}: missing argument {names[len(arrays)]!r}; the inputs are {names}")
@@ -188,41 +189,42 @@ class GeneralCall:
                 expected = f"{self.name}: {port.name}: expected an array of {port.size} numbers"
                 raise TypeError(f"{expected}, got a dict; dicts by joint name are for a robot's methods")
         if out is not None and len(self.outputs) > 1 and not isinstance(out, tuple):
-            given = ", ".join(port.name for port in self.outputs)
-            raise TypeError(f"{self.name}: out: expected a tuple of {len(self.outputs)} arrays ({given})")
+            names_out = ", ".join(port.name for port in self.outputs)
+            raise TypeError(f"{self.name}: out: expected a tuple of {len(self.outputs)} arrays ({names_out})")
 
     def _raise_failure(self) -> None:
-        """Raise why results are not to be used."""
+        """Raise the reason for which results are invalid."""
         for loop in self.loops:
             if loop.failure is not None:
                 raise loop.failure
-        raise MemoryError(f"{self.name}: no memory for the values of a sample")
+        raise MemoryError(f"{self.name}: out of memory for the values of a sample")
 
     def _prepare(self, arrays: Sequence[Any]) -> None:
-        """Compile the loop that NumPy is going to take for these arrays.  Raises what goes wrong.
+        """Compile the loop that NumPy will select for these arrays. Raises the errors of compilation.
 
-        What is no array yet (a list, say) is float64 most of the time; where it is not, and NumPy may still have a loop
-        compiled itself, it is not looked into.
+        An argument that is not an array yet (a list, say) is float64 in most cases. If it is not, and NumPy may still
+        compile a loop itself, it is not inspected.
         """
         if not (self._double.ready and self._single.ready) and not (self._single.ready and are_single(arrays)):
             if any(map(is_traced, arrays)):
-                raise TypeError(f"{self.name}: compiled code takes no symbols")
+                raise TypeError(f"{self.name}: compiled code does not accept symbols")
             known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
-            look = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
-            (self._single if look and takes_single(arrays) else self._double).make()
+            inspect_types = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
+            (self._single if inspect_types and takes_single(arrays) else self._double).make()
 
     def _refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
-        """Raises ValueError for masked arrays: what their masked numbers are is not known."""
+        """Raise ValueError for masked arrays: the values of their masked elements are unknown."""
         names = [port.name for port, x in zip(ports, arrays, strict=False) if type(x) is _MASKED]
-        raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {SAY_WHAT_IS_MASKED}")
+        raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {FILL_MASKED}")
 
-    def _apart(self, arrays: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
-        """The inputs, those copied that are an output as well but have more or fewer core dimensions than that.
+    def _without_overlap(self, arrays: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+        """Return the inputs, copied if they are also an output with another number of core dimensions.
 
-        NumPy copies what overlaps except for one array that is both, and takes a sample to be the same part of it.
+        NumPy copies overlapping arrays except an array that is both input and output, which it assumes to be the same
+        part of a sample.
         """
         outs = out if isinstance(out, tuple) else (out,)
-        owners = [*map(owner, outs), *map(owner, arrays)]  # those of different owners share nothing, which is soon seen
+        owners = [*map(owner, outs), *map(owner, arrays)]  # arrays of different owners share nothing: a cheap test
         known = not any(x is None for x in owners)
         if known and {*map(id, owners[: len(outs)])}.isdisjoint(map(id, owners[len(outs) :])):
             return arrays
@@ -239,44 +241,47 @@ class GeneralCall:
         return (*map(apart, self.inputs, arrays), *arrays[len(self.inputs) :])
 
     def _with_empty(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        """What NumPy cannot do for a gufunc where a dimension is of size zero: check it, and make such outputs.
+        """Check arguments and create outputs where a dimension is zero, which NumPy's gufuncs do not do.
 
         Returns the arrays to write to.
         """
-        made = list(out) if isinstance(out, tuple) else [out] if out is not None else [None] * len(self.outputs)
-        if len(arrays) != len(self.inputs) or len(made) != len(self.outputs):
-            return out  # for NumPy to explain
+        filled = list(out) if isinstance(out, tuple) else [out] if out is not None else [None] * len(self.outputs)
+        if len(arrays) != len(self.inputs) or len(filled) != len(self.outputs):
+            return out  # NumPy reports the error
         batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
         single = takes_single(arrays)
         for k, port in enumerate(self.outputs):
-            if made[k] is not None:
-                self._leading(port, made[k])
+            if filled[k] is not None:
+                self._leading(port, filled[k])
             elif port.size == 0:
-                made[k] = np.empty((*batch, *port.shape), np.float32 if single else np.float64)
-        return tuple(made)
+                filled[k] = np.empty((*batch, *port.shape), np.float32 if single else np.float64)
+        return tuple(filled)
 
     def _leading(self, port: Port, x: Any) -> tuple[int, ...]:
-        """The leading dimensions of an array for a port.  Raises ValueError where the others are not the port's."""
+        """Return the leading dimensions of an array for a port. Raises ValueError if the others are not the port's."""
         shape: tuple[int, ...] = np.shape(x)
         count = len(shape) - len(port.shape)
         if count < 0 or shape[count:] != port.shape:
-            wanted = ", ".join(["...", *map(str, port.shape)])
-            raise ValueError(f"{self.name}: expected {port.name} of shape ({wanted}), got {shape}")
+            expected = ", ".join(["...", *map(str, port.shape)])
+            raise ValueError(f"{self.name}: expected {port.name} of shape ({expected}), got {shape}")
         return shape[:count]
 
 
 def on_symbols(program: Program, arrays: Sequence[Any]) -> list[Any]:
-    """The outputs for arrays of shape (..., *port shape) with any scalars in them.  Raises TypeError for too many."""
+    """Return the outputs for arrays (..., *port shape) of any scalars.
+
+    Raises TypeError for another number of arrays.
+    """
     if len(arrays) != len(program.inputs):
         raise TypeError(f"{program.name}: expected {len(program.inputs)} arrays, got {len(arrays)}")
     ends = list(accumulate((port.size for port in program.outputs), initial=0))
     unguarded = program.unguarded
 
     def sample(*elements: list[Any]) -> list[list[Any]]:
-        given = [x for part in elements for x in part]
+        scalars_in = [x for part in elements for x in part]
         if program.in_double:
-            require_float64(given)
-        result = unguarded.run(given)
+            require_float64(scalars_in)
+        result = unguarded.run(scalars_in)
         return [result[start:end] for start, end in pairwise(ends)]
 
     ranks, shapes = [len(port.shape) for port in program.inputs], [port.shape for port in program.outputs]

@@ -1,8 +1,8 @@
-"""A kernel's loop over one type of numbers: compiled when it is first needed, before NumPy is called.
+"""A kernel's batch loop for one floating-point type, compiled when first needed, before NumPy is called.
 
-NumPy is given the address of a C function that compiles the loop and puts the loop's own address in its place.  A
-kernel's calls do not leave it to that: they compile first, outside of NumPy's loop.  What is left is a call of the
-ufunc itself, in which the processor's floating-point flags are kept as they were, since NumPy makes warnings of them.
+NumPy gets the address of a C function that compiles the loop and replaces that address by the loop's own. Calls of
+kernels compile first, outside of NumPy's loop. Only a call of the ufunc itself compiles inside; the processor's
+floating-point flags are then preserved, since NumPy turns them into warnings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import KernelCode
-from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.runtime.loop_state import State
 
 __all__ = ["FLOAT64", "TypedLoop", "are_single", "is_double", "takes_single"]
@@ -26,76 +26,76 @@ __all__ = ["FLOAT64", "TypedLoop", "are_single", "is_double", "takes_single"]
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 FLOAT64 = np.dtype(np.float64)
 _FLOAT32 = np.dtype(np.float32)
-_ENVIRONMENT_BYTES = 512  # of C's fenv_t, at most
+_ENVIRONMENT_BYTES = 512  # upper bound of the size of C's fenv_t
 
 
 def is_double(x: Any) -> bool:
-    """Whether this is a plain array of float64, with which a call is one of float64."""
+    """Return True for a plain array of float64, with which a call is one of float64."""
     return type(x) is np.ndarray and x.dtype is FLOAT64
 
 
 def are_single(arrays: Sequence[Any]) -> bool:
-    """Whether these are plain arrays of float32, with which a call is one of float32."""
+    """Return True for plain arrays of float32, with which a call is one of float32."""
     return all(type(x) is np.ndarray and x.dtype is _FLOAT32 for x in arrays)
 
 
 def takes_single(arrays: Sequence[Any]) -> bool:
-    """Whether NumPy takes the loop over float32 for these: Python's numbers count only where nothing else does."""
+    """Return True if NumPy selects the float32 loop: Python numbers count only if all arguments are such."""
     typed = [x for x in arrays if type(x) not in (bool, int, float)] or arrays
     return bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in typed)
 
 
 class TypedLoop:
-    """A kernel's loop over one type of numbers."""
+    """A kernel's batch loop for one floating-point type."""
 
-    def __init__(self, code: KernelCode, real: Real, state: State) -> None:
+    def __init__(self, code: KernelCode, real: FloatType, state: State) -> None:
         self.real = real
         self.ready = False
         self.failure: BaseException | None = None
-        self.owners: list[Any] = []  # what the code lives as long as
+        self.owners: list[Any] = []  # objects that keep the code alive
         self.callback = _LOOP(_called_by_numpy(weakref.ref(self)))
         self._code, self._state, self._lock = code, state, Lock()
-        self._found_in: tuple[Any, int] | None = None
+        self._table: tuple[Any, int] | None = None
 
     @property
     def address(self) -> int:
-        """What NumPy calls at first."""
+        """Address that NumPy calls first."""
         return int(ctypes.cast(self.callback, ctypes.c_void_p).value or 0)
 
-    def found_in(self, table: Any, place: int) -> None:
-        """Where NumPy looks the addresses of loops up, and which of them is this one's."""
-        self._found_in = table, place
+    def set_table(self, table: Any, index: int) -> None:
+        """Set NumPy's table of loop addresses, and this loop's index in it."""
+        self._table = table, index
 
     def make(self) -> int:
-        """The loop's address; it is compiled once."""
+        """Compile the loop if necessary and return its address."""
         with self._lock:
             if not self.ready:
                 code = self._code.entry("loop", self.real)
                 self.owners.append(code.owner)
-                if self._found_in is not None:
-                    table, place = self._found_in
-                    table[place] = code.address
+                if self._table is not None:
+                    table, index = self._table
+                    table[index] = code.address
                 self.ready, self.failure = True, None
             address: int = self._code.entry("loop", self.real).address
             return address
 
     def failed(self, error: BaseException) -> None:
-        """Remember why a call's results are not to be used."""
+        """Store the error for which a call's results are invalid."""
         self.failure = error
         self._state.failed_calls += 1
 
 
 def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int, int], None]:
-    """What the C function does.  It refers to its kernel weakly: NumPy's function, which keeps it, is the kernel's."""
+    """Return the C function's Python code, which refers to the loop weakly, as the kernel owns NumPy's function."""
 
     def call(args: int, dimensions: int, steps: int, data: int) -> None:
         here = loop_of()
         if here is None:
             return
         try:
-            with _flags_kept():
+            with _preserve_flags():
                 loop = here.make()
-        except BaseException as error:  # Python has nobody here to give it to: the call that waits for us raises it
+        except BaseException as error:  # NumPy ignores errors here: the waiting call raises it
             here.failed(error)
         else:
             _LOOP(loop)(args, dimensions, steps, data)
@@ -104,24 +104,24 @@ def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int
 
 
 @contextmanager
-def _flags_kept() -> Iterator[None]:
-    """Keep the processor's floating-point flags of this thread."""
+def _preserve_flags() -> Iterator[None]:
+    """Preserve the processor's floating-point flags of this thread."""
     functions = _environment_functions()
     if functions is None:
         yield
         return
-    kept = ctypes.create_string_buffer(_ENVIRONMENT_BYTES)
+    flags = ctypes.create_string_buffer(_ENVIRONMENT_BYTES)
     get, put = functions
-    get(kept)
+    get(flags)
     try:
         yield
     finally:
-        put(kept)
+        put(flags)
 
 
 @cache
 def _environment_functions() -> tuple[Any, Any] | None:
-    """C's fegetenv and fesetenv; None where they are not found."""
+    """Return C's fegetenv and fesetenv; None if the C library does not export them."""
     for name in (None, "libm.so.6", "ucrtbase"):
         try:
             library = ctypes.CDLL(name)

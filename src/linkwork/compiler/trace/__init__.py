@@ -1,1 +1,1 @@
-"""Tracing: Python functions become programs."""
+"""Tracing of Python functions to programs."""

@@ -1,9 +1,7 @@
-"""Nested inputs and outputs: shapes in tuples, named tuples, dataclasses and dicts, and the flat ports of a program.
+"""Nested inputs and outputs (tuples, named tuples, dataclasses, dicts of arrays) and flat ports of a program.
 
-A kernel's code knows flat arrays only.  A kernel with nested inputs or outputs takes its arguments apart and puts its
-results together around the same call.
-
-Arguments of a call by place.
+A kernel's code knows only flat arrays. A kernel with nested inputs or outputs flattens its arguments and assembles its
+results around the same call.
 """
 
 from __future__ import annotations
@@ -23,12 +21,15 @@ from linkwork.compiler.derivatives.tangent_spaces import Space
 from linkwork.compiler.program import Port
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, children, is_nested, leaf_paths, rebuild
 
-__all__ = ["PortTree", "form_of_shapes", "in_order", "port_names", "spaces_of_shapes", "taking"]
+__all__ = ["PortTree", "form_of_shapes", "in_order", "nested_call", "port_names", "spaces_of_shapes"]
 
 
 @dataclass(frozen=True)
 class PortTree:
-    """How the inputs and the outputs of a function are nested; no form for outputs that are one array, or several."""
+    """The nesting of a function's inputs and outputs.
+
+    ``outputs`` is None for one array or a flat sequence of arrays.
+    """
 
     inputs: Mapping[str, TreeDef | Leaf]
     outputs: TreeDef | None = None
@@ -37,26 +38,26 @@ class PortTree:
     def is_flat(self) -> bool:
         return self.outputs is None and all(isinstance(form, Leaf) for form in self.inputs.values())
 
-    def taken_apart(self, name: str, arguments: Sequence[Any]) -> list[Any]:
-        """The arrays of nested arguments, one for each port.  Raises TypeError where one is nested otherwise."""
+    def flatten(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+        """Return the arrays of nested arguments, one for each port. Raises TypeError for another nesting."""
         if len(arguments) != len(self.inputs):
             raise TypeError(f"{name}: expected {len(self.inputs)} arguments, {[*self.inputs]}, got {len(arguments)}")
         arrays: list[Any] = []
         for (key, form), argument in zip(self.inputs.items(), arguments, strict=True):
-            take = _taker(form, f"{name}: {key}")
+            take = _flattener(form, f"{name}: {key}")
             arrays += [argument] if take is None else take(argument)
         return arrays
 
-    def put_together(self, result: Any) -> Any:
-        """The outputs as the function returned them, of what a kernel of flat ports gives."""
+    def unflatten(self, result: Any) -> Any:
+        """Return the outputs of a kernel with flat ports in the nesting that the function returned."""
         if self.outputs is None:
             return result
         return _builder(self.outputs)(result if isinstance(result, tuple) else (result,))
 
 
-def taking(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[..., Any]:
-    """The call of a kernel with nested inputs or outputs, around that with flat ones."""
-    takes = [_taker(form, f"{name}: {key}") for key, form in nesting.inputs.items()]
+def nested_call(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the call of a kernel with nested inputs or outputs, built around the flat call."""
+    takes = [_flattener(form, f"{name}: {key}") for key, form in nesting.inputs.items()]
     outputs, count = nesting.outputs, len(takes)
     build = None if outputs is None else _builder(outputs)
 
@@ -77,12 +78,12 @@ def taking(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[.
     return call
 
 
-def _taker(form: TreeDef | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | None:
-    """What takes the arrays out of a value that is nested like this, and raises TypeError where it is not."""
+def _flattener(form: TreeDef | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | None:
+    """Return a function that flattens a value of this form to arrays; it raises TypeError for another form."""
     if isinstance(form, Leaf):
         return None
     parts_of = _parts_of(form, caller)
-    inner = [_taker(part, f"{caller}[{key!r}]") for key, part in zip(form.keys, form.parts, strict=True)]
+    inner = [_flattener(part, f"{caller}[{key!r}]") for key, part in zip(form.keys, form.parts, strict=True)]
     if not any(inner):
         return parts_of
 
@@ -99,7 +100,7 @@ def _taker(form: TreeDef | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] 
 
 
 def _parts_of(form: TreeDef, caller: str) -> Callable[[Any], Sequence[Any]]:
-    """What gives the parts of a container like this one."""
+    """Return a function that lists the entries of a container of this form."""
     keys, count = form.keys, len(form.keys)
     if issubclass(form.kind, tuple):
 
@@ -125,7 +126,7 @@ def _parts_of(form: TreeDef, caller: str) -> Callable[[Any], Sequence[Any]]:
 
 
 def _builder(form: TreeDef) -> Callable[[Sequence[Any]], Any]:
-    """What puts arrays into a container like this one."""
+    """Return a function that puts arrays into a container of this form."""
     kind, keys = form.kind, form.keys
     make: Callable[[Sequence[Any]], Any] = lambda parts: rebuild(form, parts)  # noqa: E731
     if issubclass(kind, tuple):
@@ -136,10 +137,10 @@ def _builder(form: TreeDef) -> Callable[[Sequence[Any]], Any]:
         return make
     ends = list(accumulate((len(leaf_paths(part)) for part in form.parts), initial=0))
     inner = [None if isinstance(part, Leaf) else _builder(part) for part in form.parts]
-    places = list(zip(inner, ends, ends[1:], strict=False))
+    ranges = list(zip(inner, ends, ends[1:], strict=False))
 
     def build(arrays: Sequence[Any]) -> Any:
-        return make([arrays[start] if put is None else put(arrays[start:end]) for put, start, end in places])
+        return make([arrays[start] if put is None else put(arrays[start:end]) for put, start, end in ranges])
 
     return build
 
@@ -152,53 +153,52 @@ def _refused(form: TreeDef, value: Any, caller: str) -> TypeError:
 
 
 def _flat_out(outputs: TreeDef | None, out: Any, name: str) -> Any:
-    take = None if outputs is None else _taker(outputs, f"{name}: out")
+    take = None if outputs is None else _flattener(outputs, f"{name}: out")
     if take is None:
         return out
     arrays = take(out)
     return tuple(arrays) if len(arrays) > 1 else arrays[0]
 
 
-MOST_ELEMENTS = 2**22  # of one input
+MAX_ELEMENTS = 2**22  # of one input
 
 
 def form_of_shapes(key: str, value: Any) -> TreeDef | Leaf:
-    """The form of what is said of an input: a shape, or shapes in tuples, named tuples, dataclasses and dicts.
+    """Return the form of an input's shape: a shape, or shapes in tuples, named tuples, dataclasses and dicts.
 
-    Raises ValueError for what is none of these.
+    Raises ValueError for anything else.
     """
     if isinstance(value, Space):
         return Leaf(value.shape)
     if _holds_shapes(value):
         parts = children(value)
         if not parts:
-            raise ValueError(f"{key}: expected shapes, got {value!r} with nothing in it")
+            raise ValueError(f"{key}: expected shapes, got an empty {value!r}")
         forms = [form_of_shapes(f"{key}[{name!r}]", part) for name, part in parts]
         return TreeDef(type(value), tuple(name for name, _ in parts), tuple(forms))
     try:
         shape = tuple([operator.index(n) for n in (value if isinstance(value, Iterable) else (value,))])
     except TypeError:
         shape = (-1,)
-    if all(n >= 0 for n in shape) and math.prod(shape) > MOST_ELEMENTS:
-        many = f"expected at most {MOST_ELEMENTS} elements"
+    if all(n >= 0 for n in shape) and math.prod(shape) > MAX_ELEMENTS:
+        many = f"expected at most {MAX_ELEMENTS} elements"
         raise ValueError(f"compile: {key}: {many}, each of which is traced as a scalar, got {shown(value)}")
     if any(n < 0 for n in shape):
         raise ValueError(
-            f"{key}: expected a shape (sizes that are whole numbers, none negative), or shapes in tuples, dataclasses "
-            f"or dicts, got {value!r}"
+            f"{key}: expected a shape (integers >= 0), or shapes in tuples, dataclasses or dicts, got {value!r}"
         )
     return Leaf(shape, is_array=bool(shape))
 
 
 def spaces_of_shapes(value: Any) -> list[Space | None]:
-    """The space that each array is a point of, if it is said to be one, of what `form_of_shapes` takes."""
+    """Return the space of each array, None for a plain shape, in a value that `form_of_shapes` accepts."""
     if _holds_shapes(value):
         return [space for _, part in children(value) for space in spaces_of_shapes(part)]
     return [value if isinstance(value, Space) else None]
 
 
 def _holds_shapes(value: Any) -> bool:
-    """Whether this is a container of shapes, and no shape itself."""
+    """Return True if the value is a container of shapes and not itself a shape."""
     if isinstance(value, Space):
         return False
     return is_nested(value) and not (type(value) is tuple and all(_is_size(n) for n in value))
@@ -209,16 +209,16 @@ def _is_size(n: Any) -> bool:
 
 
 def port_names(caller: str, key: str, form: TreeDef | Leaf) -> list[Port]:
-    """The ports of a nested value: what leads to each array, joined by underscores."""
+    """Return the ports of a nested value; a name is the path to its array, joined by underscores."""
     ports = [Port("_".join((key, *path) if key else path), leaf.shape) for path, leaf in leaf_paths(form)]
     for port in ports:
         if not port.name.isidentifier() or keyword.iskeyword(port.name):
-            raise TypeError(f"{caller}: expected parts named by identifiers, got {port.name!r}")
+            raise TypeError(f"{caller}: expected entries named by identifiers, got {port.name!r}")
     return ports
 
 
 def in_order(caller: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-    """All arguments by place.  Raises TypeError for names that are not there, or twice, and for those missing."""
+    """Return all arguments by position. Raises TypeError for unknown, repeated and missing names."""
     left = names[len(arguments) :]
     for name in named:
         if name not in left:

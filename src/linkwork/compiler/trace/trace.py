@@ -1,6 +1,6 @@
-"""From a Python function of arrays to a program: it is run once, on arrays of symbols.
+"""Tracing: a Python function of arrays is run once on arrays of symbols and becomes a program.
 
-Running a user's function on symbols: what goes wrong names the user's own line.
+Errors of the user's function name the user's own line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn, overload
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.user_frames import line_of, place_of
+from linkwork._util.user_frames import line_of, source_of
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
@@ -28,7 +28,7 @@ from linkwork.expr.scalar.symbol_methods import AS_AN_INDEX
 __all__ = ["Trace", "compile", "compile_guarded", "trace", "traced_function"]
 
 
-Shape = Any  # a whole number, a tuple of such, a space, or a tuple, named tuple, dataclass or dict of shapes
+Shape = Any  # an integer, a tuple of integers, a space, or a tuple, named tuple, dataclass or dict of shapes
 
 
 @overload
@@ -44,12 +44,12 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
     """Compile a Python function of arrays to machine code.
 
     The function is called once, with an array of symbols for each keyword, of the shape given there (a single symbol
-    where that is ``()``); it may use ``+ - * / ** @``, NumPy's functions, methods of robots, other kernels and the
-    functions of `linkwork.expr`.  What it returns become the outputs: one array, or several as a tuple, a named tuple
-    or a dict (which name them).  Shapes may be nested in tuples, named tuples, dataclasses and dicts: the function,
-    and the kernel, then take such a value.  Where a configuration of a robot goes in, ``robot.configuration_space`` is
-    its shape, so that derivatives by it are by its tangent vector.  No input can be called ``name`` or ``out``: they
-    have a meaning here and in the kernel's call.
+    for ``()``). It may use ``+ - * / ** @``, NumPy's functions, methods of robots, other kernels and the functions of
+    `linkwork.expr`. Its result becomes the outputs: one array, or several as a tuple, a named tuple or a dict (which
+    name them). Shapes may be nested in tuples, named tuples, dataclasses and dicts: the function and the kernel then
+    take such a value. For a configuration of a robot, pass ``robot.configuration_space`` as its shape, so that
+    derivatives are with respect to its tangent vector. The names ``name`` and ``out`` are reserved, here and in the
+    kernel's call.
 
     >>> import linkwork as lw
     >>> distance = lw.compile(lambda p, q: ((p - q) @ (p - q)) ** 0.5, p=(3,), q=(3,))
@@ -62,9 +62,9 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
     ... def force(x, k):
     ...     return -k * x
 
-    Raises TypeError where an argument has no shape, or the function returns something that is no number, or takes a
-    truth value for one, and ValueError for a shape that is none or a name that is no identifier.  What goes wrong in
-    the function names its line.  A TraceWarning tells what it did besides returning.
+    Raises TypeError if an argument has no shape, or if the function returns a value that is not numeric or uses a truth
+    value as a number; ValueError for an invalid shape or a name that is not an identifier. Errors inside the function
+    name its line. A TraceWarning reports side effects of the function.
     """
     if not (name is None or isinstance(name, str)):
         raise TypeError(f"compile: name: expected the kernel's name, got {name!r}; an input cannot be called 'name'")
@@ -74,7 +74,7 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
         return lambda function: compile(function, name=name, **shapes)
     if not callable(function):
         raise TypeError(
-            f"compile: function: expected a function, got {function!r}; shapes are given by the arguments' names"
+            f"compile: function: expected a function, got {function!r}; pass shapes by the arguments' names"
         )
     _check_inputs(function, shapes)
     called = str(name or getattr(function, "__name__", "function"))
@@ -84,10 +84,10 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
 
 
 def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> None:
-    """Raises TypeError where the function's arguments are not those that have shapes."""
+    """Raise TypeError unless the function's arguments are those that have shapes."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a built-in function may not tell
+    except (TypeError, ValueError):  # a built-in function may have no signature
         return
     try:
         signature.bind(**dict.fromkeys(shapes))
@@ -99,7 +99,7 @@ def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> 
 
 
 class Trace(NamedTuple):
-    """A function's program, how its inputs and outputs are nested, and what the inputs are points of."""
+    """A function's program, the nesting of its inputs and outputs, and the spaces of its inputs."""
 
     program: Program
     nesting: PortTree
@@ -107,14 +107,14 @@ class Trace(NamedTuple):
 
 
 def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) -> Program:
-    """The program of a function of arrays of symbols: see `compile`."""
+    """Return the program of a function of arrays of symbols: see `compile`."""
     return traced_function(function, name, shapes).program
 
 
 def compile_guarded(
     function: Callable[..., Any], guards: Callable[..., Sequence[Any]], *, name: str, **shapes: Shape
 ) -> Kernel:
-    """The same as `compile`, with guards of the same arguments: compiled code tells where one is greater than zero."""
+    """Compile a function with guards of the same arguments; compiled code reports where a guard is positive."""
     program, nesting, spaces = traced_function(function, name, shapes, guards)
     return Kernel(program, function=function, nesting=nesting, spaces=spaces)
 
@@ -126,27 +126,27 @@ def traced_function(
     shapes: Mapping[str, Shape],
     guards: Callable[..., Sequence[Any]] | None = None,
 ) -> Trace:
-    """The same, how inputs and outputs are nested, and what inputs are points of."""
+    """Trace a function, and its guards if any; return program, nesting and spaces."""
     caller = written_at(name, function)
     graph = Graph(f"the trace of {caller}")
     inputs: list[tuple[Port, list[Symbol]]] = []
     arguments: dict[str, Any] = {}
     forms: dict[str, TreeDef | Leaf] = {}
     spaces: dict[str, Space] = {}
-    for key, given in shapes.items():
+    for key, shape in shapes.items():
         if key == "out":
-            taken = "the kernel's call takes the arrays to write to by that name"
-            raise ValueError(f"an input cannot be called 'out': {taken}")
-        forms[key] = form_of_shapes(key, given)
+            reserved = "the kernel's call uses that name for the arrays to write to"
+            raise ValueError(f"an input cannot be called 'out': {reserved}")
+        forms[key] = form_of_shapes(key, shape)
         ports = [(port, graph.inputs(port.name, port.shape)) for port in port_names(name, key, forms[key])]
         arguments[key] = unflatten(forms[key], [symbol for _, symbols in ports for symbol in symbols])
         inputs += ports
-        points = zip(ports, spaces_of_shapes(given), strict=True)
+        points = zip(ports, spaces_of_shapes(shape), strict=True)
         spaces |= {port.name: space for (port, _), space in points if space is not None}
     _check_names(name, [port for port, _ in inputs])
     effects = SideEffects(function)
     returned = run_on_symbols(function, arguments, name)
-    effects.tell(name, graph)
+    effects.warn(name, graph)
     try:
         outputs, form = _outputs(name, returned)
         _check_names(name, [port for port, _ in outputs])
@@ -154,7 +154,7 @@ def traced_function(
         program = Program.of(name, inputs, outputs, guards(**arguments) if guards is not None else ())
         verify(program)
     except InvalidProgramError as error:
-        number = "where(condition, 1.0, 0.0) makes a number of a truth value"
+        number = "where(condition, 1.0, 0.0) converts a truth value to a number"
         raise TypeError(f"{error}; {number}\n    in {caller}") from None
     except (TypeError, ValueError) as error:
         raise type(error)(f"{error}\n    in {caller}") from None
@@ -165,23 +165,23 @@ def _check_names(name: str, ports: list[Port]) -> None:
     names = [port.name for port in ports]
     twice = [key for key in names if names.count(key) > 1]
     if twice:
-        raise ValueError(f"{name}: two arrays would be called {twice[0]!r}: what is nested is joined by underscores")
+        raise ValueError(f"{name}: two arrays would be called {twice[0]!r}: nested names are joined by underscores")
 
 
 def _check_traces(name: str, graph: Graph, outputs: list[tuple[Port, list[Any]]]) -> None:
-    """Raises ValueError where an output holds a symbol of another trace."""
+    """Raise ValueError if an output holds a symbol of another trace."""
     for port, elements in outputs:
         for x in elements:
             if isinstance(x, Symbol) and x.graph is not graph:
                 theirs = x.graph.owner or "another trace"
                 raise ValueError(
-                    f"{name}: {port.name} holds {x!r}, which is of {theirs}: symbols are of no use outside of the "
-                    f"function that they were made for, so it was kept where it should not be"
+                    f"{name}: {port.name} holds {x!r}, which is of {theirs}: symbols are valid only inside the "
+                    f"function that they were created for; do not store them outside"
                 )
 
 
 def _outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], TreeDef | None]:
-    """The outputs by name, and how they are nested, unless they are one array or several side by side."""
+    """Return the outputs by name and their nesting, which is None for one array or a flat sequence."""
     if is_nested(returned) and (not isinstance(returned, (Mapping, tuple)) or _has_nested_parts(returned)):
         return _nested_outputs(name, returned)
     result = []
@@ -200,7 +200,7 @@ def _nested_outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any
     elements, form = flatten(returned, f"{name}: output")
     leaves = leaf_paths(form)
     if not leaves:
-        raise TypeError(f"{name}: expected the function to return something, got {returned!r}")
+        raise TypeError(f"{name}: expected the function to return an array, got {returned!r}")
     keyed = [("_".join(path), leaf) for path, leaf in leaves]
     result, start = [], 0
     for key, leaf in keyed:
@@ -223,7 +223,7 @@ def _named(name: str, returned: Any) -> list[tuple[str, Any]]:
     else:
         pairs = [("output", returned)]
     if not pairs:
-        raise TypeError(f"{name}: expected the function to return something, got {returned!r}")
+        raise TypeError(f"{name}: expected the function to return an array, got {returned!r}")
     for key, _ in pairs:
         _check_key(name, key)
     return pairs
@@ -235,20 +235,20 @@ def _check_key(name: str, key: Any) -> None:
 
 
 def _check_elements(name: str, key: str, elements: list[Any]) -> None:
-    """Raises TypeError where an output has something else than numbers."""
+    """Raise TypeError if an output has an element that is not a number."""
     for element in elements:
         if isinstance(element, (bool, np.bool_)) or (isinstance(element, Symbol) and element.op.logical):
             raise TypeError(f"{name}: {key} has a truth value; return where(condition, 1.0, 0.0) instead")
         if not isinstance(element, (Symbol, int, float, np.integer, np.floating)):
-            raise TypeError(f"{name}: {key} has an element that is no number: {element!r}")
+            raise TypeError(f"{name}: {key} has an element that is not a number: {element!r}")
 
 
 _INDEX = ("only integers, slices", "arrays used as indices must be")
-_PLAIN_ARRAY = "which has no callable"  # what NumPy says of an array that holds symbols and numbers
+_PLAIN_ARRAY = "which has no callable"  # NumPy's message for an array of symbols and numbers
 
 
 def run_on_symbols(function: Callable[..., Any], arguments: Mapping[str, Any], name: str) -> Any:
-    """What the function returns.  What it raises says at which line of the user's, as far as it is about symbols."""
+    """Call the function on symbols and return its result; errors about symbols name the user's line."""
     try:
         return function(**arguments)
     except RecursionError as error:
@@ -256,20 +256,20 @@ def run_on_symbols(function: Callable[..., Any], arguments: Mapping[str, Any], n
             raise
         where = line_of(error.__traceback__)
         message = (
-            f"{name}: it calls itself without end while it is traced: what a symbol says can end no recursion of "
-            f"Python's; linkwork.while_loop, scan and fori_loop are loops\n    at {where}"
+            f"{name}: infinite recursion while tracing: a condition on a symbol cannot end a Python "
+            f"recursion; use linkwork.while_loop, scan or fori_loop\n    at {where}"
         )
     except Exception as error:
-        _tell(error)
+        _add_position(error)
         raise
     raise RecursionError(message)
 
 
-def _tell(error: Exception) -> None:
-    """Add to an error where it is, in the message itself where it is about symbols, and as a note otherwise."""
+def _add_position(error: Exception) -> None:
+    """Add the user's line to an error: in the message if it is about symbols, otherwise as a note."""
     where = line_of(error.__traceback__)
     text = error.args[0] if len(error.args) == 1 and isinstance(error.args[0], str) else ""
-    if not where or "\n    at " in text:  # it was told when a function inside of this one was traced
+    if not where or "\n    at " in text:  # it was added when a function inside of this one was traced
         return
     if isinstance(error, IndexError) and text.startswith(_INDEX):
         _raise_as(TypeError(f"{AS_AN_INDEX}\n    at {where}"), error)
@@ -287,7 +287,7 @@ def _raise_as(better: Exception, error: Exception) -> NoReturn:
 
 
 def _raised_here(error: Exception) -> bool:
-    """Whether linkwork raised it."""
+    """Return True if linkwork raised the error."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -296,6 +296,6 @@ def _raised_here(error: Exception) -> bool:
 
 
 def written_at(name: str, function: Callable[..., Any]) -> str:
-    """A function's name and where it is written, for what is found when it has returned."""
-    place = place_of(function)
-    return f"{name} ({place})" if place else name
+    """Return a function's name with file and line, for errors that are detected after it returned."""
+    position = source_of(function)
+    return f"{name} ({position})" if position else name

@@ -1,27 +1,26 @@
-"""Operational-space control: forces under which tasks accelerate as they are to, a priority after the other.
+"""Operational-space control (Khatib): joint forces for desired task accelerations, level by level of priority.
 
-Under τ = h(q, v) + M a_0 + Σ J̃_kᵀ F_k the robot accelerates by a = a_0 + Σ M⁻¹ J̃_kᵀ F_k.  Of each level
+With τ = h(q, v) + M a_0 + Σ J̃_kᵀ F_k the robot accelerates by a = a_0 + Σ M⁻¹ J̃_kᵀ F_k.  For each level
 
     F_k = Λ_k (a_k* − J̇_k v − J_k a),     Λ_k⁻¹ = J̃_k M⁻¹ J̃_kᵀ,     J̃_k = J_k − Σ_{j<k} (J_k M⁻¹ J̃_jᵀ) Λ_j J̃_j,
 
-a being what those before it and a_0 lead to.  As J_j M⁻¹ J̃_kᵀ = 0 for j < k, no level moves one before it (the null
-space is dynamically consistent), and a_0 acts in what all of them leave.
+where a is the acceleration by the earlier levels and a_0.  Since J_j M⁻¹ J̃_kᵀ = 0 for j < k, no level accelerates an
+earlier one (the null space is dynamically consistent), and a_0 acts in the null space of all levels.
 
-Where tasks are singular, or ask for what those before them have, Λ⁻¹ is.  Then it gets λ 1 more, with
+If tasks are singular, or dependent on earlier ones, Λ⁻¹ is singular.  Then λ 1 is added, with
 
     λ = max(0, tr/κ − s),      s = 1/tr(Λ) ≤ σ_min,
 
-tr being the trace of J_k M⁻¹ J_kᵀ, an upper bound of its largest eigenvalue: so the condition is κ at most, forces are
-bounded, and nothing changes where 1/tr(Λ) is above tr/κ.
+where tr is the trace of J_k M⁻¹ J_kᵀ, an upper bound of its largest eigenvalue.  So the condition number is at most κ,
+forces are bounded, and nothing changes where 1/tr(Λ) is above tr/κ.
 
 Sources: Khatib, A unified approach for motion and force control of robot manipulators, IEEE J. Robotics and Automation
 RA-3(1), 1987; Sentis and Khatib, Synthesis of whole-body behaviors through hierarchical control of behavioral
 primitives, Int. J. Humanoid Robotics 2(4), 2005; Nakamura and Hanafusa, ASME J. Dyn. Syst. Meas. Control 108, 1986
-(damping near singularities alone).
+(damping near singularities only).
 
-How tasks move: their errors e, the rows J of their rates, and J̇ v, what they accelerate by themselves.
-
-J̇ v is the derivative of J(q) v along q̇(v), v held: by dual numbers, in one direction.
+Task motions are errors e, Jacobians J, and bias accelerations J̇ v.  J̇ v is the derivative of J(q) v along q̇(v) with v
+constant, by dual numbers in one direction.
 """
 
 from __future__ import annotations
@@ -45,20 +44,20 @@ __all__ = ["Level", "TaskMotion", "drift_along", "regular", "task_forces", "task
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
-_LEAST = 1e-12  # part of the diagonal with which the condition is looked at
+_REGULARIZATION = 1e-12  # of the diagonal, to estimate the condition number
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Rows J of tasks of one priority, and what J a is to be: a* − J̇ v; in units that are comparable."""
+    """The Jacobian J of tasks of one priority, and the desired J a = a* − J̇ v, in comparable units."""
 
     rows: Rows
-    wanted: Scalars
+    accelerations: Scalars
 
 
 @dataclass(frozen=True, slots=True)
 class _Consistent:
-    """J̃, L⁻ᵀJ̃, and Λ⁻¹ in factors."""
+    """J̃, L⁻ᵀJ̃, and the factors of Λ⁻¹."""
 
     rows: list[list[Any]]
     inward: list[list[Any]]
@@ -68,7 +67,7 @@ class _Consistent:
 def task_forces(
     tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool = False
 ) -> list[Any]:
-    """Σ J̃ᵀF (nv), of levels in the order of their priority, beside h + M a_0."""
+    """Return Σ J̃ᵀF (nv) of levels in the order of priority, without h + M a_0."""
     M_inv = inverse_mass_matrix(tree, q, armature)
     before: list[_Consistent] = []
     tau: list[Any] = [0.0] * tree.nv
@@ -77,9 +76,9 @@ def task_forces(
         rows, inward = [list(row) for row in level.rows], [M_inv.inward(row) for row in level.rows]
         own = [M_inv.weighed(row) for row in inward]
         size = sum((dot(a, b) for a, b in zip(inward, own, strict=True)), 0.0)
-        left = [
+        rest = [
             a - (0.0 if all(map(is_zero, a0)) else dot(row, a0)) - dot(z, y)
-            for a, row, z in zip(level.wanted, rows, inward, strict=True)
+            for a, row, z in zip(level.accelerations, rows, inward, strict=True)
         ]
         for other in before:
             for k, z in enumerate(own):
@@ -93,7 +92,7 @@ def task_forces(
         own = [M_inv.weighed(row) for row in inward]
         S = [[dot(row, own[j]) for j in range(i + 1)] for i, row in enumerate(inward)]
         result = _Consistent(rows, inward, regular(S, size, condition))
-        forces = result.inverse.once(left)
+        forces = result.inverse.once(rest)
         tau = [x + dot(column, forces) for x, column in zip(tau, zip(*rows, strict=True), strict=True)]
         y = [x + dot(column, forces) for x, column in zip(y, zip(*own, strict=True), strict=True)]
         before.append(result)
@@ -101,21 +100,21 @@ def task_forces(
 
 
 def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
-    """The factors of S + λ 1, of bounded condition; ``size`` is at least the largest eigenvalue of S."""
+    """Return the factors of S + λ 1 with bounded condition; ``size`` is an upper bound of the eigenvalues of S."""
     m = len(S)
-    looked = Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [_LEAST * size] * m, 0.0)
+    estimate = Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [_REGULARIZATION * size] * m, 0.0)
     inverses: Any = 0.0
     for k in range(m):
-        half = looked.half([1.0 if i == k else 0.0 for i in range(m)])
-        inverses = inverses + sum((x * x * d for x, d in zip(half, looked.D_inv, strict=True)), 0.0)
-    none = eq(inverses, 0.0)  # nothing moves it
-    least = where(none, 0.0, 1.0 / where(none, 1.0, inverses))
-    more = fmax(size / (condition - 1.0) - least, 0.0)
-    return Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [more] * m, 0.0)
+        half = estimate.half([1.0 if i == k else 0.0 for i in range(m)])
+        inverses = inverses + sum((x * x * d for x, d in zip(half, estimate.D_inv, strict=True)), 0.0)
+    immovable = eq(inverses, 0.0)
+    smallest = where(immovable, 0.0, 1.0 / where(immovable, 1.0, inverses))
+    added = fmax(size / (condition - 1.0) - smallest, 0.0)
+    return Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [added] * m, 0.0)
 
 
 class TaskMotion(NamedTuple):
-    """e, J by rows, and J̇ v; J v, of which tasks may tell more than J has rows."""
+    """Errors e, Jacobian J, bias accelerations J̇ v, and rates J v by task, which may have more entries than J rows."""
 
     errors: list[Any]
     rows: list[list[Any]]
@@ -124,11 +123,11 @@ class TaskMotion(NamedTuple):
 
 
 def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
-    """Of all tasks, one row after the other, by the rows with which controllers move them."""
+    """Return the motion of all tasks of a stack, with the Jacobians for controllers (`Task.moving_rows`)."""
     q_dot = velocity_to_configuration_derivative(stack.tree, q, v)
     moving = seeded(list(q), [SparseTangent({0: x}) for x in q_dot])
     level = moving[0].level
-    k = TaskState(stack.tree, moving)
+    state = TaskState(stack.tree, moving)
 
     def split(x: Any) -> tuple[Any, Any]:
         value, tangent = parts(x, level)
@@ -136,7 +135,7 @@ def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
 
     result = TaskMotion([], [], [], [])
     for task, target in zip(stack.tasks, stack.targets, strict=True):
-        at = task.moving_rows(k, target)
+        at = task.moving_rows(state, target)
         both = [[split(x) for x in row] for row in at.rows]
         rows = [[x for x, _ in row] for row in both]
         m = len(at.errors)
@@ -148,7 +147,7 @@ def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
 
 
 def drift_along(tree: Tree, rows: Callable[[Scalars], list[list[Any]]], q: Scalars, v: Scalars) -> list[Any]:
-    """J̇ v of rows that are a function of q."""
+    """Return J̇ v for a Jacobian that is a function of q."""
     moving = seeded(list(q), [SparseTangent({0: x}) for x in velocity_to_configuration_derivative(tree, q, v)])
     level = moving[0].level
 

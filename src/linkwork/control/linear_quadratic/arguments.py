@@ -14,8 +14,8 @@ from linkwork.kernels.robot_base import RobotBase
 
 __all__ = [
     "actuated_forces",
+    "actuated_indices",
     "actuated_joints",
-    "actuated_places",
     "cost_matrix",
     "read_deviation",
     "read_effort_limits",
@@ -26,24 +26,24 @@ __all__ = [
     "state_cost",
 ]
 
-_NONE = 1e-7  # of the largest force: what is no force
+_ZERO_FORCE = 1e-7  # relative to the largest force
 
 
-def actuated_places(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
-    """Indices in τ of the actuated joints; for None all joints but those of six degrees of freedom."""
+def actuated_indices(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
+    """Return the indices in τ of the actuated joints; None means all joints but those of six degrees of freedom."""
     if not isinstance(robot, RobotBase):
-        raise TypeError(f"{caller}: robot: expected a robot, as lw.load gives it, got {robot!r}")
+        raise TypeError(f"{caller}: robot: expected a robot, as lw.load returns it, got {robot!r}")
     robot = cast(Any, robot)
     if actuators is None:
         actuators = [joint.name for joint in robot.joints if joint.nv < 6]
     result = robot.v_index([actuators] if isinstance(actuators, str) else actuators)
     if not len(result):
-        raise ValueError(f"{caller}: actuators: expected one joint at least that exerts a force")
+        raise ValueError(f"{caller}: actuators: expected at least one joint")
     return np.sort(result)
 
 
 def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
-    """Names of the joints at these indices of v.  Raises ValueError for a part of a joint's velocities."""
+    """Return the names of the joints with these indices of v.  Raises ValueError for some of a joint's indices."""
     names, left = [], set(acting.tolist())
     for i, body in robot.tree.stacked():
         own = set(range(robot.nv)[robot.tree.v_slices[i]])
@@ -52,13 +52,16 @@ def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
             left -= own
     if left:
         name = robot.v_names[min(left)]
-        raise ValueError(f"{caller}: actuators: {name!r} is one of several velocities of a joint: name all of them")
+        raise ValueError(f"{caller}: actuators: {name!r} is one of several velocities of a joint: name the whole joint")
     return names
 
 
-def cost_matrix(caller: str, name: str, value: Any, n: int) -> np.ndarray:
-    """A cost (..., n, n) of one number for all, of the n on a diagonal, or of a whole matrix."""
-    expected = f"{caller}: {name}: expected a number, ({n},) numbers of a diagonal, or a matrix (..., {n}, {n})"
+def cost_matrix(caller: str, name: str, value: Any, n: int, also: str = "") -> np.ndarray:
+    """Return a cost matrix (..., n, n) from one weight, from a diagonal (n,), or from a matrix (..., n, n).
+
+    ``also`` names further forms in the message of the ValueError.
+    """
+    expected = f"{caller}: {name}: expected a number, a diagonal ({n},){also}, or a matrix (..., {n}, {n})"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.ndim < 2 and result.shape in ((), (n,)):
         result = np.eye(n) * result
@@ -68,60 +71,74 @@ def cost_matrix(caller: str, name: str, value: Any, n: int) -> np.ndarray:
 
 
 def state_cost(caller: str, name: str, value: Any, nv: int) -> np.ndarray:
-    """A cost (..., 2nv, 2nv) of deviations: as `cost_matrix`, or a pair, of q and of v, each a number or (nv,)."""
-    if isinstance(value, tuple) and len(value) == 2 and all(np.ndim(x) < 2 for x in value):
+    """Return the cost matrix (..., 2nv, 2nv) of deviations of the state (q, v).
+
+    ``value`` is what `cost_matrix` accepts, or a tuple, list or array of two weights, of positions and of velocities,
+    each a number or (nv,).
+    """
+    if _is_pair(value, nv):
         both = [np.diagonal(cost_matrix(caller, f"{name}[{k}]", x, nv)) for k, x in enumerate(value)]
         return np.diag(np.concatenate(both))
-    return cost_matrix(caller, name, value, 2 * nv)
+    return cost_matrix(caller, name, value, 2 * nv, ", a pair (position weight, velocity weight)")
+
+
+def _is_pair(value: Any, nv: int) -> bool:
+    """Return True for two entries that are numbers or vectors, and not the two rows of a matrix (2nv, 2nv)."""
+    if not isinstance(value, tuple | list | np.ndarray) or getattr(value, "ndim", 1) < 1 or len(value) != 2:
+        return False
+    return all(np.ndim(x) < 2 for x in value) and any(np.shape(x) != (2 * nv,) for x in value)
 
 
 def read_semidefinite(caller: str, name: str, cost: np.ndarray, *, positive: bool = False) -> np.ndarray:
-    """A cost (n, n).  Raises ValueError if it is not symmetric and positive semidefinite, or a batch."""
-    wanted = "positive definite" if positive else "nowhere negative"
+    """Return one symmetric cost matrix (n, n), positive semidefinite or ``positive`` definite.  Raises ValueError."""
+    kind = "positive definite" if positive else "positive semidefinite"
     result = cost if cost.ndim == 2 and np.isfinite(cost).all() and np.allclose(cost, cost.T) else None
-    least = -1.0 if result is None else float(np.linalg.eigvalsh(result).min(initial=np.inf))
+    smallest = -1.0 if result is None else float(np.linalg.eigvalsh(result).min(initial=np.inf))
     slack = 0.0 if result is None else 1e-12 * float(np.abs(result).max(initial=0.0))
-    if result is None or least < (0.0 if positive else -slack) or (positive and least <= 0.0):
-        raise ValueError(f"{caller}: {name}: expected one symmetric matrix that is {wanted}, got {cost!r}")
+    if result is None or smallest < (0.0 if positive else -slack) or (positive and smallest <= 0.0):
+        raise ValueError(f"{caller}: {name}: expected one symmetric, {kind} matrix, got {cost!r}")
     return result
 
 
 def read_positive(caller: str, name: str, value: Any) -> float:
-    """A number > 0, or infinity.  Raises ValueError."""
+    """Return a number > 0, or infinity.  Raises ValueError."""
     try:
         result = np.nan if isinstance(value, (bool, str)) else float(value)
     except (TypeError, ValueError):
         result = np.nan
     if not result > 0.0:
-        raise ValueError(f"{caller}: {name}: expected a number above 0, got {value!r}")
+        raise ValueError(f"{caller}: {name}: expected a positive number, got {value!r}")
     return float(result)
 
 
 def read_finite(caller: str, name: str, value: Any, size: int, of: str) -> np.ndarray:
-    """Finite numbers (..., size).  Raises ValueError."""
+    """Return finite numbers (..., size).  Raises ValueError."""
     expected = f"{caller}: {name}: expected ({of},) = ({size},) numbers, or (..., {size})"
     result = np.asarray(real_array(expected, value), dtype=float)
     if not result.ndim or result.shape[-1] != size:
         raise ValueError(f"{expected}; got shape {result.shape}")
     if not np.isfinite(result).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
-        raise ValueError(f"{expected}, all finite; got {result[place]} at {place[0] if len(place) == 1 else place}")
+        index = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{expected}, all finite; got {result[index]} at {index[0] if len(index) == 1 else index}")
     return result
 
 
-def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray, what: str) -> np.ndarray:
-    """τ (..., nv) with zeros for joints without actuator.  Raises ValueError if one needs a force."""
+def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray, motion: str) -> np.ndarray:
+    """Return τ (..., nv) with zeros for joints without an actuator.
+
+    Raises ValueError if such a joint needs a force; ``motion`` names what needs it.
+    """
     idle = np.setdiff1d(np.arange(tau.shape[-1]), acting)
     if not len(idle):
         return tau
     size = np.maximum(np.abs(tau).max(axis=-1, keepdims=True), 1.0)
-    missing = np.argwhere(np.abs(tau[..., idle]) > _NONE * size)
+    missing = np.argwhere(np.abs(tau[..., idle]) > _ZERO_FORCE * size)
     if len(missing):
         *where, k = (int(x) for x in missing[0])
         state = f" of state {where[0] if len(where) == 1 else tuple(where)}" if where else ""
         raise ValueError(
-            f"{caller}: {what}{state} needs a force of {tau[(*where, idle[k])]:.6g} from {robot.v_names[idle[k]]!r}, "
-            f"which is no actuator: expected one that the actuators {[robot.v_names[j] for j in acting]} can do"
+            f"{caller}: {motion}{state} needs a force of {tau[(*where, idle[k])]:.6g} from {robot.v_names[idle[k]]!r}, "
+            f"which is not an actuator: the actuators are {[robot.v_names[j] for j in acting]}"
         )
     result = tau.copy()
     result[..., idle] = 0.0
@@ -129,20 +146,18 @@ def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray
 
 
 def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:
-    """Largest forces (nv,); for None the effort limits of the robot."""
+    """Return the largest forces (nv,); None means the effort limits of the robot."""
     try:
         result = np.array(robot.effort_limits if value is None else value, dtype=float)
     except (TypeError, ValueError):
         result = np.array(np.nan)
     if result.shape not in ((), (robot.nv,)) or not (result >= 0.0).all():
-        raise ValueError(
-            f"{caller}: effort_limits: expected numbers from 0 on, {robot.nv} or one for all, got {value!r}"
-        )
+        raise ValueError(f"{caller}: effort_limits: expected numbers >= 0, {robot.nv} or one for all, got {value!r}")
     return np.broadcast_to(result, (robot.nv,)).copy()
 
 
 def read_deviation(caller: str, robot: Any, reference: np.ndarray, q: Any) -> np.ndarray:
-    """The difference (..., nv) from a reference configuration to the robot's configuration."""
+    """Return the difference (..., nv) from a reference configuration to q."""
     try:
         result: np.ndarray = robot.difference(reference, q)
     except UnknownNameError as error:
@@ -153,10 +168,11 @@ def read_deviation(caller: str, robot: Any, reference: np.ndarray, q: Any) -> np
 
 
 def read_seconds(caller: str, name: str, value: Any, *, zero: bool = False) -> float:
+    """Return a time > 0 [s], or >= 0 with ``zero``.  Raises ValueError."""
     try:
         result = number(value)
     except (TypeError, ValueError):
         result = np.nan
     if not (np.isfinite(result) and (result > 0.0 or (zero and result >= 0.0))):
-        raise ValueError(f"{caller}: {name}: expected seconds {'from 0 on' if zero else 'above 0'}, got {value!r}")
+        raise ValueError(f"{caller}: {name}: expected a time {'>= 0' if zero else '> 0'} [s], got {value!r}")
     return result

@@ -1,8 +1,8 @@
-"""Linear systems of robots with many joints, in NumPy: what `Robot.linearize` computes in one compiled kernel.
+"""Linearisation of robots with many joints in NumPy: the same as `Robot.linearize`, without its kernel.
 
-The code of that kernel grows with the square of the number of joints: of 300 it takes minutes to compile.  Here inverse
-dynamics is differentiated along each direction of q, v and a, by one kernel that grows with the number of joints, and
-with M a + h(q, v) = τ
+The code of that kernel grows with the square of the number of joints; for 300 joints it takes minutes to compile.  Here
+a kernel whose code grows linearly differentiates inverse dynamics along each direction of q, v and a.  With
+M a + h(q, v) = τ,
 
     ∂a/∂q = −M⁻¹ ∂τ/∂q,      ∂a/∂v = −M⁻¹ ∂τ/∂v,      ∂a/∂τ = M⁻¹,      M = ∂τ/∂a.
 """
@@ -17,10 +17,8 @@ from linkwork.motion.algorithms.curves import CurveSpace
 
 __all__ = ["linearized"]
 
-_MANY_JOINTS = 40  # size of v beyond which the kernel of the whole system takes more than some 5 s to compile
-_SINGULAR = (
-    1e-12  # the least square of a pivot of the mass matrix with a diagonal of 1, many times what rounding leaves
-)
+_MANY_JOINTS = 40  # size of v beyond which the kernel of `Robot.linearize` takes more than some 5 s to compile
+_SINGULAR = 1e-12  # smallest squared pivot of the mass matrix with unit diagonal, far above rounding errors
 
 Array = np.ndarray[Any, Any]
 
@@ -28,7 +26,7 @@ Array = np.ndarray[Any, Any]
 def linearized(
     robot: Any, q: Array, v: Array, tau: Array, *, dt: float | None, integrator: str, passive: bool
 ) -> tuple[Array, Array]:
-    """A (..., 2nv, 2nv) and B (..., 2nv, nv) of `Robot.linearize`, of large robots without the kernel of both."""
+    """Return A (..., 2nv, 2nv) and B (..., 2nv, nv) of `Robot.linearize`; for large robots without its kernel."""
     known = dt is None or integrator in _STEPS
     if robot.nv > _MANY_JOINTS and known and not robot.tree.constraints and CurveSpace.of(robot.tree).is_plain:
         result = _by_directions(robot, q, v, tau, dt, integrator, passive)
@@ -41,22 +39,22 @@ def linearized(
 def _by_directions(
     robot: Any, q: Array, v: Array, tau: Array, step: float | None, integrator: str, passive: bool
 ) -> tuple[Array, Array] | None:
-    """The same of a robot whose q̇ is v; None where a mass matrix is singular, of which `Robot.linearize` says why."""
+    """Linearise a robot with q̇ = v; None for a singular mass matrix, which `Robot.linearize` explains."""
     n = robot.nv
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     states = zip(*(np.broadcast_to(x, (*lead, n)).reshape(-1, n) for x in (q, v, tau)), strict=True)
     result = []
     for at, rate, forces in states:
-        solved = _accelerations_by_all(robot, at, rate, forces, passive)
-        if solved is None:
+        derivatives = _acceleration_derivatives(robot, at, rate, forces, passive)
+        if derivatives is None:
             return None
-        result.append(_STEPS[None if step is None else integrator](solved, step))
-    A, B = (np.array(parts).reshape(*lead, 2 * n, -1) for parts in zip(*result, strict=True))
+        result.append(_STEPS[None if step is None else integrator](derivatives, step))
+    A, B = (np.array(matrices).reshape(*lead, 2 * n, -1) for matrices in zip(*result, strict=True))
     return A, B
 
 
-def _accelerations_by_all(robot: Any, q: Array, v: Array, tau: Array, passive: bool) -> Array | None:
-    """How accelerations of one state vary with q, v and τ (n, 3n); None where the mass matrix is singular."""
+def _acceleration_derivatives(robot: Any, q: Array, v: Array, tau: Array, passive: bool) -> Array | None:
+    """Return the derivative of one state's acceleration by q, v and τ (n, 3n); None for a singular mass matrix."""
     n = robot.nv
     along = robot.compile(("inverse_dynamics", {"passive": True}) if passive else "inverse_dynamics").jvp("q", "v", "a")
     D, rest = np.eye(3 * n), np.zeros(n)
@@ -78,25 +76,25 @@ def _accelerations_by_all(robot: Any, q: Array, v: Array, tau: Array, passive: b
     return result
 
 
-def _continuous(solved: Array, _: Any) -> tuple[Array, Array]:
-    """q̇ = v, v̇ = a."""
-    n = len(solved)
+def _continuous(derivatives: Array, _: Any) -> tuple[Array, Array]:
+    """Return A and B of q̇ = v, v̇ = a."""
+    n = len(derivatives)
     A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, n))
     A[:n, n:] = np.eye(n)
-    A[n:], B[n:] = solved[:, : 2 * n], solved[:, 2 * n :]
+    A[n:], B[n:] = derivatives[:, : 2 * n], derivatives[:, 2 * n :]
     return A, B
 
 
-def _euler(solved: Array, h: float) -> tuple[Array, Array]:
-    """q⁺ = q + h v, v⁺ = v + h a."""
-    A, B = _continuous(solved, None)
+def _euler(derivatives: Array, h: float) -> tuple[Array, Array]:
+    """Return A and B of q⁺ = q + h v, v⁺ = v + h a."""
+    A, B = _continuous(derivatives, None)
     return np.eye(len(A)) + h * A, h * B
 
 
-def _semi_implicit_euler(solved: Array, h: float) -> tuple[Array, Array]:
-    """v⁺ = v + h a, q⁺ = q + h v⁺."""
-    A, B = _euler(solved, h)
-    n = len(solved)
+def _semi_implicit_euler(derivatives: Array, h: float) -> tuple[Array, Array]:
+    """Return A and B of v⁺ = v + h a, q⁺ = q + h v⁺."""
+    A, B = _euler(derivatives, h)
+    n = len(derivatives)
     A[:n], B[:n] = h * A[n:], h * B[n:]
     A[:n, :n] += np.eye(n)
     return A, B

@@ -1,9 +1,9 @@
-"""Algebraic Riccati equations of many states, in NumPy: what `expr.equations.riccati` solves in compiled kernels.
+"""Algebraic Riccati equations of many states in NumPy: structure-preserving doubling and Newton-Kleinman iterations.
 
-The equations, the doublings, Cayley's transform and Newton's method (Kleinman, Hewer) are those of
-`expr.equations.riccati`, on arrays (..., n, n), so that LAPACK works on whole matrices and nothing is compiled.  Where
-what costs nothing does not end by itself, or R is singular in steps of time, a system in which everything costs
-something is solved first: its gains stabilise, and Newton's method leads from there to the costs that are given.
+The equations, doublings, Cayley transform and Newton's method (Kleinman, Hewer) are those of `expr.equations.riccati`,
+on arrays (..., n, n), so LAPACK works on whole matrices and nothing is compiled.  If a motion without cost does not
+decay, or R is singular in discrete time, a system with additional costs is solved first.  Its gains stabilise, and
+Newton's method converges from there to the solution for the original costs.
 
 Sources: Chu, Fan and Lin, Linear Algebra Appl. 396, 2005; Kleinman, IEEE Trans. Automatic Control 13 (1), 1968; Hewer,
 IEEE Trans. Automatic Control 16 (4), 1971; Smith, SIAM J. Appl. Math. 16 (1), 1968 (Lyapunov's equation by doubling).
@@ -19,35 +19,35 @@ import numpy as np
 __all__ = ["dense_regulator"]
 
 _DOUBLINGS = 60
-_ENDED = 1e-32  # a transition's square: it has ended
-_NEWTON = 30  # steps
-_FINE = 1e-14  # of X: what may be left of the equation
-_SOLVED = 1e-8  # of X: what is left of an equation that is solved
-_SHARE = 1e-2  # of a system's natural cost: what everything costs besides, in the first of two systems
-_SLOW, _SLOWEST = 1e-12, 5e-4  # of a step, or of the fastest motion: rates at which motions end, by either system
-_MANY = 200  # rows: eigenvalues of more take longer than all else
+_CONVERGED = 1e-32  # squared norm of the transition matrix after which doubling ends
+_NEWTON_STEPS = 30
+_FINE = 1e-14  # residual relative to X at which Newton's method ends
+_SOLVED = 1e-8  # residual relative to X of an equation that counts as solved
+_ADDED_COST = 1e-2  # of a system's natural cost: the costs that are added in the first of two systems
+_SLOW, _SLOWEST = 1e-12, 5e-4  # smallest decay rates, per step or relative to the fastest, of either system
+_MANY = 200  # rows: larger matrices get estimates of their eigenvalues, which would take longest
 _SQUARINGS = 6
-_NEAR = 1e-6  # of A: γ is so far from its eigenvalues
+_NEAR = 1e-6  # of γ: its smallest distance from eigenvalues of A
 
 Array = np.ndarray[Any, Any]
 
 
 def dense_regulator(A: Array, B: Array, Q: Array, R: Array, N: Array, discrete: bool) -> tuple[Array, Array, Array]:
-    """K (..., m, n), X (..., n, n) and what is left of the equation beside X (...), infinite where there is no X.
+    """Return K (..., m, n), X (..., n, n) and the residual relative to X (...), infinite where there is no solution.
 
     Q and R are symmetric.
     """
     lead = np.broadcast_shapes(*(M.shape[:-2] for M in (A, B, Q, R, N)))
     n, m = B.shape[-2:]
     shapes = ((n, n), (n, m), (n, n), (m, m), (n, m))
-    parts = zip((A, B, Q, R, N), shapes, strict=True)
-    matrices = [np.broadcast_to(M, (*lead, *shape)).reshape(-1, *shape) for M, shape in parts]
+    pairs = zip((A, B, Q, R, N), shapes, strict=True)
+    matrices = [np.broadcast_to(M, (*lead, *shape)).reshape(-1, *shape) for M, shape in pairs]
     K, X = np.zeros((len(matrices[0]), m, n)), np.zeros((len(matrices[0]), n, n))
     residual = np.full(len(X), np.inf)
     with np.errstate(all="ignore"):
         for k in range(len(X)):
-            of = (matrices[0][k], matrices[1][k], matrices[2][k], matrices[3][k], matrices[4][k])
-            K[k], X[k], residual[k] = _System(*of, discrete=discrete).solved()
+            own = (matrices[0][k], matrices[1][k], matrices[2][k], matrices[3][k], matrices[4][k])
+            K[k], X[k], residual[k] = _System(*own, discrete=discrete).solve()
     return K.reshape(*lead, m, n), X.reshape(*lead, n, n), residual.reshape(lead)
 
 
@@ -60,8 +60,9 @@ class _System:
     N: Array
     discrete: bool
 
-    def solved(self) -> tuple[Array, Array, float]:
-        for start, slowest in ((self, _SLOW), (self._costly(), _SLOWEST)):
+    def solve(self) -> tuple[Array, Array, float]:
+        """Return K, X and the relative residual; zeros and infinity if no attempt succeeds."""
+        for start, slowest in ((self, _SLOW), (self._with_added_costs(), _SLOWEST)):
             try:
                 result = self._refined(start._doubled(), slowest)
             except np.linalg.LinAlgError:
@@ -70,92 +71,98 @@ class _System:
                 return result
         return np.zeros(self.B.shape[::-1]), np.zeros_like(self.A), np.inf
 
-    def _costly(self) -> _System:
-        """The same with more costs, in which there is no motion that costs nothing."""
+    def _with_added_costs(self) -> _System:
+        """Return the system with additional costs, in which every motion has a cost."""
         n, m = self.B.shape
-        grown = max(float(np.mean(self.A**2)) * n, 1e-300)
+        state_scale = max(float(np.mean(self.A**2)) * n, 1e-300)
         input_scale = max(float(np.mean(self.B**2)) * n, 1e-300)
-        paid = float(np.trace(self.R)) / m
+        input_cost = float(np.trace(self.R)) / m
         natural = max(
-            float(np.trace(self.Q)) / n, paid / input_scale if self.discrete else paid * grown / input_scale, 1e-300
+            float(np.trace(self.Q)) / n,
+            input_cost / input_scale if self.discrete else input_cost * state_scale / input_scale,
+            1e-300,
         )
-        if not np.any(self.Q) and paid <= 0.0:
+        if not np.any(self.Q) and input_cost <= 0.0:
             natural = 1.0
-        Q, R = self.Q + _SHARE * natural * np.eye(n), self.R
+        Q, R = self.Q + _ADDED_COST * natural * np.eye(n), self.R
         if self.discrete:
-            R = R + _SHARE * float(np.trace(self.B.T @ Q @ self.B)) / m * np.eye(m)
+            R = R + _ADDED_COST * float(np.trace(self.B.T @ Q @ self.B)) / m * np.eye(m)
         return replace(self, Q=Q, R=R)
 
     def _doubled(self) -> Array:
-        """X by doublings."""
+        """Return X by the structure-preserving doubling algorithm."""
         n = len(self.A)
         both = np.linalg.solve(self.R, np.hstack([self.B.T, self.N.T]))
-        A, G, H = self.A - self.B @ both[:, n:], _even(self.B @ both[:, :n]), _even(self.Q - self.N @ both[:, n:])
+        A, G, H = (
+            self.A - self.B @ both[:, n:],
+            _symmetric(self.B @ both[:, :n]),
+            _symmetric(self.Q - self.N @ both[:, n:]),
+        )
         if not self.discrete:
             A, G, H = _cayley(A, G, H)
         for _ in range(_DOUBLINGS):
             W = np.linalg.solve(np.eye(n) + G @ H, np.hstack([A, G]))
-            A, G, H = A @ W[:, :n], _even(G + A @ W[:, n:] @ A.T), _even(H + A.T @ H @ W[:, :n])
-            if not np.isfinite(H).all() or (A * A).sum() <= _ENDED:
+            A, G, H = A @ W[:, :n], _symmetric(G + A @ W[:, n:] @ A.T), _symmetric(H + A.T @ H @ W[:, :n])
+            if not np.isfinite(H).all() or (A * A).sum() <= _CONVERGED:
                 break
         return H
 
     def _refined(self, X: Array, slowest: float) -> tuple[Array, Array, float] | None:
-        """Newton's method from a stabilising X, or None where its motions do not end.
+        """Refine a stabilising X by Newton's method; None if X does not stabilise.
 
-        In exact arithmetic each step stabilises if the one before does, so eigenvalues are those of the first, and of
-        the one that is returned.
+        In exact arithmetic every step stabilises if the one before does.  So only the first X and the result are
+        checked by eigenvalues.
         """
         result: list[tuple[Array, Array, float]] = []
         roots: Array | None = None
-        for _ in range(_NEWTON):
+        for _ in range(_NEWTON_STEPS):
             if not np.isfinite(X).all():
                 break
-            left, K = self._left(X)
+            rest, K = self._residual(X)
             closed = self.A - self.B @ K
-            residual = float(np.linalg.norm(left) / max(float(np.linalg.norm(X)), 1e-300))
+            residual = float(np.linalg.norm(rest) / max(float(np.linalg.norm(X)), 1e-300))
             if not np.isfinite(residual):
                 break
             if roots is None:
                 roots = np.linalg.eigvals(closed)
-                if not self._ends(roots, slowest):
+                if not self._decays(roots, slowest):
                     return None
             best = min((one[2] for one in result), default=np.inf)
             result.append((K, X, residual))
             if residual < _FINE or (residual >= 0.5 * best and residual < _SOLVED):
                 break
-            X = _even(X + _lyapunov(closed, left, self.discrete, roots))
+            X = _symmetric(X + _lyapunov(closed, rest, self.discrete, roots))
         for k, (K, X, residual) in sorted(enumerate(result), key=lambda one: one[1][2]):
-            if k == 0 or self._ends(np.linalg.eigvals(self.A - self.B @ K), slowest):
+            if k == 0 or self._decays(np.linalg.eigvals(self.A - self.B @ K), slowest):
                 return K, X, residual
         return None
 
-    def _left(self, X: Array) -> tuple[Array, Array]:
-        """What is left of the equation, and the gains."""
+    def _residual(self, X: Array) -> tuple[Array, Array]:
+        """Return the residual of the equation and the gains."""
         XB = X @ self.B
         if self.discrete:
             XA = X @ self.A
             T, S = self.B.T @ XA + self.N.T, self.R + self.B.T @ XB
-            left = self.A.T @ XA - X + self.Q
+            rest = self.A.T @ XA - X + self.Q
         else:
             AX, T, S = self.A.T @ X, XB.T + self.N.T, self.R
-            left = AX + AX.T + self.Q
+            rest = AX + AX.T + self.Q
         K = np.linalg.solve(S, T)
-        return _even(left - T.T @ K), K
+        return _symmetric(rest - T.T @ K), K
 
-    def _ends(self, roots: Array, slowest: float) -> bool:
-        """Return True where motions with these eigenvalues end, at a rate that is not rounding."""
+    def _decays(self, roots: Array, slowest: float) -> bool:
+        """Return True if motions with these eigenvalues decay at a rate above ``slowest``."""
         if self.discrete:
             return bool(np.abs(roots).max() < 1.0 - slowest)
         return bool(roots.real.max() < -slowest * np.abs(roots).max())
 
 
-def _even(M: Array) -> Array:
+def _symmetric(M: Array) -> Array:
     return 0.5 * (M + M.T)
 
 
 def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
-    """The matrices in steps of time that have the X of those in continuous time."""
+    """Return the matrices of the discrete-time equation that has the X of the continuous-time one."""
     n, eye = len(A), np.eye(len(A))
     largest, mean = _sizes(np.block([[A, -G], [-H, -A.T]]))
     gamma = max(mean**0.75 * largest**0.25, 1e-3)
@@ -166,13 +173,17 @@ def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
     LG = inverse @ G
     W = (A - gamma * eye).T + H @ LG
     back = np.linalg.solve(W, np.hstack([eye, H @ inverse]))
-    return eye + 2.0 * gamma * back[:, :n].T, _even(2.0 * gamma * LG @ back[:, :n]), _even(2.0 * gamma * back[:, n:])
+    return (
+        eye + 2.0 * gamma * back[:, :n].T,
+        _symmetric(2.0 * gamma * LG @ back[:, :n]),
+        _symmetric(2.0 * gamma * back[:, n:]),
+    )
 
 
 def _sizes(M: Array) -> tuple[float, float]:
-    """The largest size of an eigenvalue, and the geometric mean of all: of many by powers and the determinant.
+    """Return the largest absolute eigenvalue and the geometric mean of all.
 
-    (‖M^p‖)^(1/p) is no less than the largest, and with p = 2^6 hardly more.
+    Large matrices use powers and the determinant: (‖M^p‖)^(1/p) with p = 2^6 is slightly above the largest.
     """
     if len(M) <= _MANY:
         sizes = np.abs(np.linalg.eigvals(M))
@@ -191,9 +202,9 @@ def _sizes(M: Array) -> tuple[float, float]:
 
 
 def _lyapunov(closed: Array, C: Array, discrete: bool, roots: Array) -> Array:
-    """X of closedᵀ X + X closed + C = 0, or of closedᵀ X closed − X + C = 0, where motions end.
+    """Solve closedᵀ X + X closed + C = 0, or closedᵀ X closed − X + C = 0 in discrete time, for a stable ``closed``.
 
-    ``roots`` are eigenvalues of closed, or of a matrix near it.
+    ``roots`` are the eigenvalues of ``closed``, or of a matrix near it.
     """
     M = closed
     if not discrete:
@@ -206,6 +217,6 @@ def _lyapunov(closed: Array, C: Array, discrete: bool, roots: Array) -> Array:
     for _ in range(_DOUBLINGS):
         X = X + M.T @ X @ M
         M = M @ M
-        if not (M * M).sum() > _ENDED:
+        if not (M * M).sum() > _CONVERGED:
             break
     return X

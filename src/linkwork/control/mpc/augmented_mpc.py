@@ -1,9 +1,10 @@
-"""The augmented Lagrangian of `TrajectoryProblem.solve` for controllers: paths are carried on, from given states.
+"""Augmented Lagrangian method for model-predictive control: the path and the multipliers are carried over.
 
-Forces of motors are limited in the plan.  Limits that are not reached change nothing: a path that is best without them
-and whose forces are within them all the way is best with them, too.  So there are two searches of the same path.  The
-quick one leaves the limits out.  An environment whose plan passes a limit is searched again in the same step, from
-that path on, with the limits as constraints, and stays with this search until its forces are well within all limits.
+Plans respect the effort limits of motors.  Limits that are not active do not change the optimum: a path that is
+optimal without them, with forces within them in all steps, is optimal with them.  So there are two searches over the
+same path.  The fast one omits the limits.  If the plan of an environment exceeds a limit, the search continues in the
+same step from that path with the limits as constraints.  The environment keeps this search until its forces are well
+within all limits.
 """
 
 from __future__ import annotations
@@ -14,30 +15,30 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.control.mpc.mpc_solvers import Search, later_rows, receding_step, split_share
+from linkwork.control.mpc.mpc_solvers import Search, horizon_step, shifted_steps, split_share
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.features import TorqueFeature
 from linkwork.optimal.features.feature import FeatureJacobian, Scalars
-from linkwork.optimal.kernels import TOLD, shapes_of, state_shapes
+from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, state_shapes
 from linkwork.optimal.problem_arrays import PreparedProblem, prepared
 from linkwork.optimal.result import OptimalResult
-from linkwork.optimal.robot_parameters import by_environment, motor_places, nominal_numbers, robot_inputs
+from linkwork.optimal.robot_parameters import motor_indices, nominal_parameters, robot_inputs, with_batch_axis
 from linkwork.optimal.schedule import Schedule
 
 __all__ = ["AugmentedPlanner"]
 
-Numbers = dict[str, np.ndarray]
+Inputs = dict[str, np.ndarray]
 
-_STATUS, _COST, _MERIT, _LENGTH = (TOLD.index(name) for name in ("status", "cost", "merit", "length"))
-_UNKNOWN, _KNOWN = 1e300, 1e299  # costs and violations before any step was taken, and what all others are below
-_STEP = 1e-9  # [rad, m]: shorter steps of a search need no further ones
-_RENEWED = ("told", "penalties")  # of a search's state: begins anew in each step
-_RELEASED = 0.9  # of a limit: a plan whose forces stay below needs no limits
+_STATUS, _COST, _MERIT, _LENGTH = (SEARCH_SCALARS.index(name) for name in ("status", "cost", "merit", "length"))
+_UNKNOWN, _KNOWN = 1e300, 1e299  # costs and violations before the first step of a search, and the bound of others
+_STEP = 1e-9  # [rad, m] tolerance of a search's steps
+_RESET = ("scalars", "penalties")  # of a search's state: reset in each step of the controller
+_RELEASED = 0.9  # of a limit: with forces below, a plan returns to the search without limits
 
 
 class AugmentedPlanner:
-    """The augmented Lagrangian of `TrajectoryProblem.solve`, from given states, within the limits of motors."""
+    """Planner by the augmented Lagrangian method of `TrajectoryProblem.solve`, within the effort limits of motors."""
 
     def __init__(
         self,
@@ -47,156 +48,160 @@ class AugmentedPlanner:
         passive: bool = False,
         parameters: tuple[Parameter, ...] = (),
     ) -> None:
-        """Of motors of joints by name, with forces up to ``effort``, a number or (nv,): None are the robot's.
-        ``parameters`` of the robot come with each call.
+        """Create a planner for the motors of the joints ``actuators``, None for the robot's.
+
+        ``effort`` are their largest forces, a number or (nv,); None for the robot's.  ``parameters`` are the robot's
+        parameters that come with each call.
         """
         self.robot = robot = problem.robot
         names = None if actuators is None else tuple(actuators)
         self._arguments = problem, names, effort, passive, parameters
-        motors = motor_places("controller", robot, names)
+        motors = motor_indices("controller", robot, names)
         limits = np.full(robot.nv, np.inf)
         limits[[*motors]] = np.broadcast_to(robot.effort_limits if effort is None else effort, robot.nv)[[*motors]]
-        limits[[*set(range(robot.nv)).difference(motors, _places_without_force(problem))]] = 0.0
-        actuated = _within(problem, np.where(limits > 0.0, np.inf, limits), passive)
-        bounded = _within(actuated, np.where(limits > 0.0, limits, np.inf), passive)
+        limits[[*set(range(robot.nv)).difference(motors, _unactuated_indices(problem))]] = 0.0
+        actuated = _with_torque_limits(problem, np.where(limits > 0.0, np.inf, limits), passive)
+        bounded = _with_torque_limits(actuated, np.where(limits > 0.0, limits, np.inf), passive)
         if bounded.variables.keys() != actuated.variables.keys():
-            actuated = bounded  # whose unknowns are others
+            actuated = bounded  # the unknowns differ
         self._own = _Program(prepared(actuated, True, False, parameters))
         self._bounded = None if bounded is actuated else _Program(prepared(bounded, True, False, parameters))
-        limits[limits == 0.0] = np.inf  # those count in both
+        limits[limits == 0.0] = np.inf  # zero forces are constraints of both searches
         self._limits, self._released = limits, _RELEASED * limits
-        self.steps, self.step = self._own.steps, receding_step(self._own.prepared)
+        self.steps, self.step = self._own.steps, horizon_step(self._own.prepared)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._arguments
 
-    def numbers(
+    def call_inputs(
         self,
         reference: Mapping[str, Any] | None,
         lead: tuple[int, ...],
         schedule: Schedule | None = None,
         parameters: Mapping[Parameter, np.ndarray] | None = None,
-    ) -> tuple[Numbers, np.ndarray | None]:
-        """What both searches take besides constants, and where terms count, if not as the problem has it."""
+    ) -> tuple[Inputs, np.ndarray | None]:
+        """Return the inputs of both searches besides constants, and weights of terms by step or None."""
         tree = self.robot.tree
-        shared = robot_inputs(tree, nominal_numbers(tree, self._arguments[-1]) | dict(parameters or {}))
-        for name, x in self._own.prepared.given_targets(reference).items():
-            shared[name] = by_environment("step: reference", x, self._own.shapes[name], lead)
+        shared = robot_inputs(tree, nominal_parameters(tree, self._arguments[-1]) | dict(parameters or {}))
+        for name, x in self._own.prepared.read_targets(reference).items():
+            shared[name] = with_batch_axis("step: reference", x, self._own.shapes[name], lead)
         return shared, None if schedule is None else schedule.weights
 
-    # -- the state of both searches: that of the one without limits, and what the other has besides
+    # -- the state of both searches: that of the search without limits, and the further arrays of the other
 
-    def begun(self, q: np.ndarray) -> Search:
+    def initial_search(self, q: np.ndarray) -> Search:
         state = dict(self._own.prepared.begin)
         if self._bounded is not None:
             begin = self._bounded.prepared.begin
             state["effort_multipliers"] = begin["everywhere"][:, self._own.multipliers :]
-            state |= {f"bounded_{name}": begin[name] for name in _RENEWED} | {"is_bounded": np.zeros(())}
+            state |= {f"bounded_{name}": begin[name] for name in _RESET} | {"is_bounded": np.zeros(())}
         result = {name: np.repeat(x[None], len(q), axis=0) for name, x in state.items()}
         result["q"] = np.repeat(q[:, None], self.steps, axis=1)
         return result
 
     def _bounded_state(self, search: Search) -> Search:
-        """The state of the search with limits."""
+        """Return the state of the search with limits."""
         state = {name: x for name, x in search.items() if name in ("q", "u", "p", "alone")}
         state["everywhere"] = self._all_multipliers(search)
-        return state | {name: search[f"bounded_{name}"] for name in _RENEWED}
+        return state | {name: search[f"bounded_{name}"] for name in _RESET}
 
     def _with_bounded_state(self, search: Search, state: Search) -> Search:
-        """The state of both, where that of the search with limits has changed."""
+        """Return the state of both searches with a new state of the search with limits."""
         result = {**search, **{name: x for name, x in state.items() if name in ("q", "u", "p", "alone")}}
         count = self._own.multipliers
         if count:
             result["everywhere"] = state["everywhere"][..., :count]
         result["effort_multipliers"] = state["everywhere"][..., count:]
-        return result | {f"bounded_{name}": state[name] for name in _RENEWED}
+        return result | {f"bounded_{name}": state[name] for name in _RESET}
 
-    def moved(self, search: Search, share: float) -> Search:
-        whole, part = split_share(share)
+    def shifted(self, search: Search, share: float) -> Search:
+        whole, fraction = split_share(share)
         result = dict(search)
-        result["q"] = self._moved_path(search["q"], whole, part)
+        result["q"] = self._moved_path(search["q"], whole, fraction)
         if "u" in result:
-            result["u"] = later_rows(result["u"], share)
+            result["u"] = shifted_steps(result["u"], share)
         if self._bounded_count(search):
             count = self._own.multipliers
-            later = later_rows(self._all_multipliers(search), share)
+            later = shifted_steps(self._all_multipliers(search), share)
             result["effort_multipliers"] = later[..., count:]
             if count:
                 result["everywhere"] = later[..., :count]
         elif "everywhere" in result:
-            result["everywhere"] = later_rows(result["everywhere"], share)
+            result["everywhere"] = shifted_steps(result["everywhere"], share)
         return result
 
     @staticmethod
     def _all_multipliers(search: Search) -> np.ndarray:
-        """Those of constraints in all steps, limits last."""
+        """Return the multipliers of constraints in all steps, those of effort limits last."""
         if "everywhere" not in search:
             return search["effort_multipliers"]
         return np.concatenate([search["everywhere"], search["effort_multipliers"]], axis=-1)
 
-    def _moved_path(self, q: np.ndarray, whole: int, part: float) -> np.ndarray:
-        """Configurations later on; after the last as before it."""
+    def _moved_path(self, q: np.ndarray, whole: int, fraction: float) -> np.ndarray:
+        """Shift configurations by ``whole`` steps and a fraction of one; the last velocity continues."""
         T, whole = q.shape[1], min(whole, q.shape[1])
         rows = [q]
         if T > 1:
             last, rate = q[:, -1], self.robot.difference(q[:, -2], q[:, -1])
-            for _ in range(whole + (part > 0.0)):
+            for _ in range(whole + (fraction > 0.0)):
                 last = self.robot.integrate(last, rate)
                 rows.append(last[:, None])
         else:
             rows += [q] * (whole + 1)
         longer = np.concatenate(rows, axis=1)
         here = longer[:, whole : whole + T]
-        if part:
+        if fraction:
             changes = self.robot.difference(here, longer[:, whole + 1 : whole + 1 + T])
-            return np.asarray(self.robot.integrate(here, part * changes))
+            return np.asarray(self.robot.integrate(here, fraction * changes))
         return np.ascontiguousarray(here)
 
-    def started(self, search: Search) -> Search:
+    def begin_step(self, search: Search) -> Search:
         count, result = len(search["q"]), dict(search)
         bounded = self._bounded_count(search)
         if bounded < count:
-            result |= self._own.started(count)
+            result |= self._own.begin_step(count)
         if self._bounded is not None and bounded:
-            result |= {f"bounded_{name}": x for name, x in self._bounded.started(count).items()}
+            result |= {f"bounded_{name}": x for name, x in self._bounded.begin_step(count).items()}
         return result
 
-    def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
+    def iterate(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, iterations: int) -> Search:
         count = self._bounded_count(search)
         if self._bounded is None or count == 0:
-            return self._own.iterated(search, self._inputs(self._own, q, v, numbers), upto)
+            return self._own.iterate(search, self._inputs(self._own, q, v, inputs), iterations)
         if count == len(q):
-            state = self._bounded.iterated(
-                self._bounded_state(search), self._inputs(self._bounded, q, v, numbers), upto
+            state = self._bounded.iterate(
+                self._bounded_state(search), self._inputs(self._bounded, q, v, inputs), iterations
             )
             return self._with_bounded_state(search, state)
         is_bounded = search["is_bounded"] > 0.5
-        state, inputs = self._chosen(self._own, ~is_bounded, search, q, v, numbers)
-        result = _merged(search, self._own.iterated(state, inputs, upto), ~is_bounded)
-        state, inputs = self._chosen(self._bounded, is_bounded, search, q, v, numbers)
-        state = self._with_bounded_state(state, self._bounded.iterated(self._bounded_state(state), inputs, upto))
+        state, own_inputs = self._chosen(self._own, ~is_bounded, search, q, v, inputs)
+        result = _merged(search, self._own.iterate(state, own_inputs, iterations), ~is_bounded)
+        state, own_inputs = self._chosen(self._bounded, is_bounded, search, q, v, inputs)
+        state = self._with_bounded_state(
+            state, self._bounded.iterate(self._bounded_state(state), own_inputs, iterations)
+        )
         return _merged(result, state, is_bounded)
 
     def _bounded_count(self, search: Search) -> int:
-        """In how many environments limits count."""
+        """Return the number of environments whose search includes the limits."""
         return 0 if self._bounded is None else int(np.count_nonzero(search["is_bounded"]))
 
     def _chosen(
-        self, program: _Program, some: np.ndarray, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any
-    ) -> tuple[Search, Numbers]:
-        """The state of some environments, and what comes with their call."""
-        inputs = program.of_environments(self._inputs(program, q, v, numbers), some)
+        self, program: _Program, some: np.ndarray, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any
+    ) -> tuple[Search, Inputs]:
+        """Return the state and the inputs of some environments."""
+        inputs = program.of_environments(self._inputs(program, q, v, inputs), some)
         return {name: x[some] for name, x in search.items()}, inputs
 
-    def _inputs(self, program: _Program, q: np.ndarray, v: np.ndarray, numbers: Any) -> Numbers:
-        """What comes with a call of a search, with where the robot was before."""
-        result: Numbers = program.constants(numbers[1]) | numbers[0]
+    def _inputs(self, program: _Program, q: np.ndarray, v: np.ndarray, inputs: Any) -> Inputs:
+        """Return the inputs of a search, with the configurations before the state."""
+        result: Inputs = program.constants(inputs[1]) | inputs[0]
         if program.depth:
             before = [self.robot.integrate(q, (-k * self.step) * v) for k in range(program.depth - 1, 0, -1)]
             result["past"] = np.stack([*before, q], axis=-2)
         return result
 
-    def limited(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
+    def with_effort_limits(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
         bounded, none = self._bounded, np.zeros(len(tau), dtype=bool)
         if bounded is None:
             return search, none
@@ -204,59 +209,60 @@ class AugmentedPlanner:
         if count == 0 and np.count_nonzero(size > self._limits) == 0:
             return search, none
         if len(tau) == count == 1 and (np.count_nonzero(multipliers) or np.count_nonzero(size > self._released)):
-            return search, none  # a quick answer for the most common case
+            return search, none  # the most common case, fast
         was = search["is_bounded"] > 0.5
-        passes = (size > self._limits).any(axis=(1, 2)) & ~was
+        exceeds = (size > self._limits).any(axis=(1, 2)) & ~was
         stays = multipliers.any(axis=(1, 2)) | (size > self._released).any(axis=(1, 2))
-        begun = bounded.started(len(tau))
-        fresh = {f"bounded_{x}": _where(passes, begun[x], search[f"bounded_{x}"]) for x in _RENEWED}
-        return {**search, **fresh, "is_bounded": np.where(was, stays, passes).astype(float)}, passes
+        fresh_state = bounded.begin_step(len(tau))
+        fresh = {f"bounded_{x}": _where(exceeds, fresh_state[x], search[f"bounded_{x}"]) for x in _RESET}
+        return {**search, **fresh, "is_bounded": np.where(was, stays, exceeds).astype(float)}, exceeds
 
-    # -- what has become of it
+    # -- the result of a search
 
     def _diagnostics(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        """Diagnostics of each environment's search (n, numbers), and by how much it violates constraints (n,)."""
+        """Return the scalars (n, count) of each environment's search, and its constraint violations (n,)."""
         count = self._bounded_count(search)
         if self._bounded is None or count == 0:
-            return self._own.diagnostics(search["told"])
-        bounded = self._bounded.diagnostics(search["bounded_told"])
+            return self._own.diagnostics(search["scalars"])
+        bounded = self._bounded.diagnostics(search["bounded_scalars"])
         if count == len(search["q"]):
             return bounded
         is_bounded = search["is_bounded"] > 0.5
-        own = self._own.diagnostics(search["told"])
+        own = self._own.diagnostics(search["scalars"])
         return np.where(is_bounded[:, None], bounded[0], own[0]), np.where(is_bounded, bounded[1], own[1])
 
-    def ended(self, search: Search) -> bool:
+    def has_converged(self, search: Search) -> bool:
         return bool((self._diagnostics(search)[0][:, _STATUS] > 0.5).all())
 
     def path(self, search: Search) -> np.ndarray:
         return search["q"]
 
-    def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        diagnostics, violated = self._diagnostics(search)
-        is_known = np.isfinite(diagnostics[:, _MERIT]) & (violated < _KNOWN) & (diagnostics[:, _COST] < _KNOWN)
-        return np.where(is_known, diagnostics[:, _COST], np.nan), np.where(is_known, violated, np.nan)
+    def cost_and_violation(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
+        diagnostics, violation = self._diagnostics(search)
+        is_known = np.isfinite(diagnostics[:, _MERIT]) & (violation < _KNOWN) & (diagnostics[:, _COST] < _KNOWN)
+        return np.where(is_known, diagnostics[:, _COST], np.nan), np.where(is_known, violation, np.nan)
 
-    def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
+    def known_forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
         result, start = {}, 0
         for name, size in self._own.prepared.program.variables:
             result[name] = search["u"][..., start : start + size]
             start += size
         return None, result
 
-    def sound(self, search: Search) -> np.ndarray:
+    def is_finite(self, search: Search) -> np.ndarray:
         return np.asarray(np.isfinite(self._diagnostics(search)[0][:, _MERIT]))
 
-    def explained(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, place: int) -> str:
+    def explain(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, index: int) -> str:
         program, state = self._own, search
-        if self._bounded is not None and search["is_bounded"][place] > 0.5:
+        if self._bounded is not None and search["is_bounded"][index] > 0.5:
             program, state = self._bounded, self._bounded_state(search)
-        inputs = program.of_environments(self._inputs(program, q, v, numbers), place)
-        state = {name: state[name][place] for name in program.names}
+        inputs = program.of_environments(self._inputs(program, q, v, inputs), index)
+        state = {name: state[name][index] for name in program.names}
         result = OptimalResult._make(program.prepared, state, inputs, program.tolerances)
-        if result.status != "not_finite" and not state["told"][_COST] < _KNOWN:
+        if result.status != "not_finite" and not state["scalars"][_COST] < _KNOWN:
             return (
-                f"no step of {result.iterations} was better than none: the last was {state['told'][_LENGTH]:.2g} long"
+                f"none of {result.iterations} iterations improved on the initial path: the last step was "
+                f"{state['scalars'][_LENGTH]:.2g} long"
             )
         return f"{result.status}: {result.message}"
 
@@ -268,17 +274,20 @@ class AugmentedPlanner:
 
 
 class _Program:
-    """One search: a problem as arrays, and calls of its kernel."""
+    """One of the two searches: a problem as arrays, and calls of its kernel."""
 
     def __init__(self, own: PreparedProblem) -> None:
         program = own.program
         self.prepared, self.steps, self.depth, self.hard = own, program.steps, program.depth, len(program.hard)
-        self.multipliers = program.force_count(program.everywhere)  # of a step
+        self.multipliers = program.force_count(program.everywhere)  # per step
         self.names, self.shapes = list(state_shapes(program)), shapes_of(program)
         self.tolerances = np.full(1 + self.hard, _STEP)
 
-    def constants(self, weights: np.ndarray | None) -> Numbers:
-        """What is the same in all calls; with ``weights`` (..., steps, terms) of the first terms."""
+    def constants(self, weights: np.ndarray | None) -> Inputs:
+        """Return the inputs that are the same in all calls.
+
+        ``weights`` (..., steps, terms) replace those of the first terms.
+        """
         result = dict(self.prepared.scaled_constants)
         if weights is not None:
             rest = result["weights"][:, weights.shape[-1] :]
@@ -286,28 +295,28 @@ class _Program:
             result["weights"] = np.concatenate([weights, rest], axis=-1)
         return result
 
-    def started(self, count: int) -> Search:
-        """What of the state begins anew in each step, of so many environments."""
+    def begin_step(self, count: int) -> Search:
+        """Return the arrays of the state that are reset in each step, for ``count`` environments."""
         begin = self.prepared.begin
-        result = {name: np.repeat(begin[name][None], count, axis=0) for name in _RENEWED if name in begin}
-        result["told"][:, _COST] = _UNKNOWN  # until a step is taken
+        result = {name: np.repeat(begin[name][None], count, axis=0) for name in _RESET if name in begin}
+        result["scalars"][:, _COST] = _UNKNOWN  # before the first step
         return result
 
-    def diagnostics(self, told: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the kernel says of searches (n, numbers), and by how much they violate constraints (n,)."""
-        first = len(TOLD)
-        return told[:, :first], told[:, first : first + self.hard].max(axis=1, initial=0.0)
+    def diagnostics(self, scalars: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split the scalars of searches into diagnostics (n, count) and the largest constraint violation (n,)."""
+        first = len(SEARCH_SCALARS)
+        return scalars[:, :first], scalars[:, first : first + self.hard].max(axis=1, initial=0.0)
 
-    def of_environments(self, numbers: Numbers, which: Any) -> Numbers:
-        """The numbers of some environments."""
+    def of_environments(self, inputs: Inputs, which: Any) -> Inputs:
+        """Return the inputs of the environments that ``which`` selects."""
         shapes = self.shapes
-        return {name: x[which] if x.ndim > len(shapes[name]) else x for name, x in numbers.items() if name in shapes}
+        return {name: x[which] if x.ndim > len(shapes[name]) else x for name, x in inputs.items() if name in shapes}
 
-    def iterated(self, search: Search, numbers: Numbers, upto: int) -> Search:
-        """The state after so many iterations in all since it was started."""
+    def iterate(self, search: Search, inputs: Inputs, iterations: int) -> Search:
+        """Return the state after ``iterations`` in total since `begin_step`."""
         state = (search[name] for name in self.names)
         result = self.prepared.kernel(
-            *state, *(numbers[name] for name in self.shapes), self.tolerances, np.array(float(upto))
+            *state, *(inputs[name] for name in self.shapes), self.tolerances, np.array(float(iterations))
         )
         if len(self.names) == 1:
             return {**search, self.names[0]: np.asarray(result)}
@@ -315,12 +324,12 @@ class _Program:
 
 
 def _where(which: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """By environment (n,): x where it is one of these, y elsewhere."""
+    """Return x for the environments of the mask ``which`` (n,), and y for the others."""
     return np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
 
 
 def _merged(search: Search, state: Search, some: np.ndarray) -> Search:
-    """The state of some environments among that of all."""
+    """Return the state of all environments, with a new state for those of the mask ``some``."""
     result = {name: x.copy() for name, x in search.items()}
     for name, x in state.items():
         result[name][some] = x
@@ -329,7 +338,7 @@ def _merged(search: Search, state: Search, some: np.ndarray) -> Search:
 
 @dataclass(frozen=True)
 class _MotorTorque(TorqueFeature):
-    """τ of some joints as a step begins, which is what a controller exerts there."""
+    """Forces τ of some joints at the beginning of a step: the force that a controller applies."""
 
     @property
     def target_of(self) -> None:  # type: ignore[override]
@@ -337,21 +346,22 @@ class _MotorTorque(TorqueFeature):
 
     def values(self, w: Any, target: Scalars) -> list[Any]:
         tau = w.begin_torque(self.passive)
-        return [tau[k] for k in self.places]
+        return [tau[k] for k in self.indices]
 
     def jacobian(self, w: Any, target: Scalars) -> FeatureJacobian:
         result = w.begin_torque_jacobian(self.passive)
-        rows, places = result.rows, self.places
+        rows, indices = result.rows, self.indices
         return FeatureJacobian(
-            [result.values[k] for k in places],
-            [[block[k] for k in places] for block in rows],
-            [result.parameters[k] for k in places],
+            [result.values[k] for k in indices],
+            [[block[k] for k in indices] for block in rows],
+            [result.parameters[k] for k in indices],
         )
 
 
-def _within(problem: Any, limits: np.ndarray, passive: bool) -> Any:
-    """Return the problem that limits torques to ±limits (nv,) in every step, which are 0 or above, inf where there
-    is none; the problem itself where there are no limits.
+def _with_torque_limits(problem: Any, limits: np.ndarray, passive: bool) -> Any:
+    """Return the problem with torques limited to ±limits (nv,) in every step.
+
+    Limits are 0 or above; inf means no limit.  Without any limit the problem itself is returned.
     """
     result = problem
     by_joint = {body.joint_name: limits[problem.robot.tree.v_slices[i]] for i, body in problem.robot.tree.stacked()}
@@ -367,10 +377,10 @@ def _within(problem: Any, limits: np.ndarray, passive: bool) -> Any:
     return result
 
 
-def _places_without_force(problem: Any) -> set[int]:
-    """Where in τ a problem asks for none itself."""
+def _unactuated_indices(problem: Any) -> set[int]:
+    """Return the indices in τ that the problem itself constrains to zero."""
     terms = [term for term in problem.terms if term.kind == "equality"]
-    return {k for term in terms if isinstance(term.feature, TorqueFeature) for k in term.feature.places}
+    return {k for term in terms if isinstance(term.feature, TorqueFeature) for k in term.feature.indices}
 
 
 def _unused_name(problem: Any, name: str) -> str:

@@ -1,8 +1,8 @@
-"""Forces and gains along a path of a robot that contacts or its own constraints hold: what its motors do of them.
+"""Motor forces and feedback gains along a path of a robot with contacts or constraints.
 
-Joint forces of a motion are those of motors and of what holds the robot, τ = S u + Gᵀ f, with the f that a plan has.
-Where it has none, or where steps of a path leave something in joints without motors, what is left is shared between
-both such that it is least.  Gains are those of steps in which what holds the robot goes on to hold it.
+The joint forces of a motion are those of motors and of contacts, τ = S u + Gᵀ f, with the contact forces f of the plan.
+Without planned contact forces, or with a rest in joints without motors, the rest is distributed over u and f with the
+minimum norm.  Gains are those of the dynamics in which contacts and constraints stay satisfied.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.tree import Tree
-from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, Holding
-from linkwork.optimal.robot_parameters import along, forces_of_states, robot_inputs, with_inputs
-from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_forces
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, ContactModel
+from linkwork.optimal.robot_parameters import forces_of_states, per_step_parameters, robot_inputs, with_inputs
+from linkwork.optimal.shooting.contact_phases import ContactPhases, distribute_forces
 
 __all__ = ["ConstrainedPlans"]
 
-Numbers = Mapping[Parameter, np.ndarray]
+ParameterValues = Mapping[Parameter, np.ndarray]
 
 _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
 class ConstrainedPlans:
-    """Plans of ``steps`` steps of a robot with motors at places ``acting`` of v."""
+    """Plans of ``steps`` steps of a robot with contacts or constraints; ``acting`` are the indices of motors in v."""
 
     def __init__(
         self,
         robot: Any,
-        phases: HoldingPhases,
+        phases: ContactPhases,
         steps: int,
         acting: tuple[int, ...],
         passive: bool,
         parameters: tuple[Parameter, ...] = (),
     ) -> None:
         self.robot, self.phases, self.steps, self.acting, self.passive = robot, phases, steps, acting, passive
-        self.parameters = parameters  # of the robot, which come with each call
+        self.parameters = parameters  # of the robot, inputs of each call
         self._free = robot.without_constraints() if robot.tree.constraints else robot
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -54,8 +54,8 @@ class ConstrainedPlans:
 
     @cached_property
     def gains(self) -> Kernel:
-        """Of a path (steps, nq), v (steps, nv), u (steps, m), what is given of each step, τ, Q and R: K."""
-        key = (self.robot.tree, self.steps, self.acting, self.passive, self.phases.holdings, self.parameters)
+        """Kernel of gains K from q (steps, nq), v (steps, nv), u (steps, m), times and phases, time step, Q and R."""
+        key = (self.robot.tree, self.steps, self.acting, self.passive, self.phases.contact_models, self.parameters)
         return _KERNELS.get(key, lambda: _compiled(*key))
 
     def planned(
@@ -68,51 +68,60 @@ class ConstrainedPlans:
         step: float,
         Q: np.ndarray,
         R: np.ndarray,
-        numbers: Numbers,
+        values: ParameterValues,
     ) -> MPCPlan:
-        """Along paths (n, steps, nq) from states; ``active`` (..., steps, holdings), ``known`` joint forces of motors
-        (n, steps, nv), or else of what holds the robot by name; ``numbers`` of the robot (n, *shape) or (*shape,).
+        """Return the plans along paths (n, steps, nq) from states (n, nq), (n, nv).
+
+        ``active`` (..., steps, contacts) is 1 where a contact or constraint acts.  ``known`` are the planned forces:
+        joint forces of motors (n, steps, nv), or None and those of contacts by name.  ``values`` are the robot's
+        parameters, (n, *shape) or (*shape,).
         """
         whole_path = np.concatenate([q[:, None], path], axis=1)
         rates = np.concatenate([v[:, None], self.robot.difference(whole_path[:, :-1], path) / step], axis=1)
-        places = list(self.acting)
+        indices = list(self.acting)
         active = np.broadcast_to(active, (len(q), *active.shape[-2:]))
         if known[0] is None:
             a = (rates[:, 1:] - rates[:, :-1]) / step
-            each = along(self.robot.tree, numbers)
+            each = per_step_parameters(self.robot.tree, values)
             u = self._forces(whole_path[:, :-1], rates[:, :-1], a, active, self._known_forces(active, known[1]), each)
         else:
-            u = known[0][..., places]
+            u = known[0][..., indices]
         tau = np.zeros((*u.shape[:-1], self.robot.nv))
-        tau[..., places] = u
+        tau[..., indices] = u
         times = np.broadcast_to(step * np.arange(1.0, self.steps + 1.0)[:, None], (*active.shape[:-1], 1))
         times_and_phases = np.concatenate([times, active], axis=-1)
-        own = robot_inputs(self.robot.tree, numbers)
+        own = robot_inputs(self.robot.tree, values)
         K = self.gains(whole_path[:, :-1], rates[:, :-1], u, times_and_phases, np.array(step), Q, R, **own)
         return MPCPlan(whole_path, rates, tau, K)
 
-    def braking(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, numbers: Numbers) -> np.ndarray:
-        """Joint forces of motors (n, nv) that come nearest to accelerations, with what holds the robot (..., holdings)
-        as a plan begins.
-        """
+    def braking(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, values: ParameterValues
+    ) -> np.ndarray:
+        """Return joint forces of motors (n, nv) whose accelerations are closest to ``a``, with contacts ``active``."""
         active = np.broadcast_to(active, (len(q), active.shape[-1]))
         result = np.zeros_like(v)
-        result[:, list(self.acting)] = self._forces(q, v, a, active, self._known_forces(active, {}), numbers)
+        result[:, list(self.acting)] = self._forces(q, v, a, active, self._known_forces(active, {}), values)
         return result
 
     def _known_forces(self, active: np.ndarray, known: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Forces of what holds the robot, one beside the other (..., rows)."""
+        """Return the planned contact forces, concatenated (..., force components); 0 for unknown or inactive ones."""
         result = []
-        for k, one in enumerate(self.phases.holdings):
+        for k, one in enumerate(self.phases.contact_models):
             none = np.zeros((*active.shape[:-1], one.force.size))
             result.append(known.get(one.force.name, none) * active[..., k, None])
         return np.concatenate(result, axis=-1)
 
     def _forces(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, near: np.ndarray, numbers: Numbers
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        active: np.ndarray,
+        planned: np.ndarray,
+        values: ParameterValues,
     ) -> np.ndarray:
-        tau = forces_of_states(self._free, numbers, q, v, a, passive=self.passive)
-        return holding_forces(self.robot, self.phases, tau, q, list(self.acting), active, near, numbers)
+        tau = forces_of_states(self._free, values, q, v, a, passive=self.passive)
+        return distribute_forces(self.robot, self.phases, tau, q, list(self.acting), active, planned, values)
 
 
 def _compiled(
@@ -120,16 +129,16 @@ def _compiled(
     steps: int,
     acting: tuple[int, ...],
     passive: bool,
-    holdings: tuple[Holding, ...],
+    contact_models: tuple[ContactModel, ...],
     parameters: tuple[Parameter, ...],
 ) -> Kernel:
     n, m = 2 * own.nv, len(acting)
 
     def planned(
-        whole_path: Any, rates: Any, u: Any, times_and_phases: Any, step: Any, Q: Any, R: Any, **numbers: Any
+        whole_path: Any, rates: Any, u: Any, times_and_phases: Any, step: Any, Q: Any, R: Any, **inputs: Any
     ) -> Any:
-        tree = with_inputs(own, parameters, numbers)
-        dynamics = ContactDynamics(tree, step, acting, "semi_implicit_euler", passive, holdings)
+        tree = with_inputs(own, parameters, inputs)
+        dynamics = ContactDynamics(tree, step, acting, "semi_implicit_euler", passive, contact_models)
 
         def node(_: Any, row: Any) -> Any:
             q, v, u, times_and_phases = (list(part) for part in row)
@@ -149,7 +158,7 @@ def _compiled(
         "whole_path": (steps, own.nq),
         "rates": (steps, own.nv),
         "u": (steps, m),
-        "times_and_phases": (steps, 1 + len(holdings)),
+        "times_and_phases": (steps, 1 + len(contact_models)),
     }
     more = {name: (prod(p.shape(own)),) for p, name in inputs_of(parameters).items()}
     return compile(planned, name="constrained_plan", **sizes, step=(), Q=(n, n), R=(m, m), **more)

@@ -1,7 +1,4 @@
-"""Forces and gains along a path: what a robot has to do to run through it, and what to do beside it.
-
-What a controller says in a step: forces, gains, and what became of its search.
-"""
+"""Plans and commands of model-predictive control: joint forces and feedback gains along a path, and their kernel."""
 
 from __future__ import annotations
 
@@ -33,18 +30,20 @@ __all__ = [
     "SHORT",
     "MPCCommand",
     "MPCPlan",
-    "followed",
+    "delayed_actuation",
     "plan_kernel",
 ]
 
 
-ROUNDING = 1e-9  # of a step: ages are sums of periods
+ROUNDING = 1e-9  # of a step: rounding of ages, which are sums of periods
 _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
 class MPCPlan(NamedTuple):
-    """A path of T steps of a state: q (..., T + 1, nq) and v (..., T + 1, nv) from the state itself on, forces
-    tau (..., T, nv) of each step and gains K (..., T, m, 2nv) of the m forces that act.
+    """A plan of T steps from a state.
+
+    q (..., T + 1, nq) and v (..., T + 1, nv) begin with the state itself, tau (..., T, nv) are the joint forces of each
+    step, and K (..., T, m, 2nv) the feedback gains of the m forces of motors.
     """
 
     q: Any
@@ -56,20 +55,21 @@ class MPCPlan(NamedTuple):
         return short_repr(self)
 
 
-def followed(
-    robot: Any, plan: MPCPlan, place: np.ndarray, q: np.ndarray, v: np.ndarray, acting: np.ndarray
+def delayed_actuation(
+    robot: Any, plan: MPCPlan, age: np.ndarray, q: np.ndarray, v: np.ndarray, acting: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Joint forces (n, nv) of plans in states beside them, and gains (n, m, 2nv), so many steps (n,) after plans began:
-    states in between are those between two steps.
+    """Return joint forces (n, nv) and gains (n, m, 2nv) of plans at an ``age`` (n,) [steps], for states near the plans.
+
+    The planned state is interpolated between two steps; the gains correct the deviation of (q, v) from it.
     """
-    every = np.arange(len(q))
-    k = np.minimum((place + ROUNDING).astype(int), plan.tau.shape[1] - 1)
-    part = (place - k)[:, None]
-    before, K = plan.q[every, k], plan.K[every, k]
-    wanted = robot.integrate(before, part * robot.difference(before, plan.q[every, k + 1]))
-    rate = (1.0 - part) * plan.v[every, k] + part * plan.v[every, k + 1]
-    x = np.concatenate([robot.difference(wanted, q), v - rate], axis=1)
-    forces = plan.tau[every, k].copy()
+    each = np.arange(len(q))
+    k = np.minimum((age + ROUNDING).astype(int), plan.tau.shape[1] - 1)
+    fraction = (age - k)[:, None]
+    before, K = plan.q[each, k], plan.K[each, k]
+    planned_q = robot.integrate(before, fraction * robot.difference(before, plan.q[each, k + 1]))
+    planned_v = (1.0 - fraction) * plan.v[each, k] + fraction * plan.v[each, k + 1]
+    x = np.concatenate([robot.difference(planned_q, q), v - planned_v], axis=1)
+    forces = plan.tau[each, k].copy()
     forces[:, acting] -= (K @ x[:, :, None])[:, :, 0]
     return forces, K
 
@@ -77,12 +77,12 @@ def followed(
 def plan_kernel(
     robot: Any, steps: int, acting: tuple[int, ...], passive: bool, parameters: tuple[Parameter, ...] = ()
 ) -> Kernel:
-    """Of q (nq), v (nv), the path (steps, nq), the time of a step and costs Q (2nv, 2nv), R (m, m): v, tau and K.
+    """Return the kernel of v, tau and K, from q (nq), v (nv), the path (steps, nq), the time step τ, Q and R.
 
-    In step k the robot goes from (q_k, v_k) to v_{k+1} = (q_{k+1} ⊖ q_k)/τ, with the constant acceleration
-    (v_{k+1} − v_k)/τ: so τ_k is inverse dynamics at the step's beginning, and gains are those of Riccati's recursion
-    with what becomes of small changes in a step; the cost after the last is Q.  ``parameters`` of the robot are inputs,
-    too, row by row.
+    Q (2nv, 2nv) and R (m, m) are the weights of deviations.  In step k the velocity changes from v_k to v_{k+1} =
+    (q_{k+1} ⊖ q_k)/τ at the constant acceleration (v_{k+1} − v_k)/τ.  So τ_k is inverse dynamics at the beginning of
+    the step.  Gains follow from the Riccati recursion with the linearised step; the terminal cost is Q.  Values of the
+    robot's ``parameters`` are further inputs, flattened.
     """
     key = (robot, steps, acting, passive, parameters)
     return _KERNELS.get(key, lambda: _compiled(*key))
@@ -134,22 +134,22 @@ FAILED, BRAKING, SATURATED = Status.FAILED, Status.BRAKING, Status.SATURATED
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class MPCCommand(Result):
-    """What a controller says in a step: joint forces, and gains for states that are measured before the next.
+    """The command of a controller's step: joint forces, and feedback gains for states measured before the next step.
 
-    ``torque`` (..., nv) are the forces in the state (``q``, ``v``) that it was asked for, ``K`` (..., m, 2nv) the gains
-    of the forces that act, ``acting``: ``command(q, v)`` is what to do in another state, within ``effort`` (nv,), the
-    largest forces.  ``status`` is of each environment
+    ``torque`` (..., nv) are the joint forces in the state (``q``, ``v``) of the step, and ``K`` (..., m, 2nv) the gains
+    of the forces of motors, whose indices in τ are ``acting``.  ``command(q, v)`` returns the joint forces for another
+    state, within ``effort`` (nv,), the largest forces.  ``status`` is, for each environment,
 
-    - "planned": the forces of a new plan;
-    - "shortened": of one with fewer iterations, since time was over;
-    - "saturated": of one whose forces pass a limit, since its search has not come to an end: they are cut to the limit;
-    - "late": time was over before any: the last plan goes on, with its gains;
-    - "failed": the search found no numbers, or a path that violates constraints too much: the last plan goes on;
-    - "braking": there is no plan to go on with: the robot is slowed down against gravity.
+    - "planned": the forces are those of a new plan;
+    - "shortened": the new plan had fewer iterations because of the time limit;
+    - "saturated": the forces of the new plan exceed a limit because its search has not converged; they are clipped;
+    - "late": the time limit was reached before the first iteration; the last plan continues, with its gains;
+    - "failed": the search gave a path that is not finite or violates constraints too much; the last plan continues;
+    - "braking": there is no plan to continue; the robot is decelerated, with its gravity compensated.
 
-    ``violation`` and ``cost`` (...) are those of the new plan, NaN where there is none, ``iterations`` how many were
-    done, ``seconds`` what the step took.  `explain` says why a search failed: which feature is not finite, in which
-    step, or which constraints are violated.
+    ``violation`` and ``cost`` (...) are those of the new plan, NaN without one.  ``iterations`` is the number done, and
+    ``seconds`` the duration of the step.  `explain` says why a search failed: the feature that is not finite and its
+    step, or the violated constraints.
     """
 
     robot: Any
@@ -164,13 +164,13 @@ class MPCCommand(Result):
     cost: Any
     iterations: int
     seconds: float
-    _searched: Any = field(default=None, repr=False)  # what can tell of the search, and where it ended
+    _search: Any = field(default=None, repr=False)  # planner, search and inputs, for `explain`
 
     def __repr__(self) -> str:
         return short_repr(self)
 
     def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The forces (..., nv) in a state near that of the command, within the largest."""
+        """Return the joint forces (..., nv) for a state near that of the command, within ``effort``."""
         x = np.concatenate([self.robot.difference(self.q, q), np.asarray(v, dtype=float) - self.v], axis=-1)
         tau = self.torque + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
@@ -183,9 +183,9 @@ class MPCCommand(Result):
         return result if result.ndim else bool(result)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
-        if self._searched is None or np.asarray(self.status)[index] in (PLANNED, SHORT, SATURATED):
+        if self._search is None or np.asarray(self.status)[index] in (PLANNED, SHORT, SATURATED):
             return f"{self.iterations} iterations"
-        planner, search, numbers = self._searched
-        place = int(np.ravel_multi_index(index, np.shape(self.status))) if index else 0
+        planner, search, inputs = self._search
+        flat_index = int(np.ravel_multi_index(index, np.shape(self.status))) if index else 0
         state = (x.reshape(-1, x.shape[-1]) for x in (self.q, self.v))
-        return str(planner.explained(search, *state, numbers, place))
+        return str(planner.explain(search, *state, inputs, flat_index))

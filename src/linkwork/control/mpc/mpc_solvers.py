@@ -1,6 +1,6 @@
-"""What plans for a controller: a search for a path whose state is carried from step to step, a kernel call each.
+"""Planners of model-predictive controllers: a search for a path, which continues from step to step of the controller.
 
-Arrays have one leading axis, that of the environments.
+Arrays have one leading axis, the environments.
 """
 
 from __future__ import annotations
@@ -14,102 +14,105 @@ from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.problem_arrays import PreparedProblem
 from linkwork.optimal.schedule import Schedule
 
-__all__ = ["EXCESS", "Planner", "Search", "later_rows", "receding_step", "split_share"]
+__all__ = ["EXCESS", "Planner", "Search", "horizon_step", "shifted_steps", "split_share"]
 
 Search = dict[str, np.ndarray]
 
-EXCESS = 1e-2  # of a limit of effort: what forces may pass it by until a command says that it was cut
-_WHOLE = 1e-9  # of a step: what is a whole one
+EXCESS = 1e-2  # of an effort limit: a command whose force is cut by more has the status "saturated"
+_WHOLE = 1e-9  # of a step: rounding of a whole number of steps
 
 
 @runtime_checkable
 class Planner(Protocol):
-    """A solver of receding problems: paths of ``steps`` steps of ``step`` seconds each, from a state on."""
+    """A solver over a receding horizon: paths of ``steps`` steps of ``step`` seconds each, from a given state."""
 
     robot: Any
     steps: int
     step: float
 
-    def numbers(
+    def call_inputs(
         self,
         reference: Mapping[str, Any] | None,
         lead: tuple[int, ...],
         schedule: Schedule | None = None,
         parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> Any:
-        """What comes with a call, for environments along these axes; a ``schedule`` where phases are not as the problem
-        has them, and ``parameters`` of the robot (n, *shape) or (*shape,) where the controller has such.  Raises
-        ValueError and UnknownNameError.
+        """Return the inputs of a call, for environments with the leading axes ``lead``.
+
+        ``schedule``: steps of phases, if they are not those of the problem.  ``parameters``: the robot's parameters,
+        (n, *shape) or (*shape,), if the controller has any.  Raises ValueError and UnknownNameError.
         """
 
-    def begun(self, q: np.ndarray) -> Search:
-        """A search that has not begun, from configurations (n, nq) that stay."""
+    def initial_search(self, q: np.ndarray) -> Search:
+        """Return the state of a new search, whose paths rest at configurations (n, nq)."""
 
-    def moved(self, search: Search, share: float) -> Search:
-        """The search when so many steps of time have passed: its path, and the multipliers along it."""
+    def shifted(self, search: Search, share: float) -> Search:
+        """Return the search with its path and multipliers shifted by ``share`` time steps."""
 
-    def started(self, search: Search) -> Search:
-        """The search before the first of a step's iterations."""
+    def begin_step(self, search: Search) -> Search:
+        """Return the search before the first iteration of a controller's step."""
 
-    def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
-        """The search from states (n, nq), (n, nv), after so many iterations in all since it was started."""
+    def iterate(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, iterations: int) -> Search:
+        """Return the search from states (n, nq), (n, nv) after ``iterations`` in total since `begin_step`."""
 
-    def ended(self, search: Search) -> bool:
-        """Whether further iterations would change nothing, in any environment."""
+    def has_converged(self, search: Search) -> bool:
+        """Return True if all environments have converged: further iterations change nothing."""
 
-    def limited(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
-        """The search, and which environments (n,) have to go on searching in this step, since forces of their plan
-        (n, steps, nv) pass limits that the search has left out so far; it knows them from now on.
+    def with_effort_limits(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
+        """Return the search with effort limits, and a mask (n,) of the environments that need further iterations.
+
+        Those are the environments whose planned joint forces ``tau`` (n, steps, nv) exceed limits that the search did
+        not include.
         """
 
     def path(self, search: Search) -> np.ndarray:
-        """q (n, steps, nq), a step after the state and so on."""
+        """Return the path q (n, steps, nq); its first configuration is one step after the state."""
 
-    def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        """The cost (n,), NaN where there is no path that is better than the first, and by how much constraints are
-        violated (n,).
+    def cost_and_violation(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
+        """Return costs (n,) and constraint violations (n,); NaN where no path is better than the initial one."""
+
+    def known_forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
+        """Return the planned forces of a robot with contacts or constraints.
+
+        These are the joint forces of motors (n, steps, nv), or None and the forces of contacts and constraints by name
+        (n, steps, size).
         """
 
-    def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
-        """What is known of the plan's forces where something holds the robot: those of motors (n, steps, nv), or else
-        those of what holds it by name (n, steps, size).
-        """
+    def is_finite(self, search: Search) -> np.ndarray:
+        """Return a mask (n,) of the searches whose values are all finite."""
 
-    def sound(self, search: Search) -> np.ndarray:
-        """Whether a search may go on (n,): all of its numbers are some."""
-
-    def explained(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, place: int) -> str:
-        """Why an environment's search failed, of the arrays that `iterated` had and gave."""
+    def explain(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, index: int) -> str:
+        """Return why the search of the environment ``index`` failed, from the arguments and the result of `iterate`."""
 
     def prepare(self) -> None:
-        """Makes the code that it runs."""
+        """Compile all code that the planner runs."""
 
 
-def receding_step(own: PreparedProblem) -> float:
-    """The time of a step [s].  Raises ValueError for a problem whose steps do not take equally long, or are free."""
+def horizon_step(own: PreparedProblem) -> float:
+    """Return the time step [s].  Raises ValueError for a problem with free durations or unequal steps."""
     if own.program.durations or not own.program.uniform:
         raise ValueError(
-            "controller: a problem whose duration is one number [s] is expected: free durations and those by "
-            "phase do not recede"
+            "controller: problem: expected one fixed duration [s]: a receding horizon needs equal time steps, not free "
+            "durations or durations by phase"
         )
     return float(np.ravel(own.constants["step"])[0])
 
 
 def split_share(share: float) -> tuple[int, float]:
-    """Whole steps of time, and the part of one besides."""
+    """Return the whole time steps of ``share`` and the remaining fraction of one."""
     whole = int(share + _WHOLE)
     return whole, share - whole if share - whole > _WHOLE else 0.0
 
 
-def later_rows(x: np.ndarray, share: float) -> np.ndarray:
-    """Rows (n, T, ...) so many steps of time later, linear between; the last stays."""
-    whole, part = split_share(share)
+def shifted_steps(x: np.ndarray, share: float) -> np.ndarray:
+    """Shift values (n, T, ...) by ``share`` time steps, interpolated linearly; the last value is repeated."""
+    whole, fraction = split_share(share)
     if whole:
         T = x.shape[1]
         x = x[:, np.minimum(np.arange(T) + whole, T - 1)]
-    if not part:
+    if not fraction:
         return x
-    result, next_rows = (1.0 - part) * x, part * x
+    result, next_rows = (1.0 - fraction) * x, fraction * x
     result[:, :-1] += next_rows[:, 1:]
     result[:, -1] += next_rows[:, -1]
     return result

@@ -1,4 +1,4 @@
-"""Iterative LQR as what plans for a controller: forces are carried, and paths are what they make of the state."""
+"""Iterative LQR for model-predictive control: motor forces are carried over, paths follow from them by simulation."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.control.mpc.mpc_solvers import Search, later_rows, receding_step
+from linkwork.control.mpc.mpc_solvers import Search, horizon_step, shifted_steps
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.shooting.cost_terms import split_terms
-from linkwork.optimal.kernels import TOLD
+from linkwork.optimal.kernels import SEARCH_SCALARS
 from linkwork.optimal.problem_arrays import PENALTY, prepared
 from linkwork.optimal.problem_terms import PerStep
-from linkwork.optimal.robot_parameters import by_environment, motor_places, nominal_numbers
+from linkwork.optimal.robot_parameters import motor_indices, nominal_parameters, with_batch_axis
 from linkwork.optimal.schedule import Schedule
-from linkwork.optimal.shooting.contact_phases import holding_forces, phases_of
+from linkwork.optimal.shooting.contact_phases import checked_contact_phases, distribute_forces
 from linkwork.optimal.shooting.shooting_kernel import shooting_kernel
 from linkwork.optimal.shooting.shooting_result import ShootingResult
 from linkwork.optimal.shooting.shooting_solve import solve_by_shooting
 
 __all__ = ["ShootingPlanner"]
 
-_STATUS, _COST = TOLD.index("status"), TOLD.index("cost")
+_STATUS, _COST = SEARCH_SCALARS.index("status"), SEARCH_SCALARS.index("cost")
 _MULTIPLIERS = ("moving_forces", "reached_forces")
 
 
 class ShootingPlanner:
-    """Iterative LQR of `TrajectoryProblem.solve`, by forward dynamics, from states; limits of motors hold exactly."""
+    """Planner by iterative LQR of forward dynamics, as `TrajectoryProblem.solve`; limits of motors hold exactly."""
 
     def __init__(
         self,
@@ -38,50 +38,52 @@ class ShootingPlanner:
         passive: bool = False,
         parameters: tuple[Parameter, ...] = (),
     ) -> None:
-        """Of motors of joints by name, with forces up to ``effort``, a number or (nv,): None are the robot's.
-        ``parameters`` of the robot come with each call.
+        """Create a planner for the motors of the joints ``actuators``, None for the robot's.
+
+        ``effort`` are their largest forces, a number or (nv,); None for the robot's.  ``parameters`` are the robot's
+        parameters that come with each call.
         """
         self._problem, self._own = problem, prepared(problem, True)
         self.robot, self.steps = problem.robot, self._own.program.steps
-        self.step = receding_step(self._own)
+        self.step = horizon_step(self._own)
         self._arguments = (None if actuators is None else tuple(actuators), effort, passive, parameters)
-        self._motors = list(motor_places("controller", self.robot, self._arguments[0]))
+        self._motors = list(motor_indices("controller", self.robot, self._arguments[0]))
         most = None if effort is None else np.broadcast_to(np.asarray(effort, dtype=float), self.robot.nv)[self._motors]
         self._options: dict[str, Any] = {
             "actuated": self._arguments[0],
             "control_limits": None if most is None else (-most, most),
             "passive": passive,
         }
-        self._phases = phases_of("controller: solver='ilqr'", problem)
+        self._phases = checked_contact_phases("controller: solver='ilqr'", problem)
         self._free = self.robot.without_constraints() if self.robot.tree.constraints else self.robot
-        self._last: ShootingResult | None = None  # of the same problem and motors: whose search is taken over
+        self._last: ShootingResult | None = None  # of the same problem and motors, for warm starts
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._problem, *self._arguments)
 
-    def numbers(
+    def call_inputs(
         self,
         reference: Mapping[str, Any] | None,
         lead: tuple[int, ...],
         schedule: Schedule | None = None,
         parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> tuple[dict[str, Any], Schedule | None, dict[str, np.ndarray]]:
-        self._own.given_targets(reference)  # looks at them
+        self._own.read_targets(reference)  # raises for invalid ones
         result: dict[str, Any] = {}
         for name, target in (reference or {}).items():
             x = np.asarray(target.values if isinstance(target, PerStep) else target, dtype=float)
             core = x.shape[x.ndim - len(self._own.targets[name][2]) - isinstance(target, PerStep) :]
-            x = by_environment("step: reference", x, core, lead)
+            x = with_batch_axis("step: reference", x, core, lead)
             result[name] = PerStep(x) if isinstance(target, PerStep) else x
-        numbers = nominal_numbers(self.robot.tree, self._arguments[3]) | dict(parameters or {})
-        return result, schedule, {str(p): x for p, x in numbers.items()}
+        values = nominal_parameters(self.robot.tree, self._arguments[3]) | dict(parameters or {})
+        return result, schedule, {str(p): x for p, x in values.items()}
 
-    def begun(self, q: np.ndarray) -> Search:
+    def initial_search(self, q: np.ndarray) -> Search:
         n, T = len(q), self.steps
         result = {
             "q": np.repeat(q[:, None], T, axis=1),
             "u": np.repeat(self._static_forces(q)[:, None], T, axis=1),
-            "told": np.zeros((n, 4)),  # status, cost, violation, iterations
+            "scalars": np.zeros((n, 4)),  # status, cost, violation, iterations
             "penalty": np.full(n, PENALTY),
         }
         return result | {
@@ -92,51 +94,51 @@ class ShootingPlanner:
 
     @property
     def _search_state(self) -> dict[str, np.ndarray]:
-        """Where some search ended: shapes of what is carried."""
+        """The arrays of a finished search, for the shapes of what is carried over."""
         if self._last is None:
             self.prepare()
         assert self._last is not None
         return self._last._search
 
     def _static_forces(self, q: np.ndarray) -> np.ndarray:
-        """Forces of motors that hold the robot (n, m)."""
-        still = np.zeros((len(q), self.robot.nv))
-        tau = np.asarray(self._free.inverse_dynamics(q, still, still, passive=self._options["passive"]))
-        if not self._phases.holdings:
+        """Return the motor forces (n, m) of static equilibrium, with the contacts of the first step."""
+        zero = np.zeros((len(q), self.robot.nv))
+        tau = np.asarray(self._free.inverse_dynamics(q, zero, zero, passive=self._options["passive"]))
+        if not self._phases.contact_models:
             return tau[:, self._motors]
-        active = np.broadcast_to(self._phases.active(self.steps)[0], (len(q), len(self._phases.holdings)))
-        none = np.zeros((len(q), sum(one.force.size for one in self._phases.holdings)))
-        return holding_forces(self.robot, self._phases, tau, q, self._motors, active, none)
+        active = np.broadcast_to(self._phases.active(self.steps)[0], (len(q), len(self._phases.contact_models)))
+        none = np.zeros((len(q), sum(one.force.size for one in self._phases.contact_models)))
+        return distribute_forces(self.robot, self._phases, tau, q, self._motors, active, none)
 
-    def moved(self, search: Search, share: float) -> Search:
-        result = {name: later_rows(search[name], share) for name in ("u", "q", *_MULTIPLIERS) if name in search}
+    def shifted(self, search: Search, share: float) -> Search:
+        result = {name: shifted_steps(search[name], share) for name in ("u", "q", *_MULTIPLIERS) if name in search}
         return {**search, **result}
 
-    def started(self, search: Search) -> Search:
-        return {**search, "told": np.zeros_like(search["told"]), "penalty": np.full(len(search["q"]), PENALTY)}
+    def begin_step(self, search: Search) -> Search:
+        return {**search, "scalars": np.zeros_like(search["scalars"]), "penalty": np.full(len(search["q"]), PENALTY)}
 
-    def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
-        done = int(search["told"][:, 3].max())
-        known = {"x": np.concatenate([search["q"], np.zeros((*search["q"].shape[:-1], self.robot.nv))], axis=-1)}
-        known |= {name: search[name] for name in ("u", "penalty", *_MULTIPLIERS) if name in search}
-        result = self._solve(q, v, numbers, max(upto - done, 1), known)
-        status, cost = result.state["told"][:, _STATUS], result.state["told"][:, _COST]
-        first, hard = len(TOLD), len(self._own.program.hard)
-        violated = result.state["told"][:, first : first + hard].max(axis=1, initial=0.0)
-        diagnostics = np.stack([status, cost, violated, np.full(len(q), float(upto))], axis=1)
+    def iterate(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, iterations: int) -> Search:
+        done = int(search["scalars"][:, 3].max())
+        previous = {"x": np.concatenate([search["q"], np.zeros((*search["q"].shape[:-1], self.robot.nv))], axis=-1)}
+        previous |= {name: search[name] for name in ("u", "penalty", *_MULTIPLIERS) if name in search}
+        result = self._solve(q, v, inputs, max(iterations - done, 1), previous)
+        status, cost = result._state["scalars"][:, _STATUS], result._state["scalars"][:, _COST]
+        first, hard = len(SEARCH_SCALARS), len(self._own.program.hard)
+        violation = result._state["scalars"][:, first : first + hard].max(axis=1, initial=0.0)
+        diagnostics = np.stack([status, cost, violation, np.full(len(q), float(iterations))], axis=1)
         carried = {name: result._search[name] for name in ("penalty", *_MULTIPLIERS) if name in result._search}
-        return {"q": result.q, "u": result.controls, "told": diagnostics} | carried
+        return {"q": result.q, "u": result.controls, "scalars": diagnostics} | carried
 
     def _solve(
-        self, q: np.ndarray, v: np.ndarray, numbers: Any, max_iterations: int, known: Search | None
+        self, q: np.ndarray, v: np.ndarray, inputs: Any, max_iterations: int, previous: Search | None
     ) -> ShootingResult:
-        """From states (n, nq) and (n, nv), on from what is known of a search."""
+        """Solve from states (n, nq), (n, nv), continuing a ``previous`` search if there is one."""
         warm = None
-        if known is not None:
+        if previous is not None:
             self._search_state  # noqa: B018
             assert self._last is not None
-            warm = self._last._gone_on_from(known)
-        targets, schedule, own = numbers
+            warm = self._last._with_search(previous)
+        targets, schedule, own = inputs
         options = {
             "velocity": v,
             "targets": targets,
@@ -149,44 +151,44 @@ class ShootingPlanner:
         self._last = result
         return result
 
-    def ended(self, search: Search) -> bool:
-        return bool((search["told"][:, 0] > 0.5).all())
+    def has_converged(self, search: Search) -> bool:
+        return bool((search["scalars"][:, 0] > 0.5).all())
 
-    def limited(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
+    def with_effort_limits(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
         return search, np.zeros(len(tau), dtype=bool)  # controls are within their limits
 
     def path(self, search: Search) -> np.ndarray:
         return search["q"]
 
-    def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        return search["told"][:, 1], search["told"][:, 2]
+    def cost_and_violation(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
+        return search["scalars"][:, 1], search["scalars"][:, 2]
 
-    def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
+    def known_forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
         result = np.zeros((*search["u"].shape[:-1], self.robot.nv))
         result[..., self._motors] = search["u"]
         return result, {}
 
-    def sound(self, search: Search) -> np.ndarray:
-        return np.asarray(np.isfinite(search["told"][:, 1]))
+    def is_finite(self, search: Search) -> np.ndarray:
+        return np.asarray(np.isfinite(search["scalars"][:, 1]))
 
-    def explained(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, place: int) -> str:
+    def explain(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, index: int) -> str:
         result = self._last
         if (
             result is None
             or len(result.q) != len(search["q"])
             or not np.array_equal(result.q, search["q"], equal_nan=True)
         ):
-            return "the search of a later step has been taken over from it"
-        return f"{result.status[place]}: {result._sentence((place,))}"
+            return "the planner has searched again since, for another step"
+        return f"{result.status[index]}: {result._sentence((index,))}"
 
     def prepare(self) -> None:
         q, own = np.asarray(self.robot.neutral())[None], self._own
-        aims = {}
+        default_targets = {}
         for name, (port, k, shape) in own.targets.items():
             term = self._problem.terms[k]
             x = own.nominal_targets[port]
             x = x[list(term.steps)].reshape(-1, *shape) if term.has_target_per_step else x.reshape(shape)
-            aims[name] = PerStep(x) if term.has_target_per_step else x
-        recipe = self._solve(q, np.zeros((1, self.robot.nv)), self.numbers(aims, (1,)), 1, None)._recipe
-        split = split_terms(recipe.dynamics(1.0), recipe.program.terms, self._phases.kept)
+            default_targets[name] = PerStep(x) if term.has_target_per_step else x
+        recipe = self._solve(q, np.zeros((1, self.robot.nv)), self.call_inputs(default_targets, (1,)), 1, None)._recipe
+        split = split_terms(recipe.dynamics(1.0), recipe.program.terms, self._phases.enforced)
         make_ready(shooting_kernel(recipe, split))

@@ -1,15 +1,15 @@
-"""Exact dry friction: Coulomb's law, in which joints at rest may stick.
+"""Exact dry friction by block principal pivoting: laws such as Coulomb's, in which joints at rest may stick.
 
-A joint that moves feels −f sign(v).  One at rest, v = 0, stays where friction of at most its static bound f_s holds it,
-and otherwise starts against the kinetic one:
+A joint that moves feels −F(v), −f sign(v) by Coulomb's law.  A joint at rest, v = 0, stays if friction up to its static
+bound f_s can hold it.  Otherwise it starts against the kinetic friction f = F(0⁺):
 
     a = 0 and |λ| ≤ f_s,     or     λ = −f sign(a),          M a = τ + τ_p − h + λ.
 
-With one bound b for both, λ is what makes ½ aᵀ M a least among all |λ| ≤ b: friction takes away the most power that it
-can, and there is one such motion.  It is found by pivoting: joints are guessed to stick or to slide one way, and false
-guesses are replaced, all at once as long as they get fewer, and else one at a time, which is known to end.
-Where f_s > f, more than one motion may satisfy the law.  It is the one that breaking away leads to: all joints at rest
-have the bound f_s to begin with, those that start have f from then on, until none starts anew.
+With one bound b for both, λ minimises ½ aᵀ M a over all |λ| ≤ b: friction dissipates the maximum power, and the motion
+is unique.  Pivoting finds it: each joint is guessed to stick or to slide in one direction, and wrong guesses are
+replaced, all together while their number decreases, else one at a time, which terminates.
+Where f_s > f, several motions may satisfy the law.  The result is the one that follows from breaking away: all joints
+at rest have the bound f_s at first, and those that start have f from then on, until no further joint starts.
 
 Sources: Moreau, On unilateral constraints, friction and plasticity, in: New Variational Techniques in Mathematical
 Physics, 1974 (the principle of maximal dissipation); Júdice and Pires, A block principal pivoting algorithm for
@@ -29,57 +29,74 @@ from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, sign, where
 from linkwork.model.body import FRICTION_VELOCITY
-from linkwork.model.friction_laws import DryFriction, FrictionLaw
+from linkwork.model.friction_laws import DryFriction, FrictionLaw, same
 from linkwork.model.tree import Tree
 
-__all__ = ["dry_friction", "starting_friction", "with_dry_friction"]
+__all__ = ["dry_friction", "dry_parameters", "starting_friction", "with_dry_friction"]
 
 Scalars = Sequence[Any]
 
-_ROUNDING = 1e-12  # of the bound and the load: by how much more a joint that sticks may be loaded
-_PATIENCE = 3.0  # how often all false guesses may be replaced at once without getting fewer
+_ROUNDING = 1e-12  # relative to the bound and the load: excess load that a joint which sticks may have
+_PATIENCE = 3.0  # number of rounds in which all wrong guesses may be replaced without a decrease of their number
 
 
-def dry_friction(tree: Tree) -> tuple[list[Any], list[Any]]:
-    """By the numbers of v: the friction f of joints that move and the bound f_s of those at rest, of followers too."""
+def dry_friction(tree: Tree, law: FrictionLaw) -> tuple[list[Any], list[Any]]:
+    """Return the friction F(0⁺) of joints that start and the bound f_s of joints at rest (nv each), with followers."""
     kinetic: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv
     for body, place in zip(tree.bodies, tree.v_slices, strict=True):
         for k, dry in zip(range(tree.nv)[place], body.dry_friction, strict=True):
-            kinetic[k] += abs(body.ratio) * dry.sliding
+            kinetic[k] += abs(body.ratio) * law.magnitude(0.0, dry)
             static[k] += abs(body.ratio) * dry.static
     return kinetic, static
 
 
 def starting_friction(tree: Tree, v: Scalars, a: Scalars, law: FrictionLaw) -> list[Any]:
-    """The friction (nv) that joints at rest meet as they start.  Friction of joints that move is not in it."""
-    each = zip(v, a, *dry_friction(tree), strict=True)
-    bounds = [(x, rate, DryFriction(f, f_s, FRICTION_VELOCITY)) for x, rate, f, f_s in each]
-    return [0.0 if law.vanishes(dry) else 0.0 - law.starting(x, rate, dry) for x, rate, dry in bounds]
+    """Return the friction (nv) of joints that start from rest; zero for joints that move."""
+    result: list[Any] = []
+    for x, rate, dry in zip(v, a, dry_parameters(tree), strict=True):
+        result.append(0.0 if law.vanishes(dry) else 0.0 - law.starting(x, rate, dry))
+    return result
 
 
-def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars) -> list[Any]:
-    """a (nv) with M a = forces + λ, where the forces include the friction of joints that move, and λ is that of those
-    at rest.  Where a joint sticks, its a is exactly 0.
+def dry_parameters(tree: Tree) -> list[DryFriction]:
+    """Return the parameters of dry friction by velocity (nv): those of a joint and its followers together."""
+    sliding: list[Any] = [0.0] * tree.nv
+    static: list[Any] = [0.0] * tree.nv
+    speed: list[Any] = [FRICTION_VELOCITY] * tree.nv
+    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        for k, dry in zip(range(tree.nv)[place], body.dry_friction, strict=True):
+            sliding[k] += abs(body.ratio) * dry.sliding
+            static[k] += abs(body.ratio) * dry.static
+            if body.coupling is None:
+                speed[k] = dry.velocity
+    return [DryFriction(*parameters) for parameters in zip(sliding, static, speed, strict=True)]
+
+
+def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars, law: FrictionLaw) -> list[Any]:
+    """Return a (nv) with M a = forces + λ.
+
+    The forces include the friction of joints that move; λ is the friction of joints at rest.  Where a joint sticks, its
+    a is exactly 0.
     """
-    kinetic, static = dry_friction(tree)
+    kinetic, static = dry_friction(tree, law)
     dry = [k for k, most in enumerate(static) if not is_zero(most)]
     problem = _Problem(tree, M, forces, kinetic, static, {k: eq(v[k], 0.0) for k in dry})
     start = _Guess((0.0,) * len(dry), (0.0,) * len(dry), float(len(dry) + 1), _PATIENCE, 1.0)
     result = while_loop(lambda guess: lt(0.5, guess.going), problem.pivoted, start, max_iterations=100 + 20 * len(dry))
-    slides = [sign(x) for x in result.state.slides]  # which are numbers without derivatives
+    slides = [sign(x) for x in result.state.slides]  # sign() drops derivatives of the guess
     a, _, _ = problem.moved(slides, result.state.started)
     return a
 
 
 class _Guess(NamedTuple):
-    """How joints with dry friction move, in the order of their numbers in v."""
+    """Guess of the motion of joints with dry friction, in the order of their velocities."""
 
-    slides: tuple[Any, ...]  # which way a joint at rest starts, 1 or −1, and 0 where it sticks
-    started: tuple[Any, ...]  # 1 where it keeps the kinetic bound
-    fewest: Any  # false guesses so far
+    slides: tuple[Any, ...]  # direction in which a joint at rest starts, 1 or −1, and 0 where it sticks
+    started: tuple[Any, ...]  # 1 where the joint has the kinetic bound
+    fewest: Any  # smallest number of wrong guesses so far
     patience: Any
-    going: Any  # 1 as long as some guess is false
+    going: Any  # 1 while some guess is wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +106,27 @@ class _Problem:
     forces: Scalars
     kinetic: Scalars
     static: Scalars
-    resting: dict[int, Any]  # by the numbers of v with dry friction
+    resting: dict[int, Any]  # True where a joint is at rest, by index in v, for velocities with dry friction
 
     def moved(self, slides: Scalars, started: Scalars) -> tuple[list[Any], dict[int, Any], dict[int, Any]]:
-        """The accelerations, which joints stick, and the bounds."""
+        """Return the accelerations, and by velocity which joints stick and their bounds."""
         bounds, sticks, pushed = {}, {}, list(self.forces)
         for (k, rests), way, now in zip(self.resting.items(), slides, started, strict=True):
-            same = _same(self.static[k], self.kinetic[k])
-            bounds[k] = self.static[k] if same else where(lt(0.5, now), self.kinetic[k], self.static[k])
+            shared = same(self.static[k], self.kinetic[k])
+            bounds[k] = self.static[k] if shared else where(lt(0.5, now), self.kinetic[k], self.static[k])
             sticks[k] = and_(rests, eq(way, 0.0))
             pushed[k] = where(sticks[k], 0.0, pushed[k] - bounds[k] * way)
-        rows = [[self._held(i, j, x, sticks) for j, x in enumerate(row)] for i, row in enumerate(self.M)]
+        rows = [[self._element(i, j, x, sticks) for j, x in enumerate(row)] for i, row in enumerate(self.M)]
         return mass_solved(self.tree, rows, pushed), sticks, bounds
 
     @staticmethod
-    def _held(i: int, j: int, x: Any, sticks: dict[int, Any]) -> Any:
-        """An element of M where joints that stick are left out: a = 0 is the equation of each."""
-        held = [sticks[k] for k in dict.fromkeys((i, j)) if k in sticks]
-        return where(reduce(or_, held), float(i == j), x) if held else x
+    def _element(i: int, j: int, x: Any, sticks: dict[int, Any]) -> Any:
+        """Return an element of M in which a = 0 is the equation of every joint that sticks."""
+        fixed = [sticks[k] for k in dict.fromkeys((i, j)) if k in sticks]
+        return where(reduce(or_, fixed), float(i == j), x) if fixed else x
 
     def pivoted(self, guess: _Guess) -> _Guess:
-        """The next guess."""
+        """Return the next guess."""
         a, sticks, bounds = self.moved(guess.slides, guess.started)
         wrong, instead, broken = [], [], []
         for k, way, now in zip(self.resting, guess.slides, guess.started, strict=True):
@@ -127,17 +144,12 @@ class _Problem:
             slides.append(where(and_(false, or_(at_once, eq(before, 0.0))), other, way))
             before = before + where(false, 1.0, 0.0)
         fewest = where(fewer, many, guess.fewest)
-        if all(_same(self.static[k], self.kinetic[k]) for k in self.resting):
+        if all(same(self.static[k], self.kinetic[k]) for k in self.resting):
             return _Guess(tuple(slides), guess.started, fewest, patience, where(going, 1.0, 0.0))
-        anew = and_(not_(going), lt(0.0, _count(broken)))
-        started = tuple(where(and_(anew, x), 1.0, now) for x, now in zip(broken, guess.started, strict=True))
-        fewest, patience = where(anew, float(len(wrong) + 1), fewest), where(anew, _PATIENCE, patience)
-        return _Guess(tuple(slides), started, fewest, patience, where(or_(going, anew), 1.0, 0.0))
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two bounds are known to be one."""
-    return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)
+        restarts = and_(not_(going), lt(0.0, _count(broken)))
+        started = tuple(where(and_(restarts, x), 1.0, now) for x, now in zip(broken, guess.started, strict=True))
+        fewest, patience = where(restarts, float(len(wrong) + 1), fewest), where(restarts, _PATIENCE, patience)
+        return _Guess(tuple(slides), started, fewest, patience, where(or_(going, restarts), 1.0, 0.0))
 
 
 def _count(truths: Scalars) -> Any:

@@ -1,4 +1,4 @@
-"""External wrenches: what acts on bodies from outside, at the origins of frames, in the axes of frames."""
+"""External wrenches: forces and moments on bodies, at the origins of frames, in the axes of frames."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Wrenches = Sequence[tuple[str, str, Scalars]]  # (frame, expressed_in, (moment; 
 
 
 def external_forces(tree: Tree, q: Scalars, wrenches: Wrenches) -> dict[int, Force]:
-    """By body: the sum of what acts on it from outside, in its own coordinates.  q is split, body by body."""
+    """Return the sum of external wrenches by body, in the body's coordinates; q is split by body."""
     result: dict[int, Force] = {}
-    for name, expressed_in, numbers in wrenches:
-        frame, axes, w = tree.frame(name), tree.frame(expressed_in), Force.of(numbers)
+    for name, expressed_in, components in wrenches:
+        frame, axes, w = tree.frame(name), tree.frame(expressed_in), Force.of(components)
         n, f = (_in_axes_of(tree, q, frame.body, axes, part) for part in (w.moment, w.force))
         F = Force(n + frame.placement.translation.cross(f), f)
         result[frame.body] = result[frame.body] + F if frame.body in result else F
@@ -28,7 +28,7 @@ def external_forces(tree: Tree, q: Scalars, wrenches: Wrenches) -> dict[int, For
 
 
 def _in_axes_of(tree: Tree, q: Scalars, body: int, axes: Frame, v: Vec3) -> Vec3:
-    """A vector that is given in a frame's axes, in those of a body: turned joint by joint, inward and outward."""
+    """Rotate a vector from a frame's axes to those of a body, joint by joint, inward and outward."""
     _, inward, outward = fork(tree, axes.body, body)
     v = axes.placement.rotation @ v
     for i in reversed(inward):

@@ -1,6 +1,6 @@
-"""Force elements between bodies: what springs, dampers and bushings exert, and the energy that they hold.
+"""Joint forces, wrenches, energy and dissipation of force elements between bodies: springs, dampers and bushings.
 
-An element exerts a wrench F on a frame B and the opposite one on a frame A; with the twist V = J v of B relative to A
+An element exerts a wrench F on a frame B and the opposite one on a frame A.  With the twist V = J v of B relative to A
 its joint forces are Jᵀ F.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.11 (power V · F).
@@ -33,7 +33,7 @@ Scalars = Sequence[Any]
 
 
 def element_forces(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
-    """Σ Jᵀ F (nv): the joint forces of all elements."""
+    """Return the joint forces Σ Jᵀ F (nv) of all elements."""
     total: list[Any] = [0.0] * tree.nv
     for element, between in _placed(tree, q, v):
         F = _exerted(tree, element, between)
@@ -42,7 +42,7 @@ def element_forces(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
 
 
 class ElementRow(NamedTuple):
-    """A direction in which an element resists: Jᵀ w (nv), and the element's number, stiffness and damping along it."""
+    """A direction in which an element resists: the row Jᵀ w (nv), the element's index, stiffness and damping."""
 
     row: list[Any]
     element: int
@@ -51,7 +51,7 @@ class ElementRow(NamedTuple):
 
 
 def element_rows(tree: Tree, q: Scalars) -> list[ElementRow]:
-    """The directions in which elements resist, by joint velocities."""
+    """Return the directions in which elements resist, as rows in joint velocities."""
     result = []
     for k, (element, between) in enumerate(_placed(tree, q, None)):
         for wrench, stiffness, damping in element.resistances(tree, between.pose):
@@ -60,7 +60,7 @@ def element_rows(tree: Tree, q: Scalars) -> list[ElementRow]:
 
 
 def element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> Wrenches:
-    """The wrenches of all elements on the frames at their ends, as external wrenches are given."""
+    """Return the wrenches of all elements on the frames at their ends, in the form of external wrenches."""
     result = []
     for element, between in _placed(tree, q, v):
         (B, A), F = element.ends(tree), _exerted(tree, element, between)
@@ -69,17 +69,17 @@ def element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> Wrenches:
 
 
 def force_element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> list[Force]:
-    """F (number of elements, 6): what each element exerts on B, at B's origin in B's axes."""
+    """Return the wrench F of each element on B (number of elements, 6), at B's origin in B's axes."""
     return [_exerted(tree, element, between) for element, between in _placed(tree, q, v)]
 
 
 def element_energy(tree: Tree, q: Scalars) -> Any:
-    """The energy of the springs of all elements [J]."""
+    """Return the energy of the springs of all elements [J]."""
     return sum((element.energy(tree, between.pose) for element, between in _placed(tree, q, None)), 0.0)
 
 
 def element_dissipation(tree: Tree, q: Scalars, v: Scalars) -> Any:
-    """What the dampers of all elements take [W]: never negative."""
+    """Return the power that the dampers of all elements dissipate [W], never negative."""
     result: Any = 0.0
     for element, between in _placed(tree, q, v):
         result = result - between.twist.dot(element.damper_wrench(tree, between.pose, between.twist))

@@ -1,21 +1,21 @@
-"""Forward dynamics by the articulated-body algorithm or by the mass matrix, with coupled joints; and impacts.
+"""Articulated-body algorithm: forward dynamics, also by the mass matrix and with coupled joints; and impacts.
 
-Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 7 and 6.  Velocity products are taken in frames
-that move with each body's origin (see `linkwork.spatial.rigid_motion`), and a joint of several degrees of freedom is
-eliminated one at a time, as a chain of joints between massless bodies would be.
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 7 and 6.  Velocity products are computed in frames
+that move with each body's origin (see `linkwork.spatial.rigid_motion`).  A joint of several degrees of freedom is
+eliminated one velocity at a time, like a chain of joints between massless bodies.
 
-Coupled joints (`coupled_forward_dynamics`): a master and its followers share one acceleration a_k.  On the way inward
-it stays unknown until the last body that all of them hang from, where it is eliminated as a joint's is.  Meanwhile the
-wrench that moves body i and its subtree is
+Coupled joints (`coupled_forward_dynamics`): a master and its followers share one acceleration a_k.  In the inward pass
+it stays unknown up to the last common ancestor of their bodies, where it is eliminated like that of a joint.  Until
+then the wrench that moves body i and its subtree is
 
     F_i = I_A A_i + p_A + Σ U_k a_k,     and k's own equation     U_k · A_i + Σ D_kh a_h = u_k,
 
-summed over the unknowns that are open at i; the same U_k stands in both, as M is symmetric.  A joint with S that moves
-with a_k puts A_i = X A_p + ζ + S a_k in, and adds its S · F_i to the equation.  The acceleration of any other joint is
-eliminated at once: without couplings this is the articulated-body algorithm.
+summed over the unknowns that are open at i; U_k is the same in both, as M is symmetric.  A joint with S that moves with
+a_k substitutes A_i = X A_p + ζ + S a_k, and adds its S · F_i to the equation.  The acceleration of any other joint is
+eliminated immediately: without couplings this is the articulated-body algorithm.
 
-Impact: for an instant only impulses count, and M (v⁺ − v) = Σ Jᵀ p.  This is forward dynamics of a robot at rest and
-without gravity, with impulses in the place of wrenches and steps of velocity in the place of accelerations.
+Impact: only impulses act in an instant, and M (v⁺ − v) = Σ Jᵀ p.  This is forward dynamics at rest without gravity,
+with impulses in place of wrenches and changes of velocity in place of accelerations.
 
 Source: Featherstone, 2008, sections 3.2 (couplings) and 11.7 (impact).
 """
@@ -64,19 +64,20 @@ def forward_dynamics(
     friction: str | FrictionLaw = DEFAULT.name,
     method: str = "articulated_bodies",
 ) -> list[Any]:
-    """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the joint accelerations (nv) under the joint forces τ.
+    """Return the accelerations a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)) (nv) under joint forces τ.
 
-    With ``passive`` the joints' own forces join τ, and their armature M.  Where the law of dry friction sticks, joints
-    at rest may stay there: see `coulomb_friction`.
+    ``passive`` adds the passive joint forces to τ, and armature to M.  If the law of dry friction sticks, joints at
+    rest may stay at rest: see `coulomb_friction`.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
     if passive:
         tau = with_passive_force(tree, q, v, tau, friction)
-        if friction_law(friction).sticks and not all(map(is_zero, dry_friction(tree)[1])):
-            articulated_bodies(tree, q, v, tau, wrenches, armature=True)  # refuses joints that nothing resists
+        law = friction_law(friction)
+        if law.sticks and not all(map(is_zero, dry_friction(tree, law)[1])):
+            articulated_bodies(tree, q, v, tau, wrenches, armature=True)  # raises for joints without inertia
             forces = [x - y for x, y in zip(tau, bias_force(tree, q, v, wrenches), strict=True)]
-            return with_dry_friction(tree, v, mass_matrix(tree, q, passive=True), forces)
+            return with_dry_friction(tree, v, mass_matrix(tree, q, passive=True), forces, law)
     if method == "mass_matrix":
         h = bias_force(tree, q, v, wrenches)
         return mass_solved(tree, mass_matrix(tree, q, passive), [x - y for x, y in zip(tau, h, strict=True)])
@@ -86,7 +87,7 @@ def forward_dynamics(
 def articulated_bodies(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), armature: bool = False
 ) -> list[Any]:
-    """a (nv) by the inertia that each body shows while the joints after it are free; with the joints' ``armature``.
+    """Return a (nv) by articulated-body inertias; ``armature`` adds that of the joints.
 
     Where joints follow others, they share an acceleration: see `coupled_forward_dynamics`.
     """
@@ -142,9 +143,10 @@ def articulated_bodies(
 
 
 def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion) -> Any:
-    """1/D, D what resists a motion of the body while the joint's later ones are free; I resists it while they are not.
+    """Return 1/D, D the inertia of a motion of the body while the joint's later motions are free.
 
-    Raises SingularInertiaError where D is nothing: because nothing is moved, or what is moved has later motions too.
+    I is the inertia while they are not.  Raises SingularInertiaError where D is zero: because no inertia is moved, or
+    because the joint's motions depend on each other.
     """
     rounding = 1e-15 * (abs(body.inertia.about.xx) + abs(body.inertia.mass))
     if isinstance(D, float) and isinstance(rounding, float) and rounding >= D:
@@ -154,7 +156,7 @@ def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion
 
 
 def impact(tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive: bool = False) -> list[Any]:
-    """v⁺ = v + M⁻¹ Σ Jᵀ p: the velocities (nv) after impulses; with ``passive`` armature is part of M."""
+    """Return the velocities v⁺ = v + M⁻¹ Σ Jᵀ p (nv) after impulses; ``passive`` adds armature to M."""
     still = [0.0] * tree.nv
     steps = articulated_bodies(tree.with_gravity(Vec3.zero()), q, still, still, impulses, passive)
     return [x + step for x, step in zip(v, steps, strict=True)]
@@ -163,9 +165,9 @@ def impact(tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive:
 def coupled_forward_dynamics(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
 ) -> list[Any]:
-    """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the joint accelerations (nv) under the joint forces τ.
+    """Return the accelerations a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)) (nv) of a tree in which joints follow others.
 
-    With ``passive`` the joints' armature is part of M; what they exert by themselves is part of τ already.
+    ``passive`` adds armature to M; passive joint forces are part of τ already.
 
     Raises SingularInertiaError naming the joint where a joint and its followers move no inertia at all, or a joint's
     motions depend on each other everywhere.
@@ -218,22 +220,22 @@ def coupled_forward_dynamics(
 
 @dataclass(slots=True)
 class _Load:
-    """What body i carries: F_i = I A_i + p + Σ U_k a_k."""
+    """Load of body i: F_i = I A_i + p + Σ U_k a_k."""
 
     I: ArticulatedInertia
     p: Force
-    U: dict[int, Force] = field(default_factory=dict)  # by the unknowns that are open here
+    U: dict[int, Force] = field(default_factory=dict)  # by the unknowns that are open at the body
 
 
 class _Unknowns:
-    """The accelerations, each with its equation U_k · A + Σ D_kh a_h = u_k."""
+    """Unknown accelerations, each with its equation U_k · A + Σ D_kh a_h = u_k."""
 
     def __init__(self, tree: Tree, tau: Scalars, rotors: Sequence[float]) -> None:
         self.moved: list[list[Body]] = [[] for _ in range(tree.nv)]
         for body, place in zip(tree.bodies, tree.v_slices, strict=True):
             for k in range(tree.nv)[place]:
                 self.moved[k].append(body)
-        self.alone: list[list[tuple[ArticulatedInertia, Motion]]] = [[] for _ in range(tree.nv)]  # what each moves
+        self.alone: list[list[tuple[ArticulatedInertia, Motion]]] = [[] for _ in range(tree.nv)]  # inertia and motion
         self.u: list[Any] = list(tau)
         self.D: dict[tuple[int, int], Any] = {(k, k): rotor for k, rotor in enumerate(rotors) if not is_zero(rotor)}
         self.rotors = rotors
@@ -245,7 +247,7 @@ class _Unknowns:
         self.D[key] = self.D[key] + value if key in self.D else value
 
     def engage(self, k: int, load: _Load, S: Motion) -> None:
-        """A column S of a joint moves the load with a_k."""
+        """Add a column S of a joint, which moves the load with a_k, to the equation of a_k."""
         U = load.I @ S
         self.u[k] = self.u[k] - S.dot(load.p)
         self.add(k, k, S.dot(U))
@@ -255,7 +257,7 @@ class _Unknowns:
         load.U[k] = load.U[k] + U if k in load.U else U
 
     def eliminate(self, k: int, load: _Load, S: Motion) -> None:
-        """a_k is what makes its equation true, whatever the load's A and the other unknowns; nothing resists S then."""
+        """Eliminate a_k from the load by its equation; the load does not resist S afterwards."""
         U = load.U.pop(k, Force.zero())
         D_inv, others = self.inverse(k), {h: self.D.pop((k, h) if k < h else (h, k), 0.0) for h in load.U}
         self.closed[k] = U, D_inv, others
@@ -270,7 +272,7 @@ class _Unknowns:
         load.p = load.p + U * (D_inv * self.u[k])
 
     def carry(self, load: _Load, X: Pose, zeta: Motion, parent: _Load) -> None:
-        """What the parent feels of a load, where A = X⁻¹ A_parent + ζ."""
+        """Add a load to its parent's, with A = X⁻¹ A_parent + ζ."""
         parent.I = parent.I + X @ load.I
         parent.p = parent.p + X @ (load.p + load.I @ zeta)
         for k, U in load.U.items():
@@ -278,7 +280,7 @@ class _Unknowns:
             parent.U[k] = parent.U[k] + X @ U if k in parent.U else X @ U
 
     def solve(self, k: int, A: Motion) -> None:
-        """a_k, once A and the unknowns that stayed open are known."""
+        """Compute a_k from A and the unknowns that were still open."""
         U, D_inv, others = self.closed[k]
         rest = self.u[k] - A.dot(U)
         for h, D_kh in others.items():
@@ -296,7 +298,7 @@ class _Unknowns:
 
 
 def _tops(tree: Tree) -> dict[int, int]:
-    """By the numbers of v that several joints share: the last body that all of them hang from, or the world."""
+    """Return by shared velocity the last common ancestor of the bodies that move with it, or the world."""
     parents: dict[int, list[int]] = {}
     for i, p, _ in tree.outward():
         for k in range(tree.nv)[tree.v_slices[i]]:

@@ -1,9 +1,9 @@
-"""Hybrid dynamics: accelerations given for some joints and forces for the others, by articulated bodies.
+"""Hybrid dynamics by articulated bodies: accelerations of some joints and forces of the others are prescribed.
 
-A joint whose acceleration is given hands its body's inertia on to the parent rigidly; one whose force is given is
-eliminated, as in forward dynamics.  On the way outward each finds what it was not given.
+A joint with prescribed acceleration propagates its body's inertia rigidly to the parent; a joint with prescribed force
+is eliminated, as in forward dynamics.  The outward pass computes the unknown of each joint.
 
-Where joints follow others it goes by the mass matrix: with the given accelerations in P and the free ones in F,
+Where joints follow others the mass matrix is used, with prescribed accelerations in P and free ones in F:
 
     M_FF a_F = τ_F − h_F − M_FP a_P,      τ_P = M_PF a_F + M_PP a_P + h_P.
 
@@ -53,29 +53,30 @@ def hybrid_dynamics(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
-    """a and τ (nv each), complete: of the named joints a is given and τ found, of the others τ is given and a found.
+    """Return a and τ (nv each), complete: τ is computed for the named joints, and a for the others.
 
-    With ``passive`` the joints' armature and what they exert by themselves count, and τ is what is exerted besides.  By
-    exact dry friction those at rest whose force is given may stick: see `coulomb_friction`.
+    ``passive`` includes armature and passive joint forces, which are not part of τ.  By a law of friction that sticks,
+    joints at rest with prescribed force may stick: see `coulomb_friction`.
     """
     prescribed = _prescribed(tree, joints)
-    given = [i in prescribed for i in owners(tree)]
-    if all(given):
+    fixed = [i in prescribed for i in owners(tree)]
+    if all(fixed):
         return list(a), inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
     law = friction_law(friction)
     dry = passive and law.sticks
     exerted = passive_force(tree, q, v, friction) if passive else [0.0] * tree.nv
     rotors = armature(tree) if passive else [0.0] * tree.nv
     driven = [x + y for x, y in zip(tau, exerted, strict=True)] if passive else tau
-    sticking = dry and not all(is_zero(f) or is_given for f, is_given in zip(dry_friction(tree)[1], given, strict=True))
+    bounds = dry_friction(tree, law)[1] if dry else []
+    sticking = dry and not all(is_zero(f) or is_fixed for f, is_fixed in zip(bounds, fixed, strict=True))
     if tree.has_couplings or sticking:
-        rates, forces = _by_mass_matrix(tree, q, v, a, driven, given, wrenches, passive, sticking)
+        rates, forces = _by_mass_matrix(tree, q, v, a, driven, fixed, wrenches, passive, law if sticking else None)
     else:
         rates, forces = _by_articulated_bodies(tree, q, v, a, driven, prescribed, wrenches, rotors)
         forces = [force + rotor * rate for force, rotor, rate in zip(forces, rotors, rates, strict=True)]
     if dry:
         exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, rates, law), strict=True)]
-    result = zip(given, a, rates, tau, forces, exerted, strict=True)
+    result = zip(fixed, a, rates, tau, forces, exerted, strict=True)
     pairs = [(x, F - own) if known else (rate, u) for known, x, rate, u, F, own in result]
     return [rate for rate, _ in pairs], [force for _, force in pairs]
 
@@ -90,14 +91,14 @@ def _by_articulated_bodies(
     wrenches: Wrenches,
     rotors: Sequence[float],
 ) -> tuple[list[Any], list[Any]]:
-    """The accelerations, and the forces that bodies take through the joints whose accelerations are given."""
+    """Return the accelerations, and the forces of the joints with prescribed accelerations, both complete."""
     q, v, a, tau = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(tau)
     outside = external_forces(tree, q, wrenches)
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}
     omega: dict[int, Vec3] = {WORLD: Vec3.zero()}
     zeta: dict[int, Motion] = {}
-    I_A: dict[int, Inertia | ArticulatedInertia] = {}  # rigid, as long as nothing after the body is free
+    I_A: dict[int, Inertia | ArticulatedInertia] = {}  # rigid while no joint after the body is free
     p_A: dict[int, Force] = {}
     for i, p, body in tree.outward():
         X[i], S[i] = body.X(q[i]), body.S(q[i])
@@ -160,23 +161,24 @@ def _by_mass_matrix(
     v: Scalars,
     a: Scalars,
     tau: Scalars,
-    given: Sequence[bool],
+    fixed: Sequence[bool],
     wrenches: Wrenches,
     passive: bool,
-    sticking: bool,
+    sticking: FrictionLaw | None,
 ) -> tuple[list[Any], list[Any]]:
-    """The accelerations, and M a + h."""
+    """Return the accelerations, and M a + h; ``sticking`` is the law of friction where joints may stick."""
     M, h = mass_matrix(tree, q, passive), bias_force(tree, q, v, wrenches)
-    known = [k for k, is_given in enumerate(given) if is_given]
-    free = [k for k, is_given in enumerate(given) if not is_given]
+    known = [k for k, is_fixed in enumerate(fixed) if is_fixed]
+    free = [k for k, is_fixed in enumerate(fixed) if not is_fixed]
     a_P = [a[k] for k in known]
     rates = list(a)
     for k in free:
         rates[k] = subtract_dot(tau[k] - h[k], [M[k][j] for j in known], a_P)
-    if sticking:  # of the others, a = a is the equation, and they count as moving
-        held = [[float(i == j) if given[i] or given[j] else x for j, x in enumerate(row)] for i, row in enumerate(M)]
-        moving = [1.0 if is_given else x for x, is_given in zip(v, given, strict=True)]
-        rates = with_dry_friction(tree, moving, held, rates)
+    if sticking is not None:  # the prescribed joints have the equation a = a, and count as moving
+        each = enumerate(M)
+        equations = [[float(i == j) if fixed[i] or fixed[j] else x for j, x in enumerate(row)] for i, row in each]
+        moving = [1.0 if is_fixed else x for x, is_fixed in zip(v, fixed, strict=True)]
+        rates = with_dry_friction(tree, moving, equations, rates, sticking)
     else:
         result = mass_solved(tree, [[M[k][j] for j in free] for k in free], [rates[k] for k in free], free)
         for k, rate in zip(free, result, strict=True):
@@ -185,7 +187,7 @@ def _by_mass_matrix(
 
 
 def _prescribed(tree: Tree, joints: str | Sequence[str]) -> set[int]:
-    """The bodies of the named joints.  Raises ValueError for a joint that follows another."""
+    """Return the bodies of the named joints.  Raises ValueError for a joint that follows another."""
     result = set()
     for name in (joints,) if isinstance(joints, str) else joints:
         index = tree.joint_index(name)
@@ -204,7 +206,7 @@ ROWS = (
         hybrid_dynamics,
         "q v a tau",
         (Output(("nv",), "rad/s², m/s²", "a"), Output(("nv",), "N·m, N", "tau")),
-        "Accelerations and forces, where some joints' accelerations and the others' forces are given.",
+        "Accelerations and forces, with prescribed accelerations of some joints and forces of the others.",
         optional=("gravity",),
         options=(Option("joints", required=True, names="joint", counted="nj"), PASSIVE, FRICTION),
         takes_wrenches=True,

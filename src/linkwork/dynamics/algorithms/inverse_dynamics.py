@@ -1,12 +1,10 @@
-"""Inverse dynamics: the recursive Newton-Euler algorithm, or the sum over bodies (`jacobian_sum`).
+"""Recursive Newton-Euler algorithm: inverse dynamics, also as a sum over bodies (`jacobian_sum`).
 
 Sources: Luh, Walker and Paul, ASME J. DSMC 102, 1980; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 5.
 
-Inverse dynamics as the sum over bodies of Jᵀ (M a + c + g), and the terms M, c and g of each body.
-
-Everything of body i is at its own origin, in the world's axes: J_i, the twist of each unit velocity; M_i, the body's
-inertia; c_i, the wrench of its velocities alone, and g_i, the wrench that holds its weight.  With A_i = J_i a its
-inertia, its velocities and its weight ask of the joints
+Jacobian sum: all terms of body i are at its own origin, in the world's axes.  J_i has the twist of each unit velocity,
+M_i is the body's inertia, c_i the wrench of its velocities, and g_i the wrench that supports its weight.  With the
+acceleration A_i = J_i a the joint forces are
 
     u = Σ J_iᵀ (M_i J_i a + c_i + g_i).
 
@@ -22,7 +20,7 @@ from typing import Any, NamedTuple
 from linkwork.dynamics.algorithms.coulomb_friction import starting_friction
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
-from linkwork.kinematics.algorithms.relative_kinematics import moved, rotated
+from linkwork.kinematics.algorithms.relative_kinematics import rotated, twist_at
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
@@ -55,10 +53,10 @@ def inverse_dynamics(
     friction: str | FrictionLaw = DEFAULT.name,
     method: str = "newton_euler",
 ) -> list[Any]:
-    """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces (nv) under which the robot accelerates by a.
+    """Return the joint forces τ = M(q) a + h(q, v) − Σ Jᵀ w (nv) under which the robot accelerates by a.
 
-    With ``passive`` the joints' own forces and armature are overcome too: τ + diag(armature) a − τ_p(q, v); with exact
-    dry friction also that of joints which start from rest, f sign(a).
+    With ``passive`` they are τ + diag(armature) a − τ_p(q, v); if the law of friction sticks, they also overcome the
+    friction of joints that start from rest, f sign(a).
     """
     compute = newton_euler if method == "newton_euler" else jacobian_sum
     tau = compute(tree, q, v, a, wrenches)
@@ -73,7 +71,7 @@ def inverse_dynamics(
 
 
 def newton_euler(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = ()) -> list[Any]:
-    """τ (nv) by the wrench F that each body takes, and hands on to its parent."""
+    """Return τ (nv) by the wrench F on each body, propagated to its parent."""
     X, S, F = carried_wrenches(tree, q, v, a, wrenches)
     tau: dict[int, list[Any]] = {}
     for i, p, _ in tree.inward():
@@ -86,7 +84,7 @@ def newton_euler(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenc
 def carried_wrenches(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = ()
 ) -> tuple[dict[int, Pose], dict[int, Subspace], dict[int, Force]]:
-    """X and S of every body's joint, and the wrench F that moves the body itself, less what acts on it from outside."""
+    """Return X and S of every body's joint, and the wrench F that moves the body, without external wrenches."""
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     outside = external_forces(tree, q, wrenches)
     motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
@@ -110,32 +108,32 @@ def bias_force(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w: the joint forces (nv) at which a = 0."""
+    """Return the bias force h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w (nv), the joint forces at a = 0."""
     return inverse_dynamics(tree, q, v, [0.0] * tree.nv, wrenches, passive, friction)
 
 
 def gravity_force(tree: Tree, q: Scalars, wrenches: Wrenches = (), passive: bool = False) -> list[Any]:
-    """g(q) − Σ Jᵀ w: the joint forces (nv) that hold the robot still; with ``passive`` against springs too."""
+    """Return g(q) − Σ Jᵀ w, the joint forces (nv) that hold the robot at rest; ``passive`` includes springs."""
     return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv, wrenches, passive)
 
 
 _FORCES = Output(("nv",), "N·m, N")
-_FELT: dict[str, Any] = {"optional": ("gravity",), "takes_wrenches": True, "joint_space": True}
+_COMMON: dict[str, Any] = {"optional": ("gravity",), "takes_wrenches": True, "joint_space": True}
 
 
 class _Term(NamedTuple):
-    """What one body is to the sum, at its origin in the world's axes."""
+    """Term of a body in the sum, at its origin in the world's axes."""
 
     body: int
     axes: Pose  # R_WB, about the body's origin
-    J: dict[int, Motion]  # by the velocities that move the body
+    J: dict[int, Motion]  # columns, by the velocities that move the body
     M: Inertia
     c: Force
     g: Force
 
 
 def jacobian_sum(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = ()) -> list[Any]:
-    """τ = Σ Jᵀ (M J a + c + g − w): the joint forces (nv) of inverse dynamics."""
+    """Return the joint forces τ = Σ Jᵀ (M J a + c + g − w) (nv) of inverse dynamics."""
     outside = external_forces(tree, tree.split_q(q), wrenches)
     tau: list[Any] = [0.0] * tree.nv
     for i, axes, J, M, c, g in _terms(tree, q, v):
@@ -149,7 +147,7 @@ def jacobian_sum(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenc
 
 
 def newton_euler_terms(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
-    """M (nb, 6, 6), c (nb, 6) and g (nb, 6) of every body, at its origin in the world's axes."""
+    """Return M (nb, 6, 6), c (nb, 6) and g (nb, 6) of every body, at its origin in the world's axes."""
     terms = [*_terms(tree, q, v)]
     units = [Motion.of([1.0 if j == k else 0.0 for j in range(6)]) for k in range(6)]
     M = [by_rows([term.M @ unit for unit in units]) for term in terms]
@@ -164,10 +162,10 @@ def _terms(tree: Tree, q: Scalars, v: Scalars) -> Iterator[_Term]:
     for i, p, body in tree.outward():
         X, S = body.X(q[i]), body.S(q[i])
         R[i] = R[p] @ X.rotation
-        J[i] = {k: moved(J_k, R[p] @ X.translation) for k, J_k in J[p].items()}
+        J[i] = {k: twist_at(J_k, R[p] @ X.translation) for k, J_k in J[p].items()}
         for k, column in zip(range(tree.nv)[tree.v_slices[i]], S.columns, strict=True):
             J[i][k] = J[i].get(k, Motion.zero()) + rotated(R[i], column)
-        motion[i] = motion[p].through(X, S @ v[i], body.bias(q[i], v[i]))  # as it is while a = 0
+        motion[i] = motion[p].through(X, S @ v[i], body.bias(q[i], v[i]))  # for a = 0
         axes = Pose(R[i], Vec3.zero())
         M: Inertia = axes @ body.inertia
         c: Force = axes @ motion[i].wrench(body.inertia)
@@ -179,20 +177,20 @@ ROWS = (
         inverse_dynamics,
         "q v a",
         _FORCES,
-        "Joint forces under which the robot accelerates as asked.",
+        "Joint forces for given accelerations.",
         options=(PASSIVE, FRICTION, Option("method", "newton_euler", ("newton_euler", "jacobian_sum"))),
-        **_FELT,
+        **_COMMON,
     ),
     FunctionSpec.of(
         bias_force,
         "q v",
         _FORCES,
-        "Joint forces at which nothing accelerates: Coriolis, centrifugal and gravity.",
+        "Joint forces at zero acceleration: Coriolis, centrifugal and gravity.",
         options=(PASSIVE, FRICTION),
-        **_FELT,
+        **_COMMON,
     ),
     FunctionSpec.of(
-        gravity_force, "q", _FORCES, "Joint forces that hold the robot still.", options=(PASSIVE,), **_FELT
+        gravity_force, "q", _FORCES, "Joint forces that hold the robot at rest.", options=(PASSIVE,), **_COMMON
     ),
     FunctionSpec.of(
         newton_euler_terms,
@@ -202,7 +200,7 @@ ROWS = (
             Output(("nb", 6), "N·m, N", "c"),
             Output(("nb", 6), "N·m, N", "g"),
         ),
-        "Inertia, wrench of the velocities and wrench against the weight of every body.",
+        "Inertia, wrench of the velocities and wrench that supports the weight of every body.",
         optional=("gravity",),
         needs_body_inertia=True,
     ),

@@ -1,15 +1,13 @@
-"""The wrenches across joints, which recursive Newton-Euler hands from body to body.
+"""Wrenches across joints by the recursive Newton-Euler algorithm, and static joint forces of wrenches.
 
-Of each moving body, w is what its parent exerts on it through the joint: all that the body and those after it take.
-Sᵀ w is the joint's force, whatever exerts it; the rest is borne by the joint's mounting.  Robots with constraints have
-functions of their own, in `linkwork.mechanisms.algorithms.constraint_forces`, which take the constraints' forces too.
+w of a moving body is what its parent exerts on it through the joint: it moves the body and all bodies behind it.  Sᵀ w
+is the joint's force, whatever exerts it; the joint's mounting bears the rest.  Robots with constraints have their own
+functions, in `linkwork.mechanisms.algorithms.constraint_forces`, which include the constraints' forces.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 3.5 and 5.3.
 
-What wrenches make in the joints, Jᵀ w, and which wrench given joint forces make.
-
-A wrench on a body goes inward from body to body, and each joint on the way feels Sᵀ of it.  The question back is
-Jᵀ w = τ for w, by the pseudoinverse: as near to τ as a wrench on the frame comes, and of those the shortest.
+Static forces: a wrench on a body propagates inward from body to body, and each joint feels Sᵀ of it.  The inverse
+problem Jᵀ w = τ is solved for w by the pseudoinverse: w of least norm that minimises ‖Jᵀ w − τ‖.
 
 Sources: Craig, Introduction to Robotics, 3rd edition, 2005, sections 5.9 and 5.10 (static forces); Khatib, IEEE J. of
 Robotics and Automation 3, 1987 (the wrench of joint forces).
@@ -29,7 +27,16 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero, rows_of, subtract_dot
 from linkwork.joints.base.from_transform import Span
 from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Option, Output, frame_options
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import (
+    ACTUATORS,
+    PASSIVE,
+    SMOOTH_FRICTION,
+    FunctionSpec,
+    Option,
+    Output,
+    frame_options,
+)
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Pose, Rotation
 
@@ -61,11 +68,13 @@ def joint_wrenches(
     expressed_in: str | None = None,
     actuators: str | Sequence[str] | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """w (nb, 6) of each body: what its parent exerts on it through the joint, at the origin of the joint's frame M, in
-    M's axes or those of ``expressed_in``; or, on the parent, the reaction −w at the origin of the joint's frame F.
+    """Return the wrench w (nb, 6) that its parent exerts on each body through the joint.
 
-    The arguments from ``constraint_forces`` on matter to robots with constraints alone, but for the sides.
+    w is at the origin of the joint's frame M, in M's axes or those of ``expressed_in``; on the parent it is the
+    reaction −w at the origin of the joint's frame F.  ``constraint_forces``, ``loop_forces``, ``time``, ``actuators``
+    and ``friction`` only matter for robots with constraints.
     """
     w = [[F] for F in _across(tree, q, v, a, with_elements(tree, q, v, wrenches, passive))]
     return [F.elements() for (F,) in wrenches_in(tree, q, w, on, expressed_in)]
@@ -84,14 +93,15 @@ def joint_wrench_components(
     expressed_in: str | None = None,
     actuators: str | Sequence[str] | None = None,
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
-    """The joint force, w projected onto the span of S, and the internal force, w less it (nb, 6 each)."""
+    """Return the joint force, w projected onto the span of S, and the internal force, the rest of w (nb, 6 each)."""
     acting = with_elements(tree, q, v, wrenches, passive)
     return split_wrenches(tree, q, _across(tree, q, v, a, acting), on, expressed_in)
 
 
 def with_elements(tree: Tree, q: Scalars, v: Scalars, wrenches: Wrenches, passive: bool) -> Wrenches:
-    """External wrenches, with those of force elements where these act."""
+    """Return external wrenches, with those of force elements if ``passive``."""
     return [*wrenches, *element_wrenches(tree, q, v)] if passive and tree.force_elements else wrenches
 
 
@@ -110,7 +120,7 @@ def split_wrenches(
 
 
 def _across(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches) -> list[Force]:
-    """By body: what its parent exerts on it, in the joint's frame M."""
+    """Return by body the wrench of its parent on it, in the joint's frame M."""
     X, _, F = carried_wrenches(tree, q, v, a, wrenches)
     for i, p, _ in tree.inward():
         if p != WORLD:
@@ -123,7 +133,7 @@ def wrenches_in(
 ) -> Iterable[list[Force]]:
     """Yield wrenches by body, given in the joint's frame M, on the side and in the axes of the options."""
     q = tree.split_q(q)
-    R: dict[int, Rotation] = {WORLD: Rotation.identity()}  # of the bodies in the world
+    R: dict[int, Rotation] = {WORLD: Rotation.identity()}  # rotations of bodies in the world
     for i, p, body in tree.outward():
         R[i] = R[p] @ body.X(q[i]).rotation
     E = None if expressed_in is None else tree.frame(expressed_in)
@@ -150,17 +160,17 @@ _WRENCH = "N·m, N"
 SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None))
 _GIVEN: dict[str, Any] = {
     "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
-    "options": (*SIDE, ACTUATORS, PASSIVE),
+    "options": (*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
     "takes_wrenches": True,
     "needs_body_inertia": True,
 }
 
 
-_NONE = 1e-5  # singular values up to this part of the largest count as zero: float32 rounds by 1e-6 of it
+_NONE = 1e-5  # relative size up to which a singular value counts as zero; float32 rounds by 1e-6
 
 
 def static_torque(tree: Tree, q: Scalars, wrenches: Wrenches = ()) -> list[Any]:
-    """u = Σ Jᵀ w: the joint forces (nv) that the wrenches make; −u holds them."""
+    """Return the joint forces u = Σ Jᵀ w (nv) of wrenches; −u balances them."""
     q = tree.split_q(q)
     F = external_forces(tree, q, wrenches)
     u: dict[int, list[Any]] = {}
@@ -177,11 +187,11 @@ def static_torque(tree: Tree, q: Scalars, wrenches: Wrenches = ()) -> list[Any]:
 def wrench_from_torque(
     tree: Tree, q: Scalars, tau: Scalars, frame: str, expressed_in: str = "world"
 ) -> tuple[list[Any], list[Any]]:
-    """w (6) on the frame for which Jᵀ w is nearest to τ, the shortest such one; and τ − Jᵀ w (nv), what it leaves."""
+    """Return the wrench w (6) of least norm on the frame that minimises ‖τ − Jᵀ w‖, and the residual τ − Jᵀ w (nv)."""
     columns = [*zip(*jacobian(tree, q, frame, expressed_in=expressed_in), strict=True)]
     felt = [k for k, column in enumerate(columns) if not all(map(is_zero, column))]
     rows = [columns[k] for k in felt]  # of Jᵀ
-    if not felt:  # nothing moves the frame
+    if not felt:  # no joint moves the frame
         return [0.0] * 6, list(tau)
     inverse = rows_of(apply_rule(Pseudoinverse(len(rows), 6, _NONE), [x for row in rows for x in row]), len(rows), 6)
     w = [dot(row, [tau[k] for k in felt]) for row in inverse]
@@ -200,21 +210,21 @@ ROWS = (
         joint_wrench_components,
         "q v a",
         (Output(("nb", 6), _WRENCH, "joint_force"), Output(("nb", 6), _WRENCH, "internal_force")),
-        "Wrenches across the joints: what moves them, and what their mountings bear.",
+        "Wrenches across the joints, split into joint forces and internal forces.",
         **_GIVEN,
     ),
     FunctionSpec.of(
         static_torque,
         "q",
         Output(("nv",), "N·m, N"),
-        "Joint forces that wrenches make.",
+        "Joint forces of external wrenches.",
         takes_wrenches=True,
     ),
     FunctionSpec.of(
         wrench_from_torque,
         "q tau",
         (Output((6,), "N·m, N", "wrench"), Output(("nv",), "N·m, N", "residual")),
-        "Wrench on a frame that makes given joint forces, and what it leaves of them.",
+        "Wrench on a frame that has given joint forces, and the residual.",
         options=frame_options("frame", "expressed_in"),
     ),
 )

@@ -1,19 +1,18 @@
-"""The joint-space mass matrix by composite rigid bodies, its pivots, and the Coriolis matrix that belongs to it.
+"""Composite-rigid-body algorithm: the joint-space mass matrix, its pivots, and the Coriolis matrix.
 
 Sources: Walker and Orin, ASME J. DSMC 104, 1982; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 6.
 
-Pivots: with M = Lᵀ D L, D_k is the inertia that velocity k meets while the joints after it are free.  The
-articulated-body algorithm divides by it: D_k = S_k · I_A S_k.  M is singular where a pivot is zero: then some motion
-moves no inertia.  Source: Featherstone, 2008, sections 6.5 and 7.1.
+Pivots: with M = Lᵀ D L, D_k is the inertia along velocity k while the joints after it are free.  The articulated-body
+algorithm divides by D_k = S_k · I_A S_k.  M is singular where a pivot is zero: some motion moves no inertia.
+Source: Featherstone, 2008, sections 6.5 and 7.1.
 
 Coriolis matrix: a mass at r moves by J v for velocities v of the joints, and accelerates by J a + J̇ v.  So
 M = ∫ρ Jᵀ J, and
 
     C(q, v) = ∫ρ Jᵀ J̇ :      C v = h(q, v) − g(q)   and   Ṁ = C + Cᵀ.
 
-Where q̇ = v these are the Christoffel symbols of M.  Columns are those of composite bodies: the inertia that the joint
-of body i carries is a `MovingInertia`, and on the way inward it gives the elements of the row and the column of i in C
-for every joint between the world and body i.
+Where q̇ = v these are the Christoffel symbols of M.  The inertia that the joint of body i carries is a `MovingInertia`.
+In the inward pass it gives the elements of the row and the column of i in C for every joint between the world and i.
 
 Sources: Niemeyer and Slotine, Performance in adaptive manipulator control, Int. J. Robotics Research 10, 1991 (a
 Coriolis matrix by recursion); Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and Christoffel
@@ -43,7 +42,7 @@ __all__ = ["ROWS", "joint_motions", "mass_matrix", "mass_pivots", "mass_sizes", 
 
 
 def mass_matrix(tree: Tree, q: Sequence[Any], passive: bool = False) -> list[list[Any]]:
-    """M(q), nv × nv, symmetric: twice the kinetic energy is vᵀ M v.  With ``passive`` + diag(armature)."""
+    """Return M(q), nv × nv, symmetric, with kinetic energy ½ vᵀ M v; ``passive`` adds diag(armature)."""
     q = tree.split_q(q)
     X = {i: body.X(q[i]) for i, _, body in tree.outward()}
     S = {i: body.S(q[i]) for i, _, body in tree.outward()}
@@ -74,18 +73,19 @@ def mass_matrix(tree: Tree, q: Sequence[Any], passive: bool = False) -> list[lis
 
 Scalars = Sequence[Any]
 Inverse = Callable[[Any], Any]
-_PART = 1e-9  # of a body's size that its inertia has to have in every direction, to resist by itself
+_PART = 1e-9  # relative inertia in every direction from which on a body resists by itself
 
 
 def mass_pivots(
-    tree: Tree, q: Scalars, armature: bool = False, held: Collection[int] = (), inverse: Inverse = lambda D: 1.0 / D
+    tree: Tree, q: Scalars, armature: bool = False, fixed: Collection[int] = (), inverse: Inverse = lambda D: 1.0 / D
 ) -> dict[int, Any]:
-    """D_k by the numbers k of velocities, but for those of the joints of bodies that are ``held``, of which the
-    accelerations are given.  ``inverse`` is how 1/D is taken.
+    """Return the pivots D_k by velocity k, without those of ``fixed`` bodies, whose accelerations are prescribed.
+
+    ``inverse`` computes 1/D.
     """
     if tree.has_couplings:
         M = mass_matrix(tree, q, armature)
-        free = [k for k, i in enumerate(owners(tree)) if i not in held]
+        free = [k for k, i in enumerate(owners(tree)) if i not in fixed]
         _, D, _ = ltdl_factors([[M[k][j] for j in free] for k in free], Pivots("mass_pivots", zero=True))
         return dict(zip(free, D, strict=True))
     q, result = tree.split_q(q), {}
@@ -95,8 +95,8 @@ def mass_pivots(
     for i, p, body in tree.inward():
         I_a = I_A[i]
         rotors = body.armature if armature else [0.0] * len(S[i])
-        numbers = [] if i in held else range(tree.nv)[tree.v_slices[i]]
-        for k, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=False)][::-1]:
+        velocities = [] if i in fixed else range(tree.nv)[tree.v_slices[i]]
+        for k, column, rotor in [*zip(velocities, S[i].columns, rotors, strict=False)][::-1]:
             U = I_a @ column
             result[k] = column.dot(U) + rotor
             I_a = I_a.freed(column, U, inverse(result[k]), alone=is_zero(rotor))
@@ -106,7 +106,7 @@ def mass_pivots(
 
 
 def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
-    """What the mass matrix's diagonal (nv) is made of, in size: it and the pivots are rounded by some units of that."""
+    """Return the diagonal of M (nv) summed over absolute values: the scale of the rounding of M and its pivots."""
     q = tree.split_q(q)
     composite = {i: body.inertia for i, _, body in tree.outward()}
     sizes: dict[int, list[Any]] = {}
@@ -120,25 +120,25 @@ def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
 
 
 def yielding(tree: Tree, q: Scalars, armature: bool = False) -> list[int]:
-    """The numbers of the velocities that inertia may stop to resist, in some configurations.
+    """Return the velocities whose pivot may vanish in some configuration; q is any configuration.
 
-    It does not where the joint's own body resists them by itself, whatever the joints after it do; q is any
-    configuration.  Where joints follow others, all bodies have to.
+    A velocity is not among them if the joint's own body resists it, whatever the joints after it do.  Where joints
+    follow others, all bodies have to.
     """
     q = tree.split_q(q)
     result: list[int] = []
     for i, _, body in tree.outward():
-        numbers = range(tree.nv)[tree.v_slices[i]]
-        if numbers and not (_is_solid(body.inertia) or (armature and all(body.armature))):
+        velocities = range(tree.nv)[tree.v_slices[i]]
+        if velocities and not (_is_solid(body.inertia) or (armature and all(body.armature))):
             columns = body.S(q[i]).columns
             steady = len(columns) == 1 and columns == body.S([x + 0.7 for x in q[i]]).columns
             if not (steady and columns[0].dot(body.inertia @ columns[0]) > _PART * _size(body.inertia, columns[0])):
-                result += numbers
+                result += velocities
     return result if not (tree.has_couplings and result) else [*range(tree.nv)]
 
 
 def _is_solid(inertia: Inertia) -> bool:
-    """Whether a body's inertia resists every motion."""
+    """Return True if a body's inertia resists every motion."""
     if inertia.mass <= 0.0:
         return False
     at_center = inertia.shifted(inertia.moment * (-1.0 / inertia.mass)).about
@@ -149,12 +149,14 @@ def _is_solid(inertia: Inertia) -> bool:
     return bool(a > _PART * size and minor > _PART * size**2 and determinant > _PART * size**3)
 
 
-def mass_solved(tree: Tree, M: Sequence[Sequence[Any]], b: Scalars, numbers: Sequence[int] | None = None) -> list[Any]:
-    """x of M x = b, by LᵀDL, which keeps the zeros that branches have with each other.
+def mass_solved(
+    tree: Tree, M: Sequence[Sequence[Any]], b: Scalars, velocities: Sequence[int] | None = None
+) -> list[Any]:
+    """Return x with M x = b by LᵀDL, which preserves the zeros between branches.
 
-    M is the mass matrix, or those of its rows and columns that have the ``numbers`` of these velocities.
+    M is the mass matrix, or its rows and columns of some ``velocities``.
 
-    Raises SingularInertiaError naming the joint where a number is known not to be a pivot of a mass matrix.
+    Raises SingularInertiaError naming the joint where a pivot is known not to be positive.
     """
     method, n = METHODS["pos"], len(b)
     try:
@@ -162,12 +164,12 @@ def mass_solved(tree: Tree, M: Sequence[Sequence[Any]], b: Scalars, numbers: Seq
             Solve("mass_matrix", method, n, 1, with_status=False), [*(M[i][j] for i, j in method.reads(n)), *b]
         )
     except SingularMatrixError as error:
-        place = error.pivot if numbers is None else numbers[error.pivot]
-        raise SingularInertiaError(tree.bodies[owners(tree)[place]].joint_name) from None
+        k = error.pivot if velocities is None else velocities[error.pivot]
+        raise SingularInertiaError(tree.bodies[owners(tree)[k]].joint_name) from None
 
 
 def owners(tree: Tree) -> list[int]:
-    """The body whose joint each number of a velocity is of."""
+    """Return by velocity (nv) the index of the body whose joint has it."""
     result = [WORLD] * tree.nv
     for i, _ in tree.stacked():
         for k in range(tree.nv)[tree.v_slices[i]]:
@@ -176,7 +178,7 @@ def owners(tree: Tree) -> list[int]:
 
 
 def _size(inertia: Inertia, S: Motion) -> Any:
-    """S · I S of the absolute values of all numbers in it."""
+    """Return S · I S of absolute values."""
     m, h, J = inertia.mass, inertia.moment, inertia.about
     w, v = [fabs(x) for x in S.angular], [fabs(x) for x in S.linear]
     rows = ((J.xx, J.xy, J.xz), (J.xy, J.yy, J.yz), (J.xz, J.yz, J.zz))
@@ -187,10 +189,10 @@ def _size(inertia: Inertia, S: Motion) -> Any:
 
 
 class JointMotion:
-    """How a body moves with its joint: its pose in its parent, ω, S and Ṡ in its axes, and how its origin moves away.
+    """Motion of a body with its joint: its pose in its parent, and ω, S and Ṡ in its axes.
 
-    Ṡ is what is seen from axes that do not turn, at the body's origin, and ``departure`` [m/s] is the velocity of the
-    body's origin relative to its parent's, as seen from there, in the parent's axes.
+    Ṡ is the rate in axes that do not rotate, at the body's origin.  ``departure`` [m/s] is the velocity of the body's
+    origin relative to its parent's, in the parent's axes.
     """
 
     __slots__ = ("S", "S_dot", "X", "departure", "omega")
@@ -205,7 +207,7 @@ class JointMotion:
 
 
 def joint_motions(tree: Tree, q: Scalars, v: Scalars) -> dict[int, JointMotion]:
-    """By body; q and v are split, body by body."""
+    """Return the `JointMotion` of every body; q and v are split by body."""
     result: dict[int, JointMotion] = {}
     for i, p, body in tree.outward():
         omega = Vec3.zero() if p == WORLD else result[p].omega
@@ -214,16 +216,16 @@ def joint_motions(tree: Tree, q: Scalars, v: Scalars) -> dict[int, JointMotion]:
 
 
 def coriolis_matrix(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
-    """C(q, v), nv × nv: C v is the bias force without gravity, and C + Cᵀ the rate of the mass matrix."""
+    """Return C(q, v), nv × nv: C v is the bias force without gravity, and C + Cᵀ the rate of the mass matrix."""
     q, v = tree.split_q(q), tree.split_v(v)
     motion = joint_motions(tree, q, v)
     composite = {i: MovingInertia.of(body.inertia, motion[i].omega) for i, _, body in tree.outward()}
     C: list[list[Any]] = [[0.0] * tree.nv for _ in range(tree.nv)]
     for i, p, _ in tree.inward():
-        numbers, at = range(tree.nv)[tree.v_slices[i]], motion[i]
-        for k, S_k, S_k_dot in zip(numbers, at.S.columns, at.S_dot, strict=True):
+        velocities, at = range(tree.nv)[tree.v_slices[i]], motion[i]
+        for k, S_k, S_k_dot in zip(velocities, at.S.columns, at.S_dot, strict=True):
             load = composite[i].joint_momentum(S_k, S_k_dot)
-            for row, value in zip(numbers, at.S.T @ load.column_rate, strict=True):
+            for row, value in zip(velocities, at.S.T @ load.column_rate, strict=True):
                 C[row][k] += value
             j = i
             while tree.bodies[j].parent != WORLD:

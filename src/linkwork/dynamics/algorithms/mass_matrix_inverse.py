@@ -1,23 +1,17 @@
-"""The inverse of the mass matrix in factors, from articulated bodies.
+"""Inverse of the mass matrix in factors, from the articulated-body algorithm, and products with it.
 
-While all joints after it are free, a column J_k of a joint is resisted by D_k, and takes the wrench U_k to be moved.
-These are the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the columns j that carry k, and no digits are lost where M
-is badly conditioned.  M⁻¹ is applied in either of two ways, whichever takes less:
+While all joints after it are free, column J_k of a joint meets the inertia D_k, and the wrench U_k moves it.  These are
+the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the columns j that carry k.  They are accurate where M is badly
+conditioned.  M⁻¹ is applied by the cheaper of two methods:
 
-- by the rows l_i of L⁻¹, which has the zeros that M has between joints of which neither carries the other,
+- the rows l_i of L⁻¹, which has the zeros that M has between joints of which neither carries the other,
 
-      M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ,      (M⁻¹)_ij = Σ l_ik l_jk / D_k,      summed over what carries both i and j;
+      M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ,      (M⁻¹)_ij = Σ l_ik l_jk / D_k,      summed over the joints that carry both i and j;
 
-- in long chains by the wrenches that bodies hand on inward and the accelerations that they hand on outward.
+- in long chains, an inward pass of wrenches and an outward pass of accelerations.
 
-An element of M⁻¹ and the one across the diagonal are one number.
-
-Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5 (LᵀDL and its sparsity) and chapter 7.
-
-The inverse of the mass matrix, and products with it.
-
-M⁻¹ is formed from factors of M (`factored_inverse`).  A product M⁻¹ x needs no matrix: it is the acceleration under the
-joint forces x, at rest without gravity, by articulated bodies.
+M⁻¹ is symmetric to the bit.  A product M⁻¹ x needs no matrix: it is the acceleration under the joint forces x, at rest
+without gravity, by articulated bodies.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5 (LᵀDL and its sparsity) and chapter 7.
 """
@@ -39,30 +33,30 @@ from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import ArticulatedInertia, Force, Motion, Pose, Subspace, Vec3
 
-__all__ = ["ROWS", "ArticulatedInverse", "FactoredInverse", "handed_on", "inverse_mass_matrix"]
+__all__ = ["ROWS", "ArticulatedInverse", "FactoredInverse", "inverse_mass_matrix", "propagated_inverse"]
 
 
 Scalars = Sequence[Any]
-SparseRows = list[dict[int, Any]]  # by column, in their order, what is not zero
+SparseRows = list[dict[int, Any]]  # elements that are not zero, by column in ascending order
 Matrix = list[list[Any]]
-_LONG = 10_000  # products and sums of a matrix's columns, from which on they are computed in a loop
-_PER_VELOCITY = 24  # products and sums of a column for each velocity, where wrenches and accelerations are handed on
+_LONG = 10_000  # operations of all columns of a matrix from which on they are computed in a loop
+_PER_VELOCITY = 24  # operations for a column and a velocity in passes of wrenches and accelerations
 
 
 def inverse_mass_matrix(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
-    """M(q)⁻¹ of a tree, with the joints' ``armature`` on M's diagonal.
+    """Return M(q)⁻¹ of a tree, with the joints' ``armature`` on M's diagonal.
 
     Where joints follow others, M itself is factored.  Raises SingularInertiaError naming the joint where a joint moves
     no inertia at all.
     """
-    result = handed_on(tree, q, armature)
+    result = propagated_inverse(tree, q, armature)
     if isinstance(result, FactoredInverse) or 2 * result.products > _PER_VELOCITY * tree.nv:
         return result
     return result.factored
 
 
-def handed_on(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
-    """The same, for few columns of many zeros: without the rows of L⁻¹ but where joints follow others."""
+def propagated_inverse(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
+    """Return M(q)⁻¹ for few sparse columns: without the rows of L⁻¹, except where joints follow others."""
     if tree.has_couplings:
         return FactoredInverse.of(tree, mass_matrix(tree, q, armature))
     return freed_bodies(tree, q, armature)
@@ -70,20 +64,20 @@ def handed_on(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse
 
 @dataclass(frozen=True, slots=True)
 class FactoredInverse:
-    """M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, its rows and columns those of joints outward from the world."""
+    """M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, with rows and columns in the order of joints outward from the world."""
 
-    order: list[int]  # where these are in v
+    order: list[int]  # indices of the rows in v
     rows: SparseRows  # of L⁻¹
     D_inv: list[Any]
 
     @property
     def count(self) -> int:
-        """How many velocities there are."""
+        """Number of velocities."""
         return len(self.order)
 
     @staticmethod
     def of(tree: Tree, M: Matrix) -> FactoredInverse:
-        """Of a tree's mass matrix.  Raises SingularInertiaError as `inverse_mass_matrix` does."""
+        """Factor a tree's mass matrix.  Raises SingularInertiaError as `inverse_mass_matrix` does."""
         joints = _outward(tree)
         order = [*joints]
         L, D_inv = _factors([[M[k][h] for h in order] for k in order], [*joints.values()])
@@ -132,20 +126,20 @@ class FactoredInverse:
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """A velocity of a joint, seen from the first body of its branch."""
+    """A velocity of a joint, in the coordinates of the first body of its branch."""
 
-    number: int  # in v
+    number: int  # index in v
     J: Motion
-    U: Force  # the wrench that moves it, while later joints are free
+    U: Force  # wrench that moves it while later joints are free
     D_inv: Any
 
 
 @dataclass(frozen=True, slots=True)
 class ArticulatedInverse:
-    """M⁻¹ by wrenches handed on inward, and accelerations handed on outward."""
+    """M⁻¹ by an inward pass of wrenches and an outward pass of accelerations."""
 
-    count: int  # of velocities
-    bodies: list[tuple[int, int, list[Freed]]]  # index, parent's index and joint, parents first
+    count: int  # number of velocities
+    bodies: list[tuple[int, int, list[Freed]]]  # index, parent's index and joint's velocities, parents first
 
     @property
     def matrix(self) -> Matrix:
@@ -192,7 +186,7 @@ class ArticulatedInverse:
 
     @property
     def factored(self) -> FactoredInverse:
-        """The same by the rows of L⁻¹."""
+        """The same inverse by the rows of L⁻¹."""
         L: dict[int, dict[int, Any]] = {}
         carriers: dict[int, list[Freed]] = {WORLD: []}
         for i, parent, joint in self.bodies:
@@ -208,7 +202,7 @@ class ArticulatedInverse:
 
     @property
     def products(self) -> int:
-        """How many numbers the rows of L⁻¹ have, at most."""
+        """Maximum number of non-zero elements of L⁻¹."""
         carried = {WORLD: 0}
         total = 0
         for i, parent, joint in self.bodies:
@@ -220,7 +214,7 @@ class ArticulatedInverse:
 
 
 def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedInverse:
-    """Articulated bodies, the joints freed one after the other from the last one.
+    """Run the inward pass of the articulated-body algorithm, which frees the joints from the last one on.
 
     Raises SingularInertiaError as `inverse_mass_matrix` does.
     """
@@ -250,7 +244,7 @@ def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedI
 
 
 def _outward(tree: Tree) -> dict[int, str]:
-    """The numbers of velocities in the order of the first bodies that move with them, with these bodies' joints."""
+    """Return the velocities in the order of the first bodies that move with them, with the names of their joints."""
     result: dict[int, str] = {}
     for i, _, body in tree.outward():
         for k in range(tree.nv)[tree.v_slices[i]]:
@@ -259,13 +253,13 @@ def _outward(tree: Tree) -> dict[int, str]:
 
 
 def _factors(A: Matrix, joints: Sequence[str]) -> tuple[SparseRows, list[Any]]:
-    """L below its diagonal and 1/D, of LᵀDL = A: the lower triangle of A, which is used up."""
+    """Return L below its diagonal and 1/D of LᵀDL = A; the lower triangle of A is overwritten."""
     L: SparseRows = [{} for _ in A]
     D_inv: list[Any] = [0.0] * len(A)
     whole = [row[i] for i, row in enumerate(A)]
     for i in range(len(A) - 1, -1, -1):
         if joints[i + 1 : i + 2] != [joints[i]]:
-            alone = [row[k] for k, row in enumerate(A)]  # what resists each motion while later joints are free
+            alone = [row[k] for k, row in enumerate(A)]  # inertia of each motion while later joints are free
         D_inv[i] = _inverse(A[i][i], whole[i], alone[i], joints[i])
         L[i] = {j: A[i][j] * D_inv[i] for j in range(i) if not is_zero(A[i][j])}
         for j, factor in L[i].items():
@@ -276,7 +270,7 @@ def _factors(A: Matrix, joints: Sequence[str]) -> tuple[SparseRows, list[Any]]:
 
 
 def _inverse_rows(L: SparseRows) -> SparseRows:
-    """The rows of L⁻¹, diagonal included: l_i = e_i − Σ L_ij l_j."""
+    """Return the rows of L⁻¹ with its diagonal: l_i = e_i − Σ L_ij l_j."""
     rows: SparseRows = []
     for i, row in enumerate(L):
         columns = sorted({k for j in row for k in rows[j]})
@@ -285,14 +279,14 @@ def _inverse_rows(L: SparseRows) -> SparseRows:
 
 
 def _inverse(D: Any, whole: Any, alone: Any, joint: str) -> Any:
-    """1/D.  Raises SingularInertiaError where D is known to be nothing beside what resists the motion in ``whole``."""
+    """Return 1/D.  Raises SingularInertiaError if D is known to be rounding relative to the inertia ``whole``."""
     if isinstance(D, float) and 1e-15 * whole >= D:
         raise SingularInertiaError(joint, motions=isinstance(alone, float) and alone > 1e-15 * whole)
     return 1.0 / D
 
 
 def mass_matrix_inverse(tree: Tree, q: Scalars, passive: bool = False) -> list[list[Any]]:
-    """M(q)⁻¹, nv × nv, symmetric; with ``passive`` M has the joints' armature on its diagonal.
+    """Return M(q)⁻¹, nv × nv, symmetric; ``passive`` adds the joints' armature to M's diagonal.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
@@ -300,7 +294,7 @@ def mass_matrix_inverse(tree: Tree, q: Scalars, passive: bool = False) -> list[l
 
 
 def mass_matrix_solve(tree: Tree, q: Scalars, x: Scalars, passive: bool = False) -> list[Any]:
-    """M(q)⁻¹ x (nv), without M: the accelerations under joint forces x, at rest without gravity."""
+    """Return M(q)⁻¹ x (nv) without M: the accelerations under joint forces x, at rest without gravity."""
     return articulated_bodies(tree.with_gravity(Vec3.zero()), q, [0.0] * tree.nv, x, armature=passive)
 
 

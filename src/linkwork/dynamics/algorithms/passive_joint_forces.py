@@ -1,10 +1,10 @@
-"""What joints exert by themselves: springs, viscous damping and dry friction; and the armature that turns with them.
+"""Passive joint forces: springs, viscous damping and dry friction; and the armature of joints.
 
     τ_p = −K φ(q) − D v − F(v),      F the law of dry friction, by default f tanh(v / v_s): see `friction_laws`
 
-φ are the local coordinates of q around the rest configuration of the springs; where these are no angles or lengths, a
-spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  What a follower exerts counts for
-its master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
+φ are the local coordinates of q around the rest configuration of the springs.  Where these are not angles or lengths, a
+spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  The force of a follower acts on its
+master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
 
 Source: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal).
 """
@@ -37,7 +37,7 @@ Scalars = Sequence[Any]
 
 
 def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
-    """τ_p (nv): what springs, damping and friction exert on the joints, and force elements between bodies."""
+    """Return τ_p (nv), the joint forces of springs, damping and friction, and of force elements between bodies."""
     result = passive_force_of_joints(tree, q, v, friction)
     if not tree.force_elements:
         return result
@@ -47,35 +47,38 @@ def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLa
 def passive_force_of_joints(
     tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name
 ) -> list[Any]:
-    """τ_p (nv) without force elements: that of each joint depends on its own numbers alone."""
+    """Return τ_p (nv) without force elements: that of each joint depends on its own state only."""
     q, v = tree.split_q(q), tree.split_v(v)
     return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
 
 
 def with_passive_force(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, friction: str | FrictionLaw) -> list[Any]:
-    """τ + τ_p: all that the joints' own motions feel."""
+    """Return τ + τ_p (nv)."""
     return [a + b for a, b in zip(tau, passive_force(tree, q, v, friction), strict=True)]
 
 
 def armature(tree: Tree) -> list[Any]:
-    """The diagonal (nv) that what turns with joints alone adds to the mass matrix."""
+    """Return the armature (nv), which adds to the diagonal of the mass matrix."""
     return tree.gathered({i: body.armature for i, _, body in tree.outward()})
 
 
 def dissipated_power(body: Body, v: Scalars, friction: str | FrictionLaw) -> Any:
-    """What damping and friction take from a body's joint, at the tree's numbers for it [W]: never negative."""
+    """Return the power that damping and friction of a body's joint dissipate [W], never negative.
+
+    v is the joint's velocity in the tree, its master's if it follows one.
+    """
     own = v if body.coupling is None else body.coupling.v(v)
     return sum((-(x * f) for x, f in zip(own, _resisted(body, v, friction), strict=True)), 0.0)
 
 
 def spring_energy(body: Body, q: Scalars) -> Any:
-    """½ φᵀ K φ of the springs in a body's joint, at the tree's numbers for it [J]."""
+    """Return the energy ½ φᵀ K φ of the springs in a body's joint [J], at its configuration q in the tree."""
     stiffness, phi = _stretched(body, q)
     return sum((0.5 * k * x * x for k, x in zip(stiffness, phi, strict=True) if not is_zero(k)), 0.0)
 
 
 def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
-    """What springs, damping and friction of a body's joint exert, at the tree's numbers for it."""
+    """Return the forces of springs, damping and friction of a body's joint, at its q and v in the tree."""
     joint, coupling = body.joint, body.coupling
     result = _resisted(body, v, friction)
     stiffness, phi = _stretched(body, q)
@@ -83,15 +86,13 @@ def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> 
         at = q if coupling is None else coupling.q(q)
         pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
         for k, unit in enumerate(unit_vectors(joint.nv)):
-            rates = body.call_joint(
-                "difference_rate", _rest(body), at, unit
-            )  # of φ, as the joint moves along its k-th velocity
+            rates = body.call_joint("difference_rate", _rest(body), at, unit)  # φ̇ along the joint's k-th velocity
             result[k] = result[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
     return result if coupling is None else [x * coupling.ratio for x in result]
 
 
 def _resisted(body: Body, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
-    """What damping and friction exert on the joint's own motions."""
+    """Return the forces of damping and friction along the joint's own velocities."""
     own = v if body.coupling is None else body.coupling.v(v)
     result = [0.0] * body.joint.nv
     if body.dynamics != "none":
@@ -105,7 +106,7 @@ def _resisted(body: Body, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
 
 
 def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:
-    """The springs' stiffness and the local coordinates φ from their rest; none where there are no springs."""
+    """Return the springs' stiffness and the local coordinates φ from their rest; () and [] without springs."""
     stiffness = body.drive.stiffness
     if all(map(is_zero, stiffness)):
         return (), []
@@ -121,7 +122,7 @@ ROWS = (
         passive_force,
         "q v",
         Output(("nv",), "N·m, N"),
-        "What springs, damping and dry friction exert on the joints.",
+        "Joint forces of springs, damping and dry friction.",
         options=(FRICTION,),
         needs_passive_forces=True,
     ),

@@ -1,16 +1,16 @@
 """Regressors: matrices that map the parameters of bodies and joints to joint forces, energies and momentum.
 
 Inverse dynamics: each body's wrench is linear in its ten parameters, f_i = A_i π_i, and a joint feels its component
-along the joint's motion: τ = Σ J_iᵀ A_i π_i, with J_i the Jacobian of body i in its own coordinates.  Motions are
-carried outward to the bodies rather than ten wrenches inward to the joints, and A_i is mostly zeros.
+along the joint's motion: τ = Σ J_iᵀ A_i π_i, with J_i the Jacobian of body i in its own coordinates.  The algorithm
+propagates motions outward to the bodies, not ten wrenches inward to the joints, and A_i is mostly zeros.
 
 Energies: T = Σ ½ V_i · I_i V_i and U = −Σ g · (m_i p_i + R_i h_i) are linear in the ten parameters of each body;
 armature adds ½ v² to T, and springs ½ φ² to U.  The six components of momentum are linear in the bodies' parameters.
 
 Joints: each has four parameters for each of its own velocities (armature, damping, dry friction, stiffness), and so
-do joints that follow others: a follower's count for its master, times the ratio.  They stand after the bodies' in π,
+do joints that follow others: forces of a follower act on its master, times the ratio.  They follow the bodies' in π,
 first all armatures, then all dampings, frictions and stiffnesses, each in the order of the joints.  The law of
-friction, its velocities v_s and the rest positions of springs are no parameters; they are the robot's.
+friction, its velocities v_s and the rest positions of springs are not among the parameters; they are the robot's.
 
 Sources: Atkeson, An and Hollerbach, Estimation of inertial parameters of manipulator loads and links, Int. J.
 Robotics Research 5, 1986; Khalil and Dombre, Modeling, Identification and Control of Robots, 2002, section 12.4;
@@ -36,8 +36,8 @@ __all__ = [
     "JOINT_PARAMETERS",
     "ROWS",
     "inverse_dynamics_regressor",
-    "joint_numbers",
     "joint_parameters",
+    "joint_velocities",
     "kinetic_energy_regressor",
     "potential_energy_regressor",
 ]
@@ -48,16 +48,16 @@ PARAMETERS = Option("passive", False, (False, True), counted="npi", counts=("npi
 
 
 class _Number(NamedTuple):
-    """One velocity of a joint of a body: its place among all, that in v, and which of the joint's own it is."""
+    """A velocity of a joint, with its indices."""
 
-    place: int
-    row: int
+    place: int  # among the velocities of all joints, followers included
+    row: int  # in v
     body: int
-    own: int
+    own: int  # among the joint's own velocities
 
 
-def joint_numbers(tree: Tree) -> Iterator[_Number]:
-    """Every joint's own velocities, in the order of the joints, followers included."""
+def joint_velocities(tree: Tree) -> Iterator[_Number]:
+    """Yield the velocities of every joint, in the order of the joints, followers included."""
     place = 0
     for i in tree.order:
         for own, row in enumerate(range(tree.nv)[tree.v_slices[i]]):
@@ -66,10 +66,10 @@ def joint_numbers(tree: Tree) -> Iterator[_Number]:
 
 
 def joint_parameters(tree: Tree) -> list[float]:
-    """Their values (4 nj); damping and friction that do not act are zero."""
+    """Return the parameters of joints (4 nj); damping and friction that do not act are zero."""
     result: list[float] = []
     for kind in JOINT_PARAMETERS:
-        for _, _, i, own in joint_numbers(tree):
+        for _, _, i, own in joint_velocities(tree):
             body = tree.bodies[i]
             acts = kind in ("armature", "stiffness") or body.dynamics != "none"
             values = getattr(body if kind in ("damping", "friction") else body.drive, kind) if acts else ()
@@ -78,9 +78,9 @@ def joint_parameters(tree: Tree) -> list[float]:
 
 
 def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str | FrictionLaw) -> list[list[Any]]:
-    """(nv × 4 nj): diag(a), diag(v), the law of friction and φ, by which the four kinds are multiplied in τ."""
+    """Return the columns (nv × 4 nj) of joint parameters in τ: diag(a), diag(v), the law of friction, and φ."""
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
-    law, numbers = friction_law(friction), [*joint_numbers(tree)]
+    law, numbers = friction_law(friction), [*joint_velocities(tree)]
     result = [[0.0] * (4 * len(numbers)) for _ in range(tree.nv)]
     armature, damping, dry, stiffness = (k * len(numbers) for k in range(4))
     for place, row, i, own in numbers:
@@ -96,32 +96,32 @@ def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str 
 
 
 def kinetic_columns(tree: Tree, v: Scalars) -> list[Any]:
-    """(4 nj): ½ v² by armature."""
-    v, numbers = tree.split_v(v), [*joint_numbers(tree)]
+    """Return the elements (4 nj) of joint parameters in the kinetic energy: ½ v² for armature."""
+    v, numbers = tree.split_v(v), [*joint_velocities(tree)]
     rates = [tree.bodies[i].ratio * v[i][own] for _, _, i, own in numbers]
     return [*(0.5 * (x * x) for x in rates), *[0.0] * (3 * len(numbers))]
 
 
 def potential_columns(tree: Tree, q: Scalars) -> list[Any]:
-    """(4 nj): ½ φ² by stiffness."""
-    q, numbers = tree.split_q(q), [*joint_numbers(tree)]
+    """Return the elements (4 nj) of joint parameters in the potential energy: ½ φ² for stiffness."""
+    q, numbers = tree.split_q(q), [*joint_velocities(tree)]
     phi = [_stretched(tree.bodies[i], q[i])[own] for _, _, i, own in numbers]
     return [*[0.0] * (3 * len(numbers)), *(0.5 * (x * x) for x in phi)]
 
 
 def _at(body: Body, q: Scalars) -> Scalars:
-    """The joint's own configuration, from the tree's numbers for it."""
+    """Return the joint's own configuration, from that of its master if it follows one."""
     return q if body.coupling is None else body.coupling.q(q)
 
 
 def _stretched(body: Body, q: Scalars) -> list[Any]:
-    """φ: the local coordinates of the joint's configuration around its springs' rest."""
+    """Return φ, the local coordinates of the joint's configuration around its springs' rest."""
     result: list[Any] = body.call_joint("difference", _rest(body), _at(body, q))
     return result
 
 
 def _rates(body: Body, q: Scalars) -> list[list[Any]]:
-    """φ̇ as the joint moves along each of its own velocities."""
+    """Return φ̇ for each unit velocity of the joint."""
     return [body.call_joint("difference_rate", _rest(body), _at(body, q), unit) for unit in unit_vectors(body.joint.nv)]
 
 
@@ -135,7 +135,7 @@ Scalars = Sequence[Any]
 def inverse_dynamics_regressor(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, passive: bool = False, friction: str | FrictionLaw = DEFAULT.name
 ) -> list[list[Any]]:
-    """Y (nv × 10 nb): τ = Y π, ten columns for each body; with ``passive`` the joints' parameters have theirs after."""
+    """Return Y (nv × 10 nb) with τ = Y π, ten columns for each body; ``passive`` appends those of joint parameters."""
     felt = force_columns(tree, q, v, a, friction) if passive else [[] for _ in range(tree.nv)]
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
@@ -154,7 +154,7 @@ def inverse_dynamics_regressor(
 
 
 def kinetic_energy_regressor(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> list[Any]:
-    """(10 nb): the kinetic energy is its product with π; with ``passive`` the joints' parameters come after them."""
+    """Return the row y (10 nb) of the kinetic energy y π; ``passive`` appends the elements of joint parameters."""
     felt = kinetic_columns(tree, v) if passive else []
     q, v = tree.split_q(q), tree.split_v(v)
     V: dict[int, Motion] = {WORLD: Motion.zero()}
@@ -166,7 +166,7 @@ def kinetic_energy_regressor(tree: Tree, q: Scalars, v: Scalars, passive: bool =
 
 
 def potential_energy_regressor(tree: Tree, q: Scalars, passive: bool = False) -> list[Any]:
-    """(10 nb): the potential energy, zero at the world's origin, is its product with π."""
+    """Return the row y (10 nb) of the potential energy y π, which is zero at the world's origin."""
     felt = potential_columns(tree, q) if passive else []
     q = tree.split_q(q)
     X: dict[int, Pose] = {WORLD: Pose.identity()}
@@ -179,7 +179,7 @@ def potential_energy_regressor(tree: Tree, q: Scalars, passive: bool = False) ->
 
 
 def momentum_regressor(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
-    """(6 × 10 nb): what multiplies π in the momentum about the world's origin (angular; linear), in its axes."""
+    """Return Y (6 × 10 nb) of the momentum Y π (angular; linear) about the world's origin, in its axes."""
     q, v = tree.split_q(q), tree.split_v(v)
     X: dict[int, Pose] = {WORLD: Pose.identity()}
     V: dict[int, Motion] = {WORLD: Motion.zero()}
@@ -205,14 +205,14 @@ ROWS = (
         kinetic_energy_regressor,
         "q v",
         Output(("npi",), "J by π"),
-        "What multiplies inertial parameters in the kinetic energy.",
+        "Row of the kinetic energy that multiplies inertial parameters.",
         options=(PARAMETERS,),
     ),
     FunctionSpec.of(
         potential_energy_regressor,
         "q",
         Output(("npi",), "J by π"),
-        "What multiplies inertial parameters in the potential energy.",
+        "Row of the potential energy that multiplies inertial parameters.",
         optional=("gravity",),
         options=(PARAMETERS,),
     ),

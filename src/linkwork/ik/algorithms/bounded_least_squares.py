@@ -1,14 +1,17 @@
-"""Least squares in a box, by block pivoting: the x of least ½ ‖A x + r‖² + ½ xᵀ D x + cᵀ x with lower ≤ x ≤ upper.
+"""Bounded least squares by block principal pivoting.
 
-D is a positive diagonal.  Where it is known which numbers are at a bound, the others are a linear solve, by the smaller
-of two matrices: with E = D⁻¹, zero where a number is at its bound b,
+    min ½ ‖A x + r‖² + ½ xᵀ D x + cᵀ x   with   lower ≤ x ≤ upper
+
+D is a positive diagonal.  If the active bounds are known, the other unknowns follow from a linear system, with the
+smaller of two matrices: with E = D⁻¹, zero for unknowns at their bound b,
 
     y = A x + r:     (1 + A E Aᵀ) y = r + A b − A E c,     x = b − E (c + Aᵀ y),
 
-or D + AᵀA.  Of numbers without bounds that many rows have, as a base's, it may be less work to keep them beside y as
-unknowns: then what they join stays apart.  What is then beyond a bound goes to it, and what a bound holds that it need
-not is freed, all at once, as long as that makes fewer of them; where it does not for some rounds, only the last one
-changes, which is finite.  Most boxes hold nothing or little of x: then this takes one round or two, whatever the size.
+or D + AᵀA.  Unknowns without bounds that occur in many rows, such as a base's, may stay in the system next to y if that
+is cheaper: what they would couple then stays separate.  Unknowns that violate a bound are set to it, and active bounds
+with a multiplier of the wrong sign are released, all together as long as that reduces their number.  If it does not for
+some rounds, only the last of them changes, which makes the method finite.  Most problems have few active bounds: then
+one or two rounds suffice for any size.
 
 Sources: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
 problems, Computers and Operations Research 21, 1994; Murty, Note on a Bard-type scheme for solving the complementarity
@@ -26,18 +29,18 @@ from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
 from linkwork.expr.scalar.functions import and_, eq, fmax, fmin, lt, not_, or_, where
 
-__all__ = ["Boxed", "boxed_least_squares"]
+__all__ = ["BoundedSolution", "boxed_least_squares"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
-MOST = 200  # rounds
-_PATIENCE = 4.0  # rounds that make no fewer before they become careful
-_ROUNDING = 1e-12  # how far beyond a bound is none
+MOST = 200  # maximum rounds
+_PATIENCE = 4.0  # rounds without progress before single changes
+_ROUNDING = 1e-12  # tolerated violation of a bound
 
 
-class Boxed(NamedTuple):
-    """x within the box; 1 where it is at an upper bound, −1 at a lower one, else 0; whether it is the least; rounds."""
+class BoundedSolution(NamedTuple):
+    """Solution x, its active bounds (1 upper, −1 lower, else 0), convergence, and the number of rounds."""
 
     x: list[Any]
     sides: list[Any]
@@ -48,121 +51,130 @@ class Boxed(NamedTuple):
 class _State(NamedTuple):
     x: tuple[Any, ...]
     sides: tuple[Any, ...]
-    going: Any
-    fewest: Any  # numbers that were wrong
+    continues: Any
+    min_changes: Any  # smallest number of wrong sides so far
     patience: Any
 
 
 def boxed_least_squares(
     A: Rows, r: Scalars, D: Scalars, c: Scalars, lower: Scalars, upper: Scalars, guess: Scalars | None = None
-) -> Boxed:
-    """x.  Bounds that are infinite floats are none; a lower bound is never above the upper one.
+) -> BoundedSolution:
+    """Solve the problem; infinite float bounds count as absent, and no lower bound may exceed the upper one.
 
-    ``guess`` are sides (n) to begin with: what comes out is the same, the sooner the better they are.
+    ``guess`` (n) are initial active bounds.  They do not change the result, only the number of rounds.
     """
     n = len(D)
     columns = transposed(A) if A else [[] for _ in range(n)]
-    bounded = [k for k in range(n) if not (_none(lower[k], -math.inf) and _none(upper[k], math.inf))]
+    bounded = [k for k in range(n) if not (_is_absent(lower[k], -math.inf) and _is_absent(upper[k], math.inf))]
     solve = _by_rows(A, columns, r, D, c, bounded) if len(A) < n else _by_columns(columns, r, D, c)
     curvature = {k: D[k] + dot(columns[k], columns[k]) for k in bounded}
 
-    def round_of(state: _State) -> _State:
+    def pivot(state: _State) -> _State:
         sides = dict(zip(bounded, state.sides, strict=True))
-        held = {k: not_(eq(side, 0.0)) for k, side in sides.items()}
-        places = {k: where(lt(0.0, side), upper[k], lower[k]) for k, side in sides.items()}
-        x, slope = solve(held, places)
-        following: list[Any] = []
-        wrong: list[Any] = []
+        is_fixed = {k: not_(eq(side, 0.0)) for k, side in sides.items()}
+        bound_values = {k: where(lt(0.0, side), upper[k], lower[k]) for k, side in sides.items()}
+        x, slope = solve(is_fixed, bound_values)
+        next_sides: list[Any] = []
+        needs_change: list[Any] = []
         for k, side in sides.items():
             above, below = lt(upper[k] + _ROUNDING, x[k]), lt(x[k], lower[k] - _ROUNDING)
-            pulled = side * slope[k]  # uphill beyond the bound: below zero
-            loose = and_(and_(held[k], lt(lower[k], upper[k])), lt(_ROUNDING * curvature[k], pulled))
-            other = where(held[k], where(loose, 0.0, side), where(above, 1.0, where(below, -1.0, 0.0)))
-            following.append(other)
-            wrong.append(not_(eq(other, side)))
+            multiplier = side * slope[k]  # negative if the bound is active
+            releasable = and_(and_(is_fixed[k], lt(lower[k], upper[k])), lt(_ROUNDING * curvature[k], multiplier))
+            next_side = where(is_fixed[k], where(releasable, 0.0, side), where(above, 1.0, where(below, -1.0, 0.0)))
+            next_sides.append(next_side)
+            needs_change.append(not_(eq(next_side, side)))
         count: Any = 0.0
-        for one in wrong:
-            count = count + where(one, 1.0, 0.0)
-        fewer = lt(count, state.fewest)
-        all_at_once = or_(fewer, lt(0.5, state.patience))
-        chosen: list[Any] = []
-        later: Any = False  # whether one after it is wrong
-        for side, other, one in zip(reversed(state.sides), reversed(following), reversed(wrong), strict=True):
-            changes = and_(one, or_(all_at_once, not_(later)))
-            chosen.append(where(changes, other, side))
-            later = or_(later, one)
+        for change in needs_change:
+            count = count + where(change, 1.0, 0.0)
+        fewer = lt(count, state.min_changes)
+        change_all = or_(fewer, lt(0.5, state.patience))
+        new_sides: list[Any] = []
+        changed_after: Any = False  # True if a later one needs a change
+        for side, next_side, change in zip(
+            reversed(state.sides), reversed(next_sides), reversed(needs_change), strict=True
+        ):
+            changes = and_(change, or_(change_all, not_(changed_after)))
+            new_sides.append(where(changes, next_side, side))
+            changed_after = or_(changed_after, change)
         return _State(
             tuple(x),
-            tuple(reversed(chosen)),
+            tuple(reversed(new_sides)),
             where(lt(0.5, count), 1.0, 0.0),
-            where(fewer, count, state.fewest),
+            where(fewer, count, state.min_changes),
             where(fewer, _PATIENCE, state.patience - 1.0),
         )
 
     if not bounded:
-        return Boxed(solve({}, {})[0], [0.0] * n, 1.0, 1.0)
+        return BoundedSolution(solve({}, {})[0], [0.0] * n, 1.0, 1.0)
     sides = (0.0,) * len(bounded) if guess is None else tuple(guess[k] for k in bounded)
     start = _State((0.0,) * n, sides, 1.0, n + 1.0, _PATIENCE)
-    result = while_loop(lambda state: lt(0.5, state.going), round_of, start, max_iterations=MOST)
+    result = while_loop(lambda state: lt(0.5, state.continues), pivot, start, max_iterations=MOST)
     last: _State = result.state
-    x, found_sides = list(last.x), [0.0] * n
+    x, final_sides = list(last.x), [0.0] * n
     for k, side in zip(bounded, last.sides, strict=True):
         x[k] = fmin(fmax(x[k], lower[k]), upper[k])
-        found_sides[k] = side
-    return Boxed(x, found_sides, where(eq(result.status, 0.0), 1.0, 0.0), result.iterations)
+        final_sides[k] = side
+    return BoundedSolution(x, final_sides, where(eq(result.status, 0.0), 1.0, 0.0), result.iterations)
 
 
-def _none(x: Any, bound: float) -> bool:
+def _is_absent(x: Any, bound: float) -> bool:
     return x.__class__ is float and x == bound
 
 
 def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded: Sequence[int]) -> Any:
-    """By a matrix of as many rows as A has, and one more for each number that is kept beside them."""
-    m, beside = len(A), _beside(A, bounded)
-    inverse = [0.0 if k in beside else 1.0 / d for k, d in enumerate(D)]
+    """Return a solver with a matrix of the size of A's rows, plus one for each unknown that is not eliminated."""
+    m, uneliminated = len(A), _uneliminated(A, bounded)
+    inverse = [0.0 if k in uneliminated else 1.0 / d for k, d in enumerate(D)]
 
-    def solve(held: dict[int, Any], places: dict[int, Any]) -> tuple[list[Any], list[Any]]:
-        E = [where(held[k], 0.0, e) if k in held else e for k, e in enumerate(inverse)]
-        b = [where(held[k], places[k], 0.0) if k in held else 0.0 for k in range(len(D))]
+    def solve(is_fixed: dict[int, Any], bound_values: dict[int, Any]) -> tuple[list[Any], list[Any]]:
+        E = [where(is_fixed[k], 0.0, e) if k in is_fixed else e for k, e in enumerate(inverse)]
+        b = [where(is_fixed[k], bound_values[k], 0.0) if k in is_fixed else 0.0 for k in range(len(D))]
         scaled = [[x if is_zero(x) else 0.0 if is_zero(e) else x * e for x, e in zip(row, E, strict=True)] for row in A]
         S = [
             [dot(row, scaled[j]) + (1.0 if i == j else 0.0) if j <= i else 0.0 for j in range(m)]
             for i, row in enumerate(A)
         ]
-        for place, k in enumerate(beside):
-            S.append([x if is_zero(x) else -x for x in columns[k]] + [0.0] * place + [-D[k]])
+        for position, k in enumerate(uneliminated):
+            S.append([x if is_zero(x) else -x for x in columns[k]] + [0.0] * position + [-D[k]])
         size = len(S)
-        given = [a + dot(row, b) - dot(weighed, c) for a, row, weighed in zip(r, A, scaled, strict=True)]
+        rhs = [a + dot(row, b) - dot(weighed, c) for a, row, weighed in zip(r, A, scaled, strict=True)]
         result = Semidefinite.of([row + [0.0] * (size - len(row)) for row in S], more=0.0).once(
-            [*given, *(c[k] for k in beside)]
+            [*rhs, *(c[k] for k in uneliminated)]
         )
         y = result[:m]
-        pull = [a + dot(column, y) for a, column in zip(c, columns, strict=True)]
-        x = [place if is_zero(e) else place - e * p for place, e, p in zip(b, E, pull, strict=True)]
-        for k, value in zip(beside, result[m:], strict=True):
+        gradient = [a + dot(column, y) for a, column in zip(c, columns, strict=True)]
+        x = [position if is_zero(e) else position - e * p for position, e, p in zip(b, E, gradient, strict=True)]
+        for k, value in zip(uneliminated, result[m:], strict=True):
             x[k] = value
-        return x, [p + d * a for p, d, a in zip(pull, D, b, strict=True)]
+        return x, [p + d * a for p, d, a in zip(gradient, D, b, strict=True)]
 
     return solve
 
 
-def _beside(A: Rows, bounded: Sequence[int]) -> list[int]:
-    """Which numbers are kept beside the rows' unknowns: those without bounds, if that takes fewer products."""
+def _uneliminated(A: Rows, bounded: Sequence[int]) -> list[int]:
+    """Return the unknowns without bounds that are not eliminated because that takes fewer products."""
     n = len(A[0]) if A else 0
-    some = [{k for k, x in enumerate(row) if not is_zero(x)} for row in A]
-    free = [k for k in range(n) if k not in bounded and any(k in row for row in some)]
-    apart = [row - set(free) for row in some]
-    together = (
-        _products(_joined(some)),
-        _products(_joined(apart, [(i, k) for k in free for i in range(len(A)) if k in some[i]])),
+    columns_of_rows = [{k for k, x in enumerate(row) if not is_zero(x)} for row in A]
+    free = [k for k in range(n) if k not in bounded and any(k in row for row in columns_of_rows)]
+    columns_without_free = [row - set(free) for row in columns_of_rows]
+    products = (
+        _products(_coupling_graph(columns_of_rows)),
+        _products(
+            _coupling_graph(
+                columns_without_free, [(i, k) for k in free for i in range(len(A)) if k in columns_of_rows[i]]
+            )
+        ),
     )
-    costs = [sum(len(a & b) for i, a in enumerate(rows) for b in rows[: i + 1]) for rows in (some, apart)]
-    return free if together[1] + costs[1] < together[0] + costs[0] else []
+    costs = [
+        sum(len(a & b) for i, a in enumerate(rows) for b in rows[: i + 1])
+        for rows in (columns_of_rows, columns_without_free)
+    ]
+    return free if products[1] + costs[1] < products[0] + costs[0] else []
 
 
-def _joined(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = ()) -> dict[int, set[int]]:
-    """Which unknowns a matrix joins: rows that share a number, and rows with numbers beside them."""
-    near = {i: {j for j, other in enumerate(rows) if j != i and row & other} for i, row in enumerate(rows)}
+def _coupling_graph(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = ()) -> dict[int, set[int]]:
+    """Return the coupling graph: rows that share an unknown, and rows with their uneliminated unknowns."""
+    near = {i: {j for j, next_side in enumerate(rows) if j != i and row & next_side} for i, row in enumerate(rows)}
     for i, k in more:
         near[i].add(-1 - k)
         near.setdefault(-1 - k, set()).add(i)
@@ -170,7 +182,7 @@ def _joined(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = ()) -> d
 
 
 def _products(near: dict[int, set[int]]) -> int:
-    """About how many products factors take, in the order of least degree."""
+    """Estimate the number of products of a factorisation in minimum-degree order."""
     near, result = {i: set(others) for i, others in near.items()}, 0
     while near:
         i = min(near, key=lambda row: (len(near[row]), row))
@@ -182,25 +194,25 @@ def _products(near: dict[int, set[int]]) -> int:
 
 
 def _by_columns(columns: Rows, r: Scalars, D: Scalars, c: Scalars) -> Any:
-    """By a matrix of as many rows as x has."""
+    """Return a solver with a matrix of the size of x."""
     n = len(D)
     H = [[dot(columns[i], columns[j]) + (D[i] if i == j else 0.0) for j in range(i + 1)] for i in range(n)]
     full = mirrored(H)
     g = [a + dot(column, r) for a, column in zip(c, columns, strict=True)]
 
-    def solve(held: dict[int, Any], places: dict[int, Any]) -> tuple[list[Any], list[Any]]:
-        b = [where(held[k], places[k], 0.0) if k in held else 0.0 for k in range(n)]
-        pulls = [a + dot(row, b) for a, row in zip(g, full, strict=True)]
+    def solve(is_fixed: dict[int, Any], bound_values: dict[int, Any]) -> tuple[list[Any], list[Any]]:
+        b = [where(is_fixed[k], bound_values[k], 0.0) if k in is_fixed else 0.0 for k in range(n)]
+        gradient_at_bounds = [a + dot(row, b) for a, row in zip(g, full, strict=True)]
         S: list[list[Any]] = [[0.0] * n for _ in range(n)]
         for i in range(n):
             for j in range(i):
                 if not is_zero(full[i][j]):
-                    both = [held[k] for k in (i, j) if k in held]
-                    gone = or_(*both) if len(both) == 2 else both[0] if both else None
-                    S[i][j] = full[i][j] if gone is None else where(gone, 0.0, full[i][j])
+                    both = [is_fixed[k] for k in (i, j) if k in is_fixed]
+                    removed = or_(*both) if len(both) == 2 else both[0] if both else None
+                    S[i][j] = full[i][j] if removed is None else where(removed, 0.0, full[i][j])
             S[i][i] = full[i][i]
         step = Semidefinite.of(S, more=0.0).once(
-            [where(held[k], 0.0, p) if k in held else p for k, p in enumerate(pulls)]
+            [where(is_fixed[k], 0.0, p) if k in is_fixed else p for k, p in enumerate(gradient_at_bounds)]
         )
         x = [a - d for a, d in zip(b, step, strict=True)]
         return x, [a + dot(row, x) for a, row in zip(g, full, strict=True)]

@@ -1,16 +1,16 @@
 """Damped least-squares steps within bounds.
 
-The step δ of least ‖e + J δ‖² + μ ‖δ‖², in which coordinates that are at a bound, and would go beyond, stay:
+The step δ minimises ‖e + J δ‖² + μ ‖δ‖²; coordinates that are at a bound and would exceed it stay:
 
     δ = −Jᵀ (J Jᵀ + μ 1)⁻¹ e = −(JᵀJ + μ 1)⁻¹ Jᵀ e,
 
-by the smaller of the two matrices, whose zeros are not computed with.  Of many rows, as limbs have that share a trunk,
-both are larger than what both are made of,
+by the smaller of the two matrices, with structural zeros skipped.  For many errors, as of limbs that share a trunk,
+both matrices are denser than the system of their factors,
 
     [1  Jᵀ; J  −μ 1] (δ; y) = (0; −e),
 
-of which a limb's own joints are eliminated first, then its rows, and what all limbs share last.  What would go beyond
-its bound goes there, and the others make up for it.
+of which the joints of each limb are eliminated first, then its errors, and the shared joints last.  A coordinate that
+would exceed its bound is set to it, and the others compensate.
 
 Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 16.
 """
@@ -25,36 +25,39 @@ from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
 from linkwork.expr.linalg.triangular_factors import SymmetricFactors
 from linkwork.expr.scalar.functions import copysign, fabs, fmax, lt, where
-from linkwork.ik.algorithms.target_distance_scaling import multiplied
+from linkwork.ik.algorithms.target_distance_scaling import scaled_lengths
 from linkwork.kinematics.algorithms.coordinates import LimitBox
 
-__all__ = ["MANY", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
+__all__ = ["MIN_SPARSE_ROWS", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
-MANY = 12  # rows: from there on, limbs are told apart
-_LEAST = 1e-14  # of the diagonal: what keeps a matrix regular where the damping vanishes
+MIN_SPARSE_ROWS = 12  # number of rows from which the sparse system is used
+_LEAST = 1e-14  # regularisation relative to the diagonal, for vanishing damping
 
 
 def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
-    """δ, without bounds."""
+    """Return δ without bounds."""
     count = len(rows[0]) if rows else 0
     used = [k for k in range(count) if any(not is_zero(row[k]) for row in rows)]
-    if len(rows) >= MANY:
-        return _of_limbs(rows, errors, damping, used)
+    if len(rows) >= MIN_SPARSE_ROWS:
+        return _sparse_step(rows, errors, damping, used)
     if len(rows) <= len(used):
         A = [[dot(row, other) if j <= i else 0.0 for j, other in enumerate(rows)] for i, row in enumerate(rows)]
-        forces = _solved(A, errors, damping)
-        return [-dot(column, forces) for column in transposed(rows)]
+        multipliers = _solve(A, errors, damping)
+        return [-dot(column, multipliers) for column in transposed(rows)]
     columns = [[row[k] for row in rows] for k in used]
     A = [[dot(a, b) if j <= i else 0.0 for j, b in enumerate(columns)] for i, a in enumerate(columns)]
-    result = dict(zip(used, _solved(A, [dot(a, errors) for a in columns], damping), strict=True))
+    result = dict(zip(used, _solve(A, [dot(a, errors) for a in columns], damping), strict=True))
     return [-result[k] if k in result else 0.0 for k in range(count)]
 
 
-def _of_limbs(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) -> list[Any]:
-    """δ by the sparse matrix of both; pivots of δ are positive, those of y negative, in any order."""
+def _sparse_step(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) -> list[Any]:
+    """Return δ from the sparse system of δ and y.
+
+    Pivots of δ are positive and those of y negative, in any order.
+    """
     count = len(used)
     K: list[list[Any]] = [[1.0 if i == j else 0.0 for j in range(count)] for i in range(count)]
     for j, row in enumerate(rows):
@@ -66,7 +69,7 @@ def _of_limbs(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) ->
     return step
 
 
-def _solved(A: list[list[Any]], b: Scalars, damping: Any) -> list[Any]:
+def _solve(A: list[list[Any]], b: Scalars, damping: Any) -> list[Any]:
     return Semidefinite.of(A, [damping] * len(A), _LEAST).once(b)
 
 
@@ -79,16 +82,17 @@ def bounded_step(
     rounds: int = 2,
     scale: Mapping[int, Any] = MappingProxyType({}),
 ) -> list[Any]:
-    """δ within bounds.  Coordinates that lead beyond theirs are found in some rounds, and in the last one cut.
+    """Return δ within bounds.
 
-    Of velocities with a ``scale`` s, it is δ/s that is damped.
+    In each of ``rounds``, coordinates that exceed their bounds are fixed there; the last round only clips.  For
+    velocities with a ``scale`` s, δ/s is damped.
     """
-    rows = [multiplied(row, scale) for row in rows] if scale else rows
+    rows = [scaled_lengths(row, scale) for row in rows] if scale else rows
 
     def solve(free: list[Any], step: list[Any]) -> list[Any]:
         rest = [e if is_zero(d) else e + d for e, row in zip(errors, rows, strict=True) for d in (dot(row, step),)]
-        left = [[x if is_zero(x) else x * a for x, a in zip(row, free, strict=True)] for row in rows]
-        return damped_step(left, rest, damping)
+        free_rows = [[x if is_zero(x) else x * a for x, a in zip(row, free, strict=True)] for row in rows]
+        return damped_step(free_rows, rest, damping)
 
     return _within_bounds(solve, [-dot(column, errors) for column in transposed(rows)], box, q, rounds, scale)
 
@@ -101,14 +105,17 @@ def _within_bounds(
     rounds: int,
     scale: Mapping[int, Any],
 ) -> list[Any]:
-    """s δ of steps that ``solve`` finds of those that are free, 1 or 0, where the others go so far already."""
+    """Return s δ within bounds.
+
+    ``solve(free, step)`` returns the step of the free coordinates (1 or 0), where the others already move by ``step``.
+    """
     free = box.free(q, downhill)
     step: list[Any] = [0.0] * len(free)
-    for turn in range(rounds):
+    for round_ in range(rounds):
         result = solve(free, step)
-        if turn == rounds - 1:
+        if round_ == rounds - 1:
             break
-        for k in box.numbers:
+        for k in box.indices:
             if is_zero(result[k]):
                 continue
             room = box.room(q, k, result[k])
@@ -117,11 +124,11 @@ def _within_bounds(
             step[k] = where(out, copysign(room, result[k]), 0.0)
             free[k] = where(out, 0.0, free[k])
     step = [a if is_zero(b) else a + b for a, b in zip(step, result, strict=True)]
-    return multiplied(step, scale) if scale else step
+    return scaled_lengths(step, scale) if scale else step
 
 
 def full(lower: Scalars, count: int) -> list[list[Any]]:
-    """A symmetric matrix of its lower triangle, row by row."""
+    """Return a symmetric matrix from its lower triangle, stored row by row."""
     return mirrored([lower[i * (i + 1) // 2 :][: i + 1] for i in range(count)])
 
 
@@ -134,13 +141,13 @@ def newton_step(
     rounds: int = 2,
     scale: Mapping[int, Any] = MappingProxyType({}),
 ) -> list[Any]:
-    """The step of least gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; downhill, whatever H is.
+    """Return the step that minimises gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; a descent direction for any H.
 
-    Of velocities with a ``scale`` s, it is δ/s that is damped.
+    For velocities with a ``scale`` s, δ/s is damped.
     """
     if scale:
-        H = [[x * scale[i] if i in scale else x for x in multiplied(row, scale)] for i, row in enumerate(H)]
-        slopes = multiplied(slopes, scale)
+        H = [[x * scale[i] if i in scale else x for x in scaled_lengths(row, scale)] for i, row in enumerate(H)]
+        slopes = scaled_lengths(slopes, scale)
     count = len(slopes)
 
     def solve(free: list[Any], step: list[Any]) -> list[Any]:
@@ -148,15 +155,17 @@ def newton_step(
             [(H[i][j] + (damping if i == j else 0.0)) * (free[i] * free[j]) for j in range(i + 1)] for i in range(count)
         ]
         b = [-a * (x + dot(row, step)) for a, x, row in zip(free, slopes, H, strict=True)]
-        return SymmetricFactors(A, lambda _, pivot: 1.0 / fmax(fabs(pivot), damping)).solved(b)  # downhill always
+        return SymmetricFactors(A, lambda _, pivot: 1.0 / fmax(fabs(pivot), damping)).solved(
+            b
+        )  # absolute pivots give a descent direction
 
     return _within_bounds(solve, [-x for x in slopes], box, q, rounds, scale)
 
 
 def shortened(step: Scalars, longest: Scalars) -> list[Any]:
-    """The step, its largest part no longer than that may be [rad, m]."""
+    """Scale a step down so that no entry exceeds its maximum in ``longest`` [rad, m]."""
     size: Any = 1.0
-    for x, most in zip(step, longest, strict=True):
+    for x, limit in zip(step, longest, strict=True):
         if not is_zero(x):
-            size = fmax(size, fabs(x) * (1.0 / most))
+            size = fmax(size, fabs(x) * (1.0 / limit))
     return [x if is_zero(x) else x / size for x in step]

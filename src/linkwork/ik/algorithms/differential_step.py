@@ -1,12 +1,12 @@
-"""A velocity that brings tasks on, within limits: one step of differential inverse kinematics.
+"""Differential inverse kinematics of soft tasks: a bounded least-squares problem for the velocity.
 
-With δ = v dt, errors e, their Jacobian J, weights W and gains g (the part of an error that a step takes away):
+With δ = v dt, errors e, their Jacobian J, weights W and gains g (the fraction of an error that a step removes):
 
     min ½ ‖W (J δ + g e)‖² + ½ λ ‖S δ‖²,     λ = c ‖W e‖² + floor,     dt low ≤ δ ≤ dt high.
 
-S makes radians and metres comparable.  The damping c ‖W e‖² vanishes with the error, so that steps end at full rate,
-and bounds them at singularities: ‖S δ‖ ≤ g/(2 √c) before limits, whatever J is.  Hard tasks take no damping but the
-floor: limits bound what they ask for.  Tasks of single numbers, such as a posture, are a diagonal, and cost nothing.
+S makes radians and metres comparable.  The damping c ‖W e‖² vanishes with the error, so that convergence is at full
+rate, and bounds steps at singularities: ‖S δ‖ ≤ g/(2 √c) before limits, for any J.  Hard tasks have no damping but the
+floor; limits bound them.  Errors of single coordinates, such as a posture, form a diagonal and add no cost.
 
 Sources: Nakamura and Hanafusa, Inverse kinematic solutions with singularity robustness, ASME J. Dyn. Syst. 108, 1986;
 Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method, IEEE Trans. Robotics 27, 2011
@@ -27,66 +27,66 @@ from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest, scaled_bo
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 
-__all__ = ["Cost", "StepFound", "costs", "in_balls", "sizes", "told", "velocity_step"]
+__all__ = ["Cost", "VelocityStep", "costs", "in_balls", "sizes", "velocity_step", "with_errors"]
 
 Scalars = Sequence[Any]
 
-_FLOOR = 1e-9  # of the damping: what decides where tasks leave a choice
+_FLOOR = 1e-9  # minimum damping, which resolves redundancy
 
 
 @dataclass(frozen=True)
 class Cost:
-    """½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ; ``places`` are the numbers whose own rows are in D and c."""
+    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ; ``diagonal_dofs`` are the coordinates whose own errors are in D and c."""
 
     A: list[list[Any]]
     r: list[Any]
     D: list[Any]
     c: list[Any]
-    places: list[int]
+    diagonal_dofs: list[int]
 
 
-class StepFound(NamedTuple):
-    """v, which of its numbers are at limits (1, −1 or 0), whether it is the least within them, rounds, and errors."""
+class VelocityStep(NamedTuple):
+    """Velocity v, its active limits (1, −1 or 0), convergence, rounds, and errors."""
 
     v: list[Any]
     sides: list[Any]
     least: Any
     rounds: Any
-    errors: list[Any]  # before the step, beyond ranges
-    after: list[Any]  # the same to the first order after it
-    short: list[Any]  # what is missing of what gains ask for
+    errors: list[Any]  # before the step, outside ranges
+    after: list[Any]  # errors after the step, to first order
+    short: list[Any]  # difference from the reduction that gains require
 
 
 def sizes(stack: Stack) -> list[float]:
-    """S: by velocity, 1 of angles, 1/(a characteristic length) of lengths."""
+    """Return the diagonal of S: 1 for angles, 1 / characteristic length for lengths."""
     return [1.0 / x for x in unit_steps(stack.tree)]
 
 
 def costs(stack: Stack, at: Stacked, rows: Collection[int], gains: Scalars, damping: Any) -> Cost:
-    """What some rows cost, those of hard tasks in characteristic sizes."""
+    """Return the cost of some errors; hard ones are scaled by characteristic size."""
     beyond = stack.beyond(at.errors)
     A: list[list[Any]] = []
     r: list[Any] = []
     D: list[Any] = [0.0] * stack.tree.nv
     c: list[Any] = [0.0] * stack.tree.nv
-    places: dict[int, None] = {}
+    diagonal_dofs: dict[int, None] = {}
     size: Any = 0.0
-    for i, (e, row, weight) in enumerate(zip(beyond, at.rows, stack.counted(), strict=True)):
+    for i, (e, row, weight) in enumerate(zip(beyond, at.rows, stack.all_weights(), strict=True)):
         if i not in rows or is_zero(weight):
             continue
         w = weight if stack.ranges[i] == (0.0, 0.0) else where(eq(e, 0.0), 0.0, weight)
-        moved = [k for k, x in enumerate(row) if not is_zero(x)]
-        if len(moved) == 1:
-            (k,) = moved
-            places[k] = None
+        used = [k for k, x in enumerate(row) if not is_zero(x)]
+        if len(used) == 1:
+            (k,) = used
+            diagonal_dofs[k] = None
             D[k] = D[k] + w * w * row[k] * row[k]
             c[k] = c[k] + w * w * row[k] * gains[i] * e
-        elif moved:
+        elif used:
             A.append([x if is_zero(x) else w * x for x in row])
             r.append(w * gains[i] * e)
             size = size if stack.hard[i] else size + w * w * e * e
     D = [d + (damping * size + _FLOOR) * s * s for d, s in zip(D, sizes(stack), strict=True)]
-    return Cost(A, r, D, c, list(places))
+    return Cost(A, r, D, c, list(diagonal_dofs))
 
 
 def velocity_step(
@@ -98,35 +98,34 @@ def velocity_step(
     gains: Scalars,
     damping: Any,
     norms: Sequence[tuple[Collection[int], Any]] = (),
-) -> StepFound:
-    """The velocity of all tasks together, of one level and none of them hard.
+) -> VelocityStep:
+    """Return the velocity for soft tasks of one level.
 
-    The velocity before, where it is at limits, is where the search for what limits hold begins.  ``norms`` are sets of
-    velocities that are bounded as a vector: where the first answer is beyond, its direction sets the box that is put
-    into the ball.
+    The search for active limits starts from those active at ``v_last``.  ``norms`` are sets of velocities whose norm is
+    bounded: where the first solution exceeds a bound, its direction determines the box that replaces the ball.
     """
     at = stack.at(q)
     cost = costs(stack, at, range(len(at.errors)), gains, damping)
     rate = 1.0 / dt
 
-    def solved(limits: MotionLimits) -> tuple[list[Any], Any]:
-        low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
+    def solve(limits: MotionLimits) -> tuple[list[Any], Any]:
+        low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)
         guess = [where(le(b, x), 1.0, where(le(x, a), -1.0, 0.0)) for x, a, b in zip(v_last, low, high, strict=True)]
         shortest, longest = ([scaled_bound(x, dt) for x in bounds] for bounds in (low, high))
         result = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, shortest, longest, guess)
         v = [fmin(fmax(x * rate, a), b) for x, a, b in zip(result.x, low, high, strict=True)]
         return v, result
 
-    v, result = solved(limits)
+    v, result = solve(limits)
     if norms:
-        v, result = solved(in_balls(limits, v, norms))
-    return told(
-        stack, at, [x * dt for x in v], gains, StepFound(v, result.sides, result.least, result.rounds, [], [], [])
+        v, result = solve(in_balls(limits, v, norms))
+    return with_errors(
+        stack, at, [x * dt for x in v], gains, VelocityStep(v, result.sides, result.least, result.rounds, [], [], [])
     )
 
 
-def told(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, result: StepFound) -> StepFound:
-    """With the errors of a step δ."""
+def with_errors(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, result: VelocityStep) -> VelocityStep:
+    """Return the step with its errors before and after."""
     changes = [dot(row, delta) for row in at.rows]
     after = stack.beyond([e + x for e, x in zip(at.errors, changes, strict=True)])
     short = []
@@ -137,16 +136,19 @@ def told(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, result: Step
 
 
 def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[int], Any]]) -> MotionLimits:
-    """Limits with a box in each ball, the corner of which lies in the direction of v where that is beyond."""
+    """Return limits with a box inside each ball of bounded norm.
+
+    Where v exceeds the bound, the corner of the box is in the direction of v.
+    """
     velocity, bounded = list(limits.velocity), set(limits.velocities)
-    for places, most in norms:
-        part = [v[k] for k in places]
-        size = sqrt(dot(part, part))
-        beyond = lt(most, size)
-        share = where(beyond, most * (1.0 - 1e-15), 1.0) / where(beyond, size, 1.0)
-        for k in places:
-            own = where(beyond, fmax(fabs(v[k]) * share, 1e-300), most)
-            velocity[k] = fmin(velocity[k], own) if k in bounded else own
+    for diagonal_dofs, bound in norms:
+        components = [v[k] for k in diagonal_dofs]
+        size = sqrt(dot(components, components))
+        beyond = lt(bound, size)
+        share = where(beyond, bound * (1.0 - 1e-15), 1.0) / where(beyond, size, 1.0)
+        for k in diagonal_dofs:
+            reduced = where(beyond, fmax(fabs(v[k]) * share, 1e-300), bound)
+            velocity[k] = fmin(velocity[k], reduced) if k in bounded else reduced
             bounded.add(k)
     return MotionLimits(
         limits.lower,

@@ -1,13 +1,14 @@
-"""A velocity by strict priorities: what is hard first, then a level after the other, each in what those before leave.
+"""Hierarchical QP for differential inverse kinematics: hard tasks, then soft tasks level by level.
 
-Ranges of hard tasks are barriers: of what is left to a bound, h = e − low or high − e, a step takes at most the part g,
+Ranges of hard tasks are barriers: of the distance to a bound, h = e − low or high − e, a step uses at most the fraction
+g,
 
     h + ḣ dt ≥ (1 − g) h,
 
-so that it is never used up, and what is beyond comes back by that part.  First come the equations that the robot obeys
-of itself, G v + σ = 0 of its closed loops and of what rolls, as far as the box of limits lets them; then barriers; then
-hard errors, as well as these let them; then levels of soft tasks.  What a level reaches stays, as
-an equation A_i δ = A_i δ_i of those that follow, so there always is a step.
+so that it is never used up, and a violation shrinks by that fraction.  The order is: the robot's own equations
+G v + σ = 0 (closed loops and rolling), as far as the limits allow; barriers; hard errors in the least-squares sense;
+levels of soft tasks.  What a level reaches is an equation A_i δ = A_i δ_i of the following ones, so a solution always
+exists.
 
 Sources: Kanoun, Lamiraux and Wieber, Kinematic control of redundant manipulators: generalizing the task-priority
 framework to inequality task, IEEE Trans. Robotics 27, 2011; Ames and others, Control barrier functions: theory and
@@ -25,33 +26,41 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.optimize.convex_qp import quadratic_program
 from linkwork.expr.scalar.functions import eq, fmax, fmin, le, where
 from linkwork.ik.algorithms.bounded_least_squares import boxed_least_squares
-from linkwork.ik.algorithms.differential_step import Cost, StepFound, costs, in_balls, sizes, told, velocity_step
+from linkwork.ik.algorithms.differential_step import (
+    Cost,
+    VelocityStep,
+    costs,
+    in_balls,
+    sizes,
+    velocity_step,
+    with_errors,
+)
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
-from linkwork.mechanisms.algorithms.weighted_projection import Weighed
+from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric
 
 __all__ = ["cascade_step", "is_plain"]
 
 Scalars = Sequence[Any]
 
 _INF = float("inf")
-_KEPT = 1e-11  # how exactly what is above is kept
-_LAST = 1e-9  # of the last program, which may have next to nothing to minimise: where errors are zero
-_LITTLE = 1e-10  # what counts beside slack
+_TOLERANCE = 1e-11  # tolerance of the constraints of earlier levels
+_LAST_TOLERANCE = 1e-9  # tolerance of the last program, whose cost may vanish
+_REGULARISATION = 1e-10  # weight of the step relative to the slack
 
 
 def is_plain(stack: Stack) -> bool:
-    """Whether tasks are soft and of one level: then no cascade is needed."""
+    """Return True if all tasks are soft and of one level, so that no hierarchy is needed."""
     return not any(task.hard for task in stack.tasks) and len({task.level for task in stack.tasks}) <= 1
 
 
 @dataclass
 class _Cascade:
-    """The step as far as it has come: what it must keep, and whether all programs were solved."""
+    """Step of the hierarchy so far: constraints of later levels, and whether all programs were solved."""
 
     n: int
-    lower: list[Any]  # δ
+    lower: list[Any]  # bounds of δ
     upper: list[Any]
     step: list[Any]
     sides: list[Any]
@@ -61,37 +70,40 @@ class _Cascade:
     low: list[Any] = field(default_factory=list)
     high: list[Any] = field(default_factory=list)
 
-    def obey(self, rows: list[list[Any]], wanted: Scalars, floor: Scalars) -> None:
-        """Equations G δ = wanted of the robot itself, as far as the box allows: what they reach is kept."""
+    def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars) -> None:
+        """Solve the robot's own equations G δ = target as far as the box allows, and constrain what they reach."""
         result = boxed_least_squares(
-            rows, [-x for x in wanted], [_LITTLE * x for x in floor], [0.0] * self.n, self.lower, self.upper
+            rows, [-x for x in target], [_REGULARISATION * x for x in floor], [0.0] * self.n, self.lower, self.upper
         )
         self.step, self.sides = result.x, result.sides
         self.solved, self.rounds = self.solved * result.least, self.rounds + result.rounds
-        self._keep(rows)
+        self._constrain(rows)
 
-    def _keep(self, rows: list[list[Any]]) -> None:
-        """These rows stay at what the step makes of them."""
+    def _constrain(self, rows: list[list[Any]]) -> None:
+        """Constrain rows to the values of the current step."""
         values = [dot(row, self.step) for row in rows]
         self.rows, self.low, self.high = self.rows + rows, self.low + values, self.high + values
 
-    def refine(self, rows: list[list[Any]], wanted: Scalars, floor: Scalars) -> None:
-        """Digits of G δ = wanted beyond the tolerance of programs: the least step of what no bound holds."""
-        free = [
-            0.0 if _known(a) and _known(b) and a == b else where(eq(side, 0.0), 1.0 / s, 0.0)
+    def refine(self, rows: list[list[Any]], target: Scalars, floor: Scalars) -> None:
+        """Refine G δ = target beyond the tolerance of the programs.
+
+        The correction is the smallest step of the coordinates that are off their bounds.
+        """
+        unconstrained = [
+            0.0 if _is_float(a) and _is_float(b) and a == b else where(eq(side, 0.0), 1.0 / s, 0.0)
             for s, side, a, b in zip(floor, self.sides, self.lower, self.upper, strict=True)
         ]
-        left = [x - dot(row, self.step) for x, row in zip(wanted, rows, strict=True)]
+        remaining = [x - dot(row, self.step) for x, row in zip(target, rows, strict=True)]
         squares = [[x if is_zero(x) else x * x for x in row] for row in rows]
-        change = Weighed(AllRates(rows, [], [], squares), free).step(left)
+        change = DiagonalMetric(AllRates(rows, [], [], squares), unconstrained).step(remaining)
         self.step = [nearest(x + y, a, b) for x, y, a, b in zip(self.step, change, self.lower, self.upper, strict=True)]
 
-    def bring_in(self, rows: list[list[Any]], low: Scalars, high: Scalars, floor: Scalars) -> None:
-        """Barriers, let out where the box does not allow them: least slack s of low ≤ B δ + s ≤ high."""
+    def add_barriers(self, rows: list[list[Any]], low: Scalars, high: Scalars, floor: Scalars) -> None:
+        """Add barriers, with the minimum slack s of low ≤ B δ + s ≤ high where the box does not allow them."""
         n, m = self.n, len(rows)
         H = [[0.0] * (n + m) for _ in range(n + m)]
         for k in range(n + m):
-            H[k][k] = _LITTLE * floor[k] if k < n else 1.0
+            H[k][k] = _REGULARISATION * floor[k] if k < n else 1.0
         A = [[*row, *([0.0] * m)] for row in self.rows]
         A += [[*row, *(1.0 if i == j else 0.0 for j in range(m))] for i, row in enumerate(rows)]
         unbounded = [_INF] * m
@@ -109,8 +121,8 @@ class _Cascade:
         self.low += [fmin(a, v) for a, v in zip(low, values, strict=True)]
         self.high += [fmax(b, v) for b, v in zip(high, values, strict=True)]
 
-    def go_down(self, cost: Cost, last: bool) -> None:
-        """A level of soft tasks, or hard errors: what it reaches is kept."""
+    def add_level(self, cost: Cost, last: bool) -> None:
+        """Minimise the cost of a level of soft tasks, or of hard errors, and constrain what it reaches."""
         if not self.rows:
             result = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, self.lower, self.upper)
             self.step, self.sides = result.x, result.sides
@@ -122,21 +134,23 @@ class _Cascade:
                 for i, a in enumerate(columns)
             ]
             g = [c + dot(column, cost.r) for c, column in zip(cost.c, columns, strict=True)]
-            self._solve(H, g, self.rows, self.low, self.high, self.lower, self.upper, _LAST if last else _KEPT)
+            self._solve(
+                H, g, self.rows, self.low, self.high, self.lower, self.upper, _LAST_TOLERANCE if last else _TOLERANCE
+            )
         if not last:
-            units = [[1.0 if j == k else 0.0 for j in range(self.n)] for k in cost.places]
-            self._keep([*cost.A, *units])
+            units = [[1.0 if j == k else 0.0 for j in range(self.n)] for k in cost.diagonal_dofs]
+            self._constrain([*cost.A, *units])
 
     def _solve(
-        self, H: Any, g: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, tolerance: float = _KEPT
+        self, H: Any, g: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, tolerance: float = _TOLERANCE
     ) -> None:
         H, g, A, low, high, lower, upper = (array(x) for x in (H, g, A, low, high, lower, upper))
         result = quadratic_program(H, g, A, low, high, x_lower=lower, x_upper=upper, tolerance=tolerance)
-        fine = eq(result.status, 0.0)
-        x = [where(fine, a, b) for a, b in zip(list(result.x)[: self.n], self.step, strict=True)]
+        solved = eq(result.status, 0.0)
+        x = [where(solved, a, b) for a, b in zip(list(result.x)[: self.n], self.step, strict=True)]
         self.step = [nearest(a, b, c) for a, b, c in zip(x, self.lower, self.upper, strict=True)]
         self.sides = list(result.active)[len(list(low)) :][: self.n]
-        self.solved = self.solved * where(fine, 1.0, 0.0)
+        self.solved = self.solved * where(solved, 1.0, 0.0)
         self.rounds = self.rounds + result.iterations
 
 
@@ -149,55 +163,57 @@ def cascade_step(
     gains: Scalars,
     damping: Any,
     norms: Sequence[tuple[Collection[int], Any]] = (),
-) -> StepFound:
-    """The velocity of hard tasks, and of levels of soft ones.
+) -> VelocityStep:
+    """Return the velocity for hard tasks and several levels of soft tasks.
 
-    ``norms`` as of `velocity_step`, whose answer says in which direction the box in a ball lies.
+    ``norms`` are as in `velocity_step`; a first solution without them determines the box in each ball.
     """
     if norms:
-        free = cascade_step if stack.own else velocity_step  # which way a ball's box lies
-        limits = in_balls(limits, free(stack, q, dt, v_last, limits, gains, damping).v, norms)
+        unconstrained = cascade_step if stack.own else velocity_step  # gives the direction of the box in each ball
+        limits = in_balls(limits, unconstrained(stack, q, dt, v_last, limits, gains, damping).v, norms)
     at = stack.at(q)
-    low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
-    lower, upper = ([x if _known(x) else x * dt for x in bounds] for bounds in (low, high))
+    low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)
+    lower, upper = ([x if _is_float(x) else x * dt for x in bounds] for bounds in (low, high))
     n = stack.tree.nv
     step = [nearest(0.0, a, b) for a, b in zip(lower, upper, strict=True)]
     cascade = _Cascade(n, lower, upper, step, [0.0] * n)
     floor = [s * s for s in sizes(stack)]
-    obeyed = [at.rows[i] for i in stack.own]
-    wanted = [-at.errors[i] for i in stack.own]
-    if obeyed:
-        cascade.obey(obeyed, wanted, floor)
-    barriers = [i for i, (one, hard) in enumerate(zip(stack.ranges, stack.hard, strict=True)) if hard and one != (0, 0)]
+    equations = [at.rows[i] for i in stack.own]
+    target = [-at.errors[i] for i in stack.own]
+    if equations:
+        cascade.add_equations(equations, target, floor)
+    barriers = [
+        i for i, (pair, hard) in enumerate(zip(stack.ranges, stack.hard, strict=True)) if hard and pair != (0, 0)
+    ]
     if barriers:
         e, ranges = [at.errors[i] for i in barriers], [stack.ranges[i] for i in barriers]
-        cascade.bring_in(
+        cascade.add_barriers(
             [at.rows[i] for i in barriers],
             [-_INF if a == -_INF else gains[i] * (a - x) for i, x, (a, _) in zip(barriers, e, ranges, strict=True)],
             [_INF if b == _INF else gains[i] * (b - x) for i, x, (_, b) in zip(barriers, e, ranges, strict=True)],
             floor,
         )
     stages = _stages(stack)
-    for place, rows in enumerate(stages):
-        cascade.go_down(costs(stack, at, rows, gains, damping), place == len(stages) - 1)
-    if obeyed:
-        cascade.refine(obeyed, wanted, floor)
+    for stage, rows in enumerate(stages):
+        cascade.add_level(costs(stack, at, rows, gains, damping), stage == len(stages) - 1)
+    if equations:
+        cascade.refine(equations, target, floor)
     v = [nearest(x / dt, a, b) for x, a, b in zip(cascade.step, low, high, strict=True)]
     least = where(le(0.5, cascade.solved), 1.0, 0.0)
-    result = StepFound(v, cascade.sides, least, cascade.rounds, [], [], [])
-    return told(stack, at, [x * dt for x in v], gains, result)
+    result = VelocityStep(v, cascade.sides, least, cascade.rounds, [], [], [])
+    return with_errors(stack, at, [x * dt for x in v], gains, result)
 
 
 def _stages(stack: Stack) -> list[list[int]]:
-    """Rows that count together: hard errors, and then soft ones by level."""
+    """Return the indices of the errors of each stage: hard errors, then soft ones by level."""
     own = set(stack.own)
     ranks = [
-        (-1 if task.hard else task.level, task.hard and one != (0, 0)) for task in stack.tasks for one in task.ranges
+        (-1 if task.hard else task.level, task.hard and pair != (0, 0)) for task in stack.tasks for pair in task.ranges
     ]
     counted = [(i, level) for i, (level, barrier) in enumerate(ranks) if not barrier and i not in own]
     levels = sorted({level for _, level in counted})
     return [[i for i, own_level in counted if own_level == level] for level in levels]
 
 
-def _known(x: Any) -> bool:
+def _is_float(x: Any) -> bool:
     return x.__class__ is float

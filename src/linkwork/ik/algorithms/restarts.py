@@ -1,7 +1,7 @@
-"""Configurations to start from, the same ones always, which fill the limits evenly.
+"""Start configurations of searches: a fixed low-discrepancy sequence that covers the position limits.
 
-The k-th number of a sequence is the fractional part of ½ + k α: with α_i = g⁻ⁱ, g the root of g^{d+1} = g + 1 that is
-greater than 1, points in d dimensions keep apart.
+Coordinate i of the k-th point is the fractional part of ½ + k α_i, with α_i = g⁻ⁱ, where g > 1 is the root of
+g^{d+1} = g + 1.  Points in d dimensions then keep apart.
 
 Source: Roberts, The unreasonable effectiveness of quasirandom sequences, 2018.
 """
@@ -14,49 +14,55 @@ from typing import Any
 
 from linkwork.expr.scalar.functions import and_, floor, lt, where
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.kinematics.algorithms.coordinates import LimitBox, numbered, unit_steps
-from linkwork.kinematics.algorithms.low_discrepancy import rates
+from linkwork.kinematics.algorithms.coordinates import LimitBox, coordinate_indices, unit_steps
+from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 from linkwork.model.tree import Tree
 
-__all__ = ["begun", "start"]
+__all__ = ["sequence_point", "start_configuration"]
 
 Scalars = Sequence[Any]
 
-_MANY = 16  # starts, from where on every second is near bounds
-_FAR = 1e6  # a bound that is no place to start from [rad, m]
+_MANY = 16  # number of starts after which every second one is near bounds
+_NO_BOUND = 1e6  # [rad, m] larger bounds count as absent
 
 
-def begun(tree: Tree, q_init: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
-    """The start of a number within limits: 0 is the seed."""
-    if number.__class__ in (int, float) and not number:
+def start_configuration(
+    tree: Tree, q_init: Scalars, box: LimitBox, index: Any, locked_dofs: Collection[int] = ()
+) -> list[Any]:
+    """Return start number ``index`` within limits; 0 is the initial guess."""
+    if index.__class__ in (int, float) and not index:
         return box.within(q_init)
-    places = start(tree, q_init, box, number, still)
-    return box.within([where(lt(number, 0.5), a, b) for a, b in zip(q_init, places, strict=True)])
+    fractions = sequence_point(tree, q_init, box, index, locked_dofs)
+    return box.within([where(lt(index, 0.5), a, b) for a, b in zip(q_init, fractions, strict=True)])
 
 
 def _outward(x: Any) -> Any:
-    """From 0 to 1, more often near the ends."""
+    """Map [0, 1] to itself with higher density near the ends."""
     return x * x * (3.0 - 2.0 * x)
 
 
-def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
-    """The start of a number 1, 2, ...: anywhere within limits; without limits, up to half a turn, or two characteristic
-    lengths, from q.  What is held stays.  Where many have not helped, every second one is nearer to bounds.
+def sequence_point(tree: Tree, q: Scalars, box: LimitBox, index: Any, locked_dofs: Collection[int] = ()) -> list[Any]:
+    """Return point number 1, 2, ... of the sequence: anywhere within limits.
+
+    Coordinates without limits are up to half a revolution, or two characteristic lengths, from q.  Locked joints stay.
+    After many starts, every second one is nearer to the limits.
     """
-    places = [0.5 + number * step for step in rates(tree.nv)]
-    places = [x - floor(x) for x in places]  # from 0 to 1
-    outward = and_(lt(_MANY, number), lt(number - 2.0 * floor(0.5 * number), 0.5))
-    places = [where(outward, _outward(_outward(x)), x) for x in places]
+    fractions = [0.5 + index * step for step in kronecker_rates(tree.nv)]
+    fractions = [x - floor(x) for x in fractions]  # in [0, 1)
+    outward = and_(lt(_MANY, index), lt(index - 2.0 * floor(0.5 * index), 0.5))
+    fractions = [where(outward, _outward(_outward(x)), x) for x in fractions]
     reach = unit_steps(tree, math.pi, 2.0)
-    moved = [0.0 if k in still else r * (2.0 * x - 1.0) for k, (r, x) in enumerate(zip(reach, places, strict=True))]
-    result = integrate(tree, q, moved)
-    for k, n in numbered(tree).items():
-        if k in still or k not in box.numbers:
+    displacement = [
+        0.0 if k in locked_dofs else r * (2.0 * x - 1.0) for k, (r, x) in enumerate(zip(reach, fractions, strict=True))
+    ]
+    result = integrate(tree, q, displacement)
+    for k, n in coordinate_indices(tree).items():
+        if k in locked_dofs or k not in box.indices:
             continue
         low, high = box.lower[n], box.upper[n]
         low, high = (
-            where(lt(low, -_FAR), where(lt(_FAR, high), -reach[k], high - 2.0 * reach[k]), low),
-            where(lt(_FAR, high), where(lt(low, -_FAR), reach[k], low + 2.0 * reach[k]), high),
+            where(lt(low, -_NO_BOUND), where(lt(_NO_BOUND, high), -reach[k], high - 2.0 * reach[k]), low),
+            where(lt(_NO_BOUND, high), where(lt(low, -_NO_BOUND), reach[k], low + 2.0 * reach[k]), high),
         )
-        result[n] = low + (high - low) * places[k]
+        result[n] = low + (high - low) * fractions[k]
     return result

@@ -1,20 +1,20 @@
-"""The derivative of an answer of inverse kinematics, whatever the way to it was: the implicit-function theorem.
+"""Derivative of an IK solution by the implicit-function theorem, independent of how it was computed.
 
-An answer q with e(q, p) = 0 moves with p by the least step that keeps it so,
+A solution q with e(q, p) = 0 moves with p by the smallest step that preserves it,
 
     δq = −J⁺ e_p δp,
 
-exact where J is square and regular; of a redundant robot one of many, as the search promises none.  The nearest one to
-q₀ keeps its conditions ∇½‖q ⊖ q₀‖² + Jᵀλ = 0, e = 0:
+exact where J is square and regular.  For a redundant robot it is one of many, as is the solution itself.  The nearest
+configuration to q₀ satisfies ∇½‖q ⊖ q₀‖² + Jᵀλ = 0 and e = 0:
 
     ( K  Jᵀ ) ( δq )       ( ∇_p δp )
     ( J  0  ) ( δλ )  =  − ( e_p δp ),      K = ∂/∂q (∇½‖q ⊖ q₀‖² + Jᵀλ),
 
-which is exact where the minimum is strict.  What is held or at its limit stays there: so it is where it is pressed
-against it, and from one side where it only touches.  Where the equations are singular the least of all solutions is
-given, of squares where there is none; that is finite, and no derivative.
+exact at a strict minimum.  Locked coordinates and those at their limits stay fixed: this is correct where a limit is
+strictly active, and one-sided where it is only touched.  Singular equations are solved in the least-squares sense with
+minimum norm; the result is finite but not a derivative.
 
-A Newton step of these equations, from the answer as a number without derivatives, is zero and has this derivative.
+A Newton step of these equations, from the solution as a constant, is zero and has this derivative.
 
 Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983.
 """
@@ -35,30 +35,32 @@ from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox
 
-__all__ = ["answer_step", "answered"]
+__all__ = ["differentiable_solution", "newton_step_at_solution"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
-_STEPS = 10  # of squares, whose singular numbers are squares too
+_STEPS = 10  # refinement steps of the normal equations, whose singular values are squared
 
 
-def _still(numbers: Scalars) -> list[Any]:
-    return stop_gradient(numbers) if any(x.__class__ is Symbol for x in numbers) else list(numbers)
+def _constant(values: Scalars) -> list[Any]:
+    return stop_gradient(values) if any(x.__class__ is Symbol for x in values) else list(values)
 
 
-def answered(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
-    """q, which knows how it is differentiated by targets, by what it is near to, and by the robot's numbers."""
+def differentiable_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
+    """Return q with its derivative by targets, the reference configuration and robot parameters attached."""
     if not all(x.__class__ in (Symbol, float) for x in q) or all(x.__class__ is float for x in q):
         return list(q)
-    resting = _still(q)
-    return with_derivative_of(resting, integrate(stack.tree, resting, answer_step(stack, resting, box, near)))
+    constant_q = _constant(q)
+    return with_derivative_of(
+        constant_q, integrate(stack.tree, constant_q, newton_step_at_solution(stack, constant_q, box, near))
+    )
 
 
-def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
-    """A Newton step (nv) at an answer q, whose derivative is that of the answer."""
-    q = _still(q)
-    weights = stack.counted()
+def newton_step_at_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
+    """Return the Newton step (nv) at a solution q, whose derivative is that of the solution."""
+    q = _constant(q)
+    weights = stack.all_weights()
     hard = [i for i, hard in enumerate(stack.hard) if hard]
     at = stack.at(q)
     free = _free(stack, box, q)
@@ -66,54 +68,54 @@ def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = 
     beyond = stack.beyond(at.errors)
     errors = [times(beyond[i], weights[i]) for i in hard]
     if near is None:
-        rows = [_still(row) for row in J]
-        A = Semidefinite.of([_still(row) for row in product(rows, transposed(rows))])
-        forces = A.solved([-e for e in errors])
-        return [dot(column, forces) for column in transposed(rows)]
+        rows = [_constant(row) for row in J]
+        A = Semidefinite.of([_constant(row) for row in product(rows, transposed(rows))])
+        multipliers = A.solved([-e for e in errors])
+        return [dot(column, multipliers) for column in transposed(rows)]
     n, m = stack.tree.nv, len(hard)
-    pull = _pull(stack, q, near, free)
-    normal = Semidefinite.of([_still(row) for row in product(J, transposed(J))])
-    forces = _still(normal.solved([-x for x in _still([dot(row, pull) for row in J])]))
-    slopes = [x + dot(column, forces) for x, column in zip(pull, transposed(J), strict=True)]
-    K = _curvature(stack, q, near, forces, hard, weights, free)
+    gradient = _distance_gradient(stack, q, near, free)
+    normal = Semidefinite.of([_constant(row) for row in product(J, transposed(J))])
+    multipliers = _constant(normal.solved([-x for x in _constant([dot(row, gradient) for row in J])]))
+    lagrangian_gradient = [x + dot(column, multipliers) for x, column in zip(gradient, transposed(J), strict=True)]
+    K = _curvature(stack, q, near, multipliers, hard, weights, free)
     M = [[*(K[i]), *(row[i] for row in J)] for i in range(n)] + [[*row, *([0.0] * m)] for row in J]
-    M = [_still(row) for row in M]
-    b = [*slopes, *errors]
-    squares = Semidefinite.of([_still(row) for row in product(transposed(M), M)])
+    M = [_constant(row) for row in M]
+    b = [*lagrangian_gradient, *errors]
+    squares = Semidefinite.of([_constant(row) for row in product(transposed(M), M)])
     result = squares.solved([-dot(column, b) for column in transposed(M)], steps=_STEPS)
     return [times(x, a) for x, a in zip(result[:n], free, strict=True)]
 
 
 def _free(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:
-    """By velocity: 0 of what is held or at a limit, else 1."""
-    free: list[Any] = [0.0 if k in stack.still else 1.0 for k in range(stack.tree.nv)]
-    for k, n in box.numbers.items():
+    """Return for each coordinate of v 0 if it is locked or at a limit, else 1."""
+    free: list[Any] = [0.0 if k in stack.locked_dofs else 1.0 for k in range(stack.tree.nv)]
+    for k, n in box.indices.items():
         free[k] = where(or_(le(q[n], box.lower[n]), le(box.upper[n], q[n])), 0.0, 1.0)
-    return [x if x.__class__ is float else _still([x])[0] for x in free]
+    return [x if x.__class__ is float else _constant([x])[0] for x in free]
 
 
-def _pull(stack: Stack, q: Scalars, near: Scalars, free: Scalars) -> list[Any]:
-    """∇½‖q ⊖ q₀‖² of what is free."""
+def _distance_gradient(stack: Stack, q: Scalars, near: Scalars, free: Scalars) -> list[Any]:
+    """Return ∇½‖q ⊖ q₀‖² of the free coordinates."""
     return [times(-x, a) for x, a in zip(difference(stack.tree, q, near), free, strict=True)]
 
 
 def _curvature(
-    stack: Stack, q: Scalars, near: Scalars, forces: Scalars, hard: Sequence[int], weights: Scalars, free: Scalars
+    stack: Stack, q: Scalars, near: Scalars, multipliers: Scalars, hard: Sequence[int], weights: Scalars, free: Scalars
 ) -> list[list[Any]]:
-    """K (nv × nv), 1 on the diagonal of what is not free."""
+    """Return K (nv, nv), with 1 on the diagonal of fixed coordinates."""
     n = stack.tree.nv
     columns = []
     for k in range(n):
-        way = seeded([0.0] * n, [1.0 if j == k else 0.0 for j in range(n)])
-        moved, level = integrate(stack.tree, q, way), way[0].level
+        displacement = seeded([0.0] * n, [1.0 if j == k else 0.0 for j in range(n)])
+        moved, level = integrate(stack.tree, q, displacement), displacement[0].level
         at = stack.at(moved)
-        pull = _pull(stack, moved, near, free)
+        gradient = _distance_gradient(stack, moved, near, free)
         column = []
         for j in range(n):
-            slope = pull[j]
-            for i, force in zip(hard, forces, strict=True):
-                slope = slope + times(at.rows[i][j], times(free[j], weights[i])) * force
-            change = parts(slope, level)[1]
+            entry = gradient[j]
+            for i, multiplier in zip(hard, multipliers, strict=True):
+                entry = entry + times(at.rows[i][j], times(free[j], weights[i])) * multiplier
+            change = parts(entry, level)[1]
             column.append(times(change, free[k]) + (times(1.0, 1.0 - free[k]) if j == k else 0.0))
         columns.append(column)
     return transposed(columns)

@@ -1,11 +1,11 @@
-"""Steps of velocities that are lengths, of slides and of bases, scaled with how far targets are.
+"""Scaling of steps of length coordinates (prismatic joints and bases) with the distance of the target.
 
-Angles have a size of their own, a radian.  Lengths have none: a target may be a link away or a kilometre.  So where
-position errors are longer than a characteristic length L, steps are those of δ' = δ/s for these velocities, with
+Angles have a natural unit, the radian.  Lengths have none: a target may be a link away or a kilometre.  Where position
+errors exceed a characteristic length L, steps of these coordinates are therefore computed for δ' = δ/s with
 
-    s = max(1, |e| min(|e|/L, 10))   [m/rad],
+    s = max(1, |e| min(|e|/L, 10))   [m/rad].
 
-whose damping μ ‖δ'‖² and largest part, L, let one step of a linear problem go all but all the way.
+With damping μ ‖δ'‖² and a largest entry of L, one step of a linear problem then covers nearly the whole distance.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.tree import Tree
 
-__all__ = ["multiplied", "sliding", "stretch"]
+__all__ = ["length_dofs", "length_scale", "scaled_lengths"]
 
 Scalars = Sequence[Any]
 
-_FARTHER = 10.0  # of how far a target is, which angles move by as much a radian at most
+_MAX_SCALE = 10.0  # maximum of s relative to the distance
 
 
-def sliding(stack: Stack) -> list[int]:
-    """The velocities that are lengths by time and may move."""
-    return [k for k, unit in enumerate(_units(stack.tree)) if not unit.startswith("rad") and k not in stack.still]
+def length_dofs(stack: Stack) -> list[int]:
+    """Return the indices in v of movable length coordinates."""
+    return [k for k, unit in enumerate(_units(stack.tree)) if not unit.startswith("rad") and k not in stack.locked_dofs]
 
 
-def stretch(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
-    """s of errors beyond their ranges, of rows that count: of all but angles, as a function may be of lengths."""
+def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
+    """Return s for the weighted errors outside their ranges, in all units but radians."""
     lengths = [
         x * where(lt(0.0, w), 1.0, 0.0)
         for x, w, unit in zip(beyond, weights, stack.units, strict=True)
@@ -41,13 +41,13 @@ def stretch(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
     lengths = [x for x in lengths if not is_zero(x)]
     if not lengths:
         return 1.0
-    far = sqrt(dot(lengths, lengths))
-    return fmax(1.0, far * fmin(far * (1.0 / characteristic_length(stack.tree)), _FARTHER))
+    distance = sqrt(dot(lengths, lengths))
+    return fmax(1.0, distance * fmin(distance * (1.0 / characteristic_length(stack.tree)), _MAX_SCALE))
 
 
-def multiplied(numbers: Scalars, scale: Mapping[int, Any]) -> list[Any]:
-    """Numbers by velocity, those of lengths times s."""
-    return [x if k not in scale or is_zero(x) else x * scale[k] for k, x in enumerate(numbers)]
+def scaled_lengths(vector: Scalars, scale: Mapping[int, Any]) -> list[Any]:
+    """Return a vector of velocities with length coordinates multiplied by s."""
+    return [x if k not in scale or is_zero(x) else x * scale[k] for k, x in enumerate(vector)]
 
 
 def _units(tree: Tree) -> list[str]:

@@ -1,6 +1,6 @@
-"""All tasks of a problem in one state: errors and their Jacobian, one row after the other, over any scalar.
+"""All tasks of a problem in one state: stacked errors and Jacobian, over any scalar.
 
-A robot in a configuration, as its tasks ask about it.
+`TaskState` is the kinematics of a robot as its tasks use it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.collision.algorithms import link_clearances, moving_shapes, shape_pairs
-from linkwork.collision.algorithms.pair_selection import meant_pairs
+from linkwork.collision.algorithms.pair_selection import named_pairs
 from linkwork.collision.algorithms.pairwise_distances import nearby_distances
 from linkwork.constraints.constraint import Constraint
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, with_values
@@ -21,7 +21,7 @@ from linkwork.expr.scalar.functions import and_, eq, fabs, le, lt, where
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
 from linkwork.ik.algorithms.joint_bounds import nearest
-from linkwork.ik.tasks.task import MeantPairs, Task, TaskKinematics, TaskRows
+from linkwork.ik.tasks.task import PairSelection, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
@@ -38,7 +38,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """e and J in one state."""
+    """Stacked errors e and Jacobian J in one state."""
 
     errors: list[Any]
     rows: list[list[Any]]
@@ -46,18 +46,18 @@ class Stacked:
 
 @dataclass(frozen=True)
 class Stack:
-    """Tasks of a robot, what they aim at, and what their errors may be."""
+    """Tasks of a robot with their targets, tolerances and weights."""
 
     tree: Tree
     tasks: tuple[Task, ...]
-    targets: tuple[Scalars, ...]  # by task; nothing where there is nothing to aim at
-    tolerances: Scalars  # by row
-    weights: Scalars  # by row, of soft ones
-    still: frozenset[int] = frozenset()  # velocities that are held
-    dt: Any = None  # [s] of a step of velocity: errors then count what they change by themselves in that time
+    targets: tuple[Scalars, ...]  # of each task; empty without a target
+    tolerances: Scalars  # of each error
+    weights: Scalars  # of each soft error
+    locked_dofs: frozenset[int] = frozenset()  # indices in v of locked joints
+    dt: Any = None  # [s] time step of differential IK; errors then include their drift during it
 
     @property
-    def unit_vectors(self) -> list[str]:
+    def units(self) -> list[str]:
         return [unit for task in self.tasks for unit in task.row_units]
 
     @property
@@ -66,13 +66,13 @@ class Stack:
 
     @property
     def own(self) -> list[int]:
-        """Rows of the equations that the robot obeys of itself."""
+        """Indices of the robot's own equations."""
         each = [(task, pair) for task in self.tasks for pair in task.ranges]
         return [row for row, (task, pair) in enumerate(each) if task.own and pair == (0.0, 0.0)]
 
     @property
     def owners(self) -> list[int]:
-        """By row: the number of its task."""
+        """Index of the task of each error."""
         return [k for k, task in enumerate(self.tasks) for _ in task.component_names]
 
     @property
@@ -81,80 +81,80 @@ class Stack:
 
     @property
     def scales(self) -> list[float]:
-        """What makes errors comparable, 1 for angles and 1/(half a characteristic length) for lengths."""
+        """Weights that make errors comparable: 1 for angles, 2 / characteristic length for lengths."""
         length = 0.5 * characteristic_length(self.tree)
         return [1.0 / length if unit == "m" else 1.0 for unit in self.units]
 
     def at(self, q: Scalars, *, exact: bool = False, curved: bool = False) -> Stacked:
-        """e and J, of which the columns of what is held are zero; what is beyond a range is its error there.
+        """Compute errors and Jacobian; columns of locked joints are zero.
 
-        Rows that are not the derivative of errors away from what is aimed at are, where they are to be ``exact``;
-        ``curved`` ones are those to differentiate again.
+        ``exact`` requires the exact derivative of the errors away from the target.  ``curved`` requires rows that can
+        be differentiated again.  With ``dt``, errors include their drift during the step.
         """
         k = TaskState(self.tree, q)
         errors: list[Any] = []
         rows: list[list[Any]] = []
         for task, target in zip(self.tasks, self.targets, strict=True):
-            asked = task.curved_rows if curved else task.exact_jacobian if exact else task.rows
-            result = asked(k, target)
+            compute = task.curved_rows if curved else task.exact_jacobian if exact else task.rows
+            result = compute(k, target)
             drift = None if self.dt is None else task.drift(k, target)
-            moved = (
+            shifted = (
                 result.errors if drift is None else [e + self.dt * d for e, d in zip(result.errors, drift, strict=True)]
             )
-            errors += moved
-            rows += [[0.0 if j in self.still else x for j, x in enumerate(row)] for row in result.rows]
+            errors += shifted
+            rows += [[0.0 if j in self.locked_dofs else x for j, x in enumerate(row)] for row in result.rows]
         return Stacked(errors, rows)
 
-    def bent(self, q: Scalars, pulls: Scalars) -> list[Any]:
-        """The second derivatives of the errors' sum, each times its pull, along velocities: the lower triangle."""
+    def second_derivatives(self, q: Scalars, multipliers: Scalars) -> list[Any]:
+        """Compute the second derivatives of Σ pull_i e_i with respect to v, as the lower triangle row by row."""
 
-        def pulled(q: Scalars) -> list[Any]:
+        def gradient(q: Scalars) -> list[Any]:
             rows = self.at(q, curved=True).rows
-            return [dot(column, pulls) for column in transposed(rows)]
+            return [dot(column, multipliers) for column in transposed(rows)]
 
-        H = derivatives(self.tree, pulled, q)[0]
-        moved = [[0.0 if {i, j} & self.still else H[i][j] for j in range(len(H))] for i in range(len(H))]
-        return [0.5 * (moved[i][j] + moved[j][i]) for i in range(len(H)) for j in range(i + 1)]
+        H = derivatives(self.tree, gradient, q)[0]
+        shifted = [[0.0 if {i, j} & self.locked_dofs else H[i][j] for j in range(len(H))] for i in range(len(H))]
+        return [0.5 * (shifted[i][j] + shifted[j][i]) for i in range(len(H)) for j in range(i + 1)]
 
     def only(self, *, hard: bool) -> Stack:
-        """The hard tasks, or the soft ones."""
+        """Return the stack of the hard tasks, or of the soft ones."""
         return self.some([k for k, task in enumerate(self.tasks) if task.hard is hard])
 
-    def some(self, kept: Sequence[int]) -> Stack:
-        """Some of the tasks."""
-        rows = [row for row, k in enumerate(self.owners) if k in kept]
+    def some(self, chosen: Sequence[int]) -> Stack:
+        """Return the stack of some of the tasks."""
+        rows = [row for row, k in enumerate(self.owners) if k in chosen]
         return Stack(
             self.tree,
-            tuple(self.tasks[k] for k in kept),
-            tuple(self.targets[k] for k in kept),
+            tuple(self.tasks[k] for k in chosen),
+            tuple(self.targets[k] for k in chosen),
             [self.tolerances[k] for k in rows],
             [self.weights[k] for k in rows],
-            self.still,
+            self.locked_dofs,
             self.dt,
         )
 
     def beyond(self, errors: Scalars) -> list[Any]:
-        """By how much each error is out of its range."""
+        """Return the violation of each error's range."""
         return [
             x if is_zero(low) and is_zero(high) else x - nearest(x, low, high)
             for x, (low, high) in zip(errors, self.ranges, strict=True)
         ]
 
-    def resisting(self, rows: Sequence[Scalars], beyond: Scalars) -> list[list[Any]]:
-        """The rows of errors that are out of their ranges, or have none: the others hold nothing in place."""
+    def active_rows(self, rows: Sequence[Scalars], beyond: Scalars) -> list[list[Any]]:
+        """Return the rows with those of satisfied ranges set to zero."""
         return [
             list(row) if low == high else [x if is_zero(x) else where(eq(out, 0.0), 0.0, x) for x in row]
             for row, out, (low, high) in zip(rows, beyond, self.ranges, strict=True)
         ]
 
-    def weighed(self, rows: Sequence[Scalars], beyond: Scalars, weights: Scalars) -> tuple[list[Any], list[list[Any]]]:
-        """What is out of ranges and the rows that resist it, by these weights."""
-        resisting = self.resisting(rows, beyond)
-        weighed = [[x if is_zero(x) else x * w for x in row] for row, w in zip(resisting, weights, strict=True)]
-        return [x * w for x, w in zip(beyond, weights, strict=True)], weighed
+    def weighted(self, rows: Sequence[Scalars], beyond: Scalars, weights: Scalars) -> tuple[list[Any], list[list[Any]]]:
+        """Return weighted range violations, and weighted rows of violated ranges and equations."""
+        active_rows = self.active_rows(rows, beyond)
+        weighted = [[x if is_zero(x) else x * w for x in row] for row, w in zip(active_rows, weights, strict=True)]
+        return [x * w for x, w in zip(beyond, weights, strict=True)], weighted
 
     def done(self, beyond: Scalars) -> Any:
-        """Whether all hard errors are within tolerance."""
+        """Return whether all hard errors are within tolerance."""
         result: Any = True
         for x, tolerance, hard in zip(beyond, self.tolerances, self.hard, strict=True):
             if hard and not is_zero(x):
@@ -162,8 +162,8 @@ class Stack:
                 result = fine if result is True else and_(result, fine)
         return result
 
-    def counted(self) -> list[Any]:
-        """The weights of a problem in which all has to be done: none of what is free."""
+    def all_weights(self) -> list[Any]:
+        """Return the weights of the errors: scales for hard errors, 0 for free ones."""
         return [
             where(lt(tolerance, 1e300), scale, 0.0) if hard else weight
             for tolerance, scale, hard, weight in zip(
@@ -173,7 +173,7 @@ class Stack:
 
 
 class TaskState(KinematicState):
-    """A robot at q, at rest."""
+    """Kinematics of a robot at configuration q, at rest."""
 
     def __init__(self, tree: Tree, q: Scalars, time: Any = 0.0) -> None:
         super().__init__(tree, q, [0.0] * tree.nv, time)
@@ -202,23 +202,23 @@ class TaskState(KinematicState):
 
     def clearance_links(self, scene: bool) -> tuple[str, ...]:
         shapes = link_shapes(self.tree)
-        behind = [shapes[j].link for _, j in shape_pairs(self.tree, collision_pairs(self.tree))]
+        outer_links = [shapes[j].link for _, j in shape_pairs(self.tree, collision_pairs(self.tree))]
         moving = [shapes[k].link for k in moving_shapes(self.tree)] if scene else []
-        return tuple(dict.fromkeys([*behind, *moving]))
+        return tuple(dict.fromkeys([*outer_links, *moving]))
 
     def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
         pairs = shape_pairs(self.tree, collision_pairs(self.tree))
         result = link_clearances(self.tree, self._q, pairs, moving_shapes(self.tree), scene)
         return {link: TaskRows([d], [rates]) for link, (d, rates) in result.items()}
 
-    def meant_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
-        shapes, own, meeting = meant_pairs(self.tree, caller, scene, pairs)
-        places = dict(zip(scene.names, scene.places, strict=True))
-        rows, capacity = sorted({k for k, _ in meeting}), sum(count for _, count in scene.capacities)
-        met = [len(own) + rows.index(k) * capacity + places[name] for k, name in meeting]
-        names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
-        links = [shapes[j].link for _, j in own] + [shapes[k].link for k, _ in meeting]
-        return MeantPairs(tuple(own), tuple(rows), (*range(len(own)), *met), tuple(names), tuple(links))
+    def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
+        shapes, own, scene_pairs = named_pairs(self.tree, caller, scene, pairs)
+        indices = dict(zip(scene.names, scene.row_indices, strict=True))
+        rows, capacity = sorted({k for k, _ in scene_pairs}), sum(count for _, count in scene.capacities)
+        scene_indices = [len(own) + rows.index(k) * capacity + indices[name] for k, name in scene_pairs]
+        names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in scene_pairs]
+        links = [shapes[j].link for _, j in own] + [shapes[k].link for k, _ in scene_pairs]
+        return PairSelection(tuple(own), tuple(rows), (*range(len(own)), *scene_indices), tuple(names), tuple(links))
 
     def nearby(
         self, own: Sequence[tuple[int, int]], shapes: Sequence[int], scene: Mapping[SolidKind, Any], within: Any
@@ -228,7 +228,7 @@ class TaskState(KinematicState):
     def at(self, time: Any) -> TaskState:
         return TaskState(self.tree, self._q, time)
 
-    def held(self, constraint: Constraint) -> TaskRows:
+    def constraint_rows(self, constraint: Constraint) -> TaskRows:
         rates = constraint.rates(self)
         if rates is not None:
             return TaskRows(list(constraint.error(self)), rates.rows)

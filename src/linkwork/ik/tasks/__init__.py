@@ -1,4 +1,4 @@
-"""Tasks of inverse kinematics: errors and Jacobian rows, one kind or family a file."""
+"""Tasks of inverse kinematics: errors and Jacobians, one family of tasks per file."""
 
 from linkwork.ik.tasks.center_of_mass_tasks import CenterOfMassTask as CenterOfMassTask
 from linkwork.ik.tasks.center_of_mass_tasks import SupportPolygonTask as SupportPolygonTask

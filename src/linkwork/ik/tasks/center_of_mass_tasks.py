@@ -1,4 +1,4 @@
-"""Where the robot's centre of mass is to be: at a place, or above a polygon."""
+"""Tasks for the robot's centre of mass: at a position, or above a support polygon."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import given_number
+from linkwork.constraints.arguments import read_number
 from linkwork.constraints.constraint import References
 from linkwork.expr.scalar.functions import fabs, lt, sqrt, where
 from linkwork.ik.tasks.task import (
@@ -27,18 +27,18 @@ _XYZ = ("x", "y", "z")
 
 
 def without_mass(robot: Any, kind: str) -> Iterable[str]:
-    """What is wrong with a robot that has no centre of mass."""
+    """Yield a message if the robot has no centre of mass."""
     robot.require_inertias(kind)
     if robot.mass == 0.0:
-        yield f"robot {robot.name!r} has no mass, so there is no centre of it: give a link a mass"
+        yield f"robot {robot.name!r} has zero mass and no centre of mass; give a link a mass"
 
 
 @public_constructor
 @dataclass(frozen=True)
 class CenterOfMassTask(AimedTask):
-    """The robot's centre of mass is at a place c (3,) of a frame [m], in whose axes errors are.
+    """Task: the robot's centre of mass is at a position c (3,) of a frame [m]; errors are in the frame's axes.
 
-    A coordinate is free where its tolerance is infinite: ``tolerance=(1e-4, 1e-4, np.inf)``.
+    A coordinate is free if its tolerance is infinite: ``tolerance=(1e-4, 1e-4, np.inf)``.
     """
 
     _: KW_ONLY
@@ -53,7 +53,7 @@ class CenterOfMassTask(AimedTask):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((3,), "place", f"where the centre of mass is to be in {self.relative_to!r}")
+        return TaskTarget((3,), "place", f"position of the centre of mass in {self.relative_to!r} [m]")
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -64,9 +64,9 @@ class CenterOfMassTask(AimedTask):
         return ("m",) * 3
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        place, rates = state.moving_center_of_mass(self.relative_to)
+        position, rates = state.moving_center_of_mass(self.relative_to)
         return TaskRows(
-            [x - wanted for x, wanted in zip(place, target, strict=True)],
+            [x - desired for x, desired in zip(position, target, strict=True)],
             [[getattr(rate, axis) for rate in rates] for axis in _XYZ],
         )
 
@@ -77,14 +77,14 @@ class CenterOfMassTask(AimedTask):
 @public_constructor
 @dataclass(frozen=True)
 class SupportPolygonTask(WeighedTask):
-    """The centre of mass is over a convex polygon in the x-y plane of ``relative_to``, a ``margin`` inside of it.
+    """Task: the centre of mass is above a convex polygon in the x-y plane of ``relative_to``.
 
         lw.ik.SupportPolygonTask([(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)], margin=0.02)
         lw.ik.SupportPolygonTask(["toe_left", "heel_left", "heel_right", "toe_right"])
 
-    Vertices are places (n, 2) of it [m], in order along the polygon, whichever way round; or names of frames and
-    points, which may move, in any order: they are taken in the order of their angles about their mean.  Errors are how
-    far the centre is inside each edge [m].
+    Vertices are positions (n, 2) in that plane, in order along the polygon in either direction.  Or they are names of
+    frames and points, which may move, in any order: they are sorted by their angle about their mean.  Errors are the
+    distances of the centre inside each edge [m], which must be at least ``margin``.
     """
 
     vertices: Any
@@ -93,18 +93,18 @@ class SupportPolygonTask(WeighedTask):
     relative_to: str = "world"
 
     def __post_init__(self) -> None:
-        given = self.vertices
-        if isinstance(given, str) or not hasattr(given, "__iter__"):
-            raise TypeError(f"SupportPolygonTask: vertices: expected places (n, 2), or names, got {given!r}")
-        vertices: tuple[Any, ...] = tuple(given)
+        value = self.vertices
+        if isinstance(value, str) or not hasattr(value, "__iter__"):
+            raise TypeError(f"SupportPolygonTask: vertices: expected positions (n, 2) [m] or names, got {value!r}")
+        vertices: tuple[Any, ...] = tuple(value)
         if len(vertices) < 3:
-            raise ValueError(f"SupportPolygonTask: vertices: expected three at least, got {len(vertices)}")
+            raise ValueError(f"SupportPolygonTask: vertices: expected at least three, got {len(vertices)}")
         if not all(isinstance(vertex, str) for vertex in vertices):
-            vertices = _places(vertices)
+            vertices = _read_polygon(vertices)
         elif len(set(vertices)) < len(vertices):
-            raise ValueError(f"SupportPolygonTask: vertices: expected each once, got {list(vertices)}")
+            raise ValueError(f"SupportPolygonTask: vertices: expected no duplicates, got {list(vertices)}")
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "margin", given_number("SupportPolygonTask", "margin [m]", self.margin))
+        object.__setattr__(self, "margin", read_number("SupportPolygonTask", "margin [m]", self.margin))
         self.settle("support")
 
     @property
@@ -140,11 +140,11 @@ class SupportPolygonTask(WeighedTask):
         return without_mass(robot, "SupportPolygonTask")
 
     def _points(self, state: TaskKinematics) -> list[tuple[Any, Any]]:
-        places = [state.point(vertex, self.relative_to) for vertex in self.vertices]
-        return [(p.x, p.y) for p in places]
+        positions = [state.point(vertex, self.relative_to) for vertex in self.vertices]
+        return [(p.x, p.y) for p in positions]
 
     def _inside(self, c: Vec3, vertices: Sequence[tuple[Any, Any]]) -> list[Any]:
-        """How far a place is inside each edge of a polygon whose vertices are in counterclockwise order."""
+        """Return the signed distance of a position inside each edge of a counterclockwise polygon."""
         result = []
         for a, b in _edges(vertices):
             x, y = _inward(a, b)
@@ -153,15 +153,15 @@ class SupportPolygonTask(WeighedTask):
 
 
 def _about_mean(vertices: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Vertices in counterclockwise order about their mean, from the first one on."""
+    """Sort vertices counterclockwise about their mean, starting with the first one."""
     share = 1.0 / len(vertices)
     mean = [sum((p[axis] for p in vertices), 0.0) * share for axis in (0, 1)]
     first, *others = [(p[0] - mean[0], p[1] - mean[1]) for p in vertices]
     keyed = []
     for p in others:
         along, aside = first[0] * p[0] + first[1] * p[1], first[0] * p[1] - first[1] * p[0]
-        part = aside / (fabs(along) + fabs(aside) + _NOTHING)  # grows with the angle, as 0 to 1 of a quarter turn
-        turn = where(lt(along, 0.0), 2.0 - part, where(lt(aside, 0.0), 4.0 + part, part))
+        fraction = aside / (fabs(along) + fabs(aside) + _TINY)  # grows with the angle from 0 to 1 over a quarter turn
+        turn = where(lt(along, 0.0), 2.0 - fraction, where(lt(aside, 0.0), 4.0 + fraction, fraction))
         keyed.append((turn, p))
     for end in range(len(keyed) - 1, 0, -1):
         for i in range(end):
@@ -177,38 +177,43 @@ def _edges(vertices: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def _inward(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
-    """The unit normal on the left of an edge; next to none where it has no length."""
+    """Return the unit normal on the left of an edge; near zero for an edge without length."""
     x, y = b[0] - a[0], b[1] - a[1]
-    inverse = 1.0 / sqrt(x * x + y * y + _NOTHING)
+    inverse = 1.0 / sqrt(x * x + y * y + _TINY)
     return -y * inverse, x * inverse
 
 
-_NOTHING = 1e-24  # [m²]
+_TINY = 1e-24  # [m²]
 
 
-def _places(given: Sequence[Any]) -> tuple[tuple[float, float], ...]:
-    """Vertices of a convex polygon, counterclockwise.  Raises ValueError."""
-    expected = "SupportPolygonTask: vertices: expected places (n, 2) [m], or names"
+def _read_polygon(value: Sequence[Any]) -> tuple[tuple[float, float], ...]:
+    """Return the vertices of a convex polygon in counterclockwise order.
+
+    Raises ValueError.
+    """
+    expected = "SupportPolygonTask: vertices: expected positions (n, 2) [m] or names"
     try:
-        result = [tuple(map(float, vertex)) for vertex in given]
+        result = [tuple(map(float, vertex)) for vertex in value]
     except (TypeError, ValueError):
-        raise ValueError(f"{expected}, got {list(given)!r}") from None
+        raise ValueError(f"{expected}, got {list(value)!r}") from None
     if any(len(vertex) != 2 or not all(map(math.isfinite, vertex)) for vertex in result):
         raise ValueError(f"{expected}, got {result}")
     area = 0.5 * sum(a[0] * b[1] - a[1] * b[0] for a, b in _edges(result))
     vertices = result if area > 0.0 else result[::-1]
     edges = [(b[0] - a[0], b[1] - a[1]) for a, b in _edges(vertices)]
     size = max(math.hypot(*edge) for edge in edges)
-    turned = 0.0
+    total_angle = 0.0
     for (ax, ay), (bx, by) in _edges(edges):
         cross, along = ax * by - ay * bx, ax * bx + ay * by
-        turned += math.atan2(cross, along)
+        total_angle += math.atan2(cross, along)
         if cross < -1e-12 * size * size:
-            turned = math.nan
+            total_angle = math.nan
     if abs(area) <= 1e-12 * size * size or min(math.hypot(*edge) for edge in edges) <= 1e-12 * size:
-        raise ValueError(f"SupportPolygonTask: vertices: they enclose no area, or two are the same: {result}")
-    if not abs(turned - 2.0 * math.pi) < 1e-6:
         raise ValueError(
-            f"SupportPolygonTask: vertices: expected those of a convex polygon in order along it, got {result}"
+            f"SupportPolygonTask: vertices: expected a polygon of nonzero area with distinct vertices, got {result}"
+        )
+    if not abs(total_angle - 2.0 * math.pi) < 1e-6:
+        raise ValueError(
+            f"SupportPolygonTask: vertices: expected a convex polygon with vertices in order, got {result}"
         )
     return tuple((x, y) for x, y in vertices)

@@ -1,4 +1,4 @@
-"""Keeping away: the distances of a robot's links from each other and from a scene's obstacles are at least so much."""
+"""Clearance task: a minimum distance of a robot's links from each other and from the obstacles of a scene."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from linkwork.geometry.solids import SOLIDS, SolidKind
 from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
 from linkwork.shapes import Compound
 
-__all__ = ["ClearanceTask", "scene_numbers", "scene_rows"]
+__all__ = ["ClearanceTask", "scene_array", "scene_rows"]
 
 
 @public_constructor
 @dataclass(frozen=True, kw_only=True)
 class ClearanceTask(AimedTask):
-    """Links keep a distance of ``at_least`` [m], to each other and to the obstacles of a scene.
+    """Task: links keep a distance of ``at_least`` [m] from each other and from the obstacles of a scene.
 
         robot.ik_problem([lw.ik.PoseTask("hand"), lw.ik.ClearanceTask(scene=scene, at_least=0.02)])
 
-    It has a row for each link: the least of its distances, of its shapes to obstacles, and to links before it among
-    those that `Robot.collision_pairs` has.  Hard, it holds at every answer; with a weight, what is missing costs
-    ½ Σ (w e)².  The scene is its target: `numbers_of` another of the same capacities may come with a call.
+    It has one error per link: the smallest distance of the link's shapes to obstacles and to earlier links, for the
+    pairs of `Robot.collision_pairs`.  A hard task holds at every solution; with a weight, the missing distance costs ½
+    Σ (w e)².  The scene is its target: `target_for` another scene of the same capacities can be passed with a call.
     """
 
     scene: Scene | None = field(default=None, compare=False)
@@ -45,18 +45,21 @@ class ClearanceTask(AimedTask):
         if self.scene is not None:
             put(self, "capacities", self.scene.capacities)
             if self.capacities and self.target is None:
-                put(self, "target", self.numbers_of(self.scene))
+                put(self, "target", self.target_for(self.scene))
         put(self, "links", names("ClearanceTask", "links", self.links))
         self.settle("clearance")
 
-    def numbers_of(self, scene: Scene) -> np.ndarray:
-        """What the task is given as its target for another scene.  Raises ValueError for one of other capacities."""
-        return scene_numbers(f"task {self.name!r}", scene, self.capacities)
+    def target_for(self, scene: Scene) -> np.ndarray:
+        """Return the target for another scene.
+
+        Raises ValueError for a scene of other capacities.
+        """
+        return scene_array(f"task {self.name!r}", scene, self.capacities)
 
     @property
     def target_of(self) -> TaskTarget | None:
         size = sum(capacity * kind.size for kind, capacity in self.capacities)
-        return TaskTarget((size,), "numbers", "the numbers of a scene") if size else None
+        return TaskTarget((size,), "numbers", "scene array, from target_for") if size else None
 
     @property
     def known(self) -> bool:
@@ -81,39 +84,42 @@ class ClearanceTask(AimedTask):
     def checked(self, robot: Any) -> Iterable[str]:
         shapes = [(frame.name, geometry.shape) for frame in robot.frames for geometry in frame.collisions]
         if not shapes:
-            yield f"robot {robot.name!r} has no collision shapes: with_collisions gives links some"
+            yield f"robot {robot.name!r} has no collision shapes; add them by with_collisions"
         for name, shape in shapes:
-            for part in [one.shape for one in shape.parts] if isinstance(shape, Compound) else [shape]:
-                if type(part) not in SOLIDS and type(part) not in FIELDS:
-                    yield f"the collision shape of {name!r} is {part!r}, which has no distances"
+            for component in [one.shape for one in shape.parts] if isinstance(shape, Compound) else [shape]:
+                if type(component) not in SOLIDS and type(component) not in FIELDS:
+                    yield f"the collision shape of {name!r} is {component!r}, which has no distance function"
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
         links = state.clearance_links(bool(self.capacities))
         if not links:
-            raise ValueError(f"task {self.name!r}: there is no scene, and no pair of links that is looked at")
+            raise ValueError(f"task {self.name!r}: scene: expected a scene, or a robot with collision pairs")
         return replace(self, links=links)
 
 
-def scene_numbers(caller: str, scene: Scene, capacities: tuple[tuple[SolidKind, int], ...]) -> np.ndarray:
-    """The rows of a scene, one after the other.  Raises ValueError for one of other capacities."""
+def scene_array(caller: str, scene: Scene, capacities: tuple[tuple[SolidKind, int], ...]) -> np.ndarray:
+    """Return a scene as a flat array.
+
+    Raises ValueError for a scene of other capacities.
+    """
     if scene.capacities != capacities:
         raise ValueError(
-            f"{caller}: expected a scene of capacities {_said(capacities)}, got "
-            f"{_said(scene.capacities)}: make another "
+            f"{caller}: expected a scene of capacities {_describe(capacities)}, got "
+            f"{_describe(scene.capacities)}: make another "
             f"of it"
         )
     return np.concatenate([rows.ravel() for rows in scene.rows.values()]) if capacities else np.zeros(0)
 
 
-def scene_rows(numbers: Scalars, capacities: tuple[tuple[SolidKind, int], ...]) -> Mapping[SolidKind, Any]:
-    """By kind, over any scalar: the rows of a scene of these numbers."""
+def scene_rows(values: Scalars, capacities: tuple[tuple[SolidKind, int], ...]) -> Mapping[SolidKind, Any]:
+    """Return the entries of a scene by kind from its flat array, over any scalar."""
     result, start = {}, 0
     for kind, capacity in capacities:
         end = start + capacity * kind.size
-        result[kind] = np.array(numbers[start:end], dtype=object).reshape(capacity, kind.size)
+        result[kind] = np.array(values[start:end], dtype=object).reshape(capacity, kind.size)
         start = end
     return result
 
 
-def _said(capacities: tuple[tuple[SolidKind, int], ...]) -> str:
-    return ", ".join(f"{capacity} {kind.name}" for kind, capacity in capacities) or "nothing"
+def _describe(capacities: tuple[tuple[SolidKind, int], ...]) -> str:
+    return ", ".join(f"{capacity} {kind.name}" for kind, capacity in capacities) or "none"

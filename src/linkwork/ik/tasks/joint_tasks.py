@@ -1,4 +1,4 @@
-"""Where joints are to be, in their own tangent spaces: no quaternion leaves its sphere, and none is subtracted."""
+"""Tasks for joint positions; errors are tangent vectors, without subtraction of quaternions."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
-from linkwork.ik.tasks.task import (
-    AimedTask,
-    Scalars,
-    TaskKinematics,
-    TaskRows,
-    TaskTarget,
-    named,
-)
+from linkwork.ik.tasks.arguments import named
+from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
 
 __all__ = ["JointTask", "PostureTask"]
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A joint of a robot, and where its numbers stand in q."""
+class _JointIndex:
+    """Joint of a robot, and the indices of its coordinates in q."""
 
     joint: str
     start: int
     size: int
-    units: tuple[str, ...]  # by velocity
+    units: tuple[str, ...]  # of each coordinate of v
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -39,15 +33,14 @@ class _Place:
 @public_constructor
 @dataclass(frozen=True)
 class PostureTask(AimedTask):
-    """The configuration is near one (nq): errors lead from there in the tangent space, a row each velocity [rad, m].
+    """Task: the configuration is near a target (nq); errors are the tangent vector from it to q [rad, m].
 
-    ``joints`` are those that count, all if there are none: names, or a dict of how much each counts; a joint's share
-    multiplies its weight.
+    ``joints`` selects joints by name (default: all), or maps names to factors that multiply the weight.
     """
 
     joints: Any = None
     _: KW_ONLY
-    places: tuple[_Place, ...] = ()  # known once it is a robot's
+    indices: tuple[_JointIndex, ...] = ()  # set by `settled`
 
     if TYPE_CHECKING:  # a dict, or names
 
@@ -60,7 +53,7 @@ class PostureTask(AimedTask):
             level: int = ...,
             tolerance: Any = ...,
             name: str = ...,
-            places: tuple[_Place, ...] = ...,
+            indices: tuple[_JointIndex, ...] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -73,13 +66,15 @@ class PostureTask(AimedTask):
                 result = tuple((x, 1.0) if isinstance(x, str) else (x[0], float(x[1])) for x in pairs)
             except (TypeError, ValueError, IndexError):
                 raise TypeError(
-                    f"PostureTask: joints: expected names, or a dict of how much each counts, got {self.joints!r}"
+                    f"PostureTask: joints: expected names, or a dict of positive factors by name, got {self.joints!r}"
                 ) from None
             for joint, share in result:
                 if not isinstance(joint, str) or not 0.0 < share < math.inf:
-                    raise ValueError(f"PostureTask: joints: expected a number above 0 of {joint!r}, got {share!r}")
+                    raise ValueError(f"PostureTask: joints: expected a positive factor of {joint!r}, got {share!r}")
             if not result or len({joint for joint, _ in result}) < len(result):
-                raise ValueError(f"PostureTask: joints: expected one joint at least, each once, got {self.joints!r}")
+                raise ValueError(
+                    f"PostureTask: joints: expected at least one joint and no duplicates, got {self.joints!r}"
+                )
             object.__setattr__(self, "joints", result)
         self.settle("posture")
 
@@ -89,31 +84,33 @@ class PostureTask(AimedTask):
 
     @property
     def known(self) -> bool:
-        return bool(self.places)
+        return bool(self.indices)
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget(("nq",), "configuration", "the configuration that it is to be near")
+        return TaskTarget(("nq",), "configuration", "reference configuration")
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}: {row}" for place in self.places for row in place.rows)
+        return tuple(f"{self.name}: {row}" for index in self.indices for row in index.rows)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return tuple(unit for place in self.places for unit in place.units)
+        return tuple(unit for index in self.indices for unit in index.units)
 
     @property
     def weights(self) -> tuple[float, ...]:
         shares = dict(self.joints or ())
-        own = [shares.get(place.joint, 1.0) for place in self.places for _ in place.units]
+        own = [shares.get(index.joint, 1.0) for index in self.indices for _ in index.units]
         return tuple(w * share for w, share in zip(super().weights, own, strict=True))
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         result = [
-            state.difference(place.joint, target[place.start : place.start + place.size]) for place in self.places
+            state.difference(index.joint, target[index.start : index.start + index.size]) for index in self.indices
         ]
-        return TaskRows([x for part in result for x in part.errors], [row for part in result for row in part.rows])
+        return TaskRows(
+            [x for residual in result for x in residual.errors], [row for residual in result for row in residual.rows]
+        )
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
         tree, named = robot.tree, dict(self.joints or ())
@@ -121,26 +118,29 @@ class PostureTask(AimedTask):
             body = tree.bodies[tree.joint_index(joint)]
             if body.coupling is not None:
                 raise ValueError(
-                    f"task {self.name!r}: joints: joint {joint!r} follows joint {body.coupling.joint!r}: name that one"
+                    f"task {self.name!r}: joints: {joint!r} is coupled to {body.coupling.joint!r}; name that joint"
                 )
-        places = tuple(
-            _place(tree, i, state)
+        indices = tuple(
+            _joint_index(tree, i, state)
             for i, body in tree.stacked()
             if body.joint.nv and body.joint_name in (named or (body.joint_name,))
         )
-        if not places:
-            raise ValueError(f"task {self.name!r}: no joint of it moves")
-        return replace(self, places=places)
+        if not indices:
+            raise ValueError(f"task {self.name!r}: joints: expected a movable joint, got none")
+        return replace(self, indices=indices)
 
 
 @public_constructor
 @dataclass(frozen=True)
 class JointTask(AimedTask):
-    """A joint is at a configuration: a number, or (nq of it,) where it has several [rad, m]; one that follows too."""
+    """Task: a joint is at a position, a number or an array (nq of the joint,) [rad, m].
+
+    The joint may be a coupled one.
+    """
 
     joint: str
     _: KW_ONLY
-    place: _Place | None = None  # known once it is a robot's
+    index: _JointIndex | None = None  # set by `settled`
 
     def __post_init__(self) -> None:
         named(self, "joint", of="joint")
@@ -152,34 +152,34 @@ class JointTask(AimedTask):
 
     @property
     def known(self) -> bool:
-        return self.place is not None
+        return self.index is not None
 
     @property
     def target_of(self) -> TaskTarget:
-        size = 1 if self.place is None else self.place.size
-        return TaskTarget(() if size == 1 else (size,), "numbers", f"where joint {self.joint!r} is to be")
+        size = 1 if self.index is None else self.index.size
+        return TaskTarget(() if size == 1 else (size,), "numbers", f"position of joint {self.joint!r}")
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        if self.place is None:
+        if self.index is None:
             return ()
-        return tuple(f"{self.name}{row.removeprefix(self.joint)}" for row in self.place.rows)
+        return tuple(f"{self.name}{row.removeprefix(self.joint)}" for row in self.index.rows)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return () if self.place is None else self.place.units
+        return () if self.index is None else self.index.units
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         return state.difference(self.joint, state.joint(self.joint).normalize(target))
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
         tree = robot.tree
-        place = _place(tree, tree.joint_index(self.joint), state)
-        if not place.units:
-            raise ValueError(f"task {self.name!r}: joint {self.joint!r} does not move")
-        return replace(self, place=place)
+        index = _joint_index(tree, tree.joint_index(self.joint), state)
+        if not index.units:
+            raise ValueError(f"task {self.name!r}: joint: expected a movable joint, got {self.joint!r}")
+        return replace(self, index=index)
 
 
-def _place(tree: Any, i: int, state: TaskKinematics) -> _Place:
+def _joint_index(tree: Any, i: int, state: TaskKinematics) -> _JointIndex:
     body, numbers = tree.bodies[i], tree.q_slices[i]
-    return _Place(body.joint_name, numbers.start, numbers.stop - numbers.start, state.units(body.joint_name))
+    return _JointIndex(body.joint_name, numbers.start, numbers.stop - numbers.start, state.units(body.joint_name))

@@ -1,4 +1,4 @@
-"""How well a frame can be moved: manipulability, at least so much, or as much as there is."""
+"""Manipulability task: a minimum manipulability of a frame, or as much as possible."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.functions import log
-from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskTarget, named
+from linkwork.ik.tasks.arguments import named
+from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskTarget
 
 __all__ = ["ManipulabilityTask"]
 
 _PARTS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
-_LEAST = 1e-12  # added to squares of singular values: an error stays finite where they vanish
+_REGULARISATION = 1e-12  # added to squared singular values, so that the error is finite at singularities
 
 
 @public_constructor
 @dataclass(frozen=True)
 class ManipulabilityTask(AimedTask):
-    """The manipulability w = √det(J Jᵀ) of a frame is at least a number w₀ > 0: its error log(w/w₀) is not negative.
+    """Task: the manipulability w = √det(J Jᵀ) of a frame is at least w₀ > 0; the error is log(w/w₀) ≥ 0.
 
-    It is `Robot.manipulability`, but that 10⁻⁶ is added, in squares, to each singular value: so errors and rows are
-    finite at singularities.  Soft, with a w₀ that the robot never has, it makes w as large as it can.
+    It differs from `Robot.manipulability` in that 10⁻⁶ is added, in squares, to each singular value, so that errors and
+    Jacobian are finite at singularities.  A soft task with an unattainable w₀ maximises w.
     """
 
     frame: str
@@ -49,7 +50,7 @@ class ManipulabilityTask(AimedTask):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((), "size", f"the least manipulability of {self.frame!r}")
+        return TaskTarget((), "size", f"minimum manipulability of {self.frame!r}")
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -67,7 +68,7 @@ class ManipulabilityTask(AimedTask):
         columns = [list(C.elements()[_PARTS[self.part]]) for C in state.between(self.frame, self.relative_to).columns]
         columns = [column for column in columns if not all(map(is_zero, column))]
         if not columns:
-            raise ValueError(f"task {self.name!r}: part: no joint gives {self.frame!r} a motion that is {self.part!r}")
+            raise ValueError(f"task {self.name!r}: part: no joint produces {self.part!r} motion of {self.frame!r}")
         short = columns if len(columns) < len(columns[0]) else transposed(columns)
         return [0.5 * _log_determinant(short) - log(target[0])]
 
@@ -77,18 +78,18 @@ class ManipulabilityTask(AimedTask):
 
 
 def _log_determinant(rows: Sequence[Scalars]) -> Any:
-    """log det(A Aᵀ + ε 1), by elimination: no pivot is below ε."""
-    left = [[dot(a, b) for b in rows[: i + 1]] for i, a in enumerate(rows)]
-    for i, row in enumerate(left):
-        row[i] = row[i] + _LEAST
+    """Return log det(A Aᵀ + ε 1) by elimination; no pivot is below ε."""
+    remaining = [[dot(a, b) for b in rows[: i + 1]] for i, a in enumerate(rows)]
+    for i, row in enumerate(remaining):
+        row[i] = row[i] + _REGULARISATION
     total: Any = 0.0
-    for k in range(len(left)):
-        pivot = left[k][k]
+    for k in range(len(remaining)):
+        pivot = remaining[k][k]
         total = total + log(pivot)
         inverse = 1.0 / pivot
-        column = [left[i][k] for i in range(k + 1, len(left))]
+        column = [remaining[i][k] for i in range(k + 1, len(remaining))]
         for i, x in enumerate(column, start=k + 1):
             share = x * inverse
             for j, y in enumerate(column[: i - k], start=k + 1):
-                left[i][j] = left[i][j] - share * y
+                remaining[i][j] = remaining[i][j] - share * y
     return total

@@ -1,4 +1,4 @@
-"""Constraints as tasks, and what is put around a task: a weight, or ranges of its errors."""
+"""Constraints as tasks, and modifiers of tasks: a weight, or ranges of the errors."""
 
 from __future__ import annotations
 
@@ -11,16 +11,8 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import shown
 from linkwork.constraints.constraint import Constraint, References
 from linkwork.constraints.loop_joint import LoopJoint
-from linkwork.ik.tasks.task import (
-    AimedTask,
-    Scalars,
-    Task,
-    TaskKinematics,
-    TaskRows,
-    TaskTarget,
-    WeighedTask,
-    ranges_of,
-)
+from linkwork.ik.tasks.arguments import ranges_of
+from linkwork.ik.tasks.task import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, WeighedTask
 
 __all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task"]
 
@@ -28,10 +20,10 @@ __all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task"]
 @public_constructor
 @dataclass(frozen=True)
 class ConstraintTask(AimedTask):
-    """A constraint, any of `linkwork.constraints`: its error is to be zero.
+    """Task: the error of a constraint of `linkwork.constraints` is zero.
 
-    One that depends on time aims at that, a number [s] that comes with the call.  One of velocities, as of a wheel that
-    rolls, asks for A v + σ = 0: it is for steps of velocity alone (`DifferentialIK`, `Robot.velocity_for`).
+    A constraint that depends on time takes the time [s] as its target.  A velocity constraint, such as a rolling wheel,
+    requires A v + σ = 0 and works only in differential IK (`DifferentialIK`, `Robot.velocity_for`).
     """
 
     constraint: Constraint
@@ -41,7 +33,7 @@ class ConstraintTask(AimedTask):
     def __post_init__(self) -> None:
         if not isinstance(self.constraint, Constraint):
             raise TypeError(
-                f"ConstraintTask: expected a constraint, as linkwork.constraints.Distance, got {self.constraint!r}"
+                f"ConstraintTask: constraint: expected a linkwork.constraints.Constraint, got {self.constraint!r}"
             )
         self.settle(self.constraint.name)
 
@@ -79,36 +71,36 @@ class ConstraintTask(AimedTask):
     def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
         if self.of_velocity:
             return [0.0] * len(self.component_names)
-        return list(self.constraint.error(self._timed(state, target)))
+        return list(self.constraint.error(self._at_time(state, target)))
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        k = self._timed(k, target)
+        k = self._at_time(k, target)
         if self.of_velocity:
             return TaskRows([0.0] * len(self.component_names), k.velocity_rows(self.constraint).rows)
-        return k.held(self.constraint)
+        return k.constraint_rows(self.constraint)
 
     def drift(self, state: TaskKinematics, target: Scalars) -> list[Any] | None:
         if not (self.of_velocity or self.constraint.time_dependent):
             return None
-        return self._timed(state, target).velocity_rows(self.constraint).errors
+        return self._at_time(state, target).velocity_rows(self.constraint).errors
 
     def freed(self) -> Task:
         return self if self.of_velocity else Within(self, 0.0, 0.0)
 
-    def _timed(self, state: TaskKinematics, target: Scalars) -> TaskKinematics:
+    def _at_time(self, state: TaskKinematics, target: Scalars) -> TaskKinematics:
         return state.at(*target) if self.constraint.time_dependent else state
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
         if self.own:
             return self
-        alone = robot.without_constraints() if robot.constraints else robot
-        result = {c.name: c for c in alone.with_constraints(self.constraint).tree.constraints}
+        unconstrained = robot.without_constraints() if robot.constraints else robot
+        result = {c.name: c for c in unconstrained.with_constraints(self.constraint).tree.constraints}
         return replace(self, constraint=result[self.constraint.name])
 
 
 @dataclass(frozen=True)
 class LoopRange(WeighedTask):
-    """A joint that closes a loop is within its bounds: errors are its configuration's numbers."""
+    """Task: a loop-closing joint is within its limits; the errors are its coordinates of q."""
 
     loop: LoopJoint
     _: KW_ONLY
@@ -148,24 +140,27 @@ class LoopRange(WeighedTask):
 
 
 def as_task(value: Any, caller: str) -> Task:
-    """A task, or a constraint as one.  Raises TypeError."""
+    """Return a task, or a constraint as a task.
+
+    Raises TypeError.
+    """
     if isinstance(value, Constraint):
         return ConstraintTask(value)
     if not isinstance(value, Task):
         raise TypeError(
-            f"{caller}: tasks: expected a task, as linkwork.ik.PoseTask, or a constraint, got {shown(value)}"
+            f"{caller}: tasks: expected a task (such as linkwork.ik.PoseTask) or a constraint, got {shown(value)}"
         )
     return value
 
 
 @dataclass(frozen=True)
-class _Around(Task):
-    """A task that is another, but for what is said of it."""
+class _ModifiedTask(Task):
+    """Task that modifies another task."""
 
     task: Task
 
     def _settle(self, weight: Any, tolerance: Any) -> None:
-        """Fields that are the other task's, where nothing else is said."""
+        """Set unspecified fields to those of the modified task."""
         put = object.__setattr__
         put(self, "weight", self.task.weight if weight is None else weight)
         put(self, "tolerance", self.task.tolerance if tolerance is None else tolerance)
@@ -251,10 +246,10 @@ class _Around(Task):
 
 @public_constructor
 @dataclass(frozen=True)
-class Soft(_Around):
-    """A task, or a constraint, that is preferred and need not hold: it adds ½ Σ (w e)² to what is minimised.
+class Soft(_ModifiedTask):
+    """Soft version of a task or a constraint: it adds ½ Σ (w e)² to the cost and need not be satisfied.
 
-    The weight w has the unit 1/m or 1/rad: a number, or one a row.
+    The weight w has the unit 1/m or 1/rad: a number, or one for each error.
     """
 
     weight: Any = 1.0
@@ -273,12 +268,12 @@ class Soft(_Around):
 
 @public_constructor
 @dataclass(frozen=True)
-class Within(_Around):
-    """Errors of a task, or of a constraint, are within ranges: numbers, or one a row, infinite where nothing bounds.
+class Within(_ModifiedTask):
+    """Range version of a task or a constraint: its errors are within bounds.
 
         lw.ik.Within(lw.constraints.PointOnPlane("hand", "table.z"), 0.1, np.inf)  # above the table
 
-    Of what is done outside of them counts how far it is beyond.
+    Bounds are numbers, or one for each error, and may be infinite.  Only the violation of the range counts as an error.
     """
 
     lower: Any = -math.inf  # [m, rad]
@@ -295,8 +290,8 @@ class Within(_Around):
         lower, upper = ranges_of(f"Within of {self.task.name!r}", self.lower, self.upper)
         if self.task.of_velocity:
             raise ValueError(
-                f"Within: task: expected one of configurations, got {self.task.name!r}, one of velocities; "
-                f"bound velocities by limits= of velocity_for"
+                f"Within: task: expected a configuration task, got velocity task {self.task.name!r}; "
+                f"bound velocities by motion_limits of velocity_for"
             )
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
@@ -314,7 +309,7 @@ class Within(_Around):
         return True
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Errors need not vanish, so rows that are exact where they do would be none."""
+        """Compute errors and the exact Jacobian, since errors need not vanish."""
         return self.task.exact_jacobian(state, target)
 
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:

@@ -1,10 +1,11 @@
-"""Tasks for points and directions of frames: in a box, at a distance, aligned, looking at a point, within a cone.
+"""Tasks for points and directions: in a box, at a distance, aligned, looking at a point, within a cone.
 
-Directions: with d fixed in B and the unit vector u that it is to have, seen from B, θ is the angle between them and a
-the axis of the shortest turn, d × u = a sin θ.  Without a cone errors are θ a along two axes across d: finite and of
-length π where u is straight behind, where any turn is a shortest one and the first of the axes is taken.  Rows are
-the rates at which u turns about them, seen from B: that is the exact derivative where the error vanishes, and has the
-exact gradient of θ²/2 everywhere.  Within a cone the error is θ itself, whose rate is that about a.
+Directions: d is fixed in B, and u is the required unit direction, both in B's axes.  θ is the angle between them and a
+the axis of the shortest rotation, d × u = a sin θ.  Without a cone, errors are the components of θ a along two axes
+perpendicular to d.  They are finite, and of norm π where u is opposite to d; every rotation is then a shortest one, and
+the first of the two axes is used.  Rows are the rates at which u rotates about the two axes relative to B.  They are
+the exact derivative where the error vanishes, and give the exact gradient of θ²/2 everywhere.  Within a cone the error
+is θ itself, and its rate is that about a.
 """
 
 from __future__ import annotations
@@ -15,21 +16,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.constraints.arguments import fixed_together
+from linkwork.constraints.arguments import check_relative_motion
 from linkwork.constraints.constraint import References
-from linkwork.constraints.jacobian_rows import across, seen_point
+from linkwork.constraints.jacobian_rows import across, relative_point
 from linkwork.expr.scalar.functions import and_, atan2, eq, le, lt, sqrt, where
+from linkwork.ik.tasks.arguments import named, ranges_of
 from linkwork.ik.tasks.frame_tasks import moves
-from linkwork.ik.tasks.task import (
-    AimedTask,
-    Scalars,
-    TaskKinematics,
-    TaskRows,
-    TaskTarget,
-    WeighedTask,
-    named,
-    ranges_of,
-)
+from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, WeighedTask
 from linkwork.spatial import Vec3
 
 __all__ = ["AlignTask", "BoxTask", "DistanceTask", "LookAtTask"]
@@ -37,7 +30,7 @@ __all__ = ["AlignTask", "BoxTask", "DistanceTask", "LookAtTask"]
 
 @dataclass(frozen=True)
 class _DirectionTask(AimedTask):
-    """What is said of a direction of a frame B relative to a frame A."""
+    """Task for a direction of a frame B relative to a frame A."""
 
     direction: str  # of the robot, or an axis of a frame, as "camera.z"
     _: KW_ONLY
@@ -46,7 +39,7 @@ class _DirectionTask(AimedTask):
     def _check(self, default: str) -> None:
         kind = type(self).__name__
         if not isinstance(self.direction, str):
-            raise TypeError(f"{kind}: direction: expected a name, as 'hand.z', got {self.direction!r}")
+            raise TypeError(f"{kind}: direction: expected a name such as 'hand.z', got {self.direction!r}")
         if self.cone is not None:
             try:
                 cone = float(self.cone)
@@ -75,33 +68,34 @@ class _DirectionTask(AimedTask):
     def exact(self) -> bool:
         return self.cone is not None
 
-    def _turned(self, d: Vec3, u: Vec3, turning: Sequence[Vec3 | None]) -> TaskRows:
-        """What turns u to d, and its rates by how u turns seen from B: nothing where it does not."""
-        turn, cosine = d.cross(u), d.dot(u)
-        square = turn.dot(turn)
+    def _rotation_error(self, d: Vec3, u: Vec3, rates_in_B: Sequence[Vec3 | None]) -> TaskRows:
+        """Return the rotation from u to d and its Jacobian, from the rates of u relative to B (None for zero)."""
+        axis, cosine = d.cross(u), d.dot(u)
+        square = axis.dot(axis)
         straight = lt(square, 1e-24)
         sine = sqrt(where(straight, 1.0, square))
-        behind = and_(straight, le(cosine, 0.0))
+        opposite = and_(straight, le(cosine, 0.0))
         axes = across(d)
         if self.cone is None:
             near = and_(lt(square, 1e-8), lt(0.0, cosine))
             scale = where(near, 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0)), atan2(sine, cosine) / sine)
-            errors = [where(behind, h, e.dot(turn) * scale) for e, h in zip(axes, (math.pi, 0.0), strict=True)]
-            return TaskRows(errors, [[0.0 if w is None else e.dot(w) for w in turning] for e in axes])
-        angle = where(straight, where(behind, math.pi, 0.0), atan2(sine, cosine))
-        unit = turn * (1.0 / sine)
+            errors = [where(opposite, h, e.dot(axis) * scale) for e, h in zip(axes, (math.pi, 0.0), strict=True)]
+            return TaskRows(errors, [[0.0 if w is None else e.dot(w) for w in rates_in_B] for e in axes])
+        angle = where(straight, where(opposite, math.pi, 0.0), atan2(sine, cosine))
+        unit = axis * (1.0 / sine)
         a = Vec3(*(where(straight, x, y) for x, y in zip(axes[0], unit, strict=True)))
-        return TaskRows([angle], [[0.0 if w is None else a.dot(w) for w in turning]])
+        return TaskRows([angle], [[0.0 if w is None else a.dot(w) for w in rates_in_B]])
 
 
 @public_constructor
 @dataclass(frozen=True)
 class AlignTask(_DirectionTask):
-    """A direction of a frame is along a direction (3,), of any length, of ``relative_to``, or along ``to`` another.
+    """Task: a direction of a frame is parallel to a direction (3,) or to the direction ``to``.
 
         lw.ik.AlignTask("hand.z", to="table.z", cone=0.1)
 
-    With a ``cone`` it may be off by that angle.
+    The target direction is in ``relative_to`` and may have any length.  With a ``cone`` [rad] the angle between them is
+    at most that.
     """
 
     _: KW_ONLY
@@ -121,29 +115,30 @@ class AlignTask(_DirectionTask):
     def target_of(self) -> TaskTarget | None:
         if self.to is not None:
             return None
-        return TaskTarget((3,), "direction", f"along which {self.direction!r} is to be in {self.relative_to!r}")
+        return TaskTarget((3,), "direction", f"direction of {self.direction!r} in {self.relative_to!r}")
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         B, d = state.axis_of(self.direction)
         A, u = (self.relative_to, _unit(Vec3(*target))) if self.to is None else state.axis_of(self.to)
         between = state.between(B, A)
-        turning = [-C.angular if moves(C) else None for C in between.columns]
-        return self._turned(d, between.pose.rotation.inv_act(u), turning)
+        rates_in_B = [-C.angular if moves(C) else None for C in between.columns]
+        return self._rotation_error(d, between.pose.rotation.inv_act(u), rates_in_B)
 
     def checked(self, robot: Any) -> Iterable[str]:
         other = ("frame", self.relative_to) if self.to is None else ("direction", self.to)
-        return fixed_together(robot, ("direction", self.direction), other)
+        return check_relative_motion(robot, ("direction", self.direction), other)
 
 
 @public_constructor
 @dataclass(frozen=True)
 class LookAtTask(_DirectionTask):
-    """A direction of a frame, through its origin, points at a place (3,) of ``relative_to``, or at ``point``.
+    """Task: a direction through its frame's origin points at a position (3,) or at ``point``.
 
         lw.ik.LookAtTask("camera.z", point="hand", cone=0.4)
 
-    ``point`` is a frame, for its origin, or a point of the robot.  With a ``cone``, half of a field of view, the place
-    may be off by that angle.  A place at the origin itself counts as one straight behind.
+    The position is in ``relative_to``.  ``point`` is a frame (its origin) or a point of the robot.  With a ``cone``
+    [rad], half of a field of view, the position may be off the direction by that angle.  A position at the origin
+    itself counts as straight behind.
     """
 
     _: KW_ONLY
@@ -163,37 +158,37 @@ class LookAtTask(_DirectionTask):
     def target_of(self) -> TaskTarget | None:
         if self.point is not None:
             return None
-        return TaskTarget((3,), "place", f"what {self.direction!r} is to point at, in {self.relative_to!r}")
+        return TaskTarget((3,), "place", f"position that {self.direction!r} points at, in {self.relative_to!r} [m]")
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         B, d = state.axis_of(self.direction)
-        A, place = (self.relative_to, Vec3(*target)) if self.point is None else state.place_of(self.point)
+        A, position = (self.relative_to, Vec3(*target)) if self.point is None else state.place_of(self.point)
         between = state.between(B, A)
-        r = between.pose.rotation.inv_act(place - between.pose.translation)  # in B, where ṙ = −(v + ω × r)
+        r = between.pose.rotation.inv_act(position - between.pose.translation)  # in B, where ṙ = −(v + ω × r)
         square = r.dot(r)
-        nowhere = lt(square, _NEAR)
-        inverse = 1.0 / where(nowhere, 1.0, square)
-        u = r * where(nowhere, 0.0, sqrt(inverse))
-        pull = where(nowhere, 0.0, inverse)
-        turning = [
-            -(C.angular - r * (r.dot(C.angular) * inverse)) - r.cross(C.linear) * pull if moves(C) else None
+        coincident = lt(square, _NEAR)
+        inverse = 1.0 / where(coincident, 1.0, square)
+        u = r * where(coincident, 0.0, sqrt(inverse))
+        inverse_square = where(coincident, 0.0, inverse)
+        rates_in_B = [
+            -(C.angular - r * (r.dot(C.angular) * inverse)) - r.cross(C.linear) * inverse_square if moves(C) else None
             for C in between.columns
         ]
-        return self._turned(d, u, turning)
+        return self._rotation_error(d, u, rates_in_B)
 
     def checked(self, robot: Any) -> Iterable[str]:
         other = ("frame", self.relative_to) if self.point is None else ("point", self.point)
-        return fixed_together(robot, ("direction", self.direction), other)
+        return check_relative_motion(robot, ("direction", self.direction), other)
 
 
-_NEAR = 1e-16  # the square of a distance at which there is no direction [m²]
+_NEAR = 1e-16  # [m²] squared distance below which the direction is undefined
 
 
 def _unit(d: Vec3) -> Vec3:
-    """A direction of length one; none where it has no length."""
+    """Return a direction normalised to length one; zero stays zero."""
     square = d.dot(d)
-    none = eq(square, 0.0)
-    result: Vec3 = d * where(none, 0.0, 1.0 / sqrt(where(none, 1.0, square)))
+    is_zero = eq(square, 0.0)
+    result: Vec3 = d * where(is_zero, 0.0, 1.0 / sqrt(where(is_zero, 1.0, square)))
     return result
 
 
@@ -203,9 +198,9 @@ _XYZ = ("x", "y", "z")
 @public_constructor
 @dataclass(frozen=True)
 class BoxTask(WeighedTask):
-    """A point, or a frame's origin, is within a box: lower ≤ p ≤ upper in the axes of ``relative_to`` [m].
+    """Task: a point, or a frame's origin, is in a box: lower ≤ p ≤ upper in the axes of ``relative_to`` [m].
 
-    Bounds are numbers, or one an axis, infinite where there is none.
+    Bounds are numbers, or one for each axis, and may be infinite.
     """
 
     point: str
@@ -243,19 +238,19 @@ class BoxTask(WeighedTask):
         return tuple(zip(self._by_row(self.lower, "lower"), self._by_row(self.upper, "upper"), strict=True))
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        seen = seen_point(state, self.point, self.relative_to)
-        R, r = seen.between.pose.rotation, seen.position
-        rates = [R @ (C.linear + C.angular.cross(r)) if moves(C) else C.linear for C in seen.between.columns]
-        return TaskRows([*seen.place], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])
+        view = relative_point(state, self.point, self.relative_to)
+        R, r = view.between.pose.rotation, view.position
+        rates = [R @ (C.linear + C.angular.cross(r)) if moves(C) else C.linear for C in view.between.columns]
+        return TaskRows([*view.point], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])
 
 
 @public_constructor
 @dataclass(frozen=True)
 class DistanceTask(AimedTask):
-    """Two points, or origins of frames, are at a distance that comes with the call [m]: |p| − l.
+    """Task: the distance of two points, or frame origins, is the target l [m]; the error is |p| − l.
 
-    Where the points meet its row is the rate along the first axis, so that there is a way out.  `Within` makes ranges
-    of it, as "at least": ``Within(DistanceTask("left_hand", "right_hand", target=0.0), 0.2)``.
+    Where the points coincide, the gradient is taken along the first axis, so that the search can leave the point.
+    `Within` gives ranges, such as "at least": ``Within(DistanceTask("left_hand", "right_hand", target=0.0), 0.2)``.
     """
 
     a: str
@@ -271,7 +266,7 @@ class DistanceTask(AimedTask):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((), "length", f"how far {self.a!r} is to be from {self.b!r} [m]")
+        return TaskTarget((), "length", f"distance between {self.a!r} and {self.b!r} [m]")
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -282,18 +277,18 @@ class DistanceTask(AimedTask):
         return ("m",)
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        (wanted,), (A, a), (B, b) = target, state.place_of(self.a), state.place_of(self.b)
+        (desired,), (A, a), (B, b) = target, state.place_of(self.a), state.place_of(self.b)
         between = state.between(B, A)
         p = b + between.pose.rotation.inv_act(between.pose.translation - a)  # from a to b, in B's axes
         square = p.dot(p)
-        met = lt(square, _MET)
-        distance = sqrt(where(met, 1.0, square))
-        e = Vec3(*(where(met, x, y / distance) for x, y in zip((1.0, 0.0, 0.0), p, strict=True)))
+        coincident = lt(square, _MET)
+        distance = sqrt(where(coincident, 1.0, square))
+        e = Vec3(*(where(coincident, x, y / distance) for x, y in zip((1.0, 0.0, 0.0), p, strict=True)))
         rates = [e.dot(C.linear + C.angular.cross(b)) if moves(C) else 0.0 for C in between.columns]
-        return TaskRows([where(met, 0.0, distance) - wanted], [rates])
+        return TaskRows([where(coincident, 0.0, distance) - desired], [rates])
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, ("point", self.a), ("point", self.b))
+        return check_relative_motion(robot, ("point", self.a), ("point", self.b))
 
 
-_MET = 1e-24  # the square of a distance that is none [m²]
+_MET = 1e-24  # [m²] squared distance below which points coincide

@@ -1,14 +1,13 @@
-"""The contract of a task, over any scalar: what a configuration is asked to do, and by how much it fails.
+"""Task contract, over any scalar: the error of a configuration with respect to a goal, and its Jacobian.
 
 A task is a value that names frames, joints and points of a robot.  Its *errors* e(q) are zero, or within ranges, where
-it is done; its rows are the Jacobian of these, ė = J v, in the tangent space, so nothing leaves the manifold of
-configurations.  What it aims at comes with each call, as a *target*, or stands in the task.
+it is satisfied.  Its rows are the Jacobian of the errors, ė = J v, in the tangent space, so steps stay on the
+configuration manifold.  Its goal is an array, the *target*, which is a field of the task or an argument of each call.
 
-A task without a weight is *hard*: it has to be done, within its tolerance.  One with a weight w is *soft*, and adds
-½ Σ (w e)² to what is minimised; w has the unit 1/m or 1/rad, so that an error of 1/w costs ½.
+A task without a weight is *hard*: it must be satisfied within its tolerance.  A task with weight w is *soft*: it adds
+½ Σ (w e)² to the cost.  w has the unit 1/m or 1/rad, so that an error of 1/w costs ½.
 
-Everything that a task asks about a robot it asks of a `TaskKinematics`: what constraints ask, and how that changes
-with q.
+A task reads the robot only through `TaskKinematics`, which extends the kinematics of constraints by functions of q.
 """
 
 from __future__ import annotations
@@ -20,24 +19,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-import numpy as np
-
 from linkwork._util.validation import integer
 from linkwork.constraints.constraint import Constraint, Kinematics, References
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
+from linkwork.ik.tasks.arguments import frozen, read_values
 from linkwork.joints import JointType
 from linkwork.spatial import Vec3
 
 __all__ = [
     "AimedTask",
-    "MeantPairs",
+    "PairSelection",
     "Task",
     "TaskKinematics",
     "TaskRows",
     "TaskTarget",
     "WeighedTask",
-    "named",
     "time_differences",
 ]
 
@@ -48,7 +45,7 @@ TOLERANCE = 1e-6  # [m, rad]
 
 @dataclass(frozen=True, slots=True)
 class TaskRows:
-    """The errors of a task in one state, and their Jacobian: nv numbers a row."""
+    """Errors of a task in one state, and their Jacobian (one row of nv values for each error)."""
 
     errors: list[Any]
     rows: list[list[Any]]
@@ -56,7 +53,7 @@ class TaskRows:
 
 @dataclass(frozen=True, slots=True)
 class TaskTarget:
-    """What comes with each call: the shape of an array, "nq" for a configuration, and what kind of thing it is."""
+    """Array that a task takes with each call: its shape ("nq" for a configuration) and kind."""
 
     shape: tuple[int | str, ...]
     kind: str  # "pose", "rotation", "place", "direction", "configuration", "size", "length", "numbers"
@@ -64,77 +61,88 @@ class TaskTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class MeantPairs:
-    """Pairs of shapes: the robot's own by their places, the shapes that meet a scene, and which of all are meant.
+class PairSelection:
+    """Selected pairs of shapes for distances: pairs within the robot, and the robot's shapes against a scene.
 
-    All are the own ones, then those of each shape with every row of the scene.
+    The full list of pairs is ``own`` followed by each of ``shapes`` with every entry of the scene; ``selected`` are
+    the indices of the selected ones.
     """
 
     own: tuple[tuple[int, int], ...]
     shapes: tuple[int, ...]
-    kept: tuple[int, ...]
-    names: tuple[tuple[str, str], ...]  # by kept pair
-    links: tuple[str, ...]  # by kept pair: the one that it counts for, which is farther out
+    selected: tuple[int, ...]
+    names: tuple[tuple[str, str], ...]  # of the shapes of each selected pair
+    links: tuple[str, ...]  # of each selected pair: the outer link, to which the distance is assigned
 
 
 class TaskKinematics(Kinematics, Protocol):
-    """A robot in a configuration, over any scalar, as tasks ask about it: at rest, v = 0."""
+    """Kinematics of a robot at rest (v = 0) as tasks use them, over any scalar."""
 
     @property
     def configuration(self) -> list[Any]:
-        """q (nq)."""
+        """Configuration q (nq)."""
 
     def joint(self, name: str) -> JointType:
-        """The type of a joint."""
+        """Return the type of a joint."""
 
     def difference(self, joint: str, reference: Scalars) -> TaskRows:
-        """What leads from a configuration of a joint to where it is, in its tangent space, and the rates of that."""
+        """Return the tangent vector from a reference to a joint's configuration, and its Jacobian."""
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
-        """The robot's centre of mass in a frame, and what each of the robot's velocities makes of its rate."""
+        """Return the robot's centre of mass in a frame, and its derivative with respect to each coordinate of v."""
 
     def at(self, time: Any) -> TaskKinematics:
-        """The same at another time [s]."""
+        """Return the same state at another time [s]."""
 
     def clearance_links(self, scene: bool) -> tuple[str, ...]:
-        """The links that `clearances` is of, with or without obstacles."""
+        """Return the links that `clearances` covers, with or without obstacles."""
 
     def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
-        """By link: its least distance to a scene and to links before it, and the rates of that."""
+        """Return each link's smallest distance to a scene and to earlier links, with its Jacobian."""
 
-    def meant_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
-        """The pairs of shapes that names mean, or all.  Raises ValueError and UnknownNameError."""
+    def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
+        """Select pairs of shapes by name, or all pairs.
+
+        Raises ValueError and UnknownNameError.
+        """
 
     def nearby(
         self, own: Sequence[tuple[int, int]], shapes: Sequence[int], scene: Mapping[SolidKind, Any], within: Any
     ) -> TaskRows:
-        """Distances of the robot's own pairs, and of shapes with a scene's rows, and the rates of that.
+        """Return distances of the robot's own pairs and of shapes to the entries of a scene, and their Jacobian.
 
-        Pairs whose bounding spheres are farther apart than ``within`` [m] have the distance of these.
+        Pairs whose bounding spheres are farther apart than ``within`` [m] have the distance of the spheres.
         """
 
-    def held(self, constraint: Constraint) -> TaskRows:
-        """A constraint's errors and rows, in closed form where it states that."""
+    def constraint_rows(self, constraint: Constraint) -> TaskRows:
+        """Return a constraint's errors and Jacobian, in closed form where the constraint provides it."""
 
     def velocity_rows(self, constraint: Constraint) -> TaskRows:
-        """The rows G of a constraint in G v + σ = 0, with its drift σ in the place of errors."""
+        """Return the matrix G of a constraint G v + σ = 0, with its drift σ in place of the errors."""
 
     def momentum_rows(self) -> list[list[Any]]:
-        """The centroidal momentum matrix A (6 × nv): A v is the momentum about the centre of mass (angular; linear)."""
+        """Return the centroidal momentum matrix A (6, nv).
+
+        A v is the momentum about the centre of mass (angular; linear).
+        """
 
     def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
-        """What a function finds of the robot, and its derivative in the tangent space, by differentiation."""
+        """Return the values of a function of the state and its derivative in the tangent space."""
 
 
 class Task(ABC):
-    """A task: an immutable value with a name of its own, by which its target is given.
+    """Task: an immutable value with a unique name, under which its target is passed.
 
-    A kind writes ``errors``, from which rows follow by differentiation, or both at once in ``rows``.
+    A subclass implements ``errors``, whose Jacobian then follows by differentiation, or both together in ``rows``.
 
-    Fields of every kind: ``name``; ``weight`` (nothing where it is hard), a number or one a row [1/m, 1/rad], where 0
-    counts for nothing: what is left is told, and not made less; ``level`` of priority, 0 first; ``tolerance`` of its
-    errors, a number for the angle and the way that may be left, or one a row, infinite where a row is free; ``target``,
-    where it is always the same.
+    Fields of every task:
+
+    - ``name``.
+    - ``weight``: None for a hard task; a number, or one for each error [1/m, 1/rad].  With weight 0 an error is only
+      reported.
+    - ``level``: priority, 0 first.
+    - ``tolerance``: one number that bounds the remaining angle and distance, or one for each error; infinite if free.
+    - ``target``: default target.
     """
 
     name: str
@@ -142,171 +150,178 @@ class Task(ABC):
     level: int
     tolerance: float | tuple[float, ...]
     target: Any
-    own: bool = False  # whether it is one that the robot has of itself
-    of_velocity: bool = False  # True where it asks for a velocity: no configuration fails it, and its errors are zero
+    own: bool = False  # True for the robot's own constraints
+    of_velocity: bool = False  # True for velocity tasks, whose errors are zero in every configuration
 
     @property
     def references(self) -> References:
-        """What of a robot it names."""
+        """Frames, joints and points that the task names."""
         return References()
 
     @property
     def target_of(self) -> TaskTarget | None:
-        """What it aims at; nothing where there is nothing to say."""
+        """Shape and kind of the target; None if the task takes none."""
         return None
 
     @property
     @abstractmethod
     def component_names(self) -> tuple[str, ...]:
-        """What each of its errors is called: as many as there are."""
+        """Name of each error."""
 
     @property
     @abstractmethod
     def row_units(self) -> tuple[str, ...]:
-        """The unit of each error: "m", "rad" or "1"."""
+        """Unit of each error: "m", "rad" or "1"."""
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        """Between which numbers each error may be: (0, 0) where it is to vanish."""
+        """Permitted range of each error; (0, 0) for errors that must vanish."""
         return ((0.0, 0.0),) * len(self.component_names)
 
     def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
-        """e(q) in a state; ``target`` are the numbers of what it aims at, none where there is none."""
+        """Compute e(q) in a state; ``target`` is a flat sequence, empty if the task takes none."""
         return self.rows(state, target).errors
 
     def drift(self, state: TaskKinematics, target: Scalars) -> list[Any] | None:
-        """Rates of the errors of a robot at rest [m/s, rad/s]: ė = J v + drift.  None where time does not change them.
+        """Return the rates of the errors of a robot at rest [m/s, rad/s]: ė = J v + drift.
 
-        A task of velocities, which asks for J v = w, has the drift −w.
+        None if the errors do not depend on time.  A velocity task, which requires J v = w, has the drift −w.
         """
         return None
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        """Errors and Jacobian.  Default: by differentiation of ``errors``."""
+        """Compute errors and Jacobian; the default differentiates ``errors``."""
         if type(self).errors is Task.errors:
             raise TypeError(f"{type(self).__name__}: a task needs a method `errors`, or `rows`")
         return k.derived(lambda state: self.errors(state, target))
 
     @property
     def exact(self) -> bool:
-        """Whether rows are the derivative of errors everywhere, and not only where these vanish."""
+        """True if the Jacobian is the derivative of the errors everywhere, not only where they vanish."""
         return True
 
     @property
     def known(self) -> bool:
-        """Whether all of it is known: what only a robot can tell is not before it is ``settled``."""
+        """True if the task is complete; fields that depend on the robot are set by ``settled``."""
         return True
 
     @property
     def between(self) -> tuple[str, str] | None:
-        """The two frames, or points, on whose relative motion alone it depends, where it is so."""
+        """The two frames or points on whose relative motion alone the task depends, or None."""
         return None
 
     def freed(self) -> Task:
-        """The same where errors may stay that do not vanish: some of its rows are free."""
+        """Return the task for use with free errors, which may stay away from zero."""
         return self
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
-        """The task as it is of a robot, here also on symbols: what only a robot can tell is known from then on.
+        """Return the task with its robot-dependent fields set; ``state`` may hold symbols.
 
-        Raises ValueError for functions of the user's that cannot be such.
+        Raises ValueError for unsuitable user functions.
         """
         return self
 
     def exact_jacobian(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        """The same with rows that are the derivative of errors everywhere."""
+        """Compute errors and the exact derivative of the errors, everywhere."""
         return self.rows(k, target) if self.exact else k.derived(lambda state: self.errors(state, target))
 
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Rows to differentiate again, for second derivatives: as good near the target, where they are not exact."""
+        """Compute a Jacobian that can be differentiated again for second derivatives.
+
+        Where it is not exact, it is as accurate as ``rows`` near the target.
+        """
         return self.rows(state, target)
 
     @property
     def moved(self) -> Task | None:
-        """The task whose errors' differences by time are how this one moves, in closed form; nothing where those are
-        no differences of errors: see `rates`.
-        """
+        """Task whose error differences over time are this task's motion in closed form, or None: see `rates`."""
         return self
 
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
-        """How it moves, of as many states as its order says and one more, the newest first, each ``steps`` [s] after
-        the next: the k-th difference by time of its errors, or of what these are of where axes turn.
+        """Compute the k-th time difference of the task's motion from k + 1 states, newest first.
+
+        ``steps`` [s] are the times between consecutive states.  The motion is the errors, or, where axes rotate, the
+        quantities from which they are computed.
         """
         return time_differences([self.errors(k, target) for k in states], steps)
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Errors, and rows by which controllers move them; rows after these only tell of motion, for `settling`."""
+        """Compute errors and the Jacobian with which controllers move them.
+
+        Additional rows after these describe motion for `settling`.
+        """
         return self.exact_jacobian(state, target)
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:
-        """What the rate of J v, by `moving_rows`, is to be for ë + k_d ė + k_p e = 0, by ``gains`` k_p and k_d.
+        """Return the required rate of J v (J of `moving_rows`) for ë + k_d ė + k_p e = 0.
 
-        J v is ``moved``; by what the target does it is to be ``led``, at a rate ``ahead``.
+        ``gains`` are (k_p, k_d).  ``moved`` is J v.  ``led`` is its required value due to the target's motion, and
+        ``ahead`` the rate of ``led``.
         """
         each = zip(errors, moved, led, ahead, strict=False)
         return [c + gains[1] * (r - x) - gains[0] * e for e, x, r, c in each]
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """What is wrong with it for a robot, a message each, besides names that are not there."""
+        """Return messages on what is wrong with the task for a robot, apart from unknown names."""
         return ()
 
     @property
     def hard(self) -> bool:
-        """Whether it has to be done."""
+        """True if the task must be satisfied."""
         return self.weight is None
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """By row; 0 of a hard one."""
+        """Weight of each error; 0 for hard tasks."""
         return self._by_row(0.0 if self.weight is None else self.weight, "weight")
 
     @property
     def tolerances(self) -> tuple[float, ...]:
-        """By row."""
+        """Tolerance of each error."""
         return self.tolerances_of(self.tolerance)
 
     def tolerances_of(self, value: Any) -> tuple[float, ...]:
-        """By row: one number bounds the length of what is left in each unit, whichever axes it is in."""
+        """Return the tolerance of each error; one number bounds the norm of the errors of each unit."""
         if isinstance(value, tuple):
             return self._by_row(value, "tolerance")
         units = self.row_units
         count = Counter(units)
         return tuple(value / math.sqrt(count[unit]) if unit in ("m", "rad") else value for unit in units)
 
-    def _by_row(self, value: Any, what: str) -> tuple[float, ...]:
+    def _by_row(self, value: Any, argument: str) -> tuple[float, ...]:
         count = len(self.component_names)
         if isinstance(value, tuple):
             if len(value) != count:
                 raise ValueError(
-                    f"task {self.name!r}: {what}: expected a number, or one for each of its {count} rows "
+                    f"task {self.name!r}: {argument}: expected a number, or one for each of its {count} errors "
                     f"({', '.join(self.component_names)}), got {len(value)}"
                 )
             return value
         return (value,) * count
 
     def settle(self, default: str) -> None:
-        """What every kind's ``__post_init__`` ends with: its name and numbers as they are meant.
+        """Validate the name and the numeric fields and set defaults; call it last in ``__post_init__``.
 
-        Raises TypeError and ValueError for what is none.
+        Raises TypeError and ValueError.
         """
         put = object.__setattr__
         if not isinstance(self.name, str):
-            raise TypeError(f"{type(self).__name__}: name: expected a text, got {self.name!r}")
+            raise TypeError(f"{type(self).__name__}: name: expected a string, got {self.name!r}")
         put(self, "name", self.name or default)
-        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, what="a whole number"))
+        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, what="an integer"))
         if self.weight is not None:
-            put(self, "weight", _numbers(self.name, "weight", "1/m or 1/rad", self.weight, math.inf))
-        put(self, "tolerance", _numbers(self.name, "tolerance", "m or rad", self.tolerance, None))
-        put(self, "target", _frozen(self.name, self.target))
+            put(self, "weight", read_values(self.name, "weight", "1/m or 1/rad", self.weight, math.inf))
+        put(self, "tolerance", read_values(self.name, "tolerance", "m or rad", self.tolerance, None))
+        put(self, "target", frozen(self.name, self.target))
         if self.known:
             assert len(self.weights) == len(self.tolerances) == len(self.row_units)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeighedTask(Task):
-    """A task with the numbers of every kind as they are by default, and nothing to aim at."""
+    """Task with the default fields and without a target."""
 
     weight: Any = None
     level: int = 0
@@ -318,13 +333,13 @@ class WeighedTask(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class AimedTask(WeighedTask):
-    """The same with a target."""
+    """Task with the default fields and a target."""
 
     target: Any = None
 
 
 def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> list[Any]:
-    """The difference by time of as high an order as there are rows besides the first, the newest first."""
+    """Return the divided difference in time of order len(rows) − 1; rows are samples, newest first."""
     result = [list(row) for row in rows]
     while len(result) > 1:
         result = [
@@ -332,68 +347,3 @@ def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> lis
             for now, before, step in zip(result, result[1:], steps, strict=False)
         ]
     return result[0]
-
-
-def named(task: Task, *fields: str, of: str = "frame") -> None:
-    """Raises TypeError for a field that is no name."""
-    for field in fields:
-        value = getattr(task, field)
-        if not isinstance(value, str):
-            raise TypeError(f"{type(task).__name__}: {field}: expected a {of}'s name, got {value!r}")
-
-
-def _frozen(name: str, target: Any) -> Any:
-    """A target as numbers that hash: nested tuples.  Raises ValueError for what is not finite."""
-    if target is None:
-        return None
-    try:
-        result = np.array(target, dtype=float)
-    except (TypeError, ValueError):
-        result = np.array(math.nan)
-    if not np.isfinite(result).all():
-        raise ValueError(f"task {name!r}: target: expected finite numbers, got {target!r}")
-
-    def nested(x: Any) -> Any:
-        return tuple(map(nested, x)) if isinstance(x, list) else x
-
-    return nested(result.tolist())
-
-
-def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Bounds of ranges, each a number or one a row.  Raises ValueError where one leaves nothing, and for NaN."""
-
-    def read(what: str, value: Any) -> Any:
-        try:
-            result = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            result = np.array(math.nan)
-        if result.ndim > 1 or np.isnan(result).any():
-            raise ValueError(f"{caller}: {what}: expected a number, or one a row, got {value!r}")
-        return tuple(result.tolist()) if result.ndim else float(result)
-
-    low, high = read("lower", lower), read("upper", upper)
-    try:
-        fine = (np.array(low) <= np.array(high)).all() and not (np.array(low) == np.inf).any()
-    except ValueError:
-        raise ValueError(f"{caller}: lower and upper: expected as many of each, got {lower!r} and {upper!r}") from None
-    if not fine or (np.array(high) == -np.inf).any():
-        raise ValueError(f"{caller}: lower and upper: a range leaves nothing: from {lower!r} to {upper!r}")
-    return low, high
-
-
-def _numbers(name: str, what: str, unit: str, value: Any, below: float | None) -> float | tuple[float, ...]:
-    """A number that is not negative, or several.  A tolerance is above zero, and may be infinite."""
-    least = "above 0" if below is None else "from 0"
-
-    def one(x: Any) -> float:
-        try:
-            result = float(x)
-        except (TypeError, ValueError):
-            result = math.nan
-        if not (result > 0.0 if below is None else 0.0 <= result < below) or isinstance(x, str):
-            raise ValueError(f"task {name!r}: {what}: expected a number {least} [{unit}], or one a row, got {value!r}")
-        return result
-
-    if isinstance(value, (int, float, str)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0:
-        return one(value)
-    return tuple(one(x) for x in value)

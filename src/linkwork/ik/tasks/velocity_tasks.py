@@ -1,4 +1,4 @@
-"""Tasks of velocities: J v = w in the least-squares sense or exactly, for steps of differential inverse kinematics."""
+"""Velocity tasks J v = w, exact or in the least-squares sense, for differential inverse kinematics."""
 
 from __future__ import annotations
 
@@ -9,15 +9,9 @@ from typing import Any, Self
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import names
 from linkwork.constraints.constraint import References
+from linkwork.ik.tasks.arguments import named
 from linkwork.ik.tasks.center_of_mass_tasks import without_mass
-from linkwork.ik.tasks.task import (
-    AimedTask,
-    Scalars,
-    TaskKinematics,
-    TaskRows,
-    TaskTarget,
-    named,
-)
+from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
 
 __all__ = ["JointVelocityTask", "MomentumTask"]
 
@@ -25,22 +19,22 @@ __all__ = ["JointVelocityTask", "MomentumTask"]
 @public_constructor
 @dataclass(frozen=True)
 class JointVelocityTask(AimedTask):
-    """A joint has a velocity: a number, or (nv of it,) where it has several [rad/s, m/s].
+    """Task: a joint has a velocity, a number or an array (nv of the joint,) [rad/s, m/s].
 
         lw.ik.JointVelocityTask("left_wheel", weight=1.0)
 
-    Of a soft one, ½ Σ (w dt (v − target))² is what it adds to the cost: w has the unit 1/rad or 1/m.
+    A soft task adds ½ Σ (w dt (v − target))² to the cost; w has the unit 1/rad or 1/m.
     """
 
     joint: str
     _: KW_ONLY
-    units: tuple[str, ...] = ()  # of the joint's velocity, without /s: known once it is a robot's
+    units: tuple[str, ...] = ()  # of the joint's velocity, without /s; set by `settled`
 
     of_velocity = True
 
     def __post_init__(self) -> None:
         named(self, "joint", of="joint")
-        object.__setattr__(self, "units", names("JointVelocityTask", "units", self.units, what="units, as texts"))
+        object.__setattr__(self, "units", names("JointVelocityTask", "units", self.units, what="unit strings"))
         self.settle(f"{self.joint} velocity")
 
     @property
@@ -54,7 +48,7 @@ class JointVelocityTask(AimedTask):
     @property
     def target_of(self) -> TaskTarget:
         size = len(self.units)
-        return TaskTarget(() if size <= 1 else (size,), "numbers", f"the velocity of joint {self.joint!r}")
+        return TaskTarget(() if size <= 1 else (size,), "numbers", f"velocity of joint {self.joint!r}")
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -74,17 +68,17 @@ class JointVelocityTask(AimedTask):
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
         units = state.units(self.joint)
         if not units:
-            raise ValueError(f"task {self.name!r}: joint {self.joint!r} does not move")
+            raise ValueError(f"task {self.name!r}: joint: expected a movable joint, got {self.joint!r}")
         return replace(self, units=units)
 
 
 @public_constructor
 @dataclass(frozen=True)
 class MomentumTask(AimedTask):
-    """The robot has a momentum about its centre of mass, in the world's axes: (6,) angular; linear [kg m²/s, kg m/s].
+    """Task: the robot has a momentum about its centre of mass, in world axes, (6,) angular; linear.
 
-    Rows are those of the centroidal momentum matrix.  Of a soft one, ½ Σ (w dt (h − target))² is what it adds to the
-    cost; a ``weight`` of 0 frees a row.
+    Units are kg m²/s and kg m/s.  The Jacobian is the centroidal momentum matrix.  A soft task adds
+    ½ Σ (w dt (h − target))² to the cost; a ``weight`` of 0 frees a component.
     """
 
     of_velocity = True
@@ -94,7 +88,7 @@ class MomentumTask(AimedTask):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((6,), "numbers", "the momentum about the centre of mass (angular; linear)")
+        return TaskTarget((6,), "numbers", "momentum about the centre of mass (angular; linear)")
 
     @property
     def component_names(self) -> tuple[str, ...]:

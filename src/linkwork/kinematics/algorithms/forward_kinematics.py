@@ -1,9 +1,8 @@
-"""Forward kinematics: the poses of all bodies, by chaining the joints' transforms.
+"""Forward kinematics: poses of all bodies; pose, twist and acceleration of a frame.
 
-Kinematics of a frame B relative to a frame A, expressed in a frame E, at a point P of B.
-
-Only the joints between A and B matter: see `between`.  Twists are taken at the origin of P as a point of B; the default
-P is B's own origin.
+The motion of a frame B relative to a frame A is expressed in a frame E, at a point P of B.  Only the joints between A
+and B matter: see `relative_kinematics`.  Twists are at the origin of P as a point of B; the default P is B's own
+origin.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 2 and 4; composition of accelerations with the
 Coriolis term: any text of mechanics, e.g. Kane and Levinson, Dynamics, 1985, section 2.8.
@@ -16,12 +15,12 @@ from typing import Any
 
 from linkwork.kinematics.algorithms.relative_kinematics import (
     STILL,
-    View,
+    FrameQuery,
     chain_motion,
     chain_twist,
-    moved,
     pose_between,
     rotated,
+    twist_at,
 )
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import FunctionSpec, Output, frame_options
@@ -32,7 +31,7 @@ __all__ = ["ROWS", "VIEW", "acceleration", "forward_kinematics", "pose", "twist"
 
 
 def forward_kinematics(tree: Tree, q: Sequence[Any]) -> list[Pose]:
-    """X_WB for every body B, in body order."""
+    """Return X_WB for every body B, in body order."""
     q = tree.split_q(q)
     X = {WORLD: Pose.identity()}
     for i, p, body in tree.outward():
@@ -44,7 +43,7 @@ Scalars = Sequence[Any]
 
 
 def pose(tree: Tree, q: Scalars, frame: str, relative_to: str = "world") -> Pose:
-    """X_AB: the pose of frame B in frame A (``relative_to``)."""
+    """Return X_AB, the pose of frame B in frame A (``relative_to``)."""
     return pose_between(tree, tree.split_q(q), tree.frame(relative_to), tree.frame(frame))
 
 
@@ -57,12 +56,12 @@ def twist(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> Motion:
-    """(ω; v) of frame B relative to A, expressed in E: v is the velocity of the point of B at P."""
+    """Return (ω; v) of frame B relative to A, expressed in E; v is the velocity of the point of B at P."""
     q, v = tree.split_q(q), tree.split_v(v)
-    view = View(tree, q, frame, relative_to, expressed_in, point)
-    V_B, V_A = (chain_twist(tree, q, v, chain) for chain in view.chains)
-    V_B, V_A = view.X_EB @ (view.B.placement.inv() @ V_B), view.X_EA @ (view.A.placement.inv() @ V_A)
-    return moved(V_B - V_A, view.point)
+    query = FrameQuery(tree, q, frame, relative_to, expressed_in, point)
+    V_B, V_A = (chain_twist(tree, q, v, chain) for chain in query.chains)
+    V_B, V_A = query.X_EB @ (query.B.placement.inv() @ V_B), query.X_EA @ (query.A.placement.inv() @ V_A)
+    return twist_at(V_B - V_A, query.point)
 
 
 def acceleration(
@@ -75,25 +74,25 @@ def acceleration(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> Motion:
-    """(ω̇; v̇) of frame B relative to A, expressed in E.
+    """Return (ω̇; v̇) of frame B relative to A, expressed in E.
 
-    The rates are those an observer fixed in A sees; v̇ is the (classical) acceleration of the point of B at P.
+    The rates are those of an observer fixed in A; v̇ is the (classical) acceleration of the point of B at P.
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
-    view = View(tree, q, frame, relative_to, expressed_in, point)
-    chain_B, chain_A = view.chains
-    R_EB, R_EA = view.X_EB.rotation, view.X_EA.rotation
-    V_B = rotated(R_EB, view.B.placement.inv() @ chain_twist(tree, q, v, chain_B))
-    V_A = rotated(R_EA, view.A.placement.inv() @ chain_twist(tree, q, v, chain_A))
-    B, A = (chain_motion(tree, q, v, a, chain) for chain in view.chains)
-    B, A = B.through(view.B.placement, STILL, STILL), A.through(view.A.placement, STILL, STILL)
-    r = view.X_EB.translation - view.X_EA.translation
+    query = FrameQuery(tree, q, frame, relative_to, expressed_in, point)
+    chain_B, chain_A = query.chains
+    R_EB, R_EA = query.X_EB.rotation, query.X_EA.rotation
+    V_B = rotated(R_EB, query.B.placement.inv() @ chain_twist(tree, q, v, chain_B))
+    V_A = rotated(R_EA, query.A.placement.inv() @ chain_twist(tree, q, v, chain_A))
+    B, A = (chain_motion(tree, q, v, a, chain) for chain in query.chains)
+    B, A = B.through(query.B.placement, STILL, STILL), A.through(query.A.placement, STILL, STILL)
+    r = query.X_EB.translation - query.X_EA.translation
     w_A, w_AB = V_A.angular, V_B.angular - V_A.angular
     v_AB = V_B.linear - V_A.linear - w_A.cross(r)
     alpha_A, a_A = R_EA @ A.angular_acceleration, R_EA @ A.acceleration
     alpha = R_EB @ B.angular_acceleration - alpha_A - w_A.cross(w_AB)
     linear = R_EB @ B.acceleration - a_A - alpha_A.cross(r) - w_A.cross(w_A.cross(r)) - w_A.cross(v_AB) * 2.0
-    d = view.point - view.X_EB.translation
+    d = query.point - query.X_EB.translation
     return Motion(alpha, linear + alpha.cross(d) + w_AB.cross(w_AB.cross(d)))
 
 

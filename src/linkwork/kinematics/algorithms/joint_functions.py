@@ -1,11 +1,11 @@
 """Functions of one joint: between its two frames and, in either direction, between its two links.
 
-F is the frame before the joint (the stator), M the frame after it (the rotor).  The functions give the motion of M
+F is the frame before the joint (the stator), M the frame after it (the rotor).  The functions compute the motion of M
 relative to F, the wrenches across the joint and their components along its motion, the manifold of its configurations,
 and the rates of configuration and velocity.
 
-P is the link that an input ``parent_`` means and B its child; where they are swapped, P is the link after the joint,
-and everything is as if the joint led the other way, with the signs of q, v and τ kept.
+P is the link of inputs named ``parent_...`` and B its child.  Where they are swapped, P is the link after the joint,
+and everything is as for a joint in the opposite direction, with the signs of q, v and τ unchanged.
 """
 
 from __future__ import annotations
@@ -192,11 +192,9 @@ TABLE = table(
         ),
         FunctionSpec.of(bias_acceleration, "q v", _ACCELERATION, "Spatial acceleration Ṡ v while v̇ = 0."),
         FunctionSpec.of(
-            configuration_of, "pose", Output(("nq",), configuration=True), "A configuration whose transform is nearest."
+            configuration_of, "pose", Output(("nq",), configuration=True), "Configuration with the nearest transform."
         ),
-        FunctionSpec.of(
-            velocity_of, "q motion", Output(("nv",), "rad/s, m/s"), "The velocity whose twist is nearest to one."
-        ),
+        FunctionSpec.of(velocity_of, "q motion", Output(("nv",), "rad/s, m/s"), "Velocity with the nearest twist."),
         FunctionSpec.of(
             pose_residual, "pose", Output((6,), "rad, m"), "Residual of a pose from the nearest configuration."
         ),
@@ -205,7 +203,7 @@ TABLE = table(
             constraint_wrench_subspace,
             "q",
             Output((6, "nc")),
-            "Basis of the wrenches that do no work: Tᵀ S = 0.",
+            "Basis of the wrenches without power: Tᵀ S = 0.",
         ),
         FunctionSpec.of(
             torque, "q wrench", Output(("nv",), _WRENCH), "Joint forces Sᵀ F of a wrench across the joint."
@@ -214,8 +212,7 @@ TABLE = table(
             split_wrench,
             "q wrench",
             (Output((6,), _WRENCH, "joint_force"), Output((6,), _WRENCH, "internal_force")),
-            "Joint force, w projected onto S's span, and internal force, in M, or in the world where M's pose "
-            "is given.",
+            "Joint force, w projected onto S's span, and internal force, in M, or in the world with M's pose.",
             optional=("world_pose",),
         ),
         FunctionSpec.of(
@@ -231,28 +228,28 @@ TABLE = table(
             global_coordinates,
             "q0 phi",
             Output(("nq",), configuration=True),
-            "The configuration whose local coordinates around q0 are φ.",
+            "Configuration with local coordinates φ around q0.",
         ),
         FunctionSpec.of(
             normalize_configuration,
             "q",
             Output(("nq",), configuration=True),
-            "The nearest configuration on the manifold.",
+            "Nearest configuration on the manifold.",
             any_configuration=True,
         ),
         FunctionSpec.of(
             principal_value,
             "q",
             Output(("nq",), configuration=True),
-            "The preferred configuration of the same transform.",
+            "Principal configuration of the same transform.",
         ),
         FunctionSpec.of(velocity_to_configuration_derivative, "q v", Output(("nq",)), "q̇ from v."),
         FunctionSpec.of(
-            velocity_to_configuration_derivative_jacobian, "q", Output(("nq", "nv")), "The matrix J with q̇ = J v."
+            velocity_to_configuration_derivative_jacobian, "q", Output(("nq", "nv")), "Matrix J with q̇ = J v."
         ),
         FunctionSpec.of(configuration_derivative_to_velocity, "q q_dot", Output(("nv",)), "v from q̇."),
         FunctionSpec.of(
-            configuration_derivative_to_velocity_jacobian, "q", Output(("nv", "nq")), "The matrix J with v = J q̇."
+            configuration_derivative_to_velocity_jacobian, "q", Output(("nv", "nq")), "Matrix J with v = J q̇."
         ),
         FunctionSpec.of(
             configuration_derivative_to_velocity_adjoint,

@@ -1,4 +1,4 @@
-"""The joints between two frames of a robot, and the motion that their velocities make: pose, twist, columns."""
+"""Kinematic path between two frames: its joints, and the relative pose, twist and Jacobian columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Subspace, cross
 
-__all__ = ["BetweenFrames", "PathJoint", "SplitState", "columns_of", "poses_in", "way"]
+__all__ = ["BetweenFrames", "PathJoint", "SplitState", "columns_of", "joint_path", "poses_in"]
 
 
 Scalars = Sequence[Any]
@@ -20,35 +20,35 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class PathJoint:
-    """A joint on the way, and what each of its velocities makes of B's motion relative to A."""
+    """Joint on a kinematic path, and the motion of B relative to A per unit of each of its velocities."""
 
-    body: int  # that it carries
-    outward: bool  # whether that body is the next on the way, and not the one before
-    X: Pose  # of the body, in E's axes, seen from P
+    body: int  # index of the joint's body
+    outward: bool  # True if that body follows the joint on the path
+    X: Pose  # of the body, in E's axes, relative to P
     columns: tuple[Motion, ...]
 
     @staticmethod
     def of(tree: Tree, q: Scalars, body: int, outward: bool, X: Pose) -> PathJoint:
-        return PathJoint(body, outward, X, _counted(X, tree.bodies[body].S(q[body]), outward))
+        return PathJoint(body, outward, X, _signed_columns(X, tree.bodies[body].S(q[body]), outward))
 
-    def seen(self, motions: Subspace) -> tuple[Motion, ...]:
-        """Motions in the body's coordinates, as they count on the way."""
-        return _counted(self.X, motions, self.outward)
+    def transformed(self, motions: Subspace) -> tuple[Motion, ...]:
+        """Transform motions from the body's coordinates to those of the path, with sign."""
+        return _signed_columns(self.X, motions, self.outward)
 
-    def moving(self, v: Scalars) -> Motion:
-        """The columns' sum, each times its velocity.  v is split, body by body."""
+    def twist(self, v: Scalars) -> Motion:
+        """Return the sum of the columns times their velocities; v is split by body."""
         V: Motion = Subspace(self.columns) @ v[self.body]
         return V
 
 
-def _counted(X: Pose, motions: Subspace, outward: bool) -> tuple[Motion, ...]:
+def _signed_columns(X: Pose, motions: Subspace, outward: bool) -> tuple[Motion, ...]:
     return tuple(X @ M if outward else -(X @ M) for M in motions.columns)
 
 
-def way(
+def joint_path(
     tree: Tree, q: Scalars, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None
 ) -> list[PathJoint]:
-    """The joints from A to B, in this order.  q is split, body by body."""
+    """Return the joints from A to B in order; q is split by body."""
     B, A, P = tree.frame(frame), tree.frame(relative_to), tree.frame(frame if at is None else at)
     _, to_B, to_A = fork(tree, B.body, A.body)
     X = poses_in(tree, q, tree.frame(expressed_in), [i for F in (B, A, P) for i in ancestors(tree, F.body)])
@@ -58,7 +58,7 @@ def way(
 
 
 def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int, Pose]:
-    """X_EB for the world, for E's own body and those before it, and for these bodies, parents first."""
+    """Return X_EB for the world, E's body and its ancestors, and ``bodies`` (parents first)."""
     X = {E.body: E.placement.inv() @ Pose.identity()}
     for i in reversed(ancestors(tree, E.body)):
         X[tree.bodies[i].parent] = X[i] @ tree.bodies[i].X(q[i]).inv()
@@ -68,17 +68,17 @@ def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[in
     return X
 
 
-def columns_of(tree: Tree, steps: Iterable[PathJoint]) -> list[Motion]:
-    """The Jacobian's columns: those of joints that share their numbers, a master and its followers, add up."""
+def columns_of(tree: Tree, path: Iterable[PathJoint]) -> list[Motion]:
+    """Return the Jacobian's columns; those of joints that share coordinates (coupled joints) add up."""
     columns = [Motion.zero()] * tree.nv
-    for step in steps:
+    for step in path:
         for k, C in enumerate(step.columns, start=tree.v_slices[step.body].start):
             columns[k] += C
     return columns
 
 
-class StateOfBodies(Protocol):
-    """A robot in a state, its numbers body by body."""
+class BodyState(Protocol):
+    """Protocol of a robot's state with q and v split by body."""
 
     @property
     def tree(self) -> Tree: ...
@@ -92,7 +92,7 @@ class StateOfBodies(Protocol):
 
 @dataclass(frozen=True)
 class SplitState:
-    """A robot at q and v, its numbers body by body."""
+    """State of a robot with q and v split by body."""
 
     tree: Tree
     split_q: list[Any]
@@ -104,14 +104,14 @@ class SplitState:
 
 
 class BetweenFrames:
-    """The motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
+    """Motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
 
-    def __init__(self, state: StateOfBodies, frame: str, relative_to: str) -> None:
+    def __init__(self, state: BodyState, frame: str, relative_to: str) -> None:
         self._state, self._frame, self._relative_to = state, frame, relative_to
 
     @cached_property
     def pose(self) -> Pose:
-        """X_AB, by the same poses that the columns are seen by."""
+        """X_AB, computed from the poses that the columns use."""
         A = self._state.tree.frame(self._relative_to)
         return (self._poses[A.body] @ A.placement).inv().formed()
 
@@ -122,10 +122,10 @@ class BetweenFrames:
 
     @cached_property
     def _poses(self) -> dict[int, Pose]:
-        """X_Bi of the bodies on the way, inward from B and outward to A.
+        """X_Bi of the bodies on the path, inward from B and outward to A.
 
-        Where the way goes over from one chain to the other, what lies between their stators is one constant: so the
-        distance of a mechanism from the world's origin costs no digits.
+        Where the path passes from one chain to the other, the pose between their stators is one constant, so that the
+        distance of a mechanism from the world's origin does not cost precision.
         """
         tree, q = self._state.tree, self._state.split_q
         B, bodies = tree.frame(self._frame), tree.bodies
@@ -157,7 +157,7 @@ class BetweenFrames:
 
     @cached_property
     def _moving(self) -> list[Motion]:
-        return [step.moving(self._state.split_v) for step in self._steps]
+        return [step.twist(self._state.split_v) for step in self._steps]
 
     @property
     def twist(self) -> Motion:
@@ -165,15 +165,16 @@ class BetweenFrames:
 
     @cached_property
     def bias(self) -> Motion:
-        """Σ V_i × V_j of the joints i before j on the way, and what the joints' own motions change by.
+        """Σ V_i × V_j of joints i before j on the path, plus the change of the joints' own motions.
 
-        A column that is fixed in the body i, seen from B, changes by −V_Bi × C, V_Bi the twist of B relative to i.
+        A column that is fixed in the body i, relative to B, changes by −V_Bi × C, with V_Bi the twist of B relative to
+        i.
         """
         state, result, before = self._state, Motion.zero(), Motion.zero()
         for step, V in zip(self._steps, self._moving, strict=True):
             body = state.tree.bodies[step.body]
             own = body.bias(state.split_q[step.body], state.split_v[step.body])
-            (seen,) = step.seen(Subspace((own,)))
-            result = result + cross(before, V) + seen
+            (transformed,) = step.transformed(Subspace((own,)))
+            result = result + cross(before, V) + transformed
             before = before + V
         return result

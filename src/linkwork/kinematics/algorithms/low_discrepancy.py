@@ -1,4 +1,4 @@
-"""Points spread evenly over a unit cube, each from its number alone.
+"""Kronecker sequence: low-discrepancy points in the unit cube, each computed from its index.
 
     u_j(n) = frac(n α_j + s_j),     α_j = g^−(j+1),     g^(d+1) = g + 1,     0 ≤ j < d.
 
@@ -12,20 +12,20 @@ from typing import Any
 
 from linkwork.expr.scalar.functions import floor
 
-__all__ = ["rates", "spread"]
+__all__ = ["kronecker_point", "kronecker_rates"]
 
-_ROOTED = 80  # steps, each of which leaves less than half of what the root is off
+_ROOT_ITERATIONS = 80  # fixed-point iterations, each of which more than halves the error
 
 
-def rates(dimension: int) -> list[float]:
-    """α (d,)."""
+def kronecker_rates(dimension: int) -> list[float]:
+    """Return α (d,)."""
     root = 2.0
-    for _ in range(_ROOTED):
+    for _ in range(_ROOT_ITERATIONS):
         root = (1.0 + root) ** (1.0 / (dimension + 1))
     return [root ** -(j + 1) for j in range(dimension)]
 
 
-def spread(number: Any, shift: Sequence[Any]) -> list[Any]:
-    """The point (d,) of a number, moved by a shift (d,) modulo 1."""
-    turned = [number * rate + s for rate, s in zip(rates(len(shift)), shift, strict=True)]
-    return [x - floor(x) for x in turned]
+def kronecker_point(index: Any, shift: Sequence[Any]) -> list[Any]:
+    """Return point ``index`` (d,) of the sequence, shifted by ``shift`` (d,) modulo 1."""
+    shifted = [index * rate + s for rate, s in zip(kronecker_rates(len(shift)), shift, strict=True)]
+    return [x - floor(x) for x in shifted]

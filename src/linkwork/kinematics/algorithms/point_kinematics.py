@@ -1,15 +1,13 @@
-"""Points fixed to bodies: position, velocity, acceleration and Jacobian, relative to A, in the axes of E.
+"""Points and directions fixed to bodies: position, velocity, acceleration and Jacobian.
 
-A point r of a body, in the body's axes, is at p + R r and moves by R (v + ω × r) and R (p̈ + ω̇ × r + ω × (ω × r)),
-with v, p̈, ω and ω̇ those of the body relative to A, in its own axes.  So a point of a body costs a rotation and an
-addition, once p, R, R [ω×] ... are known.
+All are relative to A, in the axes of E.  A point r of a body, in the body's axes, is at p + R r and moves by
+R (v + ω × r) and R (p̈ + ω̇ × r + ω × (ω × r)), with v, p̈, ω and ω̇ those of the body relative to A, in its own axes.
+So a point of a body costs a rotation and an addition, once p, R, R [ω×] ... are known.
 
 Source: Concurrent Dynamics International, Joint Motion, 2017, equations 13 to 16, which are relative to the world.
 
-Directions fixed to bodies: the vectors, their rates and Jacobians, as seen from A, in the axes of E.
-
-With R the rotation of a body, and u in its axes: R u, R (ω × u) and R (ω̇ × u + ω × (ω × u)), what points have without
-the body's origin.
+Directions: with R the rotation of a body, and u in its axes, they are R u, R (ω × u) and R (ω̇ × u + ω × (ω × u)), the
+expressions of points without the body's origin.
 
 Source: Concurrent Dynamics International, Joint Motion, 2017, equations 17 to 19, which are relative to the world.
 """
@@ -21,14 +19,14 @@ from typing import Any
 
 from linkwork.kinematics.algorithms.markers import (
     Markers,
-    columns_seen,
     directions_by_body,
     field_at,
-    in_order,
-    motions_seen,
+    in_input_order,
+    marker_columns,
+    marker_motions,
+    marker_poses,
+    marker_twists,
     points_by_body,
-    poses_seen,
-    twists_seen,
 )
 from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
@@ -49,11 +47,12 @@ def point_position(
     expressed_in: str = "world",
     positions: Scalars | None = None,
 ) -> list[list[Any]]:
-    """The way from A's origin to each point, in the axes of E."""
+    """Return the vector from A's origin to each point, in the axes of E."""
     A, markers = tree.frame(relative_to), points_by_body(tree, points, positions)
-    (_, X_EA), *seen = poses_seen(tree, q, [Markers(A.body, A.placement), *markers], expressed_in)
-    return in_order(
-        (some, [X.rotation @ r + (X.translation - X_EA.translation) for r in some.vectors]) for some, X in seen
+    (_, X_EA), *poses_or_motions = marker_poses(tree, q, [Markers(A.body, A.placement), *markers], expressed_in)
+    return in_input_order(
+        (group, [X.rotation @ r + (X.translation - X_EA.translation) for r in group.vectors])
+        for group, X in poses_or_motions
     )
 
 
@@ -66,9 +65,11 @@ def point_velocity(
     expressed_in: str = "world",
     positions: Scalars | None = None,
 ) -> list[list[Any]]:
-    """R (v + ω × r): the velocity of each point as an observer fixed in A sees it, in the axes of E."""
-    seen = twists_seen(tree, q, v, points_by_body(tree, points, positions), relative_to, expressed_in)
-    return in_order((some, field_at(R, V.linear, Matrix3.cross(V.angular), some.vectors)) for some, R, V in seen)
+    """Return R (v + ω × r), the velocity of each point relative to A, in the axes of E."""
+    poses_or_motions = marker_twists(tree, q, v, points_by_body(tree, points, positions), relative_to, expressed_in)
+    return in_input_order(
+        (group, field_at(R, V.linear, Matrix3.cross(V.angular), group.vectors)) for group, R, V in poses_or_motions
+    )
 
 
 def point_acceleration(
@@ -81,9 +82,11 @@ def point_acceleration(
     expressed_in: str = "world",
     positions: Scalars | None = None,
 ) -> list[list[Any]]:
-    """R (p̈ + Ω r), Ω = [ω̇×] + [ω×][ω×]: that of each point as an observer fixed in A sees it, in the axes of E."""
-    seen = motions_seen(tree, q, v, a, points_by_body(tree, points, positions), relative_to, expressed_in)
-    return in_order((some, field_at(R, body.acceleration, body.omega, some.vectors)) for some, R, body in seen)
+    """Return R (p̈ + Ω r), Ω = [ω̇×] + [ω×][ω×], the acceleration of each point relative to A, in E's axes."""
+    poses_or_motions = marker_motions(tree, q, v, a, points_by_body(tree, points, positions), relative_to, expressed_in)
+    return in_input_order(
+        (group, field_at(R, body.acceleration, body.omega, group.vectors)) for group, R, body in poses_or_motions
+    )
 
 
 def point_jacobian(
@@ -94,13 +97,15 @@ def point_jacobian(
     expressed_in: str = "world",
     positions: Scalars | None = None,
 ) -> list[list[Any]]:
-    """J (3 × nv) of each point: its velocity as an observer fixed in A sees it, in the axes of E, is J v."""
-    seen = columns_seen(tree, q, points_by_body(tree, points, positions), relative_to, expressed_in)
-    return in_order((some, [_jacobian(tree.nv, V, X.point(r)) for r in some.vectors]) for some, X, V in seen)
+    """Return J (3 × nv) of each point: its velocity relative to A, in the axes of E, is J v."""
+    poses_or_motions = marker_columns(tree, q, points_by_body(tree, points, positions), relative_to, expressed_in)
+    return in_input_order(
+        (group, [_point_jacobian(tree.nv, V, X.point(r)) for r in group.vectors]) for group, X, V in poses_or_motions
+    )
 
 
-def _jacobian(nv: int, twists: Sequence[tuple[int, Motion]], point: Vec3) -> list[list[Any]]:
-    """v + ω × r of every column's twist (ω; v)."""
+def _point_jacobian(nv: int, twists: Sequence[tuple[int, Motion]], point: Vec3) -> list[list[Any]]:
+    """Return the matrix of v + ω × r of every column's twist (ω; v)."""
     J = [Vec3.zero()] * nv
     for k, V in twists:
         J[k] += V.linear + V.angular.cross(point)
@@ -119,9 +124,9 @@ POINTS: dict[str, Any] = {
 def direction_vector(
     tree: Tree, q: Scalars, directions: Names, expressed_in: str = "world", vectors: Scalars | None = None
 ) -> list[list[Any]]:
-    """R u: each direction in the axes of E."""
-    seen = poses_seen(tree, q, directions_by_body(tree, directions, vectors), expressed_in)
-    return in_order((some, [X.rotation @ u for u in some.vectors]) for some, X in seen)
+    """Return R u, each direction in the axes of E."""
+    poses_or_motions = marker_poses(tree, q, directions_by_body(tree, directions, vectors), expressed_in)
+    return in_input_order((group, [X.rotation @ u for u in group.vectors]) for group, X in poses_or_motions)
 
 
 def direction_velocity(
@@ -133,9 +138,13 @@ def direction_velocity(
     expressed_in: str = "world",
     vectors: Scalars | None = None,
 ) -> list[list[Any]]:
-    """R (ω × u): how each direction turns as an observer fixed in A sees it, in the axes of E."""
-    seen = twists_seen(tree, q, v, directions_by_body(tree, directions, vectors), relative_to, expressed_in)
-    return in_order((some, field_at(R, Vec3.zero(), Matrix3.cross(V.angular), some.vectors)) for some, R, V in seen)
+    """Return R (ω × u), the rate of each direction relative to A, in the axes of E."""
+    poses_or_motions = marker_twists(
+        tree, q, v, directions_by_body(tree, directions, vectors), relative_to, expressed_in
+    )
+    return in_input_order(
+        (group, field_at(R, Vec3.zero(), Matrix3.cross(V.angular), group.vectors)) for group, R, V in poses_or_motions
+    )
 
 
 def direction_acceleration(
@@ -148,9 +157,13 @@ def direction_acceleration(
     expressed_in: str = "world",
     vectors: Scalars | None = None,
 ) -> list[list[Any]]:
-    """R Ω u, Ω = [ω̇×] + [ω×][ω×]: the second rate of each direction as A sees it, in the axes of E."""
-    seen = motions_seen(tree, q, v, a, directions_by_body(tree, directions, vectors), relative_to, expressed_in)
-    return in_order((some, field_at(R, Vec3.zero(), body.omega, some.vectors)) for some, R, body in seen)
+    """Return R Ω u, Ω = [ω̇×] + [ω×][ω×], the second rate of each direction relative to A, in E's axes."""
+    poses_or_motions = marker_motions(
+        tree, q, v, a, directions_by_body(tree, directions, vectors), relative_to, expressed_in
+    )
+    return in_input_order(
+        (group, field_at(R, Vec3.zero(), body.omega, group.vectors)) for group, R, body in poses_or_motions
+    )
 
 
 def direction_jacobian(
@@ -161,16 +174,16 @@ def direction_jacobian(
     expressed_in: str = "world",
     vectors: Scalars | None = None,
 ) -> list[list[Any]]:
-    """J (3 × nv) of each direction: how it turns as an observer fixed in A sees it, in the axes of E, is J v."""
-    seen = columns_seen(tree, q, directions_by_body(tree, directions, vectors), relative_to, expressed_in)
-    return in_order(
-        (some, [_jacobian_direction_kinematics(tree.nv, V, X.rotation @ u) for u in some.vectors])
-        for some, X, V in seen
+    """Return J (3 × nv) of each direction: its rate relative to A, in the axes of E, is J v."""
+    poses_or_motions = marker_columns(tree, q, directions_by_body(tree, directions, vectors), relative_to, expressed_in)
+    return in_input_order(
+        (group, [_direction_jacobian(tree.nv, V, X.rotation @ u) for u in group.vectors])
+        for group, X, V in poses_or_motions
     )
 
 
-def _jacobian_direction_kinematics(nv: int, twists: Sequence[tuple[int, Motion]], direction: Vec3) -> list[list[Any]]:
-    """ω × u of every column's twist (ω; v)."""
+def _direction_jacobian(nv: int, twists: Sequence[tuple[int, Motion]], direction: Vec3) -> list[list[Any]]:
+    """Return the matrix of ω × u of every column's twist (ω; v)."""
     J = [Vec3.zero()] * nv
     for k, V in twists:
         J[k] += V.angular.cross(direction)
@@ -215,14 +228,14 @@ ROWS = (
         direction_velocity,
         "q v",
         Output(("np", 3), "1/s"),
-        "Rates of directions as a frame sees them.",
+        "Rates of directions relative to a frame.",
         **DIRECTIONS,
     ),
     FunctionSpec.of(
         direction_acceleration,
         "q v a",
         Output(("np", 3), "1/s²"),
-        "Second rates of directions as a frame sees them.",
+        "Second rates of directions relative to a frame.",
         **DIRECTIONS,
     ),
     FunctionSpec.of(

@@ -1,7 +1,7 @@
-"""What lies between frames: the bodies of the chains, and poses, twists and motions along them.
+"""Relative kinematics of frames: bodies between them, and poses, twists and motions along the chains.
 
-The motion of a frame B relative to a frame A is that of B relative to L less that of A relative to L, with L the last
-body that both chains from the world share, whatever L itself does.
+The motion of a frame B relative to a frame A is that of B relative to L minus that of A relative to L.  L is the last
+body that both chains from the world share; its own motion does not matter.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from linkwork.spatial import Motion, Pose, RigidMotion, Rotation, Vec3
 
 __all__ = [
     "STILL",
-    "View",
+    "FrameQuery",
     "ancestors",
     "chain_motion",
     "chain_pose",
     "chain_twist",
     "fork",
-    "moved",
     "pose_between",
     "pose_of_body",
     "rotated",
+    "twist_at",
 ]
 
 Scalars = Sequence[Any]
 
 
-class View:
-    """Who is asked about (B), by whom (A), in whose axes (E), at which point: the poses that the question needs."""
+class FrameQuery:
+    """Frame B relative to A, in the axes of E, at a point, with the poses that are needed."""
 
     def __init__(self, tree: Tree, q: Scalars, frame: str, relative_to: str, expressed_in: str, at: str | None) -> None:
         self.B, self.A, E = tree.frame(frame), tree.frame(relative_to), tree.frame(expressed_in)
@@ -45,7 +45,7 @@ STILL = Motion.zero()
 
 
 def ancestors(tree: Tree, body: int) -> list[int]:
-    """The bodies from the world's child down to this one."""
+    """Return the bodies from the world's child down to this one."""
     path = []
     while body != WORLD:
         path.append(body)
@@ -54,7 +54,7 @@ def ancestors(tree: Tree, body: int) -> list[int]:
 
 
 def fork(tree: Tree, one: int, other: int) -> tuple[int, list[int], list[int]]:
-    """L, the last body that the chains to two bodies share, and the bodies from L (not included) to either."""
+    """Return L, the last body shared by the chains to two bodies, and the bodies from L (excluded) to each."""
     to_one, to_other = ancestors(tree, one), ancestors(tree, other)
     shared = 0
     while shared < min(len(to_one), len(to_other)) and to_one[shared] == to_other[shared]:
@@ -70,7 +70,7 @@ def chain_pose(tree: Tree, q: Scalars, chain: Sequence[int]) -> Pose:
 
 
 def pose_of_body(tree: Tree, q: Scalars, A: Frame, body: int) -> Pose:
-    """X_A,body, through the joints between them only."""
+    """Return X_A,body through the joints between them only."""
     _, to_A, to_body = fork(tree, A.body, body)
     X_LA = chain_pose(tree, q, to_A) @ A.placement
     X: Pose = X_LA.inv() @ chain_pose(tree, q, to_body)
@@ -85,7 +85,7 @@ def pose_between(tree: Tree, q: Scalars, A: Frame, B: Frame) -> Pose:
 
 
 def chain_twist(tree: Tree, q: Scalars, v: Scalars, chain: Sequence[int]) -> Motion:
-    """The twist of the chain's last body relative to the body before its first, in the last one's coordinates."""
+    """Return the twist of the chain's last body relative to the body before its first, in its own coordinates."""
     V = Motion.zero()
     for i in chain:
         body = tree.bodies[i]
@@ -94,7 +94,7 @@ def chain_twist(tree: Tree, q: Scalars, v: Scalars, chain: Sequence[int]) -> Mot
 
 
 def chain_motion(tree: Tree, q: Scalars, v: Scalars, a: Scalars, chain: Sequence[int]) -> RigidMotion:
-    """The motion of the chain's last body, where the body before its first is at rest."""
+    """Return the motion of the chain's last body if the body before its first is at rest."""
     motion = RigidMotion.spinning(Vec3.zero())
     for i in chain:
         body = tree.bodies[i]
@@ -107,6 +107,6 @@ def rotated(R: Rotation, V: Motion) -> Motion:
     return Motion(R @ V.angular, R @ V.linear)
 
 
-def moved(V: Motion, point: Vec3) -> Motion:
-    """The same twist, its linear part taken at a point instead of the origin."""
+def twist_at(V: Motion, point: Vec3) -> Motion:
+    """Return a twist with its linear part at a point instead of the origin."""
     return Motion(V.angular, V.linear + V.angular.cross(point))

@@ -1,7 +1,7 @@
-"""The assemblies of a small mechanism while some joints are held: its branches.
+"""Assembly branches: all configurations of a small mechanism while some joints are fixed.
 
-They are searched for from starts that fill all configurations evenly, and what is found more than once is one.  That is
-no proof that there are no others: more starts are surer.
+The search starts from a low-discrepancy set of configurations and merges equal results.  Branches may be missed; more
+starts make this less likely.
 """
 
 from __future__ import annotations
@@ -15,93 +15,93 @@ import numpy as np
 
 from linkwork._util.result import Made
 from linkwork._util.validation import integer
-from linkwork.mechanisms.assembly.assembly_search import check_tolerance, everywhere, solved
+from linkwork.mechanisms.assembly.assembly_search import check_tolerance, run_kernel, spread_starts
 from linkwork.mechanisms.assembly.result import sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
-    HeldJoints,
+    FixedJoints,
     check_limits,
     read_joints,
     read_time,
 )
 
-__all__ = ["Branches", "found_branches"]
+__all__ = ["Branches", "find_branches"]
 
-_SAME = 1e-6  # configurations nearer than this are one [rad, m]
-_LOOSE = 1e-6  # free columns with less slack leave motions
+_SAME_TOL = 1e-6  # [rad, m] configurations closer than this are equal
+_LOOSE_TOL = 1e-6  # smallest relative singular value of the free columns; below it the mechanism can move
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Branches(Made):
-    """The assemblies that were found while some joints are held: of each state ``count``, in a fixed order."""
+    """The assemblies found with some joints fixed: ``count`` for each state, sorted by coordinates."""
 
-    q: np.ndarray  # (..., n, nq), n the most of any state; NaN beyond the count
+    q: np.ndarray  # (..., n, nq), with the maximum n over all states; NaN beyond the count
     count: np.ndarray  # (...)
-    sign: np.ndarray  # (..., n): the sign of the determinant of the free columns of G, 0 where these are not square
-    hits: np.ndarray  # (..., n): from how many starts each was found
-    starts: int  # how many were tried
-    _held: HeldJoints = field(repr=False)
+    sign: np.ndarray  # (..., n): sign of the determinant of the free columns of G, 0 if these are not square
+    hits: np.ndarray  # (..., n): number of starts that led to each
+    starts: int  # number of starts
+    _fixed: FixedJoints = field(repr=False)
     _mechanism: ClosedMechanism = field(repr=False)
 
     @cached_property
     def least_hits(self) -> np.ndarray:
-        """From how many starts the branch was found that was found least often, (...): few mean that some may lack."""
+        """Smallest number of starts that led to any one branch, (...); if small, branches may be missing."""
         hits = np.where(np.arange(self.hits.shape[-1]) < self.count[..., np.newaxis], self.hits, self.starts)
         return np.asarray(hits.min(axis=-1, initial=self.starts))
 
     def index(self, q: np.ndarray) -> np.ndarray:
-        """Which branch configurations of the same states are, (...), counted from 0; −1 where they are none."""
+        """Return the branch index of configurations q (..., nq) of the same states, (...); −1 for none."""
         q = np.asarray(q, dtype=float)
         others = np.broadcast_to(q[..., np.newaxis, :], (*q.shape[:-1], self.q.shape[-2], q.shape[-1]))
         there = np.isfinite(self.q).all(axis=-1)
         known = np.where(there[..., np.newaxis], self.q, self._mechanism.robot.neutral())
-        away = np.where(there, apart(self._mechanism, known, others), np.inf)
+        away = np.where(there, distance(self._mechanism, known, others), np.inf)
         if not away.shape[-1]:
             return np.full(away.shape[:-1], -1)
-        return np.where(away.min(axis=-1) < 10.0 * _SAME, away.argmin(axis=-1), -1)
+        return np.where(away.min(axis=-1) < 10.0 * _SAME_TOL, away.argmin(axis=-1), -1)
 
     def __str__(self) -> str:
         robot = self._mechanism.robot.name
-        said = f"each from {self.starts} starts that fill all configurations; more may exist"
+        note = f"found from {self.starts} starts; more may exist"
         if self.count.shape:
             few, many = (int(x) for x in (self.count.min(), self.count.max())) if self.count.size else (0, 0)
-            return f"{robot!r}, {self.count.size} states: {few} to {many} branches, {said}"
-        lines = [f"{robot!r}: {int(self.count)} branch{'es' if self.count != 1 else ''}, {said}"]
+            return f"{robot!r}, {self.count.size} states: {few} to {many} branches, {note}"
+        lines = [f"{robot!r}: {int(self.count)} branch{'es' if self.count != 1 else ''}, {note}"]
         for k in range(int(self.count)):
             numbers = ", ".join(f"{x:.6g}" for x in self.q[k])
             lines.append(f"  {k}: q = {numbers}; sign {self.sign[k]:+d}; {self.hits[k]} starts led to it")
         return "\n".join(lines)
 
 
-def found_branches(
+def find_branches(
     robot: Any, hold: Any, position_limits: bool, tolerance: float, starts: int, max_solutions: Any, time: Any
 ) -> Branches:
-    """Raises as `Robot.branches` does."""
+    """Find all branches; arguments and errors are those of `Robot.branches`."""
     caller = "branches"
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
-    starts = integer(caller, "starts", starts, least=1, what="a whole number")
+    starts = integer(caller, "starts", starts, least=1, what="an integer")
     if max_solutions is not None:
-        max_solutions = integer(caller, "max_solutions", max_solutions, least=1, what="None or a whole number")
-    held = read_joints(robot, caller, "hold", hold)
+        max_solutions = integer(caller, "max_solutions", max_solutions, least=1, what="None or an integer")
+    fixed = read_joints(robot, caller, "hold", hold)
     if position_limits:
-        check_limits(mechanism, held)
+        check_limits(mechanism, fixed)
     when = read_time(caller, time)
-    base = held.put_into(robot.tree, robot.neutral())
+    base = fixed.put_into(robot.tree, robot.neutral())
     shape = np.broadcast_shapes(base.shape[:-1], () if when is None else when.shape)
     base = np.broadcast_to(base, (*shape, robot.nq)).reshape(-1, robot.nq)
     when = None if when is None else np.broadcast_to(when, shape).ravel()
-    places = everywhere(robot, int(starts), mechanism.limits if position_limits else _unlimited(robot))
-    tried = np.broadcast_to(places, (len(base), *places.shape)).copy()
-    for name in held.names:
-        place = robot.tree.q_slices[robot.tree.joint_index(name)]
-        tried[..., place] = base[:, np.newaxis, place]
-    during = None if when is None else np.repeat(when[:, np.newaxis], len(places), axis=1)
-    result = solved(mechanism, tried, tried, np.ones(robot.nv), held, bool(position_limits), during)
+    starts_q = spread_starts(robot, int(starts), mechanism.limits if position_limits else _unlimited(robot))
+    tried = np.broadcast_to(starts_q, (len(base), *starts_q.shape)).copy()
+    for name in fixed.names:
+        part = robot.tree.q_slices[robot.tree.joint_index(name)]
+        tried[..., part] = base[:, np.newaxis, part]
+    during = None if when is None else np.repeat(when[:, np.newaxis], len(starts_q), axis=1)
+    result = run_kernel(mechanism, tried, tried, np.ones(robot.nv), fixed, bool(position_limits), during)
     fine = np.abs(result.error).max(axis=-1, initial=0.0) <= tolerance
-    _refuse_loose(mechanism, result.q[fine], held, during if during is None else during[fine])
+    _raise_if_movable(mechanism, result.q[fine], fixed, during if during is None else during[fine])
     each = [
-        _distinct(mechanism, q[ok], base[k], held, bool(position_limits))
+        _distinct(mechanism, q[ok], base[k], fixed, bool(position_limits))
         for k, (q, ok) in enumerate(zip(result.q, fine, strict=True))
     ]
     most = max((len(q) for q, _ in each), default=0)
@@ -115,65 +115,66 @@ def found_branches(
     there = np.isfinite(q).all(axis=-1)
     if there.any():
         at = None if when is None else np.repeat(when[:, np.newaxis], most, axis=1)[there]
-        signs[there] = sign_of(mechanism.dependent_block(q[there], held.names, at))
+        signs[there] = sign_of(mechanism.dependent_block(q[there], fixed.names, at))
     return Branches._make(
         q=q.reshape(*shape, most, robot.nq),
         count=there.sum(axis=-1).reshape(shape),
         sign=signs.reshape(*shape, most),
         hits=hits.reshape(*shape, most),
         starts=int(starts),
-        _held=held,
+        _fixed=fixed,
         _mechanism=mechanism,
     )
 
 
-def _refuse_loose(mechanism: ClosedMechanism, q: np.ndarray, held: HeldJoints, time: Any) -> None:
-    """Raises ValueError where what is held leaves the mechanism free to move, so that branches are no points."""
-    if not len(q) or not mechanism.free(held.names):
+def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, time: Any) -> None:
+    """Raise ValueError if the mechanism can move with the fixed joints, so that branches are not isolated."""
+    if not len(q) or not mechanism.free(fixed.names):
         return
-    block = mechanism.dependent_block(q, held.names, time)
+    block = mechanism.dependent_block(q, fixed.names, time)
     free = block.shape[-1]
-    if block.shape[-2] < free or np.median(slack_of(block)) < _LOOSE:
+    if block.shape[-2] < free or np.median(slack_of(block)) < _LOOSE_TOL:
         values = np.linalg.svd(block, compute_uv=False)
-        ranks = (values > _LOOSE * values.max(axis=-1, initial=0.0, keepdims=True)).sum(axis=-1)
+        ranks = (values > _LOOSE_TOL * values.max(axis=-1, initial=0.0, keepdims=True)).sum(axis=-1)
         more = free - int(ranks.max(initial=0))
         if more:
             raise ValueError(
-                f"branches: {'what is held leaves' if held.names else 'the mechanism has'} {more} degree"
-                f"{'s' if more != 1 else ''} of freedom, so assemblies are no separate configurations: hold "
-                f"{'as many joints more' if held.names else 'as many joints'}"
+                f"branches: {'with these joints fixed, ' if fixed.names else ''}the mechanism has {more} degree"
+                f"{'s' if more != 1 else ''} of freedom, so assemblies are not isolated: fix as many "
+                f"{'more ' if fixed.names else ''}joints by hold"
             )
 
 
 def _distinct(
-    mechanism: ClosedMechanism, q: np.ndarray, near: np.ndarray, held: HeldJoints, position_limits: bool
+    mechanism: ClosedMechanism, q: np.ndarray, near: np.ndarray, fixed: FixedJoints, position_limits: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Configurations that differ, each as near to zero as whole turns make it, in the order of their numbers; how often
-    each was there.
+    """Return the distinct configurations sorted by coordinates, and the number of occurrences of each.
+
+    Full revolutions are removed, so that angles are as close to ``near`` as limits allow.
     """
-    q = mechanism.nearest_turns(q, np.broadcast_to(near, q.shape), held.names, position_limits)
-    kept: list[int] = []
+    q = mechanism.nearest_revolutions(q, np.broadcast_to(near, q.shape), fixed.names, position_limits)
+    distinct: list[int] = []
     hits: list[int] = []
     for k in range(len(q)):
-        if kept:
-            away = apart(mechanism, q[kept], np.broadcast_to(q[k], (len(kept), q.shape[-1])))
+        if distinct:
+            away = distance(mechanism, q[distinct], np.broadcast_to(q[k], (len(distinct), q.shape[-1])))
             same = int(np.argmin(away))
-            if away[same] < _SAME:
+            if away[same] < _SAME_TOL:
                 hits[same] += 1
                 continue
-        kept.append(k)
+        distinct.append(k)
         hits.append(1)
-    order = sorted(range(len(kept)), key=lambda n: tuple(np.round(q[kept[n]], 6) + 0.0))
-    return q[[kept[n] for n in order]], np.array([hits[n] for n in order], dtype=int)
+    order = sorted(range(len(distinct)), key=lambda n: tuple(np.round(q[distinct[n]], 6) + 0.0))
+    return q[[distinct[n] for n in order]], np.array([hits[n] for n in order], dtype=int)
 
 
-def apart(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """How far configurations are from each other, whole turns aside: (...) [rad, m]."""
+def distance(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the distance of configurations, (...) [rad, m], without full revolutions."""
     robot = mechanism.robot
     if not one.size:
         return np.zeros(one.shape[:-1])
     between = np.array(robot.difference(one, other))
-    for k, _ in mechanism.turning:
+    for k, _ in mechanism.periodic_angles:
         between[..., k] -= 2.0 * math.pi * np.round(between[..., k] / (2.0 * math.pi))
     return np.asarray(np.abs(between).max(axis=-1, initial=0.0))
 

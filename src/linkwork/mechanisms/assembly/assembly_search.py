@@ -1,6 +1,6 @@
-"""Assembly from a guess, and from other starts where that fails; projection.
+"""Assembly from an initial guess, with restarts if that fails, and projection onto constraints.
 
-Starts that fill a space evenly, the same ones always: those of inverse kinematics' sequence, in NumPy.
+Restarts are a deterministic low-discrepancy sequence, the same as in inverse kinematics.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from linkwork._util.validation import integer, number
 from linkwork.errors import AssemblyError, Status
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.coordinates import unit_steps
-from linkwork.kinematics.algorithms.low_discrepancy import rates
+from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
-    HeldJoints,
+    FixedJoints,
     check_limits,
     read_joints,
     read_time,
@@ -28,29 +28,29 @@ from linkwork.mechanisms.assembly.targets import (
     varied_robot,
 )
 
-__all__ = ["assembled", "check_tolerance", "everywhere", "projected", "solved"]
+__all__ = ["assemble", "check_tolerance", "project", "run_kernel", "spread_starts"]
 
 
-_FLAT = 1e-6  # ‖Gᵀφ‖²/(‖G‖²‖φ‖²) in a false minimum
-_AGAIN = 4  # more loops of the kernel to go down to the bottom of one
+_FLAT_SLOPE = 1e-6  # ‖Gᵀφ‖²/(‖G‖²‖φ‖²) below which the error is at a local minimum
+_EXTRA_RUNS = 4  # further kernel runs to converge to a local minimum
 
 
-def solved(
+def run_kernel(
     mechanism: ClosedMechanism,
     start: np.ndarray,
-    wish: np.ndarray,
+    goal: np.ndarray,
     weights: Any,
-    held: HeldJoints,
+    fixed: FixedJoints,
     position_limits: bool,
     time: Any,
 ) -> Any:
-    """The kernel's answer for joints that are held in the start."""
+    """Run the assembly kernel with joints fixed at their values in ``start``."""
     return mechanism.robot.assemble_configuration(
-        start, wish, weights, held=held.names, position_limits=position_limits, **timed(time)
+        start, goal, weights, held=fixed.names, position_limits=position_limits, **timed(time)
     )
 
 
-def assembled(
+def assemble(
     robot: Any,
     guess: Any,
     hold: Any,
@@ -64,48 +64,48 @@ def assembled(
     parameters: Any = None,
     caller: str = "assemble",
 ) -> Assembly:
-    """Configurations near a guess, or what is preferred, that satisfy all constraints.  Raises as `Robot.assemble`."""
+    """Assemble a mechanism; arguments and errors are those of `Robot.assemble`."""
     robot = varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
-    max_starts = integer(caller, "max_starts", max_starts, least=1, what="how many starts to try, a whole number")
-    held, preferred = read_joints(robot, caller, "hold", hold), read_joints(robot, caller, "prefer", prefer)
+    max_starts = integer(caller, "max_starts", max_starts, least=1, what="how many starts to try, an integer")
+    fixed, preferred = read_joints(robot, caller, "hold", hold), read_joints(robot, caller, "prefer", prefer)
     for name in preferred.names:
-        if name in held.names:
-            raise ValueError(f"{caller}: joint {name!r} is held, so nothing else can be preferred of it")
+        if name in fixed.names:
+            raise ValueError(f"{caller}: prefer: joint {name!r} is fixed by hold: name it in one of the two")
     if position_limits:
-        check_limits(mechanism, held)
+        check_limits(mechanism, fixed)
     start = robot.neutral() if guess is None else read_configuration(robot, caller, "q_init", guess)
     weight, when = read_weights(robot, caller, weights, preferred), read_time(caller, time)
     try:
-        start = held.put_into(robot.tree, start)
-        wish = preferred.put_into(robot.tree, start)
-        shape = np.broadcast_shapes(wish.shape[:-1], () if when is None else when.shape)
+        start = fixed.put_into(robot.tree, start)
+        goal = preferred.put_into(robot.tree, start)
+        shape = np.broadcast_shapes(goal.shape[:-1], () if when is None else when.shape)
     except ValueError as error:
         raise ValueError(f"{caller}: q_init, hold, prefer and time do not broadcast together: {error}") from None
-    start, wish = (np.broadcast_to(x, (*shape, robot.nq)).reshape(-1, robot.nq) for x in (start, wish))
+    start, goal = (np.broadcast_to(x, (*shape, robot.nq)).reshape(-1, robot.nq) for x in (start, goal))
     when = None if when is None else np.broadcast_to(when, shape).ravel()
-    found = _tried(mechanism, start, wish, weight, held, bool(position_limits), tolerance, int(max_starts), when)
-    result = _told(mechanism, found, start, wish, weight, held, bool(position_limits), tolerance, shape, when)
+    best = _search(mechanism, start, goal, weight, fixed, bool(position_limits), tolerance, int(max_starts), when)
+    result = _build_result(mechanism, best, start, goal, weight, fixed, bool(position_limits), tolerance, shape, when)
     if check and not shape and not result.success:
         raise AssemblyError(f"{caller}: {result.explain()}", result)
     return result
 
 
-def _tried(
+def _search(
     mechanism: ClosedMechanism,
     start: np.ndarray,
-    wish: np.ndarray,
+    goal: np.ndarray,
     weights: np.ndarray,
-    held: HeldJoints,
+    fixed: FixedJoints,
     position_limits: bool,
     tolerance: float,
     max_starts: int,
     time: Any,
 ) -> dict[str, np.ndarray]:
-    """From each start, and where that fails from others around it: the best that was found of each state."""
+    """Run the kernel from each start and then from restarts around it; return the best result of each state."""
     robot = mechanism.robot
-    first = solved(mechanism, start, wish, weights, held, position_limits, time)
+    first = run_kernel(mechanism, start, goal, weights, fixed, position_limits, time)
     result = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
     result["iterations"] = np.array(first.iterations).astype(int)
     result["starts"] = np.ones(len(start), dtype=int)
@@ -119,46 +119,46 @@ def _tried(
         left = np.flatnonzero(~(size <= tolerance) & (result["status"] != 2.0))
         if not len(left):
             break
-        moved = around(robot, start[left], k)
-        for name in held.names:
-            place = robot.tree.q_slices[robot.tree.joint_index(name)]
-            moved[:, place] = start[left][:, place]
-        again = solved(
-            mechanism, moved, wish[left], weights, held, position_limits, None if time is None else time[left]
+        moved = restart_near(robot, start[left], k)
+        for name in fixed.names:
+            part = robot.tree.q_slices[robot.tree.joint_index(name)]
+            moved[:, part] = start[left][:, part]
+        again = run_kernel(
+            mechanism, moved, goal[left], weights, fixed, position_limits, None if time is None else time[left]
         )
         better = open_by(again.q, again.error) < size[left]
         for key in ("q", "error", "status", "slope"):
             result[key][left[better]] = getattr(again, key)[better]
         result["iterations"][left] += again.iterations.astype(int)
         result["starts"][left] += 1
-    for _ in range(_AGAIN):
+    for _ in range(_EXTRA_RUNS):
         left = np.flatnonzero(
             ~(np.abs(result["error"]).max(axis=-1, initial=0.0) <= tolerance) & (result["status"] != 2.0)
         )
         if not len(left):
             break
-        here = result["q"][left]  # without a wish, which may be what keeps it open
-        again = solved(mechanism, here, here, weights, held, position_limits, None if time is None else time[left])
+        here = result["q"][left]  # without the goal, which may keep the errors from vanishing
+        again = run_kernel(mechanism, here, here, weights, fixed, position_limits, None if time is None else time[left])
         for key in ("q", "error", "status", "slope"):
             result[key][left] = getattr(again, key)
         result["iterations"][left] += again.iterations.astype(int)
     return result
 
 
-def _told(
+def _build_result(
     mechanism: ClosedMechanism,
     result: dict[str, np.ndarray],
     start: np.ndarray,
-    wish: np.ndarray,
+    goal: np.ndarray,
     weights: np.ndarray,
-    held: HeldJoints,
+    fixed: FixedJoints,
     position_limits: bool,
     tolerance: float,
     shape: tuple[int, ...],
     time: Any,
 ) -> Assembly:
-    """Return the result, with a status for each state."""
-    q = mechanism.nearest_turns(result["q"], wish, held.names, position_limits)
+    """Build the result with the status of each state."""
+    q = mechanism.nearest_revolutions(result["q"], goal, fixed.names, position_limits)
     fine = np.abs(result["error"]).max(axis=-1, initial=0.0) <= tolerance
     beyond = np.zeros(len(q), dtype=bool)
     if position_limits:
@@ -166,7 +166,7 @@ def _told(
         beyond = np.asarray(((q < lower - 1e-9) | (q > upper + 1e-9)).any(axis=-1))
         out_of_loops = mechanism.loops_beyond(q).any(axis=-1)
         beyond |= out_of_loops
-    status = np.where(result["slope"] < _FLAT, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
+    status = np.where(result["slope"] < _FLAT_SLOPE, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
     status[result["status"] == 2.0] = Status.NOT_FINITE
     left = np.flatnonzero(~fine | beyond)
     dependent: tuple[str, ...] = ()
@@ -174,13 +174,13 @@ def _told(
     if len(left):
         when = None if time is None else time[left]
         if position_limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
-            without = solved(mechanism, start[left], wish[left], weights, held, False, when)
+            without = run_kernel(mechanism, start[left], goal[left], weights, fixed, False, when)
             would = np.abs(without.error).max(axis=-1, initial=0.0) <= tolerance
             status[left[would]] = Status.AT_LIMITS
-            turned = mechanism.nearest_turns(without.q, _middle(*mechanism.limits), held.names, False)
+            turned = mechanism.nearest_revolutions(without.q, _middle(*mechanism.limits), fixed.names, False)
             over[left[would]] = (turned[would] < mechanism.limits[0]) | (turned[would] > mechanism.limits[1])
-        if held.names:
-            dependent = _dependent(mechanism, start[left[0]], held, tolerance, None if when is None else when[0])
+        if fixed.names:
+            dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, None if when is None else when[0])
             if dependent:
                 status[left] = Status.DEPENDENT_JOINTS
     if position_limits:
@@ -195,7 +195,7 @@ def _told(
         iterations=iterations.reshape(shape) if shape else int(iterations[0]),
         starts=starts.reshape(shape) if shape else int(starts[0]),
         tolerance=tolerance,
-        _held=held,
+        _fixed=fixed,
         _mechanism=mechanism,
         _time=None if time is None else time.reshape(shape),
         dependent=dependent,
@@ -204,21 +204,24 @@ def _told(
 
 
 def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """The middle between limits; one of them where the other is infinite, and 0 where both are."""
+    """Return the midpoints of limits; the finite limit if the other one is infinite, and 0 if both are."""
     low, high = np.where(np.isfinite(lower), lower, upper), np.where(np.isfinite(upper), upper, lower)
     return 0.5 * (np.where(np.isfinite(low), low, 0.0) + np.where(np.isfinite(high), high, 0.0))
 
 
 def _dependent(
-    mechanism: ClosedMechanism, q: np.ndarray, held: HeldJoints, tolerance: float, time: Any
+    mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, tolerance: float, time: Any
 ) -> tuple[str, ...]:
-    """HeldJoints joints whose columns of G some rows tie to each other alone, wherever the mechanism is assembled."""
-    free, tree = mechanism.free(held.names), mechanism.tree
-    nobody = HeldJoints((), {})
+    """Return the fixed joints that determine each other: some combination of rows of G involves no other joint.
+
+    This must hold in several assembled configurations.
+    """
+    free, tree = mechanism.free(fixed.names), mechanism.tree
+    nobody = FixedJoints((), {})
     tied: set[str] | None = None
     for k in range(1, 7):
-        start = around(mechanism.robot, q, k)
-        result = solved(mechanism, start, start, np.ones(tree.nv), nobody, False, time)
+        start = restart_near(mechanism.robot, q, k)
+        result = run_kernel(mechanism, start, start, np.ones(tree.nv), nobody, False, time)
         if np.abs(result.error).max(initial=0.0) > tolerance:
             continue
         G = mechanism.jacobian(result.q, time)
@@ -226,15 +229,15 @@ def _dependent(
         rest = u[:, int((s > 1e-7 * max(1.0, s.max(initial=0.0))).sum()) :].T
         here = {
             name
-            for name in held.names
+            for name in fixed.names
             if np.abs(rest @ G[:, tree.v_slices[tree.joint_index(name)]]).max(initial=0.0) > 1e-6
         }
         tied = here if tied is None else tied & here
-    return tuple(name for name in held.names if tied and name in tied)
+    return tuple(name for name in fixed.names if tied and name in tied)
 
 
-def projected(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: Any, check: bool) -> Any:
-    """The nearest configuration, and velocity, that constraints allow.  Raises as `Robot.project` does."""
+def project(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: Any, check: bool) -> Any:
+    """Project q, and v, onto the constraints; arguments and errors are those of `Robot.project`."""
     if weights not in ("mass", "plain"):
         raise ValueError(f'project: weights: expected "mass" or "plain", got {weights!r}')
     tolerance = check_tolerance("project", tolerance)
@@ -245,13 +248,13 @@ def projected(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: 
         wrong = ~(np.abs(result.error).max(axis=-1, initial=0.0) <= tolerance)
         if wrong.any():
             mechanism = ClosedMechanism(robot, "project")
-            place = tuple(int(k) for k in np.argwhere(wrong)[0])
-            errors = np.nan_to_num(np.abs(result.error[place]), nan=np.inf)
+            index = tuple(int(k) for k in np.argwhere(wrong)[0])
+            errors = np.nan_to_num(np.abs(result.error[index]), nan=np.inf)
             name, unit = mechanism.error_names[int(np.argmax(errors))]
-            which = f"state {list(place)} of {wrong.size}, and {wrong.sum() - 1} more" if place else "the configuration"
+            state = f"state {list(index)} of {wrong.size}, and {wrong.sum() - 1} more" if index else "the configuration"
             raise AssemblyError(
-                f"project: {which} is too far from where constraints hold: {errors.max():.3g} {unit} of {name!r} is "
-                f"left; `assemble` searches, and check=False gives what was found",
+                f"project: {state} cannot be projected onto the constraints: {errors.max():.3g} {unit} of {name!r} "
+                f"remain; use `assemble`, which searches further, or check=False for the last iterate",
                 result,
             )
     if v is None:
@@ -263,24 +266,24 @@ def projected(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: 
 
 
 def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) -> None:
-    """Raises AssemblyError where velocities that are nearest to what constraints allow obey them not."""
+    """Raise AssemblyError if projected velocities violate constraints, i.e. the constraints contradict each other."""
     G, drift = robot.constraint_jacobian(q, **timed(time)), robot.constraint_drift(q, **timed(time))
     left = np.abs(np.einsum("...ij,...j->...i", G, v) + drift)
     size = np.einsum("...ij,...j->...i", np.abs(G), np.abs(v)) + np.abs(drift)
     wrong = left > 1e-6 * np.maximum(size, 1e-3)
     if wrong.any():
-        place = tuple(int(k) for k in np.argwhere(wrong)[0])
+        index = tuple(int(k) for k in np.argwhere(wrong)[0])
         names = [name for constraint in robot.constraints for name in constraint.component_names]
-        state = f" in state {list(place[:-1])}" if place[:-1] else ""
+        state = f" in state {list(index[:-1])}" if index[:-1] else ""
         raise AssemblyError(
-            f"project: no velocity obeys all constraints{state}: {left[place]:.3g} of {names[place[-1]]!r} is left, so "
-            f"constraints contradict each other there; check=False gives what was found",
+            f"project: no velocity satisfies all constraints{state}: {left[index]:.3g} of {names[index[-1]]!r} remain; "
+            f"the constraints contradict each other there; check=False returns the closest velocity",
             None,
         )
 
 
 def check_tolerance(caller: str, tolerance: Any) -> float:
-    """The largest error that counts as none.  Raises ValueError for what is no positive number."""
+    """Return the tolerance of constraint errors [m, rad].  Raises ValueError if it is not a positive number."""
     try:
         result = number(tolerance)
     except (TypeError, ValueError):
@@ -291,14 +294,14 @@ def check_tolerance(caller: str, tolerance: Any) -> float:
 
 
 def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
-    """Points in the cube from −1 to 1, (count, dimensions)."""
-    steps = np.array(rates(dimensions))
+    """Return low-discrepancy points in the cube [−1, 1], (count, dimensions)."""
+    steps = np.array(kronecker_rates(dimensions))
     result: np.ndarray = 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
     return result
 
 
-def around(robot: Any, q: np.ndarray, k: int) -> np.ndarray:
-    """The k-th start, k = 1, 2 ..., around configurations: an eighth of the way round away at first, then anywhere."""
+def restart_near(robot: Any, q: np.ndarray, k: int) -> np.ndarray:
+    """Return the k-th restart, k = 1, 2 ..., near configurations q: within π/8 at first, then anywhere."""
     tree = robot.tree
     (point,) = _points(1, tree.nv, k)
     moved: np.ndarray = robot.integrate(
@@ -307,17 +310,17 @@ def around(robot: Any, q: np.ndarray, k: int) -> np.ndarray:
     return moved
 
 
-def everywhere(robot: Any, count: int, position_limits: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Configurations that fill all there is, (count, nq); coordinates within their limits, where they have any."""
+def spread_starts(robot: Any, count: int, position_limits: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return low-discrepancy configurations (count, nq), within those limits that are finite."""
     tree = robot.tree
     points = _points(count, tree.nv)
     result: np.ndarray = robot.integrate(robot.neutral(), np.array(unit_steps(tree, math.pi, 2.0)) * points)
     lower, upper = position_limits
     for i, body in tree.stacked():
         if body.joint.nq == body.joint.nv:
-            numbers = zip(range(tree.nq)[tree.q_slices[i]], range(tree.nv)[tree.v_slices[i]], strict=True)
-            for number, k in numbers:
-                low, high = lower[number], upper[number]
+            pairs = zip(range(tree.nq)[tree.q_slices[i]], range(tree.nv)[tree.v_slices[i]], strict=True)
+            for coordinate, k in pairs:
+                low, high = lower[coordinate], upper[coordinate]
                 if math.isfinite(low) and math.isfinite(high):
-                    result[:, number] = low + (high - low) * 0.5 * (points[:, k] + 1.0)
+                    result[:, coordinate] = low + (high - low) * 0.5 * (points[:, k] + 1.0)
     return result

@@ -1,6 +1,6 @@
-"""Arguments of assembly: joints that are held or preferred, weights, times; and the mechanism that they refer to.
+"""Arguments of assembly (fixed and preferred joints, weights, times) and the mechanism that they refer to.
 
-A `VariedRobot` has other parameters, which come with each call, so no code is compiled for new ones.
+A `VariedRobot` has other parameters, which are inputs of its kernels, so that new values need no compilation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from linkwork.spatial.arguments import checked_array
 
 __all__ = [
     "ClosedMechanism",
-    "HeldJoints",
+    "FixedJoints",
     "check_limits",
     "read_joints",
     "read_time",
@@ -37,18 +37,18 @@ __all__ = [
 
 
 Given = Mapping[str, Any]
-_OTHERS = 0.01  # how much joints count that are not among those that are preferred
+_OTHER_WEIGHT = 0.01  # of joints without a preferred value, if others have one
 
 
 @dataclass(frozen=True)
-class HeldJoints:
-    """Joints whose numbers are given: where these stand, and what they are."""
+class FixedJoints:
+    """Joints with given values, by name."""
 
     names: tuple[str, ...]
     values: dict[str, np.ndarray]  # (..., nq of the joint)
 
     def put_into(self, tree: Tree, q: np.ndarray) -> np.ndarray:
-        """Configurations with these numbers: of the shape that both broadcast to."""
+        """Return configurations with these values, of the shape to which q and the values broadcast."""
         shape = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in self.values.values()))
         result = np.broadcast_to(q, (*shape, tree.nq)).copy()
         for name, value in self.values.items():
@@ -57,30 +57,29 @@ class HeldJoints:
 
 
 class ClosedMechanism:
-    """What of a robot with constraints assembly looks at: its rows, and which numbers are angles."""
+    """A robot with holonomic constraints: the rows of their Jacobian, limits and periodic angles."""
 
     def __init__(self, robot: Any, caller: str) -> None:
         self.robot, self.tree, self.caller = robot, robot.tree, caller
         if not any(constraint.holonomic for constraint in self.tree.constraints):
             raise ValueError(
-                f"{caller}: robot {robot.name!r} has no constraints of configurations to satisfy: with_loop and "
-                f"with_constraints put some on"
+                f"{caller}: robot {robot.name!r} has no holonomic constraints: use with_loop or with_constraints"
             )
 
     @cached_property
     def rows(self) -> list[int]:
-        """Those of G that have an error."""
+        """Indices of the rows of G that belong to holonomic constraints."""
         holonomic = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
         return [k for k, has_error in enumerate(holonomic) if has_error]
 
     @cached_property
     def bounded_loops(self) -> list[Any]:
-        """The joints that close loops and have bounds."""
+        """The joints that close loops and have position limits."""
         names = [c.name for c in self.tree.constraints if isinstance(c, LoopJoint) and (c.lower or c.upper)]
         return [self.robot.loops[name] for name in names]
 
     def loops_beyond(self, q: np.ndarray) -> np.ndarray:
-        """By state and loop, (..., loops): where a joint that closes a loop is beyond its own bounds."""
+        """Return True, (..., loops), where a joint that closes a loop is beyond its position limits."""
         if not self.bounded_loops:
             return np.zeros((*q.shape[:-1], 0), dtype=bool)
         at = np.asarray(self.robot.loop_configuration(q))
@@ -90,19 +89,19 @@ class ClosedMechanism:
             result.append(((own < lower - 1e-9) | (own > upper + 1e-9)).any(axis=-1))
         return np.stack(result, axis=-1)
 
-    def free(self, held: Sequence[str]) -> list[int]:
-        """The velocities of joints that are not held."""
-        still = {k for name in held for k in range(self.tree.nv)[self.tree.v_slices[self.tree.joint_index(name)]]}
-        return [k for k in range(self.tree.nv) if k not in still]
+    def free(self, fixed: Sequence[str]) -> list[int]:
+        """Return the velocity indices of joints that are not fixed."""
+        excluded = {k for name in fixed for k in range(self.tree.nv)[self.tree.v_slices[self.tree.joint_index(name)]]}
+        return [k for k in range(self.tree.nv) if k not in excluded]
 
     def jacobian(self, q: np.ndarray, time: Any) -> np.ndarray:
-        """G of the constraints that have an error, (..., rows, nv)."""
+        """Return G of the holonomic constraints, (..., rows, nv)."""
         result: np.ndarray = self.robot.constraint_jacobian(q, **timed(time))[..., self.rows, :]
         return result
 
-    def dependent_block(self, q: np.ndarray, held: Sequence[str], time: Any) -> np.ndarray:
-        """The free columns of G, without rows that are zero throughout: (..., rows, free)."""
-        block = self.jacobian(q, time)[..., self.free(held)]
+    def dependent_block(self, q: np.ndarray, fixed: Sequence[str], time: Any) -> np.ndarray:
+        """Return the free columns of G without rows that are zero in all states, (..., rows, free)."""
+        block = self.jacobian(q, time)[..., self.free(fixed)]
         other = block.reshape(-1, *block.shape[-2:])
         used = (
             np.abs(other).max(axis=(0, 2), initial=0.0) > 1e-12 if block.shape[-1] else np.zeros(block.shape[-2], bool)
@@ -110,8 +109,8 @@ class ClosedMechanism:
         return block[..., used, :]
 
     @cached_property
-    def turning(self) -> list[tuple[int, int]]:
-        """Angles of which a whole turn makes no difference: where they stand in v and in q."""
+    def periodic_angles(self) -> list[tuple[int, int]]:
+        """Index pairs (in v, in q) of the angles whose full revolutions change no pose."""
         tree, rng = self.tree, np.random.default_rng(0)
         named = {name for c in tree.constraints for name in c.references.joints}
         result = []
@@ -133,32 +132,34 @@ class ClosedMechanism:
                     result.append((tree.v_slices[i].start + k, tree.q_slices[i].start + k))
         return result
 
-    def nearest_turns(self, q: np.ndarray, to: np.ndarray, held: Sequence[str], position_limits: bool) -> np.ndarray:
-        """The same configurations with those of their angles that are nearest to others, within limits."""
+    def nearest_revolutions(
+        self, q: np.ndarray, to: np.ndarray, fixed: Sequence[str], position_limits: bool
+    ) -> np.ndarray:
+        """Return equal configurations whose periodic angles are as close to ``to`` as limits allow."""
         if not (np.abs(to - q) > math.pi).any():
             return q
-        free, result = set(self.free(held)), np.array(q)
+        free, result = set(self.free(fixed)), np.array(q)
         lower, upper = (
             self.limits if position_limits else (np.full(self.tree.nq, -np.inf), np.full(self.tree.nq, np.inf))
         )
-        for k, number in self.turning:
+        for k, i in self.periodic_angles:
             if k in free:
-                turns = np.round((to[..., number] - result[..., number]) / (2.0 * math.pi))
-                moved = result[..., number] + 2.0 * math.pi * turns
-                inside = (moved >= lower[number]) & (moved <= upper[number]) & (turns != 0.0)
-                result[..., number] = np.where(inside, moved, result[..., number])
+                turns = np.round((to[..., i] - result[..., i]) / (2.0 * math.pi))
+                moved = result[..., i] + 2.0 * math.pi * turns
+                inside = (moved >= lower[i]) & (moved <= upper[i]) & (turns != 0.0)
+                result[..., i] = np.where(inside, moved, result[..., i])
         return result
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and upper limits of configurations."""
+        """Lower and upper limits of configurations, (nq,) each."""
         result = bounds(self.tree)
         low, high = ([x for i, _ in self.tree.stacked() for x in result[i][side]] for side in (0, 1))
         return np.array(low, dtype=float), np.array(high, dtype=float)
 
     @cached_property
     def error_slices(self) -> dict[str, slice]:
-        """By constraint: where its errors stand."""
+        """Slice of the errors of each holonomic constraint, by name."""
         result, start = {}, 0
         for constraint in self.tree.constraints:
             if constraint.holonomic:
@@ -168,24 +169,24 @@ class ClosedMechanism:
 
     @cached_property
     def error_names(self) -> tuple[tuple[str, str], ...]:
-        """What each error is called, and its unit."""
+        """Name and unit of each error."""
         holonomic = [c for c in self.tree.constraints if c.holonomic]
         return tuple(pair for c in holonomic for pair in zip(c.component_names, c.row_units, strict=True))
 
 
-def read_joints(robot: Any, caller: str, name: str, given: Given | None) -> HeldJoints:
-    """Numbers of joints by name, each (...) where the joint has one, or (..., nq of it).
+def read_joints(robot: Any, caller: str, name: str, value: Given | None) -> FixedJoints:
+    """Return values of joints by name, from arrays (...) for joints with one coordinate, or (..., nq of the joint).
 
-    Raises TypeError where it is no dict, UnknownNameError for a joint that is not there, ValueError for one that
-    follows another, for shapes and for what is not finite.
+    Raises TypeError for anything but a dict, UnknownNameError for an unknown joint, ValueError for a coupled joint, for
+    shapes and for non-finite values.
     """
     tree, values = robot.tree, {}
-    if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f'{caller}: {name}: expected a dict by joint, as in {{"crank": 0.3}}, got {given!r}')
-    for joint, value in (given or {}).items():
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f'{caller}: {name}: expected a dict by joint, as in {{"crank": 0.3}}, got {value!r}')
+    for joint, entry in (value or {}).items():
         if any(constraint.name == joint for constraint in tree.constraints):
             raise ValueError(
-                f"{caller}: {name}: {joint!r} is a constraint, whose numbers follow: name joints of the tree"
+                f"{caller}: {name}: {joint!r} is a constraint, which has no coordinates: name joints of the tree"
             )
         body = tree.bodies[tree.joint_index(joint)]
         if body.coupling is not None:
@@ -194,51 +195,51 @@ def read_joints(robot: Any, caller: str, name: str, given: Given | None) -> Held
         shape = "a number, or an array of any shape" if nq == 1 else f"an array of shape (..., {nq})"
         expected = f"{caller}: {name}: joint {joint!r}: expected {shape}"
         try:
-            array = floats(value)
+            array = floats(entry)
         except (TypeError, ValueError):
-            raise ValueError(f"{expected}, got {value!r}") from None
+            raise ValueError(f"{expected}, got {entry!r}") from None
         if nq == 1:
             array = array[..., np.newaxis]
         if array.shape[-1:] != (nq,):
             raise ValueError(f"{expected}, got shape {array.shape}")
         if not np.isfinite(array).all():
-            raise ValueError(f"{expected}, got {array[~np.isfinite(array)].flat[0]} among them")
+            raise ValueError(f"{expected}, got {array[~np.isfinite(array)].flat[0]}")
         values[joint] = body.joint.checked(array, joint)
-    result = HeldJoints(tuple(values), values)
+    result = FixedJoints(tuple(values), values)
     _check_batch(caller, name, result)
     return result
 
 
-def _check_batch(caller: str, name: str, held: HeldJoints) -> None:
+def _check_batch(caller: str, name: str, fixed: FixedJoints) -> None:
     try:
-        np.broadcast_shapes(*(x.shape[:-1] for x in held.values.values()))
+        np.broadcast_shapes(*(x.shape[:-1] for x in fixed.values.values()))
     except ValueError:
-        shapes = ", ".join(f"{joint} {x.shape[:-1]}" for joint, x in held.values.items())
+        shapes = ", ".join(f"{joint} {x.shape[:-1]}" for joint, x in fixed.values.items())
         raise ValueError(f"{caller}: {name}: these do not broadcast together: {shapes}") from None
 
 
-def check_limits(mechanism: ClosedMechanism, held: HeldJoints) -> None:
-    """Raises ValueError where joints are held beyond their limits."""
+def check_limits(mechanism: ClosedMechanism, fixed: FixedJoints) -> None:
+    """Raise ValueError if joints are fixed beyond their limits."""
     lower, upper = mechanism.limits
-    for joint, value in held.values.items():
-        place = mechanism.tree.q_slices[mechanism.tree.joint_index(joint)]
-        low, high = lower[place], upper[place]
+    for joint, value in fixed.values.items():
+        part = mechanism.tree.q_slices[mechanism.tree.joint_index(joint)]
+        low, high = lower[part], upper[part]
         wrong = (value < low - 1e-12) | (value > high + 1e-12)
         if wrong.any():
             k = int(np.argwhere(wrong)[0][-1])
             raise ValueError(
                 f"{mechanism.caller}: hold: joint {joint!r} = {value[wrong].flat[0]:.6g} is beyond its limits "
-                f"[{low[k]:.6g}, {high[k]:.6g}]; position_limits=False does not look at them"
+                f"[{low[k]:.6g}, {high[k]:.6g}]; position_limits=False ignores limits"
             )
 
 
-def read_weights(robot: Any, caller: str, weights: Any, preferred: HeldJoints) -> np.ndarray:
-    """How much each velocity counts in what is near, (nv,): 1, or, where some joints are preferred, 0.01 of others.
+def read_weights(robot: Any, caller: str, weights: Any, preferred: FixedJoints) -> np.ndarray:
+    """Return the weights of the distance by velocity component, (nv,): 1, or 0.01 for joints that are not preferred.
 
-    Raises ValueError for what is not positive, and for shapes; UnknownNameError for a joint that is not there.
+    Raises ValueError for non-positive weights and for shapes; UnknownNameError for an unknown joint.
     """
     tree = robot.tree
-    result = np.full(tree.nv, _OTHERS if preferred.names else 1.0)
+    result = np.full(tree.nv, _OTHER_WEIGHT if preferred.names else 1.0)
     for name in preferred.names:
         result[tree.v_slices[tree.joint_index(name)]] = 1.0
     return result if weights is None else by_joint(caller, "weights", tree, weights, default=result, above=0.0)
@@ -254,42 +255,42 @@ def timed(time: Any) -> dict[str, Any]:
 
 
 class VariedRobot:
-    """A robot whose functions of constraints are evaluated with other numbers in the place of its own.
+    """A robot whose constraint functions are evaluated with other parameter values.
 
-    All else, such as names, limits and what joints do to configurations, is the robot's.
+    Names, limits and joint functions are those of the robot.
     """
 
-    def __init__(self, robot: Any, caller: str, numbers: Mapping[Any, np.ndarray]) -> None:
+    def __init__(self, robot: Any, caller: str, values: Mapping[Any, np.ndarray]) -> None:
         self.robot, self.caller = robot, caller
-        self.parameters = tuple(numbers)
+        self.parameters = tuple(values)
         names = inputs_of(self.parameters)
-        self.numbers = {names[parameter]: x for parameter, x in numbers.items()}
+        self.values = {names[parameter]: x for parameter, x in values.items()}
 
     def __getattr__(self, name: str) -> Any:
-        if name == "robot":  # while it is unpickled
+        if name == "robot":  # during unpickling
             raise AttributeError(name)
         return getattr(self.robot, name)
 
     def assemble_configuration(self, q: Any, q1: Any, weights: Any, *, time: Any = None, **options: Any) -> Any:
-        return self._asked("assemble_configuration", (q, q1, weights), options, time, needed=True)
+        return self._call("assemble_configuration", (q, q1, weights), options, time, needed=True)
 
     def assembly_derivatives(self, q: Any, *, time: Any = None, **options: Any) -> Any:
-        return self._asked("assembly_derivatives", (q,), options, time)
+        return self._call("assembly_derivatives", (q,), options, time)
 
     def constraint_jacobian(self, q: Any, *, time: Any = None) -> Any:
-        return self._asked("constraint_jacobian", (q,), {}, time)
+        return self._call("constraint_jacobian", (q,), {}, time)
 
     def loop_configuration(self, q: Any) -> Any:
-        return self._asked("loop_configuration", (q,), {}, None)
+        return self._call("loop_configuration", (q,), {}, None)
 
     def explicit_velocity(self, q: Any, v: Any, independent: Any, *, time: Any = None) -> Any:
-        return self._asked("explicit_velocity", (q, v), {"independent": tuple(independent)}, time)
+        return self._call("explicit_velocity", (q, v), {"independent": tuple(independent)}, time)
 
     def explicit_acceleration(self, q: Any, v: Any, a: Any, independent: Any, *, time: Any = None) -> Any:
-        return self._asked("explicit_acceleration", (q, v, a), {"independent": tuple(independent)}, time)
+        return self._call("explicit_acceleration", (q, v, a), {"independent": tuple(independent)}, time)
 
-    def _asked(self, name: str, arrays: Any, options: dict[str, Any], time: Any, *, needed: bool = False) -> Any:
-        """Call a function's kernel; parameters that it does not depend on are refused where it is ``needed``."""
+    def _call(self, name: str, arrays: Any, options: dict[str, Any], time: Any, *, needed: bool = False) -> Any:
+        """Call a kernel of a function; with ``needed``, parameters that it does not depend on are errors."""
         given = () if time is None else ("time",)
         request = read_request(self.robot._subject, (name, options) if options else name, given)
         parameters = tuple(p if needed else replace(p, fitting=True) for p in self.parameters)
@@ -300,24 +301,24 @@ class VariedRobot:
             raise
         except ValueError as error:
             raise ValueError(str(error).replace("compile:", f"{self.caller}:", 1)) from None
-        return kernel(*arrays, *([] if time is None else [time]), **self.numbers)
+        return kernel(*arrays, *([] if time is None else [time]), **self.values)
 
 
 def varied_robot(robot: Any, caller: str, parameters: Any) -> Any:
-    """Return the robot, or one with these numbers by the names of its parameters, as `Robot.parameters` has them.
+    """Return the robot, or a `VariedRobot` with values by parameter name (`Robot.parameters`).
 
-    Raises TypeError for what is no dict, UnknownNameError for a parameter that is not there, and ValueError for another
-    shape and for numbers that are not finite.
+    Raises TypeError for anything but a dict, UnknownNameError for an unknown parameter, ValueError for another shape
+    and for non-finite values.
     """
     if parameters is None or (isinstance(parameters, Mapping) and not parameters):
         return robot
     if not isinstance(parameters, Mapping):
         raise TypeError(f"{caller}: parameters: expected a dict by parameter, got {parameters!r}")
-    read_parameters(robot.tree, caller, [*parameters])  # refuses what is given twice
-    numbers = {}
+    read_parameters(robot.tree, caller, [*parameters])  # raises for a parameter named twice
+    values = {}
     for name, value in parameters.items():
         for parameter in read_parameters(robot.tree, caller, name):
             shape = parameter.shape(robot.tree)
             expected = f"{caller}: parameters: {parameter}: expected finite numbers of shape {shape}"
-            numbers[parameter] = checked_array(value, expected, shape)
-    return VariedRobot(robot, caller, numbers)
+            values[parameter] = checked_array(value, expected, shape)
+    return VariedRobot(robot, caller, values)

@@ -1,10 +1,8 @@
-"""Which constraints of velocities are constraints of positions, by Frobenius' theorem.
+"""Integrability of velocity constraints by Frobenius' theorem.
 
-Velocities that constraints allow, and their Lie brackets, up to the involutive closure, span what can be reached.  A
-combination c·G of rows that is zero on all of the closure is the differential of a position, up to a factor, and only
-such are.  Holonomic constraints are that by definition; what more there is comes from those of velocities.
-
-What there is to say on which constraints of velocities are constraints of positions.
+The admissible velocities and their Lie brackets, up to the involutive closure, span the reachable directions.  A
+combination c·G of rows is the differential of a position function, up to a factor, if and only if it vanishes on the
+closure.  Rows of holonomic constraints do by definition; further combinations come from velocity constraints.
 """
 
 from __future__ import annotations
@@ -24,87 +22,87 @@ from linkwork.mechanisms.algorithms.constraint_rows import allowed, constraint_e
 from linkwork.mechanisms.integrability.lie_brackets import (
     Symbols,
     complement,
-    followed,
-    grown,
     independent,
+    involutive_closure,
     pivots_of,
     rank_of,
+    reached_states,
     reduced,
 )
-from linkwork.mechanisms.integrability.recovered_constraints import Position, candidates, positions_that_stay
+from linkwork.mechanisms.integrability.recovered_constraints import Position, candidates, constant_positions
 from linkwork.mechanisms.mobility.length_scaling import characteristic_length
 from linkwork.model.tree import Tree
 
 __all__ = ["Combination", "Integrability", "integrability_of"]
 
 
-_CLOSED = 1e-7  # how far configurations may be off holonomic constraints [m, rad]
-_STATES = 12  # that are followed to
-_BESIDE = 2
-_FLAT = 1e-9
-_STEP = 0.3
-_ZERO = 1e-7
-_NOISE = 1e-12
+_CLOSED = 1e-7  # [m, rad] largest error of holonomic constraints
+_STATES = 12  # number of states reached along the fields
+_NEIGHBOURS = 2  # number of neighbouring states
+_RCOND = 1e-9  # of pseudo-inverses
+_STEP = 0.3  # of scaled velocities to neighbouring states
+_ZERO = 1e-7  # relative remainder below which a covector is a combination of differentials
+_NOISE = 1e-12  # size of a row, relative to its terms, below which it is rounding
 
 
 def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
-    """The report.  Raises ValueError where holonomic constraints do not hold, or velocities' contradict each other."""
+    """Analyse integrability.  Raises ValueError if holonomic constraints are violated or velocities contradict."""
     symbols = Symbols(tree)
     rows, sizes = rows_in_time(tree, symbols.q, symbols.time)
     timed = any(not is_zero(row[-1]) for row in rows) or symbols.depend_on_time(rows)
     width = tree.nv + timed
-    given = np.array([c.holonomic for c in tree.constraints for _ in c.component_names], dtype=bool)
+    holonomic = np.array([c.holonomic for c in tree.constraints for _ in c.component_names], dtype=bool)
     names = [name for c in tree.constraints for name in c.component_names]
     in_states, of_sizes, start = symbols.function(rows), symbols.function(sizes), np.array([*q, time])
     scales = _scales(tree)
-    surface = _Surface(symbols, rows, given, scales[:-1])
+    surface = _Surface(symbols, rows, holonomic, scales[:-1])
 
-    def numbers(states: np.ndarray) -> np.ndarray:
+    def scaled_rows(states: np.ndarray) -> np.ndarray:
         G = _without_noise(in_states(states), of_sizes(states))[:, :, :width]
         counted: np.ndarray = G * scales[:width]
         return counted
 
     around = surface.around(start, timed)
-    G = numbers(around)
+    G = scaled_rows(around)
     _check_consistent(tree, G)
-    ranks = [rank_of(_even(x)[:, : tree.nv])[0] for x in G]
+    ranks = [rank_of(_normalized(x)[:, : tree.nv])[0] for x in G]
     regular = [k for k, rank in enumerate(ranks) if rank == max(ranks)]
-    dof, h = tree.nv - max(ranks), rank_of(_even(G[regular[0]][given]))[0]
-    if given.all():
+    dof, h = tree.nv - max(ranks), rank_of(_normalized(G[regular[0]][holonomic]))[0]
+    if holonomic.all():
         return Integrability._make(tree.name, dof, dof, (dof,), (), (), 0, (), regular[0] == 0, np.inf)
-    pivots = pivots_of(rows, _even(G[regular[0]]), tree.nv)
+    pivots = pivots_of(rows, _normalized(G[regular[0]]), tree.nv)
     free = [j for j in range(width) if j not in {j for _, j in pivots}]
     base = [[x * float(scales[j]) for x in u] for j, u in zip(free, allowed(rows, pivots, free), strict=True)]
-    followed_to = surface.closed(followed(symbols, base, around[regular[0]], _STATES))
-    # what can be reached from a state has one dimension everywhere on the way; beside it there may be more
+    followed_to = surface.closed(reached_states(symbols, base, around[regular[0]], _STATES))
+    # the closure has the same dimension in all reachable states, but may be larger in neighbouring ones
     states = np.array([around[regular[0]], *followed_to, *around[regular[1:]]])
     last = len(followed_to)
-    growth = grown(symbols, base, scales, states, last, width - h)
+    growth = involutive_closure(symbols, base, scales, states, last, width - h)
     reached = growth.dimensions[-1]
     closures = growth.closure[:, :, :width]
     full = np.array([rank_of(x)[0] == reached for x in closures])
     generic = regular[0] == 0 and bool(full[last + 1 :].all()) and not growth.more
     here = 0 if full[0] else last
-    G = numbers(states)
-    left = complement(_even(G[here][given]))  # what holonomic constraints allow
-    own = np.flatnonzero(~given)
-    counted = own[independent(_even(G[here][own]) @ left)]
+    G = scaled_rows(states)
+    left = complement(_normalized(G[here][holonomic]))  # directions that satisfy the holonomic constraints
+    own = np.flatnonzero(~holonomic)
+    counted = own[independent(_normalized(G[here][own]) @ left)]
     A = G[here][counted]
-    on_closure = closures[here] @ _even(A).T
+    on_closure = closures[here] @ _normalized(A).T
     combined = reduced(complement(on_closure, float(np.linalg.norm(closures[here]))).T) / _lengths(A)
     combined = np.array([c / c[np.flatnonzero(c)[0]] for c in combined]).reshape(combined.shape)
     tried = candidates(symbols, [c for c in tree.constraints if not c.holonomic], timed, states)
-    told = [k for k in range(len(states)) if full[k] and (generic or k <= last)]
-    positions = positions_that_stay(
-        [Position.of(p.name, p.differentials[told][:, :width] * scales[:width]) for p in tried],
-        closures[told],
-        told.index(here),
+    used = [k for k in range(len(states)) if full[k] and (generic or k <= last)]
+    positions = constant_positions(
+        [Position.of(p.name, p.differentials[used][:, :width] * scales[:width]) for p in tried],
+        closures[used],
+        used.index(here),
         left,
         len(combined),
         tree.nq + timed,
     )
-    stay = [(p.name, p.differentials[told.index(here)] @ left) for p in positions]
-    combinations = [_combination(c, [names[k] for k in counted], c @ A @ left, stay) for c in combined]
+    constant = [(p.name, p.differentials[used.index(here)] @ left) for p in positions]
+    combinations = [_combination(c, [names[k] for k in counted], c @ A @ left, constant) for c in combined]
     alone = {combination.rows[0] for combination in combinations if len(combination.rows) == 1}
     return Integrability._make(
         robot=tree.name,
@@ -121,50 +119,50 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
 
 
 def _combination(
-    weights: np.ndarray, names: Sequence[str], covector: np.ndarray, stay: Sequence[tuple[str, np.ndarray]]
+    weights: np.ndarray, names: Sequence[str], covector: np.ndarray, constant: Sequence[tuple[str, np.ndarray]]
 ) -> Combination:
-    """A combination of rows, and the positions whose differentials it is made of."""
-    used = [k for k, weight in enumerate(weights) if weight != 0.0]
-    rows, own = tuple(names[k] for k in used), tuple(float(weights[k]) for k in used)
-    if not stay:
+    """Return the combination of rows, and the positions of whose differentials it is a sum."""
+    nonzero = [k for k, weight in enumerate(weights) if weight != 0.0]
+    rows, own = tuple(names[k] for k in nonzero), tuple(float(weights[k]) for k in nonzero)
+    if not constant:
         return Combination(rows, own, ())
-    differentials = np.array([d for _, d in stay])
+    differentials = np.array([d for _, d in constant])
     parts = np.linalg.lstsq(differentials.T, covector, rcond=None)[0]
     sizes = np.abs(parts) * np.linalg.norm(differentials, axis=1)
     result = np.linalg.norm(differentials.T @ parts - covector) < _ZERO * np.linalg.norm(covector)
-    known = tuple(name for (name, _), size in zip(stay, sizes, strict=True) if size > _ZERO * sizes.max())
+    known = tuple(name for (name, _), size in zip(constant, sizes, strict=True) if size > _ZERO * sizes.max())
     return Combination(rows, own, known if result else ())
 
 
 class _Surface:
-    """The configurations at which holonomic constraints hold, at all times."""
+    """The states (q; t) that satisfy the holonomic constraints."""
 
-    def __init__(self, symbols: Symbols, rows: list[list[Any]], given: np.ndarray, scales: np.ndarray) -> None:
+    def __init__(self, symbols: Symbols, rows: list[list[Any]], has_errors: np.ndarray, scales: np.ndarray) -> None:
         self.tree, self.scales = symbols.tree, scales
         self.error = symbols.function([constraint_error(self.tree, symbols.q, [symbols.time])])
         self.rows = symbols.function(
-            [row[: self.tree.nv] for row, has_error in zip(rows, given, strict=True) if has_error]
+            [row[: self.tree.nv] for row, has_error in zip(rows, has_errors, strict=True) if has_error]
         )
 
     def around(self, here: np.ndarray, timed: bool) -> np.ndarray:
-        """The state, and some beside it (n, nq + 1).  Raises ValueError where it is none."""
+        """Return the state and neighbouring ones (n, nq + 1).  Raises ValueError if it violates the constraints."""
         self._check(here)
         rng, result, step = np.random.default_rng(0), [here], _STEP
         J = self._jacobian(here)
-        for _ in range(4 * _BESIDE):
-            wanted = rng.normal(size=self.tree.nv) * step * self.scales
-            beside = self._gone(here, wanted - np.linalg.pinv(J, rcond=_FLAT) @ (J @ wanted))
-            beside[-1] += timed * rng.uniform(0.1, 1.0)
-            closed = self.closed(beside[None])
+        for _ in range(4 * _NEIGHBOURS):
+            v = rng.normal(size=self.tree.nv) * step * self.scales
+            neighbour = self._moved(here, v - np.linalg.pinv(J, rcond=_RCOND) @ (J @ v))
+            neighbour[-1] += timed * rng.uniform(0.1, 1.0)
+            closed = self.closed(neighbour[None])
             result += [*closed]
-            if len(result) > _BESIDE:
+            if len(result) > _NEIGHBOURS:
                 break
             if not len(closed):
                 step *= 0.5
         return np.array(result)
 
     def closed(self, states: np.ndarray) -> np.ndarray:
-        """The states with holonomic constraints closed by Newton's steps, those for which that works."""
+        """Project states onto the holonomic constraints by Newton's method; states that fail are left out."""
         return np.array([x for x in map(self._newton, states) if x is not None]).reshape(-1, self.tree.nq + 1)
 
     def _newton(self, state: np.ndarray) -> np.ndarray | None:
@@ -175,14 +173,14 @@ class _Surface:
                 return None
             if np.abs(off).max(initial=0.0) < 1e-13:
                 return state
-            state = self._gone(state, -np.linalg.pinv(self._jacobian(state), rcond=_FLAT) @ off)
+            state = self._moved(state, -np.linalg.pinv(self._jacobian(state), rcond=_RCOND) @ off)
         return state if np.abs(off).max(initial=0.0) < 1e-10 else None
 
     def _jacobian(self, state: np.ndarray) -> np.ndarray:
         J: np.ndarray = self.rows(state[None])[0]
         return J[:, : self.tree.nv]
 
-    def _gone(self, state: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _moved(self, state: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.array([*integrate(self.tree, state[:-1].tolist(), v.tolist()), state[-1]])
 
     def _check(self, here: np.ndarray) -> None:
@@ -191,21 +189,21 @@ class _Surface:
             names = [name for c in self.tree.constraints if c.holonomic for name in c.component_names]
             worst = int(np.argmax(np.abs(off)))
             raise ValueError(
-                f"integrability: q does not obey the constraints of positions: {names[worst]!r} is off by "
-                f"{off[worst]:.3g}: Robot.project or Robot.assemble finds a configuration that does"
+                f"integrability: q: expected a configuration that satisfies the holonomic constraints: error "
+                f"{off[worst]:.3g} of {names[worst]!r}; use Robot.project or Robot.assemble"
             )
 
 
 def _without_noise(G: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The rows (states, nc, width), those that are but rounding as zeros."""
+    """Return the rows (states, nc, width), with zeros for rows that are rounding errors."""
     noise = np.linalg.norm(G, axis=2) < _NOISE * np.sqrt(sizes.sum(2))
     return np.where(noise[:, :, None], 0.0, G)
 
 
 def _scales(tree: Tree) -> np.ndarray:
-    """What velocities and time are counted in, so that numbers are near 1: rad/s, a length per second, 1 s (nv + 1,).
+    """Return the units of velocities and time, (nv + 1,): 1 rad/s, a length per second, 1 s.
 
-    The length is that of links, or of what rolls where there is one body alone.
+    The length is the characteristic length of links, or for a single body the radius of its rolling constraints.
     """
     length = characteristic_length(tree)
     radii = [c.radius for c in tree.constraints if isinstance(c, (Rolling, BallRolling))]
@@ -219,8 +217,8 @@ def _units(joint: JointType) -> Sequence[str]:
     return joint.v_units if len(joint.v_units) == joint.nv else ("rad/s",) * joint.nv
 
 
-def _even(G: np.ndarray) -> np.ndarray:
-    """Rows of unit length, zeros left alone."""
+def _normalized(G: np.ndarray) -> np.ndarray:
+    """Return rows scaled to unit length; zero rows stay zero."""
     even: np.ndarray = G / _lengths(G)[:, None]
     return even
 
@@ -231,27 +229,27 @@ def _lengths(G: np.ndarray) -> np.ndarray:
 
 
 def _check_consistent(tree: Tree, G: np.ndarray) -> None:
-    """Raises ValueError where no velocity obeys all constraints: σ is none of G's."""
-    for rows in map(_even, G):
+    """Raise ValueError if no velocity satisfies all constraints: −σ is not in the range of G."""
+    for rows in map(_normalized, G):
         if rank_of(rows)[0] > rank_of(rows[:, : tree.nv])[0]:
             raise ValueError(
-                f"integrability: constraints of {tree.name!r} contradict each other: no velocity obeys all of them"
+                f"integrability: constraints of {tree.name!r} contradict each other: no velocity satisfies all of them"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A combination of rows of velocity constraints that is the rate of a position, up to a factor."""
+    """A combination of velocity constraint rows that is the rate of a position function, up to a factor."""
 
     rows: tuple[str, ...]
-    weights: tuple[float, ...]  # here: they may differ elsewhere
-    positions: tuple[str, ...]  # what stays: one name, or what it is a function of; nothing where none was found
+    weights: tuple[float, ...]  # in this configuration; they may differ elsewhere
+    positions: tuple[str, ...]  # the position that is constant, or those of which a function is; () if not found
 
     def __str__(self) -> str:
         if not self.positions:
-            return f"{self._sum()}: of no position that has a simple name"
-        stays = "stays" if len(self.positions) == 1 else "bound together"
-        return f"{self._sum()}: {', '.join(self.positions)} {stays}"
+            return f"{self._sum()}: integrable, without a simple position function"
+        function = "" if len(self.positions) == 1 else "a function of "
+        return f"{self._sum()}: {function}{', '.join(self.positions)} is constant"
 
     def _sum(self) -> str:
         if len(self.rows) == 1:
@@ -266,37 +264,37 @@ class Combination:
 
 @dataclass(frozen=True, init=False)
 class Integrability(Made):
-    """Which constraints of a robot's velocities come from constraints of its positions, around a configuration."""
+    """Integrability of the velocity constraints of a robot around a configuration."""
 
     robot: str
-    velocity_dof: int  # dimension of the velocities that are allowed
-    configuration_dof: int  # dimension of the configurations that can be reached
-    growth: tuple[int, ...]  # dimensions of what is allowed and its brackets, up to the involutive closure
-    integrable: tuple[Combination, ...]  # of the rows of velocity constraints
-    nonintegrable: tuple[str, ...]  # rows that are in no constraint of positions by themselves
-    nonintegrable_rank: int  # how many of the velocity constraints no position follows from
-    redundant: tuple[str, ...]  # rows of velocity constraints that the others say already
-    generic: bool  # whether it is beside this configuration as it is here
-    margin: float  # between what was counted and what was taken for rounding: singular values' ratio
+    velocity_dof: int  # dimension of the admissible velocities
+    configuration_dof: int  # dimension of the reachable configurations
+    growth: tuple[int, ...]  # dimensions of the admissible velocities with their brackets, up to the closure
+    integrable: tuple[Combination, ...]  # integrable combinations of velocity constraint rows
+    nonintegrable: tuple[str, ...]  # rows that are not integrable by themselves
+    nonintegrable_rank: int  # number of independent velocity constraints that are not integrable
+    redundant: tuple[str, ...]  # velocity constraint rows that depend on the others
+    generic: bool  # True if the result also holds in a neighbourhood of the configuration
+    margin: float  # ratio of the smallest size counted as nonzero to the largest counted as rounding
 
     @property
     def holonomic(self) -> bool:
-        """Whether all constraints are of positions, some of them perhaps written as velocities."""
+        """True if all velocity constraints are integrable, so the mechanism is holonomic."""
         return self.nonintegrable_rank == 0
 
     def __str__(self) -> str:
         degrees = f"{self.velocity_dof} of velocity, {self.configuration_dof} of configuration"
         lines = [f"{self.robot}: degrees of freedom: {degrees}"]
         if not self.generic:
-            lines.append("  this configuration is special: beside it these numbers are others")
+            lines.append("  singular configuration: these values differ in its neighbourhood")
         if len(self.growth) > 1:
             lines.append(f"  brackets: {' → '.join(map(str, self.growth))}")
         count = self.nonintegrable_rank + len(self.integrable)
         if count:
-            lines.append(f"  positions follow from {len(self.integrable)} of {count} constraints of velocities")
+            lines.append(f"  integrable: {len(self.integrable)} of {count} velocity constraints")
         lines += [f"    {combination}" for combination in self.integrable]
         if self.nonintegrable:
-            lines.append(f"  not by themselves: {'; '.join(self.nonintegrable)}")
+            lines.append(f"  not integrable by themselves: {'; '.join(self.nonintegrable)}")
         if self.redundant:
-            lines.append(f"  said by others already: {'; '.join(self.redundant)}")
+            lines.append(f"  redundant: {'; '.join(self.redundant)}")
         return "\n".join(lines)

@@ -1,15 +1,14 @@
-"""The distribution of the velocities that constraints allow, and how Lie brackets make it grow.
+"""Lie brackets of the admissible velocity fields of a mechanism, and their involutive closure.
 
-[X, Y] = ∂Y/∂x X − ∂X/∂x Y, of fields over the numbers x of a configuration, and time where constraints depend on it,
-by their drift or by their coefficients: ∂t with the drift's velocities is then one of the fields.
-Fields are tangent to the manifold of configurations wherever they start on it, so brackets of their numbers are those
-of the fields.  Brackets of the allowed fields with the newest ones, of which those are kept that add to the rank, until
-there are none, span the involutive closure: around configurations where ranks do not change, brackets of what was left
-out add nothing.
+[X, Y] = ∂Y/∂x X − ∂X/∂x Y, for fields over the coordinates x = (q; t).  If constraints depend on time, by drift or by
+coefficients, ∂t with the velocities of the drift is one of the fields.  Fields are tangent to the configuration
+manifold, so brackets computed in coordinates of q are those of the fields.  The admissible fields are
+bracketed with the newest fields; brackets that increase the rank are added, until none does.  The result spans the
+involutive closure, because around configurations of constant rank brackets of the omitted fields add nothing.
+
+The module also has spans of vectors and their numerical ranks.
 
 Source: Murray, Li and Sastry, A Mathematical Introduction to Robotic Manipulation, 1994, chapter 7.
-
-Spans of vectors and their ranks, by the gap between what counts and what is rounding.
 """
 
 from __future__ import annotations
@@ -34,25 +33,25 @@ __all__ = [
     "Growth",
     "Symbols",
     "complement",
-    "followed",
-    "grown",
+    "configuration_rate",
     "independent",
-    "moved",
+    "involutive_closure",
     "pivots_of",
     "rank_of",
+    "reached_states",
     "reduced",
 ]
 
 
-_ADDS = 1e-7  # relative to a bracket's size: what it has to add to count
-_REACH = 0.4
-_STEPS = 20
-_LARGE = 0.2  # part of the largest that a pivot is at least
+_NEW_PART = 1e-7  # smallest independent part of a new field, relative to the size of the bracket
+_REACH = 0.4  # [s] duration of the motion along the fields
+_STEPS = 20  # Runge–Kutta steps of this motion
+_MIN_PIVOT = 0.2  # smallest pivot, relative to the largest element
 Field = list[Any]
 
 
 class Symbols:
-    """The numbers of a configuration and time as symbols, and what expressions of them are in some states."""
+    """The coordinates q and time as symbols, and the evaluation of expressions of them in states."""
 
     def __init__(self, tree: Tree) -> None:
         graph = Graph("integrability")
@@ -60,15 +59,15 @@ class Symbols:
 
     @property
     def all(self) -> list[Symbol]:
-        """All numbers x = (q; t)."""
+        """All coordinates x = (q; t)."""
         return [*self.q, self.time]
 
     def depend_on_time(self, rows: Sequence[Sequence[Any]]) -> bool:
-        """Return True if some coefficient depends on time: then ∂t is one of the fields whose brackets count."""
+        """Return True if a coefficient depends on time, so that ∂t is one of the fields."""
         return self.time.index in {node.index for node in reachable([x for row in rows for x in row])}
 
     def function(self, rows: Sequence[Sequence[Any]]) -> Callable[[np.ndarray], np.ndarray]:
-        """Rows of expressions as a function of states (n, nq + 1): (n, rows, columns)."""
+        """Return a function from states (n, nq + 1) to the values of rows of expressions, (n, rows, columns)."""
         flat = [x for row in rows for x in row]
         columns = len(rows[0]) if rows else self.tree.nv + 1
         moving = [k for k, x in enumerate(flat) if isinstance(x, Symbol)]
@@ -86,51 +85,53 @@ class Symbols:
         return values
 
     def values(self, rows: Sequence[Sequence[Any]], states: np.ndarray) -> np.ndarray:
-        """Rows of expressions in states."""
+        """Evaluate rows of expressions in states (n, nq + 1) -> (n, rows, columns)."""
         return self.function(rows)(states)
 
 
 @dataclass(frozen=True)
 class Growth:
-    """The allowed velocities and their closure in some states."""
+    """The admissible velocities and their involutive closure in several states."""
 
     dimensions: tuple[int, ...]
     allowed: np.ndarray  # (states, m, nv + 1)
     closure: np.ndarray  # (states, n, nv + 1)
     margin: float
-    more: bool  # whether further brackets add something in some states after the one in which they are chosen
+    more: bool  # True if further brackets are independent in a state after the one used for the choice
 
 
-def grown(symbols: Symbols, base: list[Field], scales: np.ndarray, states: np.ndarray, seen: int, most: int) -> Growth:
-    """The distribution of a basis of velocities, grown by brackets until it is involutive, or of dimension ``most``.
+def involutive_closure(
+    symbols: Symbols, base: list[Field], scales: np.ndarray, states: np.ndarray, chosen_in: int, max_dimension: int
+) -> Growth:
+    """Extend a distribution by Lie brackets until it is involutive or has dimension ``max_dimension``.
 
-    Which brackets are kept is seen in one of the states, ``seen``.  Velocities are counted in ``scales`` (nv + 1,).
+    Independence of brackets is decided in state number ``chosen_in``.  Velocities are divided by ``scales`` (nv + 1,).
     """
-    kept = [moved(symbols, u) for u in base]
+    fields = [configuration_rate(symbols, u) for u in base]
     values = symbols.values(base, states) / scales
-    of_base, dimensions, margin = values, [len(kept)], np.inf
-    layer, first, more = list(kept), True, False
-    while layer and len(kept) < most:
-        brackets = _brackets(symbols, kept[: len(base)], layer, first)
+    of_base, dimensions, margin = values, [len(fields)], np.inf
+    layer, first, more = list(fields), True, False
+    while layer and len(fields) < max_dimension:
+        brackets = _brackets(symbols, fields[: len(base)], layer, first)
         if not brackets:
             break
         result = symbols.values([_velocity(symbols, bracket) for bracket in brackets], states) / scales
-        chosen, gap = _adding(values[seen], result[seen], most - len(kept))
+        chosen, gap = _independent_brackets(values[chosen_in], result[chosen_in], max_dimension - len(fields))
         margin, first = min(margin, gap), False
         layer = [brackets[k] for k in chosen]
-        kept += layer
+        fields += layer
         if not chosen:
-            rest = range(seen + 1, len(states))
-            more = any(_adding(values[k], result[k], 1)[0] for k in rest)
+            rest = range(chosen_in + 1, len(states))
+            more = any(_independent_brackets(values[k], result[k], 1)[0] for k in rest)
         values = np.concatenate([values, result[:, chosen]], axis=1)
         if chosen:
-            dimensions.append(len(kept))
+            dimensions.append(len(fields))
     return Growth(tuple(dimensions), of_base, values, margin, more)
 
 
-def followed(symbols: Symbols, base: list[Field], start: np.ndarray, count: int) -> np.ndarray:
-    """States that can be reached from one, each by constant shares of the fields for a short time; those that exist."""
-    field = symbols.function([moved(symbols, u) for u in base])
+def reached_states(symbols: Symbols, base: list[Field], start: np.ndarray, count: int) -> np.ndarray:
+    """Return states reached from ``start`` by random constant combinations of the fields; non-finite ones left out."""
+    field = symbols.function([configuration_rate(symbols, u) for u in base])
     shares = np.random.default_rng(1).normal(size=(count, len(base))) * _REACH / _STEPS
     states = np.tile(start, (count, 1))
 
@@ -138,7 +139,7 @@ def followed(symbols: Symbols, base: list[Field], start: np.ndarray, count: int)
         moving: np.ndarray = np.einsum("nf,nfx->nx", shares, field(states))
         return moving
 
-    for _ in range(_STEPS):  # of Runge and Kutta
+    for _ in range(_STEPS):  # classical Runge–Kutta method
         a = rate(states)
         b = rate(states + a / 2)
         c = rate(states + b / 2)
@@ -147,8 +148,8 @@ def followed(symbols: Symbols, base: list[Field], start: np.ndarray, count: int)
     return result
 
 
-def moved(symbols: Symbols, u: Field) -> Field:
-    """(q̇; ṫ) of a velocity."""
+def configuration_rate(symbols: Symbols, u: Field) -> Field:
+    """Return (q̇; ṫ) of a velocity (v; ṫ)."""
     return [*velocity_to_configuration_derivative(symbols.tree, symbols.q, u[:-1]), u[-1]]
 
 
@@ -157,7 +158,7 @@ def _velocity(symbols: Symbols, field: Field) -> Field:
 
 
 def _brackets(symbols: Symbols, base: list[Field], layer: list[Field], first: bool) -> list[Field]:
-    """[X, Y] of the base's fields with the layer's, those that are structurally zero left out."""
+    """Return the brackets [X, Y] of base fields with layer fields, without structural zeros."""
     of_layer, of_base = _along(symbols, layer, base), _along(symbols, base, layer)
     result = []
     for i in range(len(base)):
@@ -169,7 +170,7 @@ def _brackets(symbols: Symbols, base: list[Field], layer: list[Field], first: bo
 
 
 def _along(symbols: Symbols, fields: list[Field], directions: list[Field]) -> list[list[Field]]:
-    """By fields, by directions: how a field changes along a direction."""
+    """Return the derivative of each field along each direction, by field and direction."""
     seeds = [
         {i: direction[k] for i, direction in enumerate(directions) if not is_zero(direction[k])}
         for k in range(len(symbols.all))
@@ -183,8 +184,8 @@ def _minus(a: Any, b: Any) -> Any:
     return a if is_zero(b) else -b if is_zero(a) else a - b
 
 
-def _adding(have: np.ndarray, brackets: np.ndarray, most: int) -> tuple[list[int], float]:
-    """The brackets that add to what there is, the one that adds most first; and how clear that was."""
+def _independent_brackets(have: np.ndarray, brackets: np.ndarray, most: int) -> tuple[list[int], float]:
+    """Return the indices of brackets that increase the rank, chosen greedily, and the margin of the choice."""
     basis = np.linalg.qr(have.T)[0] if len(have) else np.zeros((brackets.shape[1], 0))
     sizes = np.maximum(1.0, np.linalg.norm(brackets, axis=1))
     rest = brackets / sizes[:, None]
@@ -195,7 +196,7 @@ def _adding(have: np.ndarray, brackets: np.ndarray, most: int) -> tuple[list[int
         rest = rest - (rest @ basis) @ basis.T
         lengths = np.linalg.norm(rest, axis=1)
         k = int(np.argmax(lengths))
-        if lengths[k] <= _ADDS or len(chosen) == most:
+        if lengths[k] <= _NEW_PART or len(chosen) == most:
             if lengths[k] > 0.0 and len(chosen) < most:
                 margin = min(last, 1.0) / float(lengths[k])
             return sorted(chosen), margin
@@ -204,18 +205,19 @@ def _adding(have: np.ndarray, brackets: np.ndarray, most: int) -> tuple[list[int
         basis = np.column_stack([basis, rest[k] / lengths[k]])
 
 
-def pivots_of(rows: list[list[Any]], numbers: np.ndarray, columns: int) -> list[tuple[int, int]]:
-    """Pivots (row, column) of elimination among the first so many columns: of those that are large in a state, the one
-    that fills in least.
+def pivots_of(rows: list[list[Any]], values: np.ndarray, columns: int) -> list[tuple[int, int]]:
+    """Return pivots (row, column) of an elimination of the first ``columns``, with values of one state.
+
+    Among the large pivots the one with the least fill-in is chosen (Markowitz).
     """
-    rank, _ = rank_of(numbers[:, :columns])
-    A = np.array(numbers[:, :columns], dtype=float)
+    rank, _ = rank_of(values[:, :columns])
+    A = np.array(values[:, :columns], dtype=float)
     there = np.array([[not is_zero(x) for x in row[:columns]] for row in rows], dtype=bool).reshape(A.shape)
     left = list(range(len(A)))
     pivots = []
     for _ in range(rank):
         largest = float(np.abs(A[left]).max())
-        large = [(i, j) for i in left for j in range(columns) if abs(A[i, j]) >= _LARGE * largest]
+        large = [(i, j) for i in left for j in range(columns) if abs(A[i, j]) >= _MIN_PIVOT * largest]
         i, j = min(large, key=lambda p: ((there[p[0]].sum() - 1) * (there[left, p[1]].sum() - 1), -abs(A[p])))
         pivots.append((i, j))
         left.remove(i)
@@ -227,13 +229,13 @@ def pivots_of(rows: list[list[Any]], numbers: np.ndarray, columns: int) -> list[
     return pivots
 
 
-_ROUNDING = 1e-9  # relative to the largest: what is less is rounding
+_ROUNDING = 1e-9  # singular values below it, relative to the largest, count as zero
 
 
 def rank_of(A: np.ndarray, size: float = 0.0) -> tuple[int, float]:
-    """The rank of a matrix, and the ratio of the last singular value that counts and the first that does not.
+    """Return the rank of a matrix and the ratio of the last nonzero singular value to the next one.
 
-    ``size`` is how large the matrix could have been.
+    ``size`` is the norm of the matrix without cancellation.
     """
     if not A.size:
         return 0, np.inf
@@ -247,7 +249,7 @@ def rank_of(A: np.ndarray, size: float = 0.0) -> tuple[int, float]:
 
 
 def complement(A: np.ndarray, size: float = 0.0) -> np.ndarray:
-    """An orthonormal basis of the vectors that the rows take to zero, as columns; ``size`` is as of `rank_of`."""
+    """Return an orthonormal basis of the null space, as columns; ``size`` is as in `rank_of`."""
     if not A.size:
         return np.eye(A.shape[1])
     rank, _ = rank_of(A, size)
@@ -256,7 +258,7 @@ def complement(A: np.ndarray, size: float = 0.0) -> np.ndarray:
 
 
 def independent(rows: np.ndarray) -> list[int]:
-    """The first rows that do not depend on those before them."""
+    """Return the indices of rows that do not depend on the rows before them."""
     chosen: list[int] = []
     basis = np.zeros((rows.shape[1], 0))
     largest = float(np.linalg.norm(rows, axis=1).max()) if rows.size else 0.0
@@ -270,7 +272,7 @@ def independent(rows: np.ndarray) -> list[int]:
 
 
 def reduced(rows: np.ndarray) -> np.ndarray:
-    """The same span by rows in reduced echelon form: a unit vector that is in it is one of its rows."""
+    """Return the reduced row echelon form; a unit vector in the span is then one of the rows."""
     A = np.array(rows, dtype=float)
     done = 0
     for column in range(A.shape[1]):

@@ -1,8 +1,7 @@
-"""Positions that stay where a constraint of velocities is one of positions: names for them.
+"""Position constraints equivalent to integrable velocity constraints: a search for functions that are constant.
 
-Simple functions are tried: numbers of the configuration, places of the points and directions of the frames that the
-constraints are about, time; alone, and in sums with constant weights.  One stays if its differential is zero on all
-that can be reached, in all of some states.
+Candidates are coordinates, positions of points and directions of axes of the constraints, and time, alone and in sums
+with constant weights.  A function is constant if its differential vanishes on the reachable directions in all states.
 """
 
 from __future__ import annotations
@@ -22,37 +21,37 @@ from linkwork.mechanisms.integrability.lie_brackets import Symbols, complement, 
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.tree import Tree
 
-__all__ = ["Position", "candidates", "positions_that_stay"]
+__all__ = ["Position", "candidates", "constant_positions"]
 
-_ZERO = 1e-7
+_ZERO = 1e-7  # size of a differential, relative to its terms, below which it is zero
 
 
 @dataclass(frozen=True)
 class Position:
-    """A function of configurations and its differential, by the velocities (v; ṫ), in some states."""
+    """A position function and its differential by the velocities (v; ṫ) in several states."""
 
     name: str
     differentials: np.ndarray  # (states, nv + 1)
-    size: float  # of the differential, were there no cancellation
+    size: float  # norm of the differential without cancellation
 
     @staticmethod
     def of(name: str, differentials: np.ndarray) -> Position:
-        """A function that is no sum."""
+        """Create a position function from its differentials; its size is their largest norm."""
         return Position(name, differentials, float(np.linalg.norm(differentials, axis=1).max()))
 
 
 def candidates(symbols: Symbols, constraints: Iterable[Constraint], timed: bool, states: np.ndarray) -> list[Position]:
-    """The functions to try: the numbers of q, then time, places and directions."""
+    """Return the candidate functions: coordinates of q, then time, positions and directions."""
     tree = symbols.tree
     state = KinematicState(tree, symbols.q, None, symbols.time)
     result: list[tuple[str, Any]] = list(zip(names_of(tree, "q"), symbols.q, strict=True))
     if timed:
         result.append(("t", symbols.time))
-    for point, frame in _places(tree, constraints):
+    for point, frame in _point_frames(tree, constraints):
         result += [
             (f"{axis} of {point} in {frame}", x) for axis, x in zip("xyz", state.point(point, frame), strict=True)
         ]
-    for axis, frame in _axes(tree, constraints):
+    for axis, frame in _axis_frames(tree, constraints):
         e = state.direction(axis, frame)
         result.append((f"heading of {axis} in {frame}", atan2(e.y, e.x)))
         result.append((f"{axis} · {frame}.z", e.z))
@@ -63,46 +62,46 @@ def candidates(symbols: Symbols, constraints: Iterable[Constraint], timed: bool,
     return [Position.of(result[k][0], differentials[:, k]) for k in sound]
 
 
-def positions_that_stay(
+def constant_positions(
     tried: Sequence[Position], closures: np.ndarray, state: int, left: np.ndarray, count: int, simple: int
 ) -> list[Position]:
-    """At most so many functions whose differentials are zero on the closures (states, n, nv + 1).
+    """Return at most ``count`` independent functions whose differentials vanish on the closures (states, n, nv + 1).
 
-    Those count that would differ by what holonomic constraints allow in a state, ``left`` (nv + 1, k).  The first so
-    many are tried in sums before the others are.
+    Independence is decided in one ``state``, on the directions ``left`` (nv + 1, k) that satisfy the holonomic
+    constraints.  Sums of the first ``simple`` candidates are tried before sums of all.
     """
     chosen: list[Position] = []
-    seen: list[np.ndarray] = []
+    restrictions: list[np.ndarray] = []
 
-    def take(position: Position) -> None:
+    def try_position(position: Position) -> None:
         on_closure = np.abs(np.einsum("sv,snv->sn", position.differentials, closures)).max(initial=0.0)
         own = position.differentials[state] @ left
-        nothing = _ZERO * position.size
-        if on_closure > nothing or np.linalg.norm(own) <= nothing or len(chosen) == count:
+        zero = _ZERO * position.size
+        if on_closure > zero or np.linalg.norm(own) <= zero or len(chosen) == count:
             return
-        basis = np.linalg.qr(np.array(seen).T)[0] if seen else np.zeros((len(own), 0))
+        basis = np.linalg.qr(np.array(restrictions).T)[0] if restrictions else np.zeros((len(own), 0))
         if np.linalg.norm(own - basis @ (basis.T @ own)) > _ZERO * np.linalg.norm(own):
             chosen.append(position)
-            seen.append(own)
+            restrictions.append(own)
 
     for position in tried:
-        take(position)
+        try_position(position)
     for some in (tried[:simple], tried):
         if len(chosen) < count:
             for position in _sums(some, closures):
-                take(position)
+                try_position(position)
     return chosen
 
 
 def _sums(tried: Sequence[Position], closures: np.ndarray) -> list[Position]:
-    """Sums with constant weights that stay, those of few terms first."""
+    """Return constant sums of candidates with constant weights, those with few terms first."""
     moving = [position for position in tried if position.size > 0.0]
     if not moving:
         return []
     sizes = np.array([position.size for position in moving])
     D = np.array([position.differentials for position in moving])
     equations = np.einsum("jsv,snv->snj", D, closures).reshape(-1, len(moving)) / sizes
-    if len(equations) < len(moving) + 1:  # too few states to tell
+    if len(equations) < len(moving) + 1:  # too few states to decide
         return []
     weights = reduced(complement(equations, 1.0).T)
     result = []
@@ -124,24 +123,24 @@ def _sum_of(terms: Sequence[tuple[float, Position]]) -> str:
     return text
 
 
-def _places(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[str, str]]:
-    """Points of the constraints, each as seen by the world and by the frames that they name."""
+def _point_frames(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[str, str]]:
+    """Return pairs of a constraint's point and a frame in which to express it: the world or a named frame."""
     result: dict[tuple[str, str], None] = {}
-    for said in (constraint.references for constraint in constraints):
-        frames = dict.fromkeys(["world", *said.frames])
-        for point in dict.fromkeys(name for name in (*said.points, *said.frames) if name != "world"):
+    for names in (constraint.references for constraint in constraints):
+        frames = dict.fromkeys(["world", *names.frames])
+        for point in dict.fromkeys(name for name in (*names.points, *names.frames) if name != "world"):
             own = tree.frame(tree.point(point).frame).body
             result |= dict.fromkeys((point, frame) for frame in frames if tree.frame(frame).body != own)
     return list(result)
 
 
-def _axes(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[str, str]]:
-    """Axes of the constraints' frames, and their directions, as seen by the world and by the frames that they name."""
+def _axis_frames(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[str, str]]:
+    """Return pairs of an axis or direction of a constraint and a frame in which to express it."""
     result: dict[tuple[str, str], None] = {}
-    for said in (constraint.references for constraint in constraints):
-        frames = dict.fromkeys(["world", *said.frames])
-        own = [f"{frame}.{axis}" for frame in said.frames for axis in "xyz" if frame != "world"]
-        for direction in dict.fromkeys([*said.directions, *own]):
+    for names in (constraint.references for constraint in constraints):
+        frames = dict.fromkeys(["world", *names.frames])
+        own = [f"{frame}.{axis}" for frame in names.frames for axis in "xyz" if frame != "world"]
+        for direction in dict.fromkeys([*names.directions, *own]):
             body = tree.frame(tree.direction(direction).frame).body
             result |= dict.fromkeys((direction, frame) for frame in frames if tree.frame(frame).body != body)
     return list(result)

@@ -1,4 +1,4 @@
-"""Assembled configurations, near one and far along the motion: steps along free velocities, and Newton's way back."""
+"""Assembled configurations on random motions: steps along free velocities, projected by damped Gauss–Newton."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, ranked
 
 __all__ = ["Assembled", "Mechanism"]
 
-CLOSED = 1e-10  # of the characteristic length: what an assembled configuration may be open by
-STEPS = 60
+CLOSED = 1e-10  # constraint error of an assembled configuration, relative to the characteristic length
+STEPS = 60  # maximum number of Gauss–Newton iterations
 
 
 class Assembled(NamedTuple):
-    """A configuration, what is left of its error (scaled), and whether that is nothing, or cannot become less."""
+    """A configuration, its scaled error, and whether the error is zero or at a local minimum."""
 
     q: np.ndarray
     error: np.ndarray  # (ne,), as lengths
@@ -25,7 +25,7 @@ class Assembled(NamedTuple):
 
 
 class Mechanism:
-    """A robot's constraints as functions of numbers, in one unit."""
+    """The constraints of a robot as numeric functions, scaled to lengths."""
 
     def __init__(self, robot: Any, scales: Scales, time: float | None) -> None:
         self.robot, self.scales = robot, scales
@@ -33,20 +33,20 @@ class Mechanism:
         self._time = {} if time is None else {"time": time}
 
     def rows(self, q: np.ndarray) -> np.ndarray:
-        """G, scaled."""
+        """Return the scaled constraint Jacobian G."""
         return self.scales.rows_of(self.robot.constraint_jacobian(q, **self._time))
 
     def error(self, q: np.ndarray) -> np.ndarray:
-        """φ, as lengths."""
+        """Return the errors φ as lengths [m]."""
         return self.scales.error_of(self.robot.constraint_error(q, **self._time))
 
     def drift(self, q: np.ndarray) -> np.ndarray:
-        """σ, as lengths per second."""
+        """Return the drift σ as lengths per second [m/s]."""
         result: np.ndarray = self.robot.constraint_drift(q, **self._time) * self.scales.rows
         return result
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """q ⊕ a step, which is given in lengths."""
+        """Return q ⊕ a step in lengths [m]."""
         result: np.ndarray = self.robot.integrate(q, step / self.scales.velocities)
         return result
 
@@ -55,8 +55,9 @@ class Mechanism:
         return CLOSED * self.scales.length
 
     def projected(self, q: np.ndarray) -> Assembled:
-        """The way to where the error vanishes: Gauss and Newton's steps of least length, damped where they do not help
-        (Levenberg and Marquardt); to where it cannot become less, if that is not zero.
+        """Project q onto the constraints by Gauss–Newton steps of minimum norm, damped if the error does not decrease.
+
+        The damping is Levenberg–Marquardt's.  If the error cannot vanish, the result is a local minimum of it.
         """
         error, damping = self.error(q), 0.0
         size = float(np.linalg.norm(error))
@@ -72,12 +73,12 @@ class Mechanism:
             if not np.isfinite(G).all():
                 return Assembled(q, error, False, False)
             U, s, V = np.linalg.svd(G, full_matrices=False)
-            kept = s > 1e-9 * max(float(s.max(initial=0.0)), 1e-3)
+            counted = s > 1e-9 * max(float(s.max(initial=0.0)), 1e-3)
             push = U.T @ error
             if size > self.closed and np.linalg.norm(push * s) <= 1e-9 * size:
                 return Assembled(q, error, False, True)
             for _ in range(12):
-                factors = np.where(kept, s / (s * s + damping + (~kept)), 0.0)
+                factors = np.where(counted, s / (s * s + damping + (~counted)), 0.0)
                 step = -V.T @ (factors * push)
                 long = float(np.linalg.norm(step)) / self.scales.length
                 there = self.moved(q, step / max(1.0, long))
@@ -93,17 +94,17 @@ class Mechanism:
         return Assembled(q, error, size <= self.closed, stationary and size > self.closed)
 
     def ranked(self, q: np.ndarray) -> Ranked:
-        """Raises ValueError where rows mean nothing."""
+        """Return the ranked scaled Jacobian.  Raises ValueError for non-finite rows."""
         G = self.rows(q)
         wrong = ~np.isfinite(G).all(axis=-1)
         if wrong.any():
             names = [name for c in self.robot.tree.constraints for name in c.component_names]
-            said = ", ".join(repr(names[k]) for k in np.flatnonzero(wrong)[:6])
-            raise ValueError(f"constraints: {said} are no finite numbers at q = {np.array2string(q, precision=4)}")
+            bad = ", ".join(repr(names[k]) for k in np.flatnonzero(wrong)[:6])
+            raise ValueError(f"constraints: {bad}: expected finite rows at q = {np.array2string(q, precision=4)}")
         return ranked(G)
 
     def assembled(self, starts: Iterable[np.ndarray]) -> tuple[Assembled, int]:
-        """The first that closes, or that which is least open; and how many starts that took."""
+        """Return the first assembled configuration, or the one of smallest error, and the number of starts."""
         best, tried = None, 0
         for q in starts:
             tried += 1
@@ -115,8 +116,8 @@ class Mechanism:
         assert best is not None
         return best, tried
 
-    def wandered(self, q: np.ndarray, walks: int, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """Assembled configurations along random feasible motions, some near q and some far."""
+    def random_motions(self, q: np.ndarray, walks: int, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Yield assembled configurations on random feasible motions from q, at increasing distances."""
         for _ in range(walks):
             at, before, share = q, None, 0.03
             for _ in range(steps):
@@ -124,7 +125,7 @@ class Mechanism:
                 if not free.shape[1]:
                     break
                 heading = free @ rng.normal(size=free.shape[1])
-                if before is not None:  # keep on, more or less
+                if before is not None:  # keep roughly the previous direction
                     onward = free @ (free.T @ before)
                     heading = onward / max(float(np.linalg.norm(onward)), 1e-12) + 0.3 * heading / max(
                         float(np.linalg.norm(heading)), 1e-12
@@ -139,11 +140,11 @@ class Mechanism:
                 yield at
 
     def _free(self, q: np.ndarray) -> np.ndarray:
-        """Velocities that all constraints leave free; those that they push along are not sought."""
+        """Return a basis of the velocities with G v = 0; the drift of time-dependent constraints is ignored."""
         return self.ranked(q).right
 
 
 def _size(result: Assembled) -> float:
-    """How open it is; infinitely where that is no number."""
+    """Return the norm of the error; infinity if it is not finite."""
     size = float(np.linalg.norm(result.error))
     return size if np.isfinite(size) else np.inf

@@ -1,4 +1,4 @@
-"""Which coordinates are independent: named ones, if they are, or chosen ones."""
+"""Selection of independent coordinates: a check of named ones, or a choice by pivoting."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def minimal_of(
     speeds: Sequence[str] | None,
     least: float,
 ) -> MinimalCoordinates:
-    """Minimal coordinates at an assembled configuration.
+    """Return minimal coordinates at an assembled configuration.
 
-    Raises ValueError for named ones that are too few, too many or dependent, or nearly so.
+    Raises ValueError if the named coordinates are too few, too many, dependent or nearly dependent.
     """
     robot = mechanism.robot
     G, errors = mechanism.rows(q), mechanism.scales.errors
@@ -42,33 +42,35 @@ def minimal_of(
         u = u if speeds is None else chooser.named("speeds", speeds, G, of_velocities)
     margins = [chooser.margin("independent", G[errors], y), chooser.margin("speeds", G, u)]
     names = names_of(robot.tree, "v")
-    y_names, u_names = ([names[k] for k in places] for places in (y, u))
+    y_names, u_names = ([names[k] for k in indices] for indices in (y, u))
     return MinimalCoordinates._make(robot, y_names, u_names, np.array(q), min(margins), mechanism.time)
 
 
 class _Chooser:
+    """The choice and the check of independent velocity components."""
+
     def __init__(self, mechanism: Mechanism, least: float) -> None:
         self.mechanism, self.least = mechanism, least
         self.tree = mechanism.robot.tree
         self.names = names_of(self.tree, "v")
 
     def chosen(self, result: Ranked, order: Sequence[int]) -> list[int]:
-        """As many as there are motions, of which each moves nearly as much by itself as any."""
+        """Return as many components as there are free motions, by pivoting in an order of preference."""
         return chosen_rows(result.right, result.right.shape[1], order)
 
-    def named(self, what: str, names: Sequence[str], G: np.ndarray, result: Ranked) -> list[int]:
-        """The places of named numbers, where they are independent and tell all others."""
-        asked = (names,) if isinstance(names, str) else tuple(names)
-        places: list[int] = self.mechanism.robot.v_index(asked).tolist()
+    def named(self, argument: str, names: Sequence[str], G: np.ndarray, result: Ranked) -> list[int]:
+        """Return the indices of named components.  Raises ValueError if they are dependent or do not suffice."""
+        requested = (names,) if isinstance(names, str) else tuple(names)
+        indices: list[int] = self.mechanism.robot.v_index(requested).tolist()
         count = result.right.shape[1]
-        said = ", ".join(map(repr, asked)) or "none"
-        moving = ranked(result.right[places]) if places else None
+        listed_names = ", ".join(map(repr, requested)) or "none"
+        moving = ranked(result.right[indices]) if indices else None
         within = 0 if moving is None else int(np.sum(moving.values > self.least))
         problems = []
-        if within < len(places):
-            problems += self._too_many(places, result)
+        if within < len(indices):
+            problems += self._too_many(indices, result)
         if within < count:
-            rest = [k for k in range(self.tree.nv) if k not in places]
+            rest = [k for k in range(self.tree.nv) if k not in indices]
             free = ranked(G[:, rest])
             null = np.zeros((self.tree.nv, free.right.shape[1]))
             null[rest] = free.right
@@ -78,42 +80,41 @@ class _Chooser:
         if problems:
             freedom = f"the mechanism has {count} degree{'' if count == 1 else 's'} of freedom here"
             raise ValueError(
-                f"minimal_coordinates: {what}: {said}: {'; '.join(problems)} ({freedom}); None chooses some"
+                f"minimal_coordinates: {argument}: {listed_names}: {'; '.join(problems)} ({freedom}); None chooses them"
             )
-        return places
+        return indices
 
-    def _too_many(self, places: Sequence[int], result: Ranked) -> list[str]:
-        """What of named numbers depends on those before it, and how."""
-        kept: list[int] = []
+    def _too_many(self, indices: Sequence[int], result: Ranked) -> list[str]:
+        """Return a text for each component that depends on those before it."""
+        basis_indices: list[int] = []
         problems = []
         scales = self.mechanism.scales.velocities
-        for k in places:
+        for k in indices:
             row = result.right[k] / scales[k]
-            basis = result.right[kept] / scales[kept][:, None]
-            factors = np.linalg.lstsq(basis.T, row, rcond=1e-9)[0] if kept else np.zeros(0)
-            left = row - factors @ basis if kept else row
+            basis = result.right[basis_indices] / scales[basis_indices][:, None]
+            factors = np.linalg.lstsq(basis.T, row, rcond=1e-9)[0] if basis_indices else np.zeros(0)
+            left = row - factors @ basis if basis_indices else row
             if np.linalg.norm(left) * scales[k] > self.least:
-                kept.append(k)
+                basis_indices.append(k)
                 continue
-            terms = {self.names[j]: float(x) for j, x in zip(kept, factors, strict=True) if abs(x) > 1e-9}
+            terms = {self.names[j]: float(x) for j, x in zip(basis_indices, factors, strict=True) if abs(x) > 1e-9}
             on = " + ".join(f"{x:.4g} {name}" for name, x in terms.items())
             problems.append(f"{self.names[k]!r} " + (f"is {on}" if on else "cannot move"))
         return problems
 
-    def margin(self, what: str, G: np.ndarray, places: Sequence[int]) -> float:
-        """The smallest singular value of the dependent block.  Raises ValueError where it is too small."""
-        dependent = [k for k in range(self.tree.nv) if k not in places]
+    def margin(self, argument: str, G: np.ndarray, indices: Sequence[int]) -> float:
+        """Return the smallest singular value of the dependent block.  Raises ValueError if it is too small."""
+        dependent = [k for k in range(self.tree.nv) if k not in indices]
         if not dependent:
             return 1.0
         values = np.linalg.svd(G[:, dependent], compute_uv=False)
         margin = float(values[-1]) if len(values) == len(dependent) else 0.0
         if not margin >= self.least:
-            said = ", ".join(repr(self.names[k]) for k in places)
+            listed_names = ", ".join(repr(self.names[k]) for k in indices)
             raise ValueError(
-                f"minimal_coordinates: {what}: {said}: with them the others are nearly undetermined: margin "
-                f"{margin:.3g}, the "
-                f"smallest singular value of the dependent block, is below {self.least:g}; name others, or None "
-                f"chooses some"
+                f"minimal_coordinates: {argument}: {listed_names}: they hardly determine the others: margin "
+                f"{margin:.3g}, the smallest singular value of the dependent block, is below {self.least:g}; name "
+                f"others, or None chooses them"
             )
         return margin
 
@@ -123,8 +124,8 @@ def _many(count: int) -> str:
 
 
 def assembled_at(mechanism: Mechanism, q: Any, value: np.ndarray | None) -> np.ndarray:
-    """An assembled configuration: the one given, made exact.  Raises ValueError where it is none, or none was found."""
-    found = q
+    """Return an assembled configuration: ``value`` projected, or the result q.  Raises ValueError if not assembled."""
+    assembled = q
     if value is not None:
         error = mechanism.error(value)
         if not np.abs(error).max(initial=0.0) <= 1e-6 * mechanism.scales.length:
@@ -132,14 +133,13 @@ def assembled_at(mechanism: Mechanism, q: Any, value: np.ndarray | None) -> np.n
             worst = int(np.argmax(np.abs(error)))
             left = error[worst] / mechanism.scales.rows[mechanism.scales.errors][worst]
             raise ValueError(
-                f"minimal_coordinates: q: it is not assembled: {left:.3g} is left of {rows[worst]!r}: give a "
-                "configuration that "
-                f"obeys the constraints"
+                f"minimal_coordinates: q: not assembled: error {left:.3g} of {rows[worst]!r}: pass a configuration "
+                f"that satisfies the constraints"
             )
-        found = mechanism.projected(value)
-    if not found.closed:
+        assembled = mechanism.projected(value)
+    if not assembled.closed:
         raise ValueError(
-            "minimal_coordinates: no configuration that obeys the constraints was found: robot.mobility() explains"
+            "minimal_coordinates: no configuration that satisfies the constraints was found: see robot.mobility()"
         )
-    result: np.ndarray = found.q
+    result: np.ndarray = assembled.q
     return result

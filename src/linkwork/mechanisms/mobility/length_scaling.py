@@ -1,4 +1,4 @@
-"""Rows and velocities in one unit: lengths, with angles times a characteristic length; and what rank they have."""
+"""Scaling of constraint rows and velocities to lengths by a characteristic length, and the rank of scaled matrices."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from linkwork.model.tree import Tree
 
 __all__ = ["Ranked", "Scales", "characteristic_length", "chosen_rows", "motion_text", "motions_of", "ranked"]
 
-NOISE = 1e-15  # of the largest singular value, each row and column: what is below is rounding
+NOISE = 1e-15  # rounding of singular values, relative to the largest one and to the matrix size
 
 
 def characteristic_length(tree: Tree) -> float:
-    """How long links are [m]: of the joints and of the constraints' frames on a body, twice how far they are from their
-    middle, on average over bodies (the world among them) where some are apart; 1 m where none are.
+    """Return a characteristic link length [m]; 1 m if all joints and frames of each body coincide.
+
+    It is the average over bodies, including the world, of twice the mean distance of the joints and constraint frames
+    of a body from their centre.
     """
     there: dict[int, list[np.ndarray]] = {}
     for i, body in enumerate(tree.bodies):
@@ -31,8 +33,8 @@ def characteristic_length(tree: Tree) -> float:
             there.setdefault(result.body, []).append(np.array([*result.placement.translation], dtype=float))
         for point in points:
             result = tree.frame(point.frame)
-            place = result.placement.point(point.position)
-            there.setdefault(result.body, []).append(np.array([*place], dtype=float))
+            position = result.placement.point(point.position)
+            there.setdefault(result.body, []).append(np.array([*position], dtype=float))
     spreads = [2.0 * float(np.mean(np.linalg.norm(at - np.mean(at, axis=0), axis=1))) for at in there.values()]
     apart = [x for x in spreads if x > 1e-9]
     return float(np.mean(apart)) if apart else 1.0
@@ -40,11 +42,11 @@ def characteristic_length(tree: Tree) -> float:
 
 @dataclass(frozen=True)
 class Scales:
-    """What rows and velocities are multiplied by, so that all are lengths, and lengths per second."""
+    """Factors that scale rows and errors to lengths [m] and velocities to lengths per second [m/s]."""
 
     length: float
-    rows: np.ndarray  # (nc,): of rows, and of their errors
-    errors: np.ndarray  # (nc,), bool: which have an error
+    rows: np.ndarray  # (nc,): factors of rows and errors
+    errors: np.ndarray  # (nc,), bool: True for rows of holonomic constraints
     velocities: np.ndarray  # (nv,)
 
     @staticmethod
@@ -56,12 +58,12 @@ class Scales:
         return Scales(length, np.array(rows), np.array(errors, dtype=bool), np.array(velocities))
 
     def rows_of(self, G: np.ndarray) -> np.ndarray:
-        """G with all numbers without a unit."""
+        """Return G scaled to be dimensionless."""
         scaled: np.ndarray = G * self.rows[:, None] / self.velocities
         return scaled
 
     def error_of(self, phi: np.ndarray) -> np.ndarray:
-        """Errors as lengths."""
+        """Return errors as lengths [m]."""
         scaled: np.ndarray = phi * self.rows[self.errors]
         return scaled
 
@@ -72,26 +74,26 @@ def _units(units: Sequence[str], count: int) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A matrix with the rank that the largest gap of its singular values shows."""
+    """A matrix with its numerical rank, at the largest gap of its singular values."""
 
     rank: int
-    values: np.ndarray  # singular values, the largest first
+    values: np.ndarray  # singular values in decreasing order
     left: np.ndarray  # orthonormal columns y with yᵀ A = 0
     right: np.ndarray  # orthonormal columns x with A x = 0
 
     @property
     def least(self) -> float:
-        """The smallest singular value that counts."""
+        """The smallest singular value counted as nonzero."""
         return float(self.values[self.rank - 1]) if self.rank else 0.0
 
     @property
     def rest(self) -> float:
-        """The largest that counts as zero."""
+        """The largest singular value counted as zero."""
         return float(self.values[self.rank]) if self.rank < len(self.values) else 0.0
 
 
 def ranked(A: np.ndarray) -> Ranked:
-    """Of the ratios of each singular value to the next, from 1 down to what rounding leaves, the largest is the gap."""
+    """Compute the rank of a matrix at the largest ratio of successive singular values, between 1 and rounding."""
     m, n = A.shape
     if not min(m, n):
         return Ranked(0, np.zeros(0), np.eye(m), np.eye(n))
@@ -103,8 +105,9 @@ def ranked(A: np.ndarray) -> Ranked:
 
 
 def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0.9) -> list[int]:
-    """So many rows of A that are independent of each other: QR with pivots, of those that leave nearly the most the
-    first in an order.
+    """Choose ``count`` independent rows of A by pivoted QR.
+
+    The pivot is the first row in ``order`` whose remainder is at least ``like`` times the largest one.
     """
     rest, result = np.array(A, dtype=float), list[int]()
     for _ in range(count):
@@ -123,9 +126,10 @@ def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0
 def motions_of(
     tree: Tree, null: np.ndarray, scales: Scales, independent: Sequence[int] | None = None
 ) -> tuple[list[int], tuple[Mapping[str, float], ...]]:
-    """A basis of motions, one for each of some independent velocities, which is 1 in its own and 0 in the others'.
+    """Return independent velocity components and a basis of free motions, which is the identity in them.
 
-    ``null`` has scaled columns.  Chosen are those of which each moves as much by itself as any, in their order.
+    ``null`` is a basis of the null space with scaled columns.  Without ``independent`` the components are chosen by
+    pivoting.
     """
     names, count = names_of(tree, "v"), null.shape[1]
     if not count:
@@ -141,6 +145,6 @@ def motions_of(
 
 
 def motion_text(motion: Mapping[str, float], most: int = 12) -> str:
-    """A motion as its velocities, as in ``"crank 1, coupler -0.5"``."""
-    said = [f"{name} {x:.4g}" for name, x in motion.items()]
-    return ", ".join(said[:most]) + (f" and {len(said) - most} more" if len(said) > most else "")
+    """Return the text of a motion by its velocities: ``"crank 1, coupler -0.5"``."""
+    parts = [f"{name} {x:.4g}" for name, x in motion.items()]
+    return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")

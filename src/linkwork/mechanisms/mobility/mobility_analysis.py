@@ -1,9 +1,8 @@
-"""How many degrees of freedom there are, and which rows are too many: by rank here, near, and far along the motion.
+"""Mobility analysis: degrees of freedom and redundant rows from the rank of the constraint Jacobian.
 
-Rows that depend on others everywhere are those that they depend on in configurations reached by random motions; the
-rank of matrices does not grow in a limit, so the largest that is met is that of all but some configurations.
-
-What a mechanism can do, as people read it.
+The rank is computed in the given configuration and in configurations on random motions from it.  Rank does not grow in
+a limit, so the largest rank found is the generic one.  Rows that are dependent at the generic rank are redundant; rows
+that are dependent only in the given configuration are singular there.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from linkwork.model.tree import Tree
 __all__ = ["Mobility", "assembled_near", "mobility_of"]
 
 
-STARTS = 24  # random configurations that assembly is tried from
-STILL = 1e-7  # part of a unit velocity that counts as rest
+STARTS = 24  # random configurations from which assembly is tried
+STILL = 1e-7  # component of a unit velocity below which a joint counts as locked
 
 
 def assembled_near(mechanism: Mechanism, q: np.ndarray | None) -> Any:
-    """An assembled configuration from q, from neutral where it is not given, or else from random ones."""
+    """Find an assembled configuration from q (neutral if None), or else from random configurations."""
     robot = mechanism.robot
 
     def starts() -> Iterator[np.ndarray]:
@@ -54,32 +53,33 @@ def mobility_of(
 
     large = tree.nv > 30
     rng = np.random.default_rng(seed)
-    others, seen, moving = [], np.abs(G).max(axis=0, initial=0.0), np.abs(here.right).max(axis=1, initial=0.0)
+    samples, constrained, moving = [], np.abs(G).max(axis=0, initial=0.0), np.abs(here.right).max(axis=1, initial=0.0)
     if not inconsistent and here.rank < tree.nv and rows:
         walks, steps = (2, 4) if large else (4, 8)
         with Reporter("mobility", progress, "mobility: configurations", walks * steps) as report:
-            for place in mechanism.wandered(result.q, walks, steps, rng):
-                G_there = mechanism.rows(place)
+            for other_q in mechanism.random_motions(result.q, walks, steps, rng):
+                G_there = mechanism.rows(other_q)
                 there = ranked(G_there)
-                others.append((G_there, there))
-                seen = np.maximum(seen, np.abs(G_there).max(axis=0, initial=0.0))
+                samples.append((G_there, there))
+                constrained = np.maximum(constrained, np.abs(G_there).max(axis=0, initial=0.0))
                 moving = np.maximum(moving, np.abs(there.right).max(axis=1, initial=0.0))
                 report.advance()
-    _, best = max([(G, here), *others], key=lambda pair: (pair[1].rank, pair[1] is here, pair[1].least))
+    _, best = max([(G, here), *samples], key=lambda pair: (pair[1].rank, pair[1] is here, pair[1].least))
     redundant = chosen_rows(best.left, len(rows) - best.rank, range(len(rows) - 1, -1, -1))
-    kept = [k for k in range(len(rows)) if k not in redundant]
-    within = ranked(G[kept])
-    singular = [kept[k] for k in chosen_rows(within.left, len(kept) - here.rank, range(len(kept) - 1, -1, -1))]
+    necessary = [k for k in range(len(rows)) if k not in redundant]
+    within = ranked(G[necessary])
+    order = range(len(necessary) - 1, -1, -1)
+    singular = [necessary[k] for k in chosen_rows(within.left, len(necessary) - here.rank, order)]
 
     names = names_of(tree, "v")
     independent, motions = motions_of(tree, here.right, scales)
     still_here = np.abs(here.right).max(axis=1, initial=0.0) <= STILL
     still = moving <= STILL
-    given = None if q is None else float(np.linalg.norm(robot.difference(q, result.q) * scales.velocities))
+    moved = None if q is None else float(np.linalg.norm(robot.difference(q, result.q) * scales.velocities))
     return Mobility._make(
         name=robot.name,
         q=result.q,
-        moved=given,
+        moved=moved,
         length=scales.length,
         rows=rows,
         rank=here.rank,
@@ -94,18 +94,18 @@ def mobility_of(
         independent=tuple(names[k] for k in independent),
         locked=tuple(name for name, is_still in zip(names, still, strict=True) if is_still),
         locked_here=tuple(names[k] for k in range(len(names)) if still_here[k] and not still[k]),
-        untouched=tuple(names[k] for k in range(len(names)) if seen[k] <= STILL),
-        samples=len(others),
+        untouched=tuple(names[k] for k in range(len(names)) if constrained[k] <= STILL),
+        samples=len(samples),
     )
 
 
 def _contradicting(rows: tuple[str, ...], scales: Scales, result: Any) -> dict[str, float]:
-    """What is left of the rows' errors where they cannot all be zero."""
+    """Return the remaining error of each row if not all errors can be zero, else {}."""
     if result.closed:
         return {}
-    places = np.flatnonzero(scales.errors)
+    indices = np.flatnonzero(scales.errors)
     worst = float(np.abs(result.error).max())
-    left = {rows[k]: float(x / scales.rows[k]) for k, x in zip(places, result.error, strict=True)}
+    left = {rows[k]: float(x / scales.rows[k]) for k, x in zip(indices, result.error, strict=True)}
     return {
         name: x for (name, x), size in zip(left.items(), np.abs(result.error), strict=True) if not size <= 1e-6 * worst
     }
@@ -114,7 +114,7 @@ def _contradicting(rows: tuple[str, ...], scales: Scales, result: Any) -> dict[s
 def _contradicting_velocities(
     rows: tuple[str, ...], mechanism: Mechanism, q: np.ndarray, here: Ranked
 ) -> dict[str, float]:
-    """What is left of G v + σ at the velocity where it is least."""
+    """Return the components of the smallest possible G v + σ, by row, if they are not zero, else {}."""
     drift = mechanism.drift(q)
     left = here.left @ (here.left.T @ drift)
     worst = float(np.abs(left).max(initial=0.0))
@@ -124,37 +124,37 @@ def _contradicting_velocities(
     return {rows[k]: float(left[k] / sizes[k]) for k in range(len(rows)) if abs(left[k]) > 1e-6 * worst}
 
 
-MOST = 12  # of a kind that a text lists
+MOST = 12  # entries of a list in the report
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Mobility(Made):
-    """Degrees of freedom of a mechanism in a configuration, and what its rows and joints are to them.
+    """Degrees of freedom of a mechanism in a configuration, with the role of each constraint row and joint.
 
-    Rows that depend on others are *redundant* where they do so everywhere, also near this configuration and along the
-    motion, and *singular* where they do so only here: then velocities are free that no motion, or another branch of it,
-    follows.  Rows are *inconsistent* where no configuration, or no velocity, was found that obeys them all.
+    Dependent rows are *redundant* if they are dependent everywhere, also in neighbouring configurations and along the
+    motion, and *singular* if they are dependent only here; then some free velocities belong to no motion, or to another
+    branch of it.  Rows are *inconsistent* if no configuration, or no velocity, was found that satisfies all of them.
     """
 
     name: str
-    q: np.ndarray  # (nq,): an assembled configuration, or where the error is least
-    moved: float | None  # how far it is from the one that was given, as a length [m]; None where none was
-    length: float  # what angles were multiplied by [m]
+    q: np.ndarray  # (nq,): an assembled configuration, or the one of smallest error
+    moved: float | None  # distance from the configuration passed as an argument [m]; None without one
+    length: float  # factor of angles [m]
     rows: tuple[str, ...]
     rank: int
-    generic_rank: int  # the largest of configurations near and far
-    error_rank: int  # of the rows that have an error
-    singular_values: np.ndarray  # of the scaled rows, the largest first
+    generic_rank: int  # largest rank of all configurations sampled
+    error_rank: int  # rank of the rows of holonomic constraints
+    singular_values: np.ndarray  # of the scaled constraint Jacobian, in decreasing order
     velocities: tuple[str, ...]
     redundant: tuple[str, ...]
     singular: tuple[str, ...]
-    inconsistent: Mapping[str, float]  # by row: what is left of it [m, rad; m/s, rad/s where the velocities contradict]
-    motions: tuple[Mapping[str, float], ...]  # a basis of free velocities: by each of ``independent``, all that move
+    inconsistent: Mapping[str, float]  # remaining error by row [m, rad], or [m/s, rad/s] for velocities
+    motions: tuple[Mapping[str, float], ...]  # basis of free velocities, one for each of ``independent``
     independent: tuple[str, ...]
     locked: tuple[str, ...]  # velocities that are zero in all motions
-    locked_here: tuple[str, ...]  # and such as are zero here alone
-    untouched: tuple[str, ...]  # velocities that no constraint sees
-    samples: int  # other configurations that were looked at
+    locked_here: tuple[str, ...]  # velocities that are zero only in this configuration
+    untouched: tuple[str, ...]  # velocities that no constraint depends on
+    samples: int  # number of other configurations analysed
 
     @property
     def nv(self) -> int:
@@ -162,45 +162,45 @@ class Mobility(Made):
 
     @property
     def dof(self) -> int:
-        """Degrees of freedom of velocity here."""
+        """Number of free velocities in this configuration, nv − rank."""
         return self.nv - self.rank
 
     @property
     def mobility(self) -> int:
-        """Degrees of freedom of velocity in configurations near and far: less than here where it is singular."""
+        """Number of free velocities in generic configurations, less than `dof` in a singular configuration."""
         return self.nv - self.generic_rank
 
     @property
     def counted(self) -> int:
-        """Grübler and Kutzbach's count: freedoms of joints less rows, as if all rows were independent."""
+        """Grübler–Kutzbach count nv − nc, which assumes that all rows are independent."""
         return self.nv - len(self.rows)
 
     @property
     def coordinates(self) -> int:
-        """Degrees of freedom of configuration, if no row without an error follows from a position."""
+        """Number of independent coordinates, if no velocity constraint is integrable."""
         return self.nv - self.error_rank
 
     @property
     def assembled(self) -> bool:
-        """Whether all constraints can be met."""
+        """True if all constraints can be satisfied."""
         return not self.inconsistent
 
     @property
     def gap(self) -> tuple[float, float]:
-        """The smallest singular value that counts, and the largest that counts as zero."""
+        """The smallest singular value counted as nonzero, and the largest counted as zero."""
         values = [*self.singular_values, 0.0]
         return float(values[self.rank - 1]) if self.rank else 0.0, float(values[self.rank])
 
     @property
     def table(self) -> str:
-        """A line for each row of the constraints: its name, and what it is besides independent."""
+        """A line for each constraint row: its name and "independent", "redundant", "singular" or "inconsistent"."""
         result = {**dict.fromkeys(self.redundant, "redundant"), **dict.fromkeys(self.singular, "singular")}
-        result |= {name: f"inconsistent, {x:.3g} left" for name, x in self.inconsistent.items()}
+        result |= {name: f"inconsistent, error {x:.3g}" for name, x in self.inconsistent.items()}
         wide = max(map(len, self.rows), default=0)
         return "\n".join(f"{name:<{wide}}  {result.get(name, 'independent')}" for name in self.rows)
 
     def as_dict(self) -> dict[str, object]:
-        """All of it in plain lists, numbers and texts."""
+        """Return all values as plain dicts, lists, numbers and strings."""
         return {
             "name": self.name,
             "assembled": self.assembled,
@@ -236,37 +236,38 @@ class Mobility(Made):
             lines.append(f"  redundant (dependent everywhere): {_listed(self.redundant)}")
         if self.singular:
             lines.append(f"  singular (dependent only here): {_listed(self.singular)}")
-            lines.append(f"  elsewhere it has {_degrees(self.mobility)}")
+            lines.append(f"  in generic configurations: {_degrees(self.mobility)}")
         free = [motion for motion in self.motions if not {*motion} <= {*self.untouched}]
         lines += [f"  free: {motion_text(motion)}" for motion in free[:MOST]]
         if len(free) > MOST:
             lines.append(f"  and {len(free) - MOST} more free motions")
-        for what, names in (
+        for group, names in (
             ("locked", self.locked),
-            ("at rest here", self.locked_here),
-            ("untouched by constraints", self.untouched),
+            ("locked only here", self.locked_here),
+            ("unconstrained", self.untouched),
         ):
             if names:
-                lines.append(f"  {what}: {_listed(names)}")
+                lines.append(f"  {group}: {_listed(names)}")
         return "\n".join(lines)
 
     def _counts(self) -> list[str]:
         least, rest = self.gap
-        lines = [f"  {self.nv} velocities, {_many(len(self.rows), 'row')} of rank {self.rank}; counted {self.counted}"]
+        lines = [
+            f"  {self.nv} velocities, {_many(len(self.rows), 'row')} of rank {self.rank}; Grübler count {self.counted}"
+        ]
         if self.rows:
             lines.append(
-                f"  singular values from {least:.3g} up count, from {rest:.1g} down not, with angles times "
-                f"{self.length:.4g} m"
+                f"  smallest nonzero singular value {least:.3g}, next {rest:.1g}, with angles times {self.length:.4g} m"
             )
         if self.coordinates != self.dof:
             lines.append(f"  {_degrees(self.coordinates)} of configuration")
         if self.moved is not None and self.moved > 1e-9 * self.length:
-            lines.append(f"  at an assembled configuration {self.moved:.3g} m from the one given")
+            lines.append(f"  at an assembled configuration, {self.moved:.3g} m from the given q")
         return lines
 
     def _contradictions(self) -> list[str]:
         worst = sorted(self.inconsistent.items(), key=lambda item: -abs(item[1]))
-        lines = [f"  {name}: {x:.4g} is left" for name, x in worst[:MOST]]
+        lines = [f"  {name}: error {x:.4g}" for name, x in worst[:MOST]]
         return [*lines, *([f"  and {len(worst) - MOST} more rows"] if len(worst) > MOST else [])]
 
 
@@ -274,8 +275,8 @@ def _degrees(count: int) -> str:
     return f"{count} degree{'' if count == 1 else 's'} of freedom"
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _listed(names: tuple[str, ...], most: int = MOST) -> str:

@@ -1,8 +1,8 @@
-"""Linear equations whose matrix is numbers near its diagonal, with right-hand sides of any scalars.
+"""Linear equations with a banded matrix of floats, and right-hand sides of any scalars.
 
-Gauss's elimination without pivots, which is stable where the matrix is dominated by its diagonal (cubic splines) or
+Gaussian elimination without pivoting, which is stable where the matrix is diagonally dominant (cubic splines) or
 totally positive (values of B-splines): de Boor and Pinkus, Backward error analysis for totally positive linear systems,
-Numerische Mathematik 27, 1977.  The work grows with the number of equations.
+Numerische Mathematik 27, 1977.  The work is proportional to the number of equations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["solve_band", "solve_banded", "solve_cyclic"]
 
 
 def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> list[Any]:
-    """x of A x = right, the rows of A as numbers by column; x and the right-hand side have any entries that add up."""
+    """Solve A x = right, with the rows of A as mappings from column to value; x has entries of any vector type."""
     left = [dict(row) for row in rows]
     x = list(right)
     count = len(left)
@@ -44,10 +44,10 @@ def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> l
 
 
 def solve_band(band: Any, right: Any) -> Any:
-    """The same of a band (n, 2 w + 1), row i of which has the columns from i − w to i + w, in two loops.
+    """Solve the same for a band (n, 2 w + 1), row i of which has the columns from i − w to i + w, in two loops.
 
-    What would be beyond the matrix is 0.  A step of the first loop eliminates what is left of the diagonal by the w
-    rows before, which it carries, and divides by the pivot; the second goes back.
+    Entries outside the matrix are 0.  A step of the first loop eliminates the entries left of the diagonal with the w
+    rows before, which it carries, and divides by the pivot; the second loop is the back substitution.
     """
     w = (len(band[0]) - 1) // 2
 
@@ -77,9 +77,9 @@ def solve_band(band: Any, right: Any) -> Any:
 def solve_cyclic(
     lower: Sequence[float], diagonal: Sequence[float], upper: Sequence[float], right: Sequence[Any]
 ) -> list[Any]:
-    """x of lower_k x_{k−1} + diagonal_k x_k + upper_k x_{k+1} = right_k, indices going round.
+    """Solve lower_k x_{k−1} + diagonal_k x_k + upper_k x_{k+1} = right_k with cyclic indices.
 
-    The last unknown is left out of the others, which are solved twice.
+    The last unknown is eliminated by solving for the others with two right-hand sides.
     """
     count = len(right)
     if count == 1:

@@ -1,26 +1,24 @@
-"""Polynomials in local coordinates between two configurations, with given motion at both.
+"""Hermite interpolation in local coordinates: polynomials between two configurations with given motion at both.
 
-On a piece of length h, q(u) = q_0 ⊕ p(u) with p(0) = 0 and p(h) = φ = q_1 ⊖ q_0.  Where a motion leaves q_0, ⊕ is the
-identity to second order: ṗ(0) = v_0 and p̈(0) = a_0 (but for floating joints that turn and go straight apart: there
-p̈(0) is the rate that follows).  Where it arrives, ṗ(h) and p̈(h) are the rates of q ⊖ q_0 at
-(q_1, v_1, a_1).  So v, and a of degree five, are met exactly on every manifold.
+On a segment of length h, q(u) = q_0 ⊕ p(u) with p(0) = 0 and p(h) = φ = q_1 ⊖ q_0.  At q_0, ⊕ is the identity to second
+order: ṗ(0) = v_0 and p̈(0) = a_0 (except for decoupled floating joints, where p̈(0) is the rate that follows).  At the
+end, ṗ(h) and p̈(h) are the rates of q ⊖ q_0 at (q_1, v_1, a_1).  So v, and for quintics a, are met exactly on every
+manifold.
 
-Inner points of spherical quadrangles.
-
-At a point q with neighbours h_0 before and h_1 after it, the inner point s makes the velocities on both sides the same:
+Inner points of spherical quadrangles: at a point q with neighbours h_0 before and h_1 after it, the inner point s makes
+the velocities on both sides equal,
 
     s ⊖ q = −(φ_0 / h_0 + φ_1 / h_1) / (2/h_0 + 2/h_1),
 
-φ_0 and φ_1 the local coordinates of the neighbours; for equal steps that is Shoemake's −(φ_0 + φ_1)/4.
+with φ_0 and φ_1 the local coordinates of the neighbours; for equal steps this is Shoemake's −(φ_0 + φ_1)/4.
 
-Velocities at points: estimated from neighbours, and what corrects them so that accelerations have no jump.
-
-Of cubics between points the accelerations on both sides of one vary with the velocities v as
+Velocities at points: estimates from neighbours, and corrections that make accelerations continuous.  The jump of the
+acceleration of cubics at point k varies with the velocities v as
 
     −(2/h_{k−1}) v_{k−1} − 4 (1/h_{k−1} + 1/h_k) v_k − (2/h_k) v_{k+1},
 
-on a manifold nearly so.  So what velocities leave of jumps, R, is taken away by the δ of these equations: at once for
-plain numbers, and in a few turns else.
+on a manifold approximately.  So jumps R are removed by the solution δ of these equations: in one step for plain
+coordinates, otherwise in a few iterations.
 """
 
 from __future__ import annotations
@@ -38,25 +36,25 @@ Scalars = Sequence[Any]
 
 
 def straight_between(space: CurveSpace, h: Any, q0: Scalars, q1: Scalars) -> list[list[Any]]:
-    """Coefficients (nv, 2) of the way at constant velocity: a straight line, a great circle, a screw."""
+    """Return coefficients (nv, 2) at constant velocity: a straight line, a great circle, a screw."""
     return [[0.0, phi / h] for phi in space.difference(q0, q1)]
 
 
 def cubic_between(space: CurveSpace, h: Any, q0: Scalars, q1: Scalars, v0: Scalars, v1: Scalars) -> list[list[Any]]:
-    """Coefficients (nv, 4) of the cubic that leaves with v_0 and arrives with v_1."""
+    """Return coefficients (nv, 4) of the cubic with v_0 at the beginning and v_1 at the end."""
     phi = space.difference(q0, q1)
     w1, _ = space.local_rates(q0, q1, v1, [0.0] * space.nv)
-    return [_cubic(h, *numbers) for numbers in zip(phi, v0, w1, strict=True)]
+    return [_cubic(h, *values) for values in zip(phi, v0, w1, strict=True)]
 
 
 def quintic_between(
     space: CurveSpace, h: Any, q0: Scalars, q1: Scalars, v0: Scalars, v1: Scalars, a0: Scalars, a1: Scalars
 ) -> list[list[Any]]:
-    """Coefficients (nv, 6) of the polynomial of degree five that leaves with v_0, a_0 and arrives with v_1, a_1."""
+    """Return coefficients (nv, 6) of the quintic with v_0, a_0 at the beginning and v_1, a_1 at the end."""
     phi = space.difference(q0, q1)
     w1, b1 = space.local_rates(q0, q1, v1, a1)
     w0, b0 = space.local_rates(q0, q0, v0, a0) if space.apart else (v0, a0)
-    return [_quintic(h, *numbers) for numbers in zip(phi, w0, w1, b0, b1, strict=True)]
+    return [_quintic(h, *values) for values in zip(phi, w0, w1, b0, b1, strict=True)]
 
 
 def _cubic(h: Any, phi: Any, v0: Any, v1: Any) -> list[Any]:
@@ -65,32 +63,32 @@ def _cubic(h: Any, phi: Any, v0: Any, v1: Any) -> list[Any]:
 
 
 def _quintic(h: Any, phi: Any, v0: Any, v1: Any, a0: Any, a1: Any) -> list[Any]:
-    far = (phi / h - v0 - 0.5 * h * a0) / h  # what is left of the position, over h², of the velocity, over h, ...
-    fast = (v1 - v0 - h * a0) / h
-    more = a1 - a0
+    position_left = (phi / h - v0 - 0.5 * h * a0) / h  # residuals, divided by h², h and 1
+    velocity_left = (v1 - v0 - h * a0) / h
+    acceleration_left = a1 - a0
     return [
         0.0,
         v0,
         0.5 * a0,
-        (10.0 * far - 4.0 * fast + 0.5 * more) / h,
-        (-15.0 * far + 7.0 * fast - more) / (h * h),
-        (6.0 * far - 3.0 * fast + 0.5 * more) / (h * h * h),
+        (10.0 * position_left - 4.0 * velocity_left + 0.5 * acceleration_left) / h,
+        (-15.0 * position_left + 7.0 * velocity_left - acceleration_left) / (h * h),
+        (6.0 * position_left - 3.0 * velocity_left + 0.5 * acceleration_left) / (h * h * h),
     ]
 
 
 def inner_point(space: CurveSpace, h0: Any, h1: Any, before: Scalars, q: Scalars, after: Scalars) -> list[Any]:
-    """s (nq)."""
+    """Return the inner point s (nq) of a quadrangle."""
     scale = -0.5 / (1.0 / h0 + 1.0 / h1)
     both = zip(space.difference(q, before), space.difference(q, after), strict=True)
     return space.integrate(q, [scale * (x / h0 + y / h1) for x, y in both])
 
 
 def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[Any]:
-    """What to add to velocities at n points, with n − 1 pieces of lengths h between.
+    """Return the correction of velocities at n points, with n − 1 segments of lengths h between.
 
-    ``jumps`` are a on the way out less a on the way in, at each point; at the ends of a natural spline a itself and −a.
-    A clamped spline keeps the velocities of its ends, a launched one that of the first; a periodic one has the same at
-    both, and one jump less.
+    ``jumps`` are a after minus a before each point; at the ends of a natural spline a itself and −a.  A clamped spline
+    keeps the velocities of its ends, a launched one that of the first; a periodic one has equal velocities at both, and
+    one jump less.
     """
     count = len(h) + 1
     if boundary == "periodic":
@@ -114,9 +112,9 @@ def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[
 
 
 def mean_slope(h0: Any, h1: Any, back: Any, on: Any) -> tuple[Any, Any]:
-    """Velocity and acceleration at a point, of the parabola through it and its neighbours.
+    """Return velocity and acceleration at a point, of the parabola through it and its neighbours.
 
-    ``back`` and ``on`` are the local coordinates of the one before, h_0 ago, and of the one after, in h_1.
+    ``back`` and ``on`` are the local coordinates of the neighbour h_0 before and of the one h_1 after.
     """
     before, after = -back / h0, on / h1
     return (before * h1 + after * h0) / (h0 + h1), (after - before) * 2.0 / (h0 + h1)

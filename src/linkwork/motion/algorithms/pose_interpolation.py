@@ -1,10 +1,10 @@
-"""Ways of a frame from pose to pose: screws, arcs and blends, over any scalar.
+"""Paths of a frame from pose to pose: screws, arcs and blends, over any scalar.
 
-A way gives the pose X(u) for u from 0 to 1, and `moving` its twist by u: of X with the rotation R and the origin p,
+A path gives the pose X(u) for u from 0 to 1, and `moving` its twist by u.  For X with rotation R and origin p,
 
     V = (φ; ṗ),  [φ×] = Ṙ Rᵀ,
 
-in the axes that X is given in.
+in the axes in which X is given.
 """
 
 from __future__ import annotations
@@ -20,46 +20,48 @@ __all__ = ["along_arc", "along_blend", "along_screw", "moving", "screw_between",
 
 
 def turn_between(R: Rotation, other: Rotation) -> Vec3:
-    """φ with R exp(φ) = R', in the axes of both, |φ| ≤ π."""
+    """Return the rotation vector φ with R exp(φ) = R', in the axes of both, |φ| ≤ π."""
     return Quaternion.of(R.T @ other).log()
 
 
 def screw_between(X: Pose, other: Pose) -> Motion:
-    """The twist ξ with X exp(ξ) = X', in X's own axes, its turn no more than half of one."""
-    turn = turn_between(X.rotation, other.rotation)
-    return Motion(turn, twist_of_translation(turn, X.rotation.inv_act(other.translation - X.translation)))
+    """Return the twist ξ with X exp(ξ) = X', in X's own axes, with a rotation of at most π."""
+    rotation = turn_between(X.rotation, other.rotation)
+    return Motion(rotation, twist_of_translation(rotation, X.rotation.inv_act(other.translation - X.translation)))
 
 
 def along_screw(X: Pose, twist: Motion, u: Any) -> Pose:
-    """X exp(u ξ), ξ in X's own axes."""
-    turn = twist.angular * u
-    way = translation_of_twist(turn, twist.linear * u)
-    return Pose(X.rotation @ Quaternion.exp(turn).rotation(), X.translation + X.rotation @ way)
+    """Return X exp(u ξ), ξ in X's own axes."""
+    rotation = twist.angular * u
+    translation = translation_of_twist(rotation, twist.linear * u)
+    return Pose(X.rotation @ Quaternion.exp(rotation).rotation(), X.translation + X.rotation @ translation)
 
 
-def along_arc(X: Pose, center: Vec3, around: Vec3, way: Vec3, turn: Vec3, u: Any) -> Pose:
-    """The origin goes round a center by u α and straight by u d; the frame turns by u φ, in X's own axes.
+def along_arc(X: Pose, center: Vec3, sweep: Vec3, translation: Vec3, rotation: Vec3, u: Any) -> Pose:
+    """Return the pose at u on an arc: the origin rotates about a center by u α and translates by u d.
 
-    ``around`` is the vector α, an angle times its axis; without one it is a straight line.
+    The frame rotates by u φ in X's own axes.  ``sweep`` is α, an angle times its axis; with 0 the path is a straight
+    line.
     """
-    carried = Quaternion.exp(around * u).rotation() @ (X.translation - center)
-    return Pose(X.rotation @ Quaternion.exp(turn * u).rotation(), center + carried + way * u)
+    carried = Quaternion.exp(sweep * u).rotation() @ (X.translation - center)
+    return Pose(X.rotation @ Quaternion.exp(rotation * u).rotation(), center + carried + translation * u)
 
 
 def along_blend(X: Pose, corner: Pose, other: Pose, u: Any) -> Pose:
-    """The parabola that leaves X towards a corner and comes to the other from there: de Casteljau's, with slerp.
+    """Return the pose at u on a parabola between two poses, tangent to the lines to a corner.
 
-    Source: Shoemake, Animating rotation with quaternion curves, SIGGRAPH 1985.
+    De Casteljau's construction, with slerp.  Source: Shoemake, Animating rotation with quaternion curves, SIGGRAPH
+    1985.
     """
     before, after = (_towards(a.rotation, b.rotation, u) for a, b in ((X, corner), (corner, other)))
     a, b = (_between(a.translation, b.translation, u) for a, b in ((X, corner), (corner, other)))
     return Pose(_towards(before, after, u), _between(a, b, u))
 
 
-def moving(way: Callable[[Any], Pose], u: Any) -> tuple[Pose, Motion]:
-    """X(u), and its twist by u, in the axes that X is given in."""
+def moving(path: Callable[[Any], Pose], u: Any) -> tuple[Pose, Motion]:
+    """Return X(u), and its twist by u, in the axes in which X is given."""
     (at,) = seeded([u], [1.0])
-    both = [parts(x, at.level) for x in way(at).elements()]
+    both = [parts(x, at.level) for x in path(at).elements()]
     X, rate = Pose.of_elements([x for x, _ in both]), Pose.of_elements([y for _, y in both])
     rows = [rate.rotation @ X.rotation.T @ Vec3(*axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
     x, y, z = rows  # the columns of Ṙ Rᵀ

@@ -1,4 +1,4 @@
-"""What is asked of joints along a path: a frame, what of its pose counts, limits; solved and measured in batches."""
+"""Inverse kinematics along a path: a frame, the constrained part of its pose, limits; solved in batches."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from linkwork.kinematics.poses import pose_difference
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 
-__all__ = ["FREE_ROWS", "HABITS", "PathRequest"]
+__all__ = ["FREE_ROTATIONS", "NUM_STRATEGIES", "PathRequest"]
 
-FREE_ROWS = {"fixed": (), "free": (0, 1, 2), "x": (0,), "y": (1,), "z": (2,)}
-"""By word: which rotations about the frame's own axes are free."""
+FREE_ROTATIONS = {"fixed": (), "free": (0, 1, 2), "x": (0,), "y": (1,), "z": (2,)}
+"""Free rotations about the frame's axes, by the value of ``orientation``."""
 
-HABITS = 3
-"""How many ways there are to take a choice that a robot has: see `PathRequest.pushed`."""
+NUM_STRATEGIES = 3
+"""Number of strategies of a redundant robot: see `PathRequest.initial_guesses`."""
 
-_EXACT = 1e-8  # [m, rad]: what inverse kinematics leaves
-_FEW = np.array(30.0)  # steps from a neighbour
-_MANY = np.array(200.0)  # steps of each of other starts
+_EXACT = 1e-8  # [m, rad] residual of inverse kinematics
+_NEAR_STEPS = np.array(30.0)  # iterations from a neighbour
+_FAR_STEPS = np.array(200.0)  # iterations from each of other starts
 _STARTS = np.arange(1.0, 33.0)
-_ROOM = 1e-3  # [rad, m]: kept from limits, so that curves between way points stay within them
-_DAMPED = 1e-10  # of squares of singular values: where directions are lost
-_PUSH = 0.1  # of a joint's range at its limits: where one that has a choice turns back
+_LIMIT_MARGIN = 1e-3  # [rad, m] distance from limits, so that curves between waypoints satisfy them
+_DAMPED = 1e-10  # of squared singular values: damping near singularities
+_PUSH = 0.1  # of a joint's range near its limits: there a redundant robot moves away from them
 
 
 class PathRequest:
-    """A path for a frame of a robot: inverse kinematics from neighbours, tangents, and what is left of the path."""
+    """A path for a frame: inverse kinematics from neighbours, tangents, and deviations from the path."""
 
     def __init__(
         self,
@@ -44,39 +44,39 @@ class PathRequest:
         limits: Any,
         locked: Any,
         start: np.ndarray | None,
-        finest: float,
+        min_step: float,
         caller: str,
     ) -> None:
         self.robot, self.path, self.frame, self.relative_to, self.caller = robot, path, frame, relative_to, caller
-        self.finest = finest
-        self.orientation, self.free = orientation, FREE_ROWS[orientation]
-        self.kept = [k for k in range(6) if k not in self.free]
+        self.min_step = min_step
+        self.orientation, self.free = orientation, FREE_ROTATIONS[orientation]
+        self.matched = [k for k in range(6) if k not in self.free]
         task = PoseTask(frame, relative_to=relative_to, name="X_path")
         tolerance = np.full(6, _EXACT)
         tolerance[list(self.free)] = np.inf
         self.lower, self.upper = read_limits(caller, robot, limits)
-        room = np.full(robot.nq, _ROOM)
+        margin = np.full(robot.nq, _LIMIT_MARGIN)
         with np.errstate(invalid="ignore"):
-            room = np.minimum(room, 0.25 * (self.upper - self.lower))
+            margin = np.minimum(margin, 0.25 * (self.upper - self.lower))
         if start is not None:
-            room = np.clip(np.minimum(start - self.lower, self.upper - start), 0.0, room)
+            margin = np.clip(np.minimum(start - self.lower, self.upper - start), 0.0, margin)
         self.problem = IKProblem(
             robot,
             task,
-            position_limits=(self.lower + room, self.upper - room),
+            position_limits=(self.lower + margin, self.upper - margin),
             locked=locked,
             tolerance=tolerance,
             caller=caller,
         )
-        self.spare = robot.nv - len(self.problem.still) > len(self.kept)
-        self.plain = robot.nq == robot.nv and self.problem.plain and bool(_adds_up(robot))
-        self.looped = any(constraint.holonomic for constraint in robot.tree.constraints)
-        wide = self.upper - self.lower
-        self._wide = np.where(np.isfinite(wide), wide, np.inf)
+        self.is_redundant = robot.nv - len(self.problem.locked_dofs) > len(self.matched)
+        self.is_plain = robot.nq == robot.nv and self.problem.plain and bool(_is_plain(robot))
+        self.has_loops = any(constraint.holonomic for constraint in robot.tree.constraints)
+        range_ = self.upper - self.lower
+        self._range = np.where(np.isfinite(range_), range_, np.inf)
 
     @cached_property
     def unlimited(self) -> IKProblem:
-        """The same without limits: it tells what is in the way."""
+        """The same problem without limits, to find out which limit prevents a solution."""
         p = self.problem
         options: dict[str, Any] = {
             "position_limits": False,
@@ -88,97 +88,104 @@ class PathRequest:
 
     # -- configurations for poses
 
-    def solved(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """From neighbours (n, nq) to poses (n, 4, 4): configurations, and whether they are answers."""
+    def solve(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Solve for poses (n, 4, 4) from neighbours (n, nq); return configurations and which are solutions."""
         p = self.problem if limits else self.unlimited
-        result = p.kernel(q, p.tolerances, p.weights, *p.ends, _FEW, np.array(0.0), X)
-        return np.array(result.q), np.asarray(result.told[..., 0] == 1.0)
+        result = p.kernel(q, p.tolerances, p.weights, *p.finite_bounds, _NEAR_STEPS, np.array(0.0), X)
+        return np.array(result.q), np.asarray(result.diagnostics[..., 0] == 1.0)
 
-    def others(self, q: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Other answers (n, nq) for one pose, wherever searches lead, the nearest to q first."""
-        p, many = self.problem, len(_STARTS)
+    def other_solutions(self, q: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Return other solutions (n, nq) for one pose from scattered starts, the nearest to q first."""
+        p, count = self.problem, len(_STARTS)
         result = p.kernel(
-            np.repeat(q[None], many, axis=0),
+            np.repeat(q[None], count, axis=0),
             p.tolerances,
             p.weights,
-            *p.ends,
-            _MANY,
+            *p.finite_bounds,
+            _FAR_STEPS,
             _STARTS,
-            np.repeat(X[None], many, 0),
+            np.repeat(X[None], count, 0),
         )
-        answers = np.array(result.q)[np.asarray(result.told[..., 0] == 1.0)]
-        nearest: np.ndarray = answers[np.argsort(self.far(q[None], answers), kind="stable")]
+        answers = np.array(result.q)[np.asarray(result.diagnostics[..., 0] == 1.0)]
+        nearest: np.ndarray = answers[np.argsort(self.joint_distance(q[None], answers), kind="stable")]
         return nearest
 
-    def pushed(self, q: np.ndarray, way: float, habits: np.ndarray) -> np.ndarray:
-        """Where to look next from q (n, nq), by how far the way is, where there is a choice: by habit (n,) of `HABITS`,
-        away from limits that joints are near; from where they are; or towards the middle of limits.
+    def initial_guesses(self, q: np.ndarray, distance: float, strategies: np.ndarray) -> np.ndarray:
+        """Return initial guesses near q (n, nq) for the next pose of a redundant robot.
+
+        ``distance`` is that along the path.  The strategies (n,) are: 0, away from limits that joints are near; 1, at
+        q; 2, towards the middle of the limits.
         """
-        if not self.spare or not self.plain:
+        if not self.is_redundant or not self.is_plain:
             return q
         with np.errstate(invalid="ignore"):
-            low = np.clip(1.0 - (q - self.lower) / (_PUSH * self._wide), 0.0, 1.0)
-            high = np.clip(1.0 - (self.upper - q) / (_PUSH * self._wide), 0.0, 1.0)
-        away = np.nan_to_num(low - high) * min(2.0 * way, 0.1)
-        inward = (self.problem.middle - q) * min(2.0 * way, 0.1)
-        habits = habits[:, None]
-        result: np.ndarray = q + np.where(habits == 0, away, np.where(habits == 2, inward, 0.0))
+            low = np.clip(1.0 - (q - self.lower) / (_PUSH * self._range), 0.0, 1.0)
+            high = np.clip(1.0 - (self.upper - q) / (_PUSH * self._range), 0.0, 1.0)
+        away = np.nan_to_num(low - high) * min(2.0 * distance, 0.1)
+        inward = (self.problem.midrange - q) * min(2.0 * distance, 0.1)
+        strategies = strategies[:, None]
+        result: np.ndarray = q + np.where(strategies == 0, away, np.where(strategies == 2, inward, 0.0))
         return result
 
     def difference(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """other ⊖ q (..., nv)."""
-        return other - q if self.plain else np.asarray(self.robot.difference(q, other))
+        """Return other ⊖ q (..., nv)."""
+        return other - q if self.is_plain else np.asarray(self.robot.difference(q, other))
 
-    def far(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """The most that any joint moves (...)."""
+    def joint_distance(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return the largest joint motion between configurations (...)."""
         result: np.ndarray = np.abs(self.difference(q, other)).max(axis=-1)
         return result
 
     # -- on the way
 
-    def rows(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The Jacobian's rows that count (n, rows, nv), in the frame's axes, and what turns the path's axes to them."""
+    def task_jacobian(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the constrained rows of the Jacobian (n, rows, nv) in the frame's axes.
+
+        The second value is the rotation (n, 3, 3) from the path's axes to the frame's.
+        """
         X = np.asarray(self.robot.pose(q, self.frame, relative_to=self.relative_to))
         J = np.asarray(self.robot.jacobian(q, self.frame, relative_to=self.relative_to, expressed_in=self.frame))
-        return J[..., self.kept, :], np.swapaxes(X[..., :3, :3], -1, -2)
+        return J[..., self.matched, :], np.swapaxes(X[..., :3, :3], -1, -2)
 
-    def tangents(self, q: np.ndarray, V: np.ndarray, rough: np.ndarray) -> np.ndarray:
-        """Velocities by s (n, nv) that move the frame by twists V (n, 6): near rough ones, where there is a choice."""
-        J, R = self.rows(q)
-        turned = np.concatenate([(R @ V[:, :3, None])[..., 0], (R @ V[:, 3:, None])[..., 0]], axis=-1)[:, self.kept]
-        left = turned - (J @ rough[..., None])[..., 0]
+    def tangents(self, q: np.ndarray, V: np.ndarray, estimate: np.ndarray) -> np.ndarray:
+        """Return velocities by s (n, nv) that move the frame by twists V (n, 6), near an estimate if redundant."""
+        J, R = self.task_jacobian(q)
+        turned = np.concatenate([(R @ V[:, :3, None])[..., 0], (R @ V[:, 3:, None])[..., 0]], axis=-1)[:, self.matched]
+        difference = turned - (J @ estimate[..., None])[..., 0]
         square = J @ np.swapaxes(J, -1, -2) + _DAMPED * np.eye(J.shape[-2])
-        result: np.ndarray = rough + (np.swapaxes(J, -1, -2) @ np.linalg.solve(square, left[..., None]))[..., 0]
-        if self.problem.still:
-            result[:, list(self.problem.still)] = 0.0
+        result: np.ndarray = (
+            estimate + (np.swapaxes(J, -1, -2) @ np.linalg.solve(square, difference[..., None]))[..., 0]
+        )
+        if self.problem.locked_dofs:
+            result[:, list(self.problem.locked_dofs)] = 0.0
         return result
 
-    def off(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """How far the frame is from the path at s: (n, 2), metres and radians of what counts."""
+    def deviations(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Return the deviations of the frame from the path at s (n, 2) [m, rad], of constrained directions."""
         X = np.asarray(self.robot.pose(q, self.frame, relative_to=self.relative_to))
         target = self.path(s)
-        left = pose_difference(X, target)
-        way = np.linalg.norm(left[..., 3:], axis=-1)
-        if self.looped:
-            way = np.maximum(way, np.abs(np.asarray(self.robot.constraint_error(q))).max(axis=-1))
+        difference = pose_difference(X, target)
+        distance = np.linalg.norm(difference[..., 3:], axis=-1)
+        if self.has_loops:
+            distance = np.maximum(distance, np.abs(np.asarray(self.robot.constraint_error(q))).max(axis=-1))
         if self.orientation == "fixed":
-            turn = np.linalg.norm(left[..., :3], axis=-1)
+            angle = np.linalg.norm(difference[..., :3], axis=-1)
         elif self.orientation == "free":
-            turn = np.zeros(len(q))
+            angle = np.zeros(len(q))
         else:
             axis = "xyz".index(self.orientation)
             a, b = X[..., :3, axis], target[..., :3, axis]
-            turn = np.arctan2(np.linalg.norm(np.cross(a, b), axis=-1), (a * b).sum(axis=-1))
-        return np.stack([way, turn], axis=-1)
+            angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=-1), (a * b).sum(axis=-1))
+        return np.stack([distance, angle], axis=-1)
 
-    def singular(self, q: np.ndarray) -> float:
-        """The least singular value of the rows that count [1, m]: 0 where a direction is lost."""
-        J, _ = self.rows(q[None])
-        free = [k for k in range(self.robot.nv) if k not in self.problem.still]
+    def smallest_singular_value(self, q: np.ndarray) -> float:
+        """Return the smallest singular value of the constrained rows [1, m]; 0 at a singularity."""
+        J, _ = self.task_jacobian(q[None])
+        free = [k for k in range(self.robot.nv) if k not in self.problem.locked_dofs]
         return float(np.linalg.svd(J[0][:, free], compute_uv=False)[-1])
 
-    def joint(self, k: int) -> str:
-        """The joint of a number of v."""
+    def joint_name(self, k: int) -> str:
+        """Return the joint of velocity coordinate k."""
         tree = self.robot.tree
         for i, body in tree.stacked():
             if k in range(tree.nv)[tree.v_slices[i]]:
@@ -186,6 +193,6 @@ class PathRequest:
         raise AssertionError(k)
 
 
-def _adds_up(robot: Any) -> bool:
-    """Whether configurations are numbers with v for their rates."""
+def _is_plain(robot: Any) -> bool:
+    """Return True if configurations are plain coordinates, with v their rates."""
     return CurveSpace.of(robot.tree).is_plain

@@ -1,4 +1,4 @@
-"""Joints that follow a path in space: asked, tracked or chosen by branches, filled in, and looked at in a scene."""
+"""Tracking of a Cartesian path: check of arguments, choice of configurations, refinement, collision check."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from linkwork.geometry.scene import Scene
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.motion.arguments import finite_number
-from linkwork.motion.cartesian.arguments import FREE_ROWS, HABITS, PathRequest
-from linkwork.motion.cartesian.cartesian_path import CartesianPath, Steps, grid
+from linkwork.motion.cartesian.arguments import FREE_ROTATIONS, NUM_STRATEGIES, PathRequest
+from linkwork.motion.cartesian.cartesian_path import CartesianPath, Waypoints, initial_positions
 from linkwork.motion.cartesian.configuration_choice import branch_steps, tracked
 from linkwork.motion.cartesian.result import Deviation, TrackedPath
-from linkwork.motion.cartesian.tracking_outcome import Ended, SceneAsked, farthest, levers
+from linkwork.motion.cartesian.tracking_outcome import Ending, SceneCheck, best_outcome, displacement_bounds
 
 __all__ = ["followed_path"]
 
-WHO = "track_cartesian_path"
-STEP = 0.05  # [m]: of the path, to begin with
-_NEAR = 1e-3  # [m, rad]: a start that is so near to the path's is moved onto it
-_EDGES = ("certified", "sampled")
+CALLER = "track_cartesian_path"
+_STEP = 0.05  # [m] initial distance of waypoints
+_NEAR = 1e-3  # [m, rad] a start that is nearer to the path's beginning is moved onto it
+_COLLISION_CHECKS = ("certified", "sampled")
 
 
 def followed_path(
@@ -48,172 +48,187 @@ def followed_path(
     margin: float,
     resolution: float,
 ) -> TrackedPath:
-    """See `Robot.track_cartesian_path`."""
+    """Implement `Robot.track_cartesian_path`."""
     if not isinstance(path, CartesianPath):
         raise TypeError(
-            f"{WHO}: path: expected a CartesianPath, as linkwork.motion.line, arc, pose_spline and polyline make it, "
+            f"{CALLER}: path: expected a CartesianPath, as from linkwork.motion.line, arc, pose_spline or polyline, "
             f"got {type(path).__name__}"
         )
     for name in (frame, relative_to):
         if name not in robot.frames and name != "world":
             raise UnknownNameError("frame", name, robot.frames)
-    for what, given, known in (
-        ("orientation", orientation, tuple(FREE_ROWS)),
-        ("collision_check", collision_check, _EDGES),
+    for name, value, known in (
+        ("orientation", orientation, tuple(FREE_ROTATIONS)),
+        ("collision_check", collision_check, _COLLISION_CHECKS),
     ):
-        if given not in known:
-            raise ValueError(f"{WHO}: {what}: got {given!r}: {nearest(str(given), known)}")
-    allowed = _pair(tolerance)
-    largest = _largest(robot, max_joint_step)
-    num_starts = integer(WHO, "num_starts", num_starts, least=1, what="a whole number")
-    smallest = finite_number(f"{WHO}: min_path_step", min_path_step)
-    if not smallest > 0.0:
-        raise ValueError(f"{WHO}: min_path_step: expected metres above 0, got {min_path_step!r}")
-    margin = finite_number(f"{WHO}: margin", margin)
+        if value not in known:
+            raise ValueError(f"{CALLER}: {name}: got {value!r}: {nearest(str(value), known)}")
+    allowed = _tolerances(tolerance)
+    max_step = _max_step(robot, max_joint_step)
+    num_starts = integer(CALLER, "num_starts", num_starts, least=1)
+    min_step = finite_number(f"{CALLER}: min_path_step", min_path_step)
+    if not min_step > 0.0:
+        raise ValueError(f"{CALLER}: min_path_step: expected a positive number [m], got {min_path_step!r}")
+    margin = finite_number(f"{CALLER}: margin", margin)
     if scene is not None and not isinstance(scene, Scene):
-        raise TypeError(f"{WHO}: scene: expected a Scene, got {type(scene).__name__}")
-    begin = None if q_init is None else _one(robot, q_init)
-    asked = PathRequest(robot, path, frame, relative_to, orientation, position_limits, locked, begin, smallest, WHO)
+        raise TypeError(f"{CALLER}: scene: expected a Scene, got {type(scene).__name__}")
+    begin = None if q_init is None else _start_configuration(robot, q_init)
+    request = PathRequest(
+        robot, path, frame, relative_to, orientation, position_limits, locked, begin, min_step, CALLER
+    )
     if scene is not None and collision_check == "certified":
-        levers(robot, asked.lower, asked.upper)
+        displacement_bounds(robot, request.lower, request.upper)
     if begin is not None:
-        begin = _on_path(asked, begin)
-    places = grid(path.knots, STEP)
-    around = None if scene is None else SceneAsked(scene, collision_check, margin, resolution)
-    ways = _ways(asked, places, begin, largest, bool(reconfigure), int(num_starts), around)
-    if not ways:
-        result = asked.problem.solve(X_path=path(0.0))
-        told = Ended(Status.COLLIDING, "at 0 % of the path every answer found collides")
-        if result.success and around is None:
-            message = "at 0 % of the path no configuration was found to begin at: give one, q_init="
-            told = Ended(Status.OUT_OF_REACH, message)
+        begin = _on_path(request, begin)
+    path_positions = initial_positions(path.knots, _STEP)
+    scene_check = None if scene is None else SceneCheck(scene, collision_check, margin, resolution)
+    candidates = _candidates(request, path_positions, begin, max_step, bool(reconfigure), int(num_starts), scene_check)
+    if not candidates:
+        result = request.problem.solve(X_path=path(0.0))
+        ending = Ending(Status.COLLIDING, "at 0 % of the path all solutions found collide")
+        if result.success and scene_check is None:
+            message = "at 0 % of the path no start configuration was found; pass q_init="
+            ending = Ending(Status.OUT_OF_REACH, message)
         elif not result.success:
             status = Status.AT_LIMITS if result.status is Status.AT_LIMITS else Status.OUT_OF_REACH
-            told = Ended(status, f"at 0 % of the path the first pose has no configuration: {result.message}")
-        return TrackedPath._make(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
-    came = farthest(asked, ways, allowed, largest, around)
-    fraction = 1.0 if came.told.status is Status.SOLVED else min(came.end / path.length, 1.0)
-    off = Deviation(*came.off)
-    return TrackedPath._make(robot, path, frame, relative_to, *came.told, fraction, off, came.curves, came.begins)
+            ending = Ending(status, f"at 0 % of the path the first pose has no configuration: {result.message}")
+        return TrackedPath._make(robot, path, frame, relative_to, *ending, 0.0, Deviation(0.0, 0.0), (), ())
+    outcome = best_outcome(request, candidates, allowed, max_step, scene_check)
+    fraction = 1.0 if outcome.ending.status is Status.SOLVED else min(outcome.end / path.length, 1.0)
+    deviation = Deviation(*outcome.deviation)
+    return TrackedPath._make(
+        robot, path, frame, relative_to, *outcome.ending, fraction, deviation, outcome.curves, outcome.begins
+    )
 
 
-def _ways(
-    asked: PathRequest,
-    places: np.ndarray,
+def _candidates(
+    request: PathRequest,
+    path_positions: np.ndarray,
     begin: np.ndarray | None,
-    largest: np.ndarray,
+    max_step: np.ndarray,
     reconfigure: bool,
     starts: int,
-    around: SceneAsked | None,
-) -> list[Steps]:
-    """Way points from place to place, the best way first; none where there is nowhere to begin."""
-    form = asked.problem.form if not asked.free else None
-    free = None if around is None else lambda q: around.free(asked.robot, q)
-    if form is not None and asked.plain:
-        base = asked.robot.neutral() if begin is None else begin
-        turning = np.isin(np.arange(asked.robot.nq), _turning(asked.robot, form.joints))
+    scene_check: SceneCheck | None,
+) -> list[Waypoints]:
+    """Return waypoints along the path in the order to try them; empty without a start configuration."""
+    form = request.problem.form if not request.free else None
+    free = None if scene_check is None else lambda q: scene_check.is_free(request.robot, q)
+    if form is not None and request.is_plain:
+        base = request.robot.neutral() if begin is None else begin
+        turning = np.isin(np.arange(request.robot.nq), _angle_indices(request.robot, form.joints))
 
         def nodes(at: np.ndarray) -> list[np.ndarray]:
-            result = form.branches(asked.path(at), position_limits=False, q_init=base)
+            result = form.branches(request.path(at), position_limits=False, q_init=base)
             q = [own[valid] for own, valid in zip(result.q, result.valid, strict=True)]
             return q if free is None else [x[free(x)] if len(x) else x for x in q]
 
-        first = begin[None] if begin is not None else _within(asked, nodes(places[:1])[0], turning)
+        first = begin[None] if begin is not None else _within_limits(request, nodes(path_positions[:1])[0], turning)
         if len(first):
-            best = branch_steps(asked, places, nodes, first, turning, largest, reconfigure)
-            if around is None or len(first) == 1:
+            best = branch_steps(request, path_positions, nodes, first, turning, max_step, reconfigure)
+            if scene_check is None or len(first) == 1:
                 return [best]
-            each = [branch_steps(asked, places, nodes, q[None], turning, largest, reconfigure) for q in first]
-            return [best, *_in_order(asked, each)]  # where the way between places of the best is not free
+            each = [
+                branch_steps(request, path_positions, nodes, q[None], turning, max_step, reconfigure) for q in first
+            ]
+            return [best, *_in_order(request, each)]  # if the best one collides between its waypoints
     if begin is not None:
-        habits = range(HABITS) if asked.spare and asked.plain else range(1)
-        ways = tracked(asked, places, np.repeat(begin[None], len(habits), axis=0), habits, largest, reconfigure)
-        return _in_order(asked, ways)
-    result = asked.problem.solve(X_path=asked.path(0.0), num_solutions=starts)
+        strategies = range(NUM_STRATEGIES) if request.is_redundant and request.is_plain else range(1)
+        candidates = tracked(
+            request, path_positions, np.repeat(begin[None], len(strategies), axis=0), strategies, max_step, reconfigure
+        )
+        return _in_order(request, candidates)
+    result = request.problem.solve(X_path=request.path(0.0), num_solutions=starts)
     first = np.asarray(result.q)[np.asarray(result.success)]
     if free is not None and len(first):
         first = first[free(first)]
     if not len(first):
         return []
-    ways = tracked(asked, places, first, [0] * len(first), largest, reconfigure)
+    candidates = tracked(request, path_positions, first, [0] * len(first), max_step, reconfigure)
     if free is not None:
-        ways = [_until_met(way, free(way.q)) for way in ways]
-    return _in_order(asked, ways)
+        candidates = [_until_collision(waypoints, free(waypoints.q)) for waypoints in candidates]
+    return _in_order(request, candidates)
 
 
-def _in_order(asked: PathRequest, ways: list[Steps]) -> list[Steps]:
-    """Those that come farthest first, then those of the fewest reconfigurations and the least motion."""
-    return sorted(ways, key=lambda way: (-way.end, way.changed.sum(), _motion(asked, way)))
+def _in_order(request: PathRequest, candidates: list[Waypoints]) -> list[Waypoints]:
+    """Sort by position reached, then by fewest reconfigurations, then by least motion."""
+    return sorted(
+        candidates, key=lambda waypoints: (-waypoints.end, waypoints.changed.sum(), _motion(request, waypoints))
+    )
 
 
-def _until_met(way: Steps, free: np.ndarray) -> Steps:
-    """As far as nothing collides."""
+def _until_collision(waypoints: Waypoints, free: np.ndarray) -> Waypoints:
+    """Return the waypoints up to the first collision."""
     if free.all():
-        return way
+        return waypoints
     k = int(np.flatnonzero(~free)[0])
-    return Steps(way.s[: k + 1], way.q[: k + 1], way.changed[: k + 1], way.missed if k == len(free) - 1 else None)
+    return Waypoints(
+        waypoints.s[: k + 1],
+        waypoints.q[: k + 1],
+        waypoints.changed[: k + 1],
+        waypoints.missed if k == len(free) - 1 else None,
+    )
 
 
-def _motion(asked: PathRequest, way: Steps) -> float:
-    return float(np.linalg.norm(asked.difference(way.q[:-1], way.q[1:]), axis=-1).sum())
+def _motion(request: PathRequest, waypoints: Waypoints) -> float:
+    return float(np.linalg.norm(request.difference(waypoints.q[:-1], waypoints.q[1:]), axis=-1).sum())
 
 
-def _turning(robot: Any, joints: Sequence[str]) -> list[int]:
+def _angle_indices(robot: Any, joints: Sequence[str]) -> list[int]:
     return [robot.joint(name).q_slice.start for name in joints]
 
 
-def _within(asked: PathRequest, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
-    """Those of configurations that are within limits, their angles by whole turns as near to the middle as can be."""
-    p = asked.problem
+def _within_limits(request: PathRequest, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
+    """Return the configurations within limits, with angles by full revolutions nearest to the middle."""
+    p = request.problem
     turn = 2.0 * np.pi
     with np.errstate(invalid="ignore"):
         least, most = np.ceil((p.lower - q) / turn), np.floor((p.upper - q) / turn)
-    wanted = np.clip(np.round((p.middle - q) / turn), least, np.maximum(least, most))
-    result = np.where(turning, q + turn * wanted, q)
+    turns = np.clip(np.round((p.midrange - q) / turn), least, np.maximum(least, most))
+    result = np.where(turning, q + turn * turns, q)
     return result[((result >= p.lower) & (result <= p.upper)).all(axis=-1)]
 
 
-def _pair(given: Any) -> tuple[float, float]:
-    """What may be left of the path [m, rad].  Raises ValueError."""
+def _tolerances(values: Any) -> tuple[float, float]:
+    """Return the permitted deviations from the path [m, rad].  Raises ValueError."""
     result = []
-    for name, unit, value in zip(("position_tolerance", "orientation_tolerance"), ("m", "rad"), given, strict=True):
-        number = finite_number(f"{WHO}: {name}", value)
+    for name, unit, value in zip(("position_tolerance", "orientation_tolerance"), ("m", "rad"), values, strict=True):
+        number = finite_number(f"{CALLER}: {name}", value)
         if not number >= 1e-6:
-            raise ValueError(f"{WHO}: {name}: expected at least 1e-6 [{unit}], got {value!r}")
+            raise ValueError(f"{CALLER}: {name}: expected at least 1e-6 [{unit}], got {value!r}")
         result.append(float(number))
     return result[0], result[1]
 
 
-def _largest(robot: Any, value: Any) -> np.ndarray:
-    expected = f"{WHO}: max_joint_step: expected a positive number, or {robot.nv} [rad, m]"
+def _max_step(robot: Any, value: Any) -> np.ndarray:
+    expected = f"{CALLER}: max_joint_step: expected a positive number or an array of shape ({robot.nv},) [rad, m]"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.shape not in ((), (robot.nv,)) or not (result > 0.0).all():
         raise ValueError(f"{expected}, got {value!r}")
     return np.broadcast_to(result, (robot.nv,))
 
 
-def _one(robot: Any, start: Any) -> np.ndarray:
-    q = read_configuration(robot, WHO, "q_init", start)
+def _start_configuration(robot: Any, start: Any) -> np.ndarray:
+    q = read_configuration(robot, CALLER, "q_init", start)
     if q.shape != (robot.nq,):
-        raise ValueError(f"{WHO}: q_init: expected one configuration ({robot.nq},), got shape {q.shape}")
+        raise ValueError(f"{CALLER}: q_init: expected one configuration of shape ({robot.nq},), got shape {q.shape}")
     return q
 
 
-def _on_path(asked: PathRequest, q: np.ndarray) -> np.ndarray:
-    """The start, moved onto the path where it is next to it.  Raises ValueError where it is not, or beyond limits."""
-    outside = (q < asked.lower) | (q > asked.upper)
-    if asked.problem.plain and outside.any():
+def _on_path(request: PathRequest, q: np.ndarray) -> np.ndarray:
+    """Return the start moved onto the path, if it is near.  Raises ValueError if it is not, or beyond limits."""
+    outside = (q < request.lower) | (q > request.upper)
+    if request.problem.plain and outside.any():
         k = int(np.flatnonzero(outside)[0])
         raise ValueError(
-            f"{WHO}: q_init: {asked.robot.q_names[k]!r} is {q[k]:.6g}, beyond its limits {asked.lower[k]:.6g} to "
-            f"{asked.upper[k]:.6g}"
+            f"{CALLER}: q_init: {request.robot.q_names[k]!r} is {q[k]:.6g}, beyond its limits "
+            f"{request.lower[k]:.6g} to {request.upper[k]:.6g}"
         )
-    way, turn = asked.off(q[None], np.zeros(1))[0]
-    result, done = asked.solved(q[None], asked.path(0.0)[None])
-    if way > _NEAR or turn > _NEAR or not done[0]:
+    distance, angle = request.deviations(q[None], np.zeros(1))[0]
+    result, done = request.solve(q[None], request.path(0.0)[None])
+    if distance > _NEAR or angle > _NEAR or not done[0]:
         raise ValueError(
-            f"{WHO}: q_init: {asked.frame!r} is {way:.3g} m and {turn:.3g} rad away from where the path begins: "
-            f"begin it at robot.pose(q_init, {asked.frame!r}), or leave q_init out"
+            f"{CALLER}: q_init: {request.frame!r} is {distance:.3g} m and {angle:.3g} rad from the beginning of the "
+            f"path; begin the path at robot.pose(q_init, {request.frame!r}), or leave out q_init"
         )
     onto: np.ndarray = result[0]
     return onto

@@ -1,4 +1,4 @@
-"""Pieces of ways in space, each smooth: where a frame is at u from 0 to 1, and its twist by u."""
+"""Smooth segments of Cartesian paths: the pose of a frame for u from 0 to 1, and its twist by u."""
 
 from __future__ import annotations
 
@@ -19,78 +19,78 @@ from linkwork.spatial import Motion, Pose, Vec3
 from linkwork.spatial.arguments import matrix_of
 
 __all__ = [
-    "ArcPiece",
-    "BlendPiece",
+    "ArcSegment",
+    "BlendSegment",
     "PathSegment",
-    "ReversedPiece",
-    "ScrewPiece",
-    "SplinePiece",
+    "ReversedSegment",
+    "ScrewSegment",
+    "SplineSegment",
     "free_space",
-    "leg_of",
-    "pose_numbers",
+    "pose_configurations",
+    "straight_segment",
 ]
 
 _kernels: LazyCache[Kernel] = LazyCache()
 
-RADIAN = 0.2  # [m]: what a turn of 1 rad counts for at least
+RADIAN = 0.2  # [m] weight of a rotation of 1 rad, at least
 
 
 class PathSegment(Protocol):
-    """A smooth way of a frame."""
+    """A smooth segment of a frame's path."""
 
     @property
     def size(self) -> float:
-        """How far it goes [m], 0.2 m for each radian at least."""
+        """Path length [m], with at least 0.2 m for each radian."""
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Poses (n, 4, 4), and twists by u (n, 6) in the axes of these, for u (n,)."""
+        """Return poses (n, 4, 4), and twists by u (n, 6) in the axes of the poses, for u (n,)."""
 
 
-def _counted(way: float, turn: float) -> float:
-    return max(way, RADIAN * turn)
+def _path_size(distance: float, angle: float) -> float:
+    return max(distance, RADIAN * angle)
 
 
 @dataclass(frozen=True)
-class ScrewPiece:
-    """X exp(u ξ)."""
+class ScrewSegment:
+    """A screw motion X exp(u ξ)."""
 
     X: Pose
     twist: Motion
 
     @property
     def size(self) -> float:
-        """At the origin's speed, which is constant."""
-        return _counted(_length(self.twist.linear), _length(self.twist.angular))
+        """Path length, at the constant speed of the origin."""
+        return _path_size(_length(self.twist.linear), _length(self.twist.angular))
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Poses and twists."""
+        """Return poses and twists."""
         return _evaluated("screw", u, self.X, self.twist)
 
 
 @dataclass(frozen=True)
-class ArcPiece:
-    """Around a center, straight on, and turning: see `along_arc`."""
+class ArcSegment:
+    """An arc about a center, combined with a translation and a rotation: see `along_arc`."""
 
     X: Pose
     center: Vec3
-    around: Vec3
-    way: Vec3
-    turn: Vec3
+    sweep: Vec3
+    shift: Vec3
+    rotation: Vec3
 
     @property
     def size(self) -> float:
-        """At the origin's speed, which is constant."""
-        v = self.around.cross(self.X.translation - self.center) + self.way
-        return _counted(_length(v), _length(self.turn))
+        """Path length, at the constant speed of the origin."""
+        v = self.sweep.cross(self.X.translation - self.center) + self.shift
+        return _path_size(_length(v), _length(self.rotation))
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Poses and twists."""
-        return _evaluated("arc", u, self.X, self.center, self.around, self.way, self.turn)
+        """Return poses and twists."""
+        return _evaluated("arc", u, self.X, self.center, self.sweep, self.shift, self.rotation)
 
 
 @dataclass(frozen=True)
-class BlendPiece:
-    """A parabola from a pose to another, which would meet in a corner."""
+class BlendSegment:
+    """A parabola between two poses, tangent to the lines that meet in a corner."""
 
     X: Pose
     corner: Pose
@@ -98,31 +98,31 @@ class BlendPiece:
 
     @property
     def size(self) -> float:
-        """As far as to the corner and on, so that it begins and ends as fast as what lies before and after."""
+        """Path length via the corner, so that the speed is continuous with the adjacent segments."""
         legs = ((self.X, self.corner), (self.corner, self.other))
         return sum(
-            _counted(_length(b.translation - a.translation), _length(poses.turn_between(a.rotation, b.rotation)))
+            _path_size(_length(b.translation - a.translation), _length(poses.turn_between(a.rotation, b.rotation)))
             for a, b in legs
         )
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Poses and twists."""
+        """Return poses and twists."""
         return _evaluated("blend", u, self.X, self.corner, self.other)
 
 
 @dataclass(frozen=True)
-class SplinePiece:
-    """A curve of a free frame, from one of its times to another."""
+class SplineSegment:
+    """A trajectory of a free frame, over its whole duration."""
 
     curve: Trajectory
 
     @property
     def size(self) -> float:
-        """As its times are."""
+        """Duration of the trajectory, which measures path length."""
         return self.curve.duration
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Poses and twists."""
+        """Return poses and twists."""
         T = self.curve.duration
         q, v, _ = self.curve(np.clip(self.curve.start_time + u * T, self.curve.start_time, self.curve.end_time))
         X = np.asarray(_kernels.get("free", _free_kernel)(q))
@@ -132,36 +132,36 @@ class SplinePiece:
 
 
 @dataclass(frozen=True)
-class ReversedPiece:
-    """A piece from its end to its beginning."""
+class ReversedSegment:
+    """A segment in the opposite direction."""
 
-    piece: PathSegment
+    segment: PathSegment
 
     @property
     def size(self) -> float:
-        """The same."""
-        return self.piece.size
+        """Path length of the segment."""
+        return self.segment.size
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Poses and twists."""
-        X, V = self.piece.at(1.0 - u)
+        """Return poses and twists."""
+        X, V = self.segment.at(1.0 - u)
         return X, -V
 
 
 @cache
 def _free_tree() -> Tree:
-    """One frame that moves freely: its configurations are poses."""
+    """Return a tree of one free frame, whose configurations are poses."""
     text = '<robot name="free"><link name="frame"/></robot>'
     return read_robot_string(text, Options(floating_base=True, inertia="ignore"))
 
 
 def free_space(apart: bool) -> CurveSpace:
-    """What a free frame's curves run in: it turns and goes straight apart, or along screws."""
+    """Return the curve space of a free frame: decoupled if ``apart``, or else along screws."""
     return CurveSpace.of(_free_tree(), apart)
 
 
-def pose_numbers(X: np.ndarray) -> np.ndarray:
-    """The configurations (n, 7) of the free frame at poses (n, 4, 4)."""
+def pose_configurations(X: np.ndarray) -> np.ndarray:
+    """Return the configurations (n, 7) of the free frame at poses (n, 4, 4)."""
     joint = _free_tree().bodies[0].joint
     return np.array([joint.configuration_from_pose(Pose.of(x.tolist())) for x in X], dtype=float)
 
@@ -175,44 +175,44 @@ def _free_kernel() -> Kernel:
     return compile(traced, name="pose_of_free_frame", q=(joint.nq,))
 
 
-def leg_of(X: Pose, other: Pose, orientation: str) -> ArcPiece | ScrewPiece:
-    """The straight way, or the screw."""
+def straight_segment(X: Pose, other: Pose, orientation: str) -> ArcSegment | ScrewSegment:
+    """Return the straight segment between two poses, or the screw."""
     if orientation == "screw":
-        return ScrewPiece(X, poses.screw_between(X, other))
+        return ScrewSegment(X, poses.screw_between(X, other))
     zero = Vec3(0.0, 0.0, 0.0)
-    turn = poses.turn_between(X.rotation, other.rotation)
-    return ArcPiece(X, X.translation, zero, other.translation - X.translation, turn)
+    rotation = poses.turn_between(X.rotation, other.rotation)
+    return ArcSegment(X, X.translation, zero, other.translation - X.translation, rotation)
 
 
 def _length(v: Vec3) -> float:
     return float(np.linalg.norm([*v]))
 
 
-_SHAPES: dict[str, tuple[type, ...]] = {
+_ARGUMENT_TYPES: dict[str, tuple[type, ...]] = {
     "screw": (Pose, Motion),
     "arc": (Pose, Vec3, Vec3, Vec3, Vec3),
     "blend": (Pose, Pose, Pose),
 }
 _SIZES: dict[type, tuple[int, ...]] = {Pose: (4, 4), Motion: (6,), Vec3: (3,)}
-_WAYS: dict[str, Any] = {"screw": poses.along_screw, "arc": poses.along_arc, "blend": poses.along_blend}
+_CURVES: dict[str, Any] = {"screw": poses.along_screw, "arc": poses.along_arc, "blend": poses.along_blend}
 
 
-def _evaluated(name: str, u: np.ndarray, *given: Any) -> tuple[np.ndarray, np.ndarray]:
-    numbers = [
+def _evaluated(name: str, u: np.ndarray, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
+    arrays = [
         matrix_of(x) if isinstance(x, Pose) else np.array(x.elements() if isinstance(x, Motion) else [*x], dtype=float)
-        for x in given
+        for x in arguments
     ]
-    X, V = _kernels.get(name, lambda: _kernel(name))(*numbers, u)
+    X, V = _kernels.get(name, lambda: _kernel(name))(*arrays, u)
     return np.asarray(X), np.asarray(V)
 
 
 def _kernel(name: str) -> Kernel:
-    """What evaluates a kind of piece."""
-    kinds = _SHAPES[name]
+    """Return the kernel that evaluates a kind of segment."""
+    kinds = _ARGUMENT_TYPES[name]
 
-    def traced(*, u: Any, **given: Any) -> Any:
-        values = [kind.of(x) for kind, x in zip(kinds, given.values(), strict=True)]  # type: ignore[attr-defined]
-        X, V = poses.moving(lambda at: _WAYS[name](*values, at), u)
+    def traced(*, u: Any, **arguments: Any) -> Any:
+        values = [kind.of(x) for kind, x in zip(kinds, arguments.values(), strict=True)]  # type: ignore[attr-defined]
+        X, V = poses.moving(lambda at: _CURVES[name](*values, at), u)
         return _matrix(X), list(V.elements())
 
     sizes = {f"part{k}": _SIZES[kind] for k, kind in enumerate(kinds)}

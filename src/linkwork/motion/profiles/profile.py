@@ -1,6 +1,7 @@
-"""Profiles of plain numbers: `profile` gives a trajectory, `ProfileFunction` the numbers of one or many.
+"""Profiles of plain coordinates and of robots.
 
-Profiles of a robot's configurations: joints whose configurations add up by their numbers, others along one line.
+`profile` returns a trajectory, `ProfileFunction` arrays for one profile or a batch.  Joints of a robot with plain
+coordinates have a profile for each coordinate, others move along one direction of velocity.
 """
 
 from __future__ import annotations
@@ -16,8 +17,15 @@ from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.kernels.array_arguments import real_array, stacked
 from linkwork.model.function_spec import quantity_of
 from linkwork.motion.algorithms.curves import CurveSpace
-from linkwork.motion.arguments import places_of
-from linkwork.motion.profiles.arguments import AskedProfile, in_lines, read_limits, read_options, solved, still_joints
+from linkwork.motion.arguments import velocity_slices
+from linkwork.motion.profiles.arguments import (
+    ProfileRequest,
+    along_lines,
+    locked_coordinates,
+    read_limits,
+    read_options,
+    solve,
+)
 from linkwork.motion.profiles.profile_kinds import STATES, ProfileNumbers, profile_kernel
 from linkwork.motion.splines.spline import nearer_turns
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -45,40 +53,40 @@ def profile(
     jerk: Any = None,
     duration: float | None = None,
 ) -> Trajectory:
-    """The motion of n numbers from one state to another, within limits, as a trajectory.
+    """Return a trajectory of n plain coordinates from one state to another, within limits.
 
-    q0, q1 (n,) or numbers; v0, v1 and a0, a1 (n,) are the velocities and accelerations at both ends.  Kinds:
+    q0, q1 (n,) or numbers; v0, v1 and a0, a1 (n,) are the velocities and accelerations at both ends.  ``kind`` is
 
-    - ``"jerk"``: in the least time within limits of velocity, acceleration and jerk;
-    - ``"trapezoid"``: in the least time within limits of velocity and acceleration; a0 and a1 do not count;
-    - ``"minimum_jerk"``, ``"quintic"``: the polynomial of degree five, of which ∫ jerk² is least in its duration: the
-      given one, or the first that keeps the limits.
+    - ``"jerk"``: minimum time within limits of velocity, acceleration and jerk;
+    - ``"trapezoid"``: minimum time within limits of velocity and acceleration; a0 and a1 are ignored;
+    - ``"minimum_jerk"``, ``"quintic"``: the quintic, which minimises ∫ jerk² for its duration: the given one, or the
+      shortest within the limits.
 
-    ``velocity``, ``acceleration``, ``jerk`` are limits: a number or (n,) both ways, or a pair (lower, upper); those
-    that are left out, or infinite, are none.  ``synchronize="time"`` lets all end together, in the least time in which
-    all can; ``"phase"`` keeps them on the straight line from q0 to q1; with None each takes its own least time, and
-    waits.  With a ``duration`` [s] they take exactly so long.
+    ``velocity``, ``acceleration``, ``jerk`` are limits: a number or (n,) for both directions, or a pair (lower, upper);
+    infinite by default.  ``synchronize="time"`` ends all coordinates together, in the minimum time feasible for all;
+    ``"phase"`` keeps them on the straight line from q0 to q1; with None each takes its own minimum time, and rests
+    afterwards.  With a ``duration`` [s] the motion takes exactly that time.
 
     >>> import linkwork as lw
-    >>> way = lw.motion.profile([0.0, 0.0], [1.0, -0.2], velocity=1.0, acceleration=2.0, jerk=8.0)
-    >>> round(way.duration, 12), way(way.duration).q.round(12).tolist()
+    >>> motion = lw.motion.profile([0.0, 0.0], [1.0, -0.2], velocity=1.0, acceleration=2.0, jerk=8.0)
+    >>> round(motion.duration, 12), motion(motion.duration).q.round(12).tolist()
     (1.75, [1.0, -0.2])
 
-    Raises ValueError, with the reason, where there is no such motion; UnknownNameError for another kind.
+    Raises ValueError, with the reason, where no such motion exists; UnknownNameError for an unknown kind.
     """
     caller = "profile"
     result, order, seconds = read_options(caller, kind, synchronize, duration)
     states = read_states(caller, (q0, q1, v0, v1, a0, a1))
     names = [f"coordinate {k}" for k in range(len(states[0]))]
-    given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-    limits = read_limits(caller, result, names, given, None)
+    values = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+    limits = read_limits(caller, result, names, values, None)
     if not result.accelerations:
         states = (*states[:4], np.zeros(len(names)), np.zeros(len(names)))
-    return trajectory_of(solved(AskedProfile(caller, names, result, states, limits, order, seconds)))
+    return trajectory_of(solve(ProfileRequest(caller, names, result, states, limits, order, seconds)))
 
 
 def read_states(caller: str, value: Any) -> tuple[np.ndarray, ...]:
-    """q0, q1, v0, v1, a0, a1 as arrays (n,).  Raises ValueError for what is none, or not finite."""
+    """Check q0, q1, v0, v1, a0, a1, and return arrays (n,).  Raises ValueError."""
     arrays = []
     for name, x in zip(STATES, value, strict=True):
         refuse_symbols(caller, name, x)
@@ -88,7 +96,7 @@ def read_states(caller: str, value: Any) -> tuple[np.ndarray, ...]:
         if result.ndim > 1:
             raise ValueError(
                 f"{caller}: {name}: expected a number or an array of shape (n,), got shape {result.shape}; "
-                f"linkwork.motion.ProfileFunction takes many at once"
+                f"linkwork.motion.ProfileFunction takes batches"
             )
         if not np.isfinite(result).all():
             at = "" if not result.ndim else f" at {int(np.argmin(np.isfinite(result)))}"
@@ -105,18 +113,17 @@ def read_states(caller: str, value: Any) -> tuple[np.ndarray, ...]:
 
 
 def refuse_symbols(caller: str, name: str, x: Any) -> None:
-    """Raises TypeError, in a function that is being compiled."""
+    """Raise TypeError for symbols of a function that is being compiled."""
     if is_traced(x):
         raise TypeError(
-            f"{caller}: {name}: expected numbers, got symbols: a profile's pieces follow from its "
-            f"numbers; in a function "
-            f"that is compiled take linkwork.motion.ProfileFunction, whose results are symbols, too"
+            f"{caller}: {name}: expected numbers, got symbols, which do not determine a profile's segments; in a "
+            f"compiled function use linkwork.motion.ProfileFunction, whose results are symbols"
         )
 
 
-def trajectory_of(numbers: ProfileNumbers, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
-    """The trajectory of one profile; coordinates that end early stand still."""
-    durations, times, coefficients, _ = numbers
+def trajectory_of(profiles: ProfileNumbers, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
+    """Return the trajectory of one profile; coordinates that end early rest."""
+    durations, times, coefficients, _ = profiles
     last = float(durations.max())
     breaks, rows = [], []
     for T, t, c in zip(durations, times, coefficients, strict=True):
@@ -124,22 +131,22 @@ def trajectory_of(numbers: ProfileNumbers, robot: Any = None, base: np.ndarray |
         if last <= 0.0:
             t, c, h = np.array([0.0, 1.0]), c[-1:], np.array([1.0])
         long = h > 1e-14 * last
-        kept = np.flatnonzero(long)
+        segments = np.flatnonzero(long)
         if last - T > 1e-14 * last:
-            u = h[kept[-1]] if len(kept) else 0.0
+            u = h[segments[-1]] if len(segments) else 0.0
             end = np.zeros(c.shape[1])
-            end[0] = np.polynomial.polynomial.polyval(u, c[kept[-1]]) if len(kept) else c[0, 0]
-            breaks.append(np.array([*t[kept], T if len(kept) else 0.0, last]))
-            rows.append(np.array([*c[kept], end]))
+            end[0] = np.polynomial.polynomial.polyval(u, c[segments[-1]]) if len(segments) else c[0, 0]
+            breaks.append(np.array([*t[segments], T if len(segments) else 0.0, last]))
+            rows.append(np.array([*c[segments], end]))
             continue
-        breaks.append(np.array([*t[kept], last if last > 0.0 else 1.0]))
-        rows.append(c[kept])
+        breaks.append(np.array([*t[segments], last if last > 0.0 else 1.0]))
+        rows.append(c[segments])
     return Trajectory.by_coordinate(breaks, rows, robot=robot, base=base, start=0.0, end=max(last, 0.0))
 
 
 @public
 class ProfileFunction:
-    """Profiles of n numbers with the same limits and options, as numbers: one call for one or many.
+    """Profiles of n coordinates with fixed limits and options, as arrays: one call for one profile or a batch.
 
     Limits and options are those of `linkwork.motion.profile`; ``synchronize`` is "time" or None.
 
@@ -164,16 +171,16 @@ class ProfileFunction:
         caller = "ProfileFunction"
         result, order, _ = read_options(caller, kind, synchronize, None)
         if order == "phase":
-            raise ValueError(f'{caller}: synchronize: expected "time" or None, got "phase": profile() takes that')
-        n = integer(caller, "n", n, least=1, what="how many coordinates there are, a whole number")
+            raise ValueError(f'{caller}: synchronize: expected "time" or None, got "phase"; use profile()')
+        n = integer(caller, "n", n, least=1)
         names = [f"coordinate {k}" for k in range(n)]
-        given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        limits = read_limits(caller, result, names, given, None)
+        values = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        limits = read_limits(caller, result, names, values, None)
         zeros = np.zeros(n)
-        still = still_joints(caller, names, [zeros] * 6, limits)
-        if still.any():
-            at = names[int(np.argmax(still))]
-            raise ValueError(f"{caller}: velocity, acceleration and jerk: {at}: expected limits above 0, got 0")
+        locked = locked_coordinates(caller, names, [zeros] * 6, limits)
+        if locked.any():
+            at = names[int(np.argmax(locked))]
+            raise ValueError(f"{caller}: velocity, acceleration and jerk: {at}: expected positive limits, got 0")
         self.kind: str = result.name
         self.synchronize: str | None = order
         self.n = n
@@ -191,33 +198,33 @@ class ProfileFunction:
         a0: ArrayLike | None = None,
         a1: ArrayLike | None = None,
     ) -> ProfileNumbers:
-        """The profiles from q0 to q1 (..., n), with velocities and accelerations (..., n) at both ends, 0 if left out.
+        """Return the profiles from q0 to q1 (..., n), with velocities and accelerations (..., n) at both ends.
 
-        Nothing is raised where there is no profile: its ``status`` says so.
+        They are 0 by default.  No error is raised where there is no profile; ``status`` reports it.
         """
         zeros = self._zeros
-        given = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
+        values = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
         try:
-            result: ProfileNumbers = self._kernel(*given, *self._limits)
+            result: ProfileNumbers = self._kernel(*values, *self._limits)
         except (TypeError, ValueError, OverflowError):
-            for name, x in zip(STATES, given, strict=True):
+            for name, x in zip(STATES, values, strict=True):
                 finite_array("ProfileFunction", name, x, infinite=True)
                 if np.shape(x)[-1:] != (self.n,):
                     raise ValueError(
                         f"ProfileFunction: {name}: expected an array of shape (..., {self.n}), got shape {np.shape(x)}"
                     ) from None
-            result = self._kernel(*map(np.asarray, given), *self._limits)
+            result = self._kernel(*map(np.asarray, values), *self._limits)
         return result
 
     def __repr__(self) -> str:
-        return f"<ProfileFunction of {self.n} numbers: {self.kind}, synchronize={self.synchronize!r}>"
+        return f"<ProfileFunction of {self.n} coordinates: {self.kind}, synchronize={self.synchronize!r}>"
 
 
-_WHO = "profile"
-_ROUNDING = 1e-9  # by which a configuration may be beyond its limits
+_CALLER = "profile"
+_ROUNDING = 1e-9  # by which a configuration may exceed its limits
 _CURVED = (
-    "a motion of a joint whose configurations are no plain numbers goes along the velocity that leads from q0 to q1, "
-    "and so do velocities and accelerations at its ends"
+    "a joint whose configurations are not plain coordinates moves along one direction of velocity, from q0 to q1, "
+    "and velocities and accelerations at its ends must have that direction"
 )
 
 
@@ -225,45 +232,47 @@ def robot_profile(
     robot: Any,
     states: tuple[Any, ...],
     options: tuple[Any, Any, Any],
-    given: dict[str, Any],
+    values: dict[str, Any],
 ) -> Trajectory:
-    """The trajectory from q0, v0, a0 to q1, v1, a1; see `Robot.profile`."""
-    kind, synchronize, duration = read_options(_WHO, *options)
+    """Return the trajectory from q0, v0, a0 to q1, v1, a1: see `Robot.profile`."""
+    kind, synchronize, duration = read_options(_CALLER, *options)
     if not robot.nv:
-        raise ValueError(f"{_WHO}: robot: expected at least one degree of freedom, got {robot.name!r}, which has none")
+        raise ValueError(
+            f"{_CALLER}: robot: expected at least one degree of freedom, got {robot.name!r}, which has none"
+        )
     for name, x in zip(STATES, states, strict=True):
-        refuse_symbols(_WHO, name, x)
+        refuse_symbols(_CALLER, name, x)
     q0, q1 = (_configuration(robot, name, x) for name, x in zip(("q0", "q1"), states[:2], strict=True))
     rates = [_rates(robot, name, x) for name, x in zip(("v0", "v1", "a0", "a1"), states[2:], strict=True)]
     space = CurveSpace.of(robot.tree)
-    way = np.asarray(robot.difference(q0, nearer_turns(robot, q0, q1)), dtype=float)
+    displacement = np.asarray(robot.difference(q0, nearer_turns(robot, q0, q1)), dtype=float)
     names = list(robot.v_names)
-    limits = read_limits(_WHO, kind, names, given, places_of(robot))
-    if given["velocity"] is None:
+    limits = read_limits(_CALLER, kind, names, values, velocity_slices(robot))
+    if values["velocity"] is None:
         limits = limits._replace(velocity_up=robot.velocity_limits, velocity_down=robot.velocity_limits)
     if not kind.accelerations:
         rates[2:] = [np.zeros(robot.nv)] * 2
-    plain = {place.v for place in space.joints if place.is_plain}
-    along = (np.zeros(robot.nv), way, *rates)
+    plain = {coordinates.v for coordinates in space.joints if coordinates.is_plain}
+    along = (np.zeros(robot.nv), displacement, *rates)
     if space.is_plain:
-        along = (q0, q0 + way, *rates)
-    asked = AskedProfile(_WHO, names, kind, along, limits, synchronize, duration)
+        along = (q0, q0 + displacement, *rates)
+    request = ProfileRequest(_CALLER, names, kind, along, limits, synchronize, duration)
     if space.is_plain or synchronize == "phase":
-        numbers = solved(asked)
+        profiles = solve(request)
     else:
         groups: list[np.ndarray] = []
-        for place in space.joints:
-            own = np.arange(robot.nv)[place.in_v]
-            groups += [np.array([k]) for k in own] if place.v in plain else [own] if len(own) else []
-        numbers = in_lines(asked, groups, _CURVED)
-    return trajectory_of(numbers, robot, np.zeros(robot.nq) if space.is_plain else q0)
+        for coordinates in space.joints:
+            own = np.arange(robot.nv)[coordinates.in_v]
+            groups += [np.array([k]) for k in own] if coordinates.v in plain else [own] if len(own) else []
+        profiles = along_lines(request, groups, _CURVED)
+    return trajectory_of(profiles, robot, np.zeros(robot.nq) if space.is_plain else q0)
 
 
 def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
-    """A configuration (nq,) on its manifold and within limits."""
+    """Check a configuration (nq,), on its manifold and within limits."""
     if isinstance(x, dict):
         x = stacked(robot._subject, quantity_of("q"), x, real_array)
-    expected = f"{_WHO}: {name}: expected a configuration of shape ({robot.nq},)"
+    expected = f"{_CALLER}: {name}: expected a configuration of shape ({robot.nq},)"
     result = np.asarray(real_array(expected, x), dtype=float)
     if result.shape != (robot.nq,):
         raise ValueError(f"{expected}, got shape {result.shape}")
@@ -272,27 +281,27 @@ def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
         raise ValueError(f"{expected} of finite numbers, got {result[k]} for {robot.q_names[k]}")
     result = np.asarray(robot.normalize(result))
     lower, upper = robot.lower, robot.upper
-    room = _ROUNDING * (1.0 + np.abs(result))
-    bad = (result < lower - room) | (result > upper + room)
+    tolerance = _ROUNDING * (1.0 + np.abs(result))
+    bad = (result < lower - tolerance) | (result > upper + tolerance)
     if bad.any():
         k = int(np.argmax(bad))
         raise ValueError(
-            f"{_WHO}: {name}: {robot.q_names[k]} is {result[k]:.6g}, outside of its limits [{lower[k]:.6g}, "
+            f"{_CALLER}: {name}: {robot.q_names[k]} is {result[k]:.6g}, outside its limits [{lower[k]:.6g}, "
             f"{upper[k]:.6g}]"
         )
     return result
 
 
 def _rates(robot: Any, name: str, x: Any) -> np.ndarray:
-    """A velocity or acceleration (nv,)."""
+    """Check a velocity or acceleration (nv,)."""
     if x is None:
         return np.zeros(robot.nv)
     if isinstance(x, dict):
         x = stacked(robot._subject, quantity_of("v"), x, real_array)
-    expected = f"{_WHO}: {name}: expected an array of shape ({robot.nv},)"
+    expected = f"{_CALLER}: {name}: expected an array of shape ({robot.nv},)"
     result = np.asarray(real_array(expected, x), dtype=float)
     if result.shape not in ((robot.nv,), ()):
         raise ValueError(f"{expected}, got shape {result.shape}")
     if not np.isfinite(result).all():
-        raise ValueError(f"{expected} of finite numbers, got one that is not finite")
+        raise ValueError(f"{expected} of finite numbers, got a value that is not finite")
     return np.broadcast_to(result, (robot.nv,)).copy()

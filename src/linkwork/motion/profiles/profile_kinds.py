@@ -1,9 +1,4 @@
-"""The kinds of profiles, an entry each: what computes them, and which limits they need.
-
-Kernels of profiles: one for each kind, number of coordinates and way to synchronise.
-
-Limits of profiles: magnitudes upwards and downwards.
-"""
+"""Kinds of profiles: what computes them, the limits they need, their kernels; limits of profiles."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, JointBounds, Profile
-from linkwork.motion.algorithms.profiles.minimum_jerk_profile import least_jerk
+from linkwork.motion.algorithms.profiles.minimum_jerk_profile import minimum_jerk
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, jerk_limited
 from linkwork.motion.algorithms.profiles.trapezoidal_profile import trapezoid
 
@@ -28,17 +23,17 @@ __all__ = ["KINDS", "STATES", "ProfileKind", "ProfileLimits", "ProfileNumbers", 
 
 @dataclass(frozen=True, slots=True)
 class ProfileKind:
-    """How a profile is computed.
+    """A kind of profile.
 
-    ``order`` is of the highest derivative that is limited without end otherwise: 3 needs limits of jerk, 2 of
-    acceleration.  ``polynomial`` ones are the same for any limits once their duration is known, and need none then.
+    ``order`` is the highest derivative that needs a limit: 3 is jerk, 2 acceleration.  ``polynomial`` kinds do not
+    depend on the limits once their duration is given, and need none then.
     """
 
     name: str
     compute: Callable[..., Profile]
     order: int
     polynomial: bool = False
-    accelerations: bool = True  # whether those at the ends count
+    accelerations: bool = True  # whether accelerations at the ends are used
 
 
 KINDS = {
@@ -46,14 +41,14 @@ KINDS = {
     for kind in (
         ProfileKind("jerk", jerk_limited, 3),
         ProfileKind("trapezoid", trapezoid, 2, accelerations=False),
-        ProfileKind("minimum_jerk", least_jerk, 0, polynomial=True),
-        ProfileKind("quintic", least_jerk, 0, polynomial=True),
+        ProfileKind("minimum_jerk", minimum_jerk, 0, polynomial=True),
+        ProfileKind("quintic", minimum_jerk, 0, polynomial=True),
     )
 }
 
 
 def kind_of(name: str) -> ProfileKind:
-    """Raises UnknownNameError for a name that is none."""
+    """Return the kind of a name.  Raises UnknownNameError."""
     try:
         return KINDS[name]
     except (KeyError, TypeError):
@@ -65,13 +60,12 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 class ProfileNumbers(NamedTuple):
-    """Profiles as numbers, one or a batch.
+    """Profiles as arrays, one or a batch.
 
-    ``durations`` (..., n) [s]: all the same where coordinates are synchronised.  Each coordinate is pieces of
-    polynomials: ``times`` (..., n, pieces + 1) are where they begin and end, and may be equal; ``coefficients``
-    (..., n, pieces, terms) those of q by the time since a piece began, lowest first.  ``status`` (...) is 0 where there
-    is a profile, 1 where a state at an end is outside of the limits or cannot but leave them, 2 where no duration keeps
-    them.
+    ``durations`` (..., n) [s] are equal for synchronized coordinates.  Each coordinate is piecewise polynomial:
+    ``times`` (..., n, segments + 1) are the ends of its segments, which may coincide; ``coefficients`` (..., n,
+    segments, terms) are those of q by the time since a segment began, lowest first.  ``status`` (...) is 0 for a
+    profile, 1 if a state at an end is outside the limits or inevitably leaves them, 2 if no duration satisfies them.
     """
 
     durations: Any
@@ -84,7 +78,7 @@ class ProfileNumbers(NamedTuple):
 
 
 def profile_kernel(kind: ProfileKind, n: int, together: bool, fixed: bool) -> Kernel:
-    """Of the states, the limits and the least durations (n,), which are taken as they are where they are ``fixed``."""
+    """Return the kernel of states, limits and minimum durations (n,), which are exact if ``fixed``."""
     return _KERNELS.get((kind.name, n, together, fixed), lambda: _compiled(kind, n, together, fixed))
 
 
@@ -101,7 +95,7 @@ def _compiled(kind: ProfileKind, n: int, together: bool, fixed: bool) -> Kernel:
 
 
 def profiles_of(kind: ProfileKind, arrays: list[Any], least: Any, together: bool, more: dict[str, Any]) -> Any:
-    """The profile, on symbols."""
+    """Compute the profiles of symbols."""
     joints = []
     for q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, down in zip(*arrays, strict=True):
         limits = JointBounds(V, A, B, 1.0 / up, 1.0 / down)
@@ -110,11 +104,11 @@ def profiles_of(kind: ProfileKind, arrays: list[Any], least: Any, together: bool
     return ProfileNumbers(array(result.durations), array(result.times), array(result.coefficients), result.status)
 
 
-_ENDLESS = 1e60  # in the place of infinity
+_UNLIMITED = 1e60  # replaces infinite limits
 
 
 class ProfileLimits(NamedTuple):
-    """Magnitudes (n,) of limits upwards and downwards: of velocity, acceleration and jerk."""
+    """Magnitudes (n,) of the upper and lower limits of velocity, acceleration and jerk."""
 
     velocity_up: np.ndarray
     velocity_down: np.ndarray
@@ -124,5 +118,5 @@ class ProfileLimits(NamedTuple):
     jerk_down: np.ndarray
 
     def finite(self) -> ProfileLimits:
-        """With large numbers in the place of infinite ones."""
-        return ProfileLimits(*(np.minimum(x, _ENDLESS) for x in self))
+        """Return the limits with infinite ones replaced by large numbers."""
+        return ProfileLimits(*(np.minimum(x, _UNLIMITED) for x in self))

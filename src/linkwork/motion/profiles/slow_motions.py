@@ -1,7 +1,7 @@
-"""Profiles that take far longer than they need: times of their phases round, and what an acceleration is off grows.
+"""Profiles that take far longer than their minimum time, in which rounding errors of phases accumulate.
 
-Where that is noticed, at the goal, a coordinate goes at rest in as long a time, slower and slower in all its phases
-alike; from and to velocities it stops, goes, and starts again, each as its own profile.
+Where the error at the goal is too large, a coordinate that rests at both ends moves with all phases slowed in
+proportion.  From and to velocities it stops, moves slowly, and starts again, with a profile for each of these.
 """
 
 from __future__ import annotations
@@ -14,99 +14,102 @@ import numpy as np
 
 from linkwork.motion.profiles.profile_kinds import ProfileNumbers
 
-__all__ = ["slowed"]
+__all__ = ["with_slow_motions"]
 
-_OFF = 1e-9  # of its way, or of 1: what a coordinate may be off its goal
+_TOLERANCE = 1e-9  # of the displacement, or of 1: permitted error at the goal
 
 State = tuple[float, ...]
-Alone = Callable[[int, State], ProfileNumbers]
+SingleProfile = Callable[[int, State], ProfileNumbers]
 
 
-class _Part(NamedTuple):
-    """Pieces of one coordinate: times (m + 1,) and coefficients (m, terms)."""
+class _Motion(NamedTuple):
+    """The motion of one coordinate: times (m + 1,) and coefficients (m, terms) of its segments."""
 
     times: np.ndarray
     coefficients: np.ndarray
 
 
-def slowed(
-    numbers: ProfileNumbers, states: tuple[np.ndarray, ...], alone: Alone, names: Sequence[str]
+def with_slow_motions(
+    profiles: ProfileNumbers, states: tuple[np.ndarray, ...], single_profile: SingleProfile, names: Sequence[str]
 ) -> ProfileNumbers:
-    """The same durations, with other motions of coordinates that come off their goals.  Raises ValueError where there
-    are none.
+    """Return profiles of the same durations, with slow motions for coordinates that miss their goals.
 
-    ``alone``: the profile of one coordinate between states q0, q1, v0, v1, a0, a1, in the least time.
+    ``single_profile`` returns the minimum-time profile of one coordinate between states q0, q1, v0, v1, a0, a1.  Raises
+    ValueError if a coordinate still misses its goal.
     """
-    durations, times, coefficients, status = numbers
-    parts = [_Part(t, c) for t, c in zip(times, coefficients, strict=True)]
-    off = _off(parts, states[1])
-    bad = np.flatnonzero(off > _OFF * np.maximum(np.abs(states[1] - states[0]), 1.0))
+    durations, times, coefficients, status = profiles
+    motions = [_Motion(t, c) for t, c in zip(times, coefficients, strict=True)]
+    error = _goal_errors(motions, states[1])
+    bad = np.flatnonzero(error > _TOLERANCE * np.maximum(np.abs(states[1] - states[0]), 1.0))
     if not len(bad):
-        return numbers
+        return profiles
     for k in bad.tolist():
-        result = _slow(float(durations[k]), tuple(float(x[k]) for x in states), partial(alone, k))
-        left = np.inf if result is None else float(_off([result], states[1][k : k + 1])[0])
-        if result is not None and left < off[k]:
-            parts[k], off[k] = result, left
-        way = abs(states[1][k] - states[0][k]) + durations[k] * (abs(states[2][k]) + abs(states[3][k]))
-        if off[k] > _OFF * (1.0 + way):
+        result = _slow_motion(float(durations[k]), tuple(float(x[k]) for x in states), partial(single_profile, k))
+        left = np.inf if result is None else float(_goal_errors([result], states[1][k : k + 1])[0])
+        if result is not None and left < error[k]:
+            motions[k], error[k] = result, left
+        scale = abs(states[1][k] - states[0][k]) + durations[k] * (abs(states[2][k]) + abs(states[3][k]))
+        if error[k] > _TOLERANCE * (1.0 + scale):
             raise ValueError(
-                f"{names[k]} comes {off[k]:.3g} off its goal in {durations[k]:.6g} s: its limits and states are too "
-                f"far apart for 16 digits"
+                f"{names[k]} misses its goal by {error[k]:.3g} in {durations[k]:.6g} s, since its limits and "
+                f"states differ too much in size for 16 digits"
             )
-    pieces = max(len(part.coefficients) for part in parts)
-    rows = [_padded(part, pieces) for part in parts]
+    segments = max(len(motion.coefficients) for motion in motions)
+    rows = [_padded(motion, segments) for motion in motions]
     return ProfileNumbers(
         durations, np.array([row.times for row in rows]), np.array([row.coefficients for row in rows]), status
     )
 
 
-def _off(parts: list[_Part], goals: np.ndarray) -> np.ndarray:
+def _goal_errors(motions: list[_Motion], goals: np.ndarray) -> np.ndarray:
     result = []
-    for part in parts:
-        u = part.times[-1] - part.times[-2]
-        result.append(np.polynomial.polynomial.polyval(u, part.coefficients[-1]))
-    off: np.ndarray = np.abs(np.array(result) - goals)
-    return off
+    for motion in motions:
+        u = motion.times[-1] - motion.times[-2]
+        result.append(np.polynomial.polynomial.polyval(u, motion.coefficients[-1]))
+    error: np.ndarray = np.abs(np.array(result) - goals)
+    return error
 
 
-def _slow(duration: float, state: State, alone: Callable[[State], ProfileNumbers]) -> _Part | None:
-    """Of one coordinate; None where there is no time for that."""
+def _slow_motion(duration: float, state: State, single_profile: Callable[[State], ProfileNumbers]) -> _Motion | None:
+    """Return the slow motion of one coordinate; None if there is no time for it."""
     q0, q1, v0, v1, a0, a1 = state
     rests = (v0 == 0.0 and a0 == 0.0), (v1 == 0.0 and a1 == 0.0)
-    before = None if rests[0] else _of(alone((q0, q0, v0, 0.0, a0, 0.0)))
-    after = None if rests[1] else _of(alone((q1, q1, 0.0, v1, 0.0, a1)))
-    taken = sum(float(part.times[-1]) for part in (before, after) if part is not None)
-    way = _of(alone((q0, q1, 0.0, 0.0, 0.0, 0.0)))
-    least = float(way.times[-1])
-    if not duration - taken >= least:
+    before = None if rests[0] else _motion_of(single_profile((q0, q0, v0, 0.0, a0, 0.0)))
+    after = None if rests[1] else _motion_of(single_profile((q1, q1, 0.0, v1, 0.0, a1)))
+    stop_and_start = sum(float(motion.times[-1]) for motion in (before, after) if motion is not None)
+    middle = _motion_of(single_profile((q0, q1, 0.0, 0.0, 0.0, 0.0)))
+    least = float(middle.times[-1])
+    if not duration - stop_and_start >= least:
         return None
     if least > 0.0:
-        scale = (duration - taken) / least
-        way = _Part(scale * way.times, way.coefficients * scale ** -np.arange(float(way.coefficients.shape[1])))
-    else:
-        way = _Part(
-            np.array([0.0, duration - taken]), way.coefficients[:1] * (np.arange(way.coefficients.shape[1]) < 1)
+        scale = (duration - stop_and_start) / least
+        middle = _Motion(
+            scale * middle.times, middle.coefficients * scale ** -np.arange(float(middle.coefficients.shape[1]))
         )
-    parts = [part for part in (before, way, after) if part is not None]
-    times, at = [parts[0].times], float(parts[0].times[-1])
-    for part in parts[1:]:
-        times.append(at + part.times)
-        at += float(part.times[-1])
+    else:
+        middle = _Motion(
+            np.array([0.0, duration - stop_and_start]),
+            middle.coefficients[:1] * (np.arange(middle.coefficients.shape[1]) < 1),
+        )
+    motions = [motion for motion in (before, middle, after) if motion is not None]
+    times, at = [motions[0].times], float(motions[0].times[-1])
+    for motion in motions[1:]:
+        times.append(at + motion.times)
+        at += float(motion.times[-1])
     joined = np.concatenate([x[:-1] for x in times] + [[duration]])
-    return _Part(joined, np.concatenate([part.coefficients for part in parts]))
+    return _Motion(joined, np.concatenate([motion.coefficients for motion in motions]))
 
 
-def _of(numbers: ProfileNumbers) -> _Part:
-    return _Part(np.asarray(numbers.times)[0], np.asarray(numbers.coefficients)[0])
+def _motion_of(profiles: ProfileNumbers) -> _Motion:
+    return _Motion(np.asarray(profiles.times)[0], np.asarray(profiles.coefficients)[0])
 
 
-def _padded(part: _Part, pieces: int) -> _Part:
-    """With so many pieces: those that are not there take no time."""
-    more = pieces - len(part.coefficients)
+def _padded(motion: _Motion, segments: int) -> _Motion:
+    """Return the motion padded to a number of segments with segments of zero duration."""
+    more = segments - len(motion.coefficients)
     if not more:
-        return part
-    return _Part(
-        np.concatenate([part.times, np.full(more, part.times[-1])]),
-        np.concatenate([part.coefficients, np.repeat(part.coefficients[-1:], more, axis=0)]),
+        return motion
+    return _Motion(
+        np.concatenate([motion.times, np.full(more, motion.times[-1])]),
+        np.concatenate([motion.coefficients, np.repeat(motion.coefficients[-1:], more, axis=0)]),
     )

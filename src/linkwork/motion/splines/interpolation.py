@@ -1,7 +1,7 @@
-"""Splines through points of a manifold: straight, cubic, quintic, Hermite, squad, and B-splines of any degree.
+"""Splines through points of a manifold: linear, cubic, quintic, Hermite, squad, and B-splines of any degree.
 
-The basis functions of B-splines are polynomials between knots, of times that are numbers or symbols.  Symbols are
-taken to increase (`in_order`), and make as many spans as equally many distinct numbers.
+The basis functions of B-splines are polynomials between knots, of times that are floats or symbols.  Symbols are
+assumed to increase (`in_order`), and produce as many spans as equally many distinct numbers.
 
 Source: de Boor, A Practical Guide to Splines, revised edition, Springer 2001, chapters IX, X and XIII.
 """
@@ -25,16 +25,16 @@ from linkwork.motion.algorithms.hermite_interpolation import (
     mean_slope,
     straight_between,
 )
-from linkwork.motion.splines.spline_solvers import plain_cubics, settled, settled_on_symbols, solved_rows
-from linkwork.motion.trajectory.map_segments import Rows, between_points, each, of_pieces, one_sign, rows_of
+from linkwork.motion.splines.spline_solvers import iterated, iterated_on_symbols, plain_cubics, solved_rows
+from linkwork.motion.trajectory.map_segments import Rows, between_points, each, one_sign, plain_section, rows_of
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["control_knots", "cubic", "estimated", "hermite", "quintic", "squad", "straight"]
+__all__ = ["control_knots", "cubic", "estimated_rates", "hermite", "quintic", "squad", "straight"]
 
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
-_UNKNOWN = {  # the velocities that equations of a cubic are for
+_UNKNOWN = {  # the unknown velocities of a cubic
     "natural": slice(None),
     "clamped": slice(1, -1),
     "launched": slice(1, None),
@@ -43,35 +43,37 @@ _UNKNOWN = {  # the velocities that equations of a cubic are for
 
 
 def straight(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
-    """At constant velocity from point to point."""
+    """Return the curve at constant velocity from point to point."""
     q = one_sign(space, q)
-    pieces = each(lambda h, a, b: straight_between(space, h, a, b), np.diff(t), q[:-1], q[1:])
-    return between_points(space, t, q, pieces)
+    coefficients = each(lambda h, a, b: straight_between(space, h, a, b), np.diff(t), q[:-1], q[1:])
+    return between_points(space, t, q, coefficients)
 
 
 def hermite(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None) -> Section:
-    """Cubics with given velocities, or those of parabolas through neighbours."""
+    """Return cubics with given velocities, by default those of parabolas through neighbours."""
     q = one_sign(space, q)
     if v is None:
-        v = estimated(space, t, q)[0]
+        v = estimated_rates(space, t, q)[0]
     return between_points(space, t, q, _cubics(space, t, q, v))
 
 
 def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows | None) -> Section:
-    """Of degree five with given velocities and accelerations, or those of parabolas through neighbours."""
+    """Return quintics with given velocities and accelerations, by default those of parabolas through neighbours."""
     q = one_sign(space, q)
     if v is None or a is None:
-        result = estimated(space, t, q)
+        result = estimated_rates(space, t, q)
         v, a = result[0] if v is None else v, result[1] if a is None else a
     return through_states(space, t, q, v, a)
 
 
 def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows | None, caller: str) -> Section:
-    """Cubics whose accelerations have no jump: natural, clamped (with velocities of the ends), launched (with that
-    of the first end), or periodic.
+    """Return cubics with continuous acceleration.
+
+    ``boundary`` is "natural", "clamped" (with velocities of the ends), "launched" (with that of the first end) or
+    "periodic".
     """
     if space.is_plain and not any(x.dtype == object for x in (t, q, *(() if ends is None else (ends,)))):
-        return of_pieces(space, t, plain_cubics(t, q, boundary, ends))
+        return plain_section(space, t, plain_cubics(t, q, boundary, ends))
     q, h = one_sign(space, q), np.diff(t).tolist()
     v = [np.zeros(space.nv) for _ in t]
     if boundary == "clamped" and ends is not None:
@@ -92,17 +94,17 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
             first = unknown.indices(len(t))[0]
             return _joined(start[:first], v, v[:1] if boundary == "periodic" else start[first + len(v) :])
 
-        if len(start[unknown]):  # what is given has no equation, or the derivative's would be singular
-            of_unknown = lambda v: corrected(completed(v))[unknown]  # noqa: E731
-            start = completed(settled_on_symbols(start[unknown], of_unknown, space.parts))
+        if len(start[unknown]):  # known velocities have no equation; the derivative's equations would be singular
+            unknown_correction = lambda v: corrected(completed(v))[unknown]  # noqa: E731
+            start = completed(iterated_on_symbols(start[unknown], unknown_correction, space.parts))
         return between_points(space, t, q, _cubics(space, t, q, start))
     slopes = each(lambda h, a, b: [x / h for x in space.difference(a, b)], np.diff(t), q[:-1], q[1:])
     scale = max(float(np.abs(slopes).max()), float(np.abs(start).max()), 1e-6)
-    return between_points(space, t, q, _cubics(space, t, q, settled(start, corrected, space.parts, scale, caller)))
+    return between_points(space, t, q, _cubics(space, t, q, iterated(start, corrected, space.parts, scale, caller)))
 
 
 def squad(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
-    """Spherical quadrangles: two geodesics, and what lies between."""
+    """Return spherical quadrangles: interpolation between two geodesics."""
     q, h = one_sign(space, q), np.diff(t)
     inner = q
     if len(t) > 2:
@@ -120,8 +122,8 @@ def squad(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
     return Section(space, KINDS["squad"], arrays, t[0], t[-1])
 
 
-def estimated(space: CurveSpace, t: np.ndarray, q: Rows) -> tuple[Rows, Rows]:
-    """Velocities and accelerations (n, nv) of parabolas through neighbours; at the ends a natural cubic's."""
+def estimated_rates(space: CurveSpace, t: np.ndarray, q: Rows) -> tuple[Rows, Rows]:
+    """Return velocities and accelerations (n, nv) of parabolas through neighbours, at the ends of natural cubics."""
     h = np.diff(t)
     if len(t) == 2:
         v = each(lambda h, a, b: [x / h for x in space.difference(a, b)], h, q[:-1], q[1:])
@@ -147,7 +149,7 @@ def _cubics(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows) -> Rows:
 
 
 def _jumps(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, boundary: str) -> list[Any]:
-    """a on the way out less a on the way in, at each point; at the ends, where there is but one of them, that."""
+    """Return the jump of a at each point; at the ends a itself, or −a."""
     if space.is_plain or any(x.dtype == object for x in (t, q, v)):
         out, into = each(
             lambda h, *of: _accelerations(space, h, *of), np.diff(t), q[:-1], q[1:], v[:-1], v[1:]
@@ -161,7 +163,7 @@ def _jumps(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, boundary: str) ->
 
 
 def _accelerations(space: CurveSpace, h: Any, q0: Any, q1: Any, v0: Any, v1: Any) -> list[list[Any]]:
-    """Where the cubic begins, and where it ends."""
+    """Return the accelerations at both ends of a cubic."""
     c = cubic_between(space, h, q0, q1, v0, v1)
     if space.is_plain:
         return [[2.0 * x[2] for x in c], [2.0 * x[2] + 6.0 * x[3] * h for x in c]]
@@ -172,7 +174,7 @@ def _accelerations(space: CurveSpace, h: Any, q0: Any, q1: Any, v0: Any, v1: Any
 
 
 def _kernel(space: CurveSpace) -> Kernel:
-    """The same of a space, compiled: it runs some ten times a spline."""
+    """Return the compiled kernel of `_accelerations` for a space."""
 
     def cubic_accelerations(h: Any, q0: Any, q1: Any, v0: Any, v1: Any) -> Any:
         return tuple(array(x) for x in _accelerations(space, h, [*q0], [*q1], [*v0], [*v1]))
@@ -185,49 +187,49 @@ def _joined(*parts: Rows) -> Rows:
     return rows_of([row for part in parts for row in part])
 
 
-_NOTHING = 1e-9  # of a basis function's value between knots that are 1 apart
+_NEGLIGIBLE = 1e-9  # of a basis function's value, for knots with unit spacing
 
 
 class _Basis(NamedTuple):
-    """Knots (n + degree + 1,), the spans between them that have a length, and the polynomials there."""
+    """Knots (n + degree + 1,), the nonempty spans between them, and the basis polynomials there."""
 
     degree: int
     knots: np.ndarray
-    places: np.ndarray
+    span_starts: np.ndarray
     polynomials: np.ndarray
 
     @staticmethod
     def of(knots_of: Callable[[np.ndarray, int], np.ndarray], t: np.ndarray, degree: int) -> _Basis:
-        """Of times that are numbers, or symbols that increase."""
-        knots, places = knots_of(t, degree), spans(knots_of(in_order(t), degree), degree)
-        return _Basis(degree, knots, places, basis_polynomials(knots, degree, places))
+        """Create the basis for times that are floats, or increasing symbols."""
+        knots, span_starts = knots_of(t, degree), spans(knots_of(in_order(t), degree), degree)
+        return _Basis(degree, knots, span_starts, basis_polynomials(knots, degree, span_starts))
 
     @property
     def starts(self) -> Any:
-        """Where spans begin."""
-        return self.knots[self.places]
+        """Times at which spans begin."""
+        return self.knots[self.span_starts]
 
     @property
     def first(self) -> np.ndarray:
-        """On each span the first of the functions that are not zero there."""
-        return self.places - self.degree
+        """Index of the first nonzero basis function on each span."""
+        return self.span_starts - self.degree
 
     def at(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of an interpolation at its times: each one's first column, and its values (n, degree + 1)."""
+        """Return the rows of the interpolation matrix: first column, and values (n, degree + 1)."""
         even = in_order(t)
         plain = self if even is t else _Basis.of(interpolation_knots, even, self.degree)
-        which = np.clip(np.searchsorted(plain.starts, even, side="right") - 1, 0, len(self.places) - 1)
-        first, values = values_at(self.knots, self.degree, self.polynomials, t, self.places, which)
-        if plain is not self:  # a function is zero at knots alone, whatever they are
-            there = values_at(plain.knots, self.degree, plain.polynomials, even, self.places, which)[1]
-            values = np.where(np.abs(there) < _NOTHING, 0.0, values)
+        which = np.clip(np.searchsorted(plain.starts, even, side="right") - 1, 0, len(self.span_starts) - 1)
+        first, values = values_at(self.knots, self.degree, self.polynomials, t, self.span_starts, which)
+        if plain is not self:  # zeros depend on the order of knots only
+            even_values = values_at(plain.knots, self.degree, plain.polynomials, even, self.span_starts, which)[1]
+            values = np.where(np.abs(even_values) < _NEGLIGIBLE, 0.0, values)
         return first, values
 
 
 def of_control_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, basis: _Basis | None = None) -> Section:
-    """The spline of control points (n, nq): it begins with the first, ends with the last, and passes the others by.
+    """Return the B-spline of control points (n, nq), which begins with the first and ends with the last.
 
-    On a manifold it is q_i ⊕ w_1 (q_{i+1} ⊖ q_i) ⊕ ..., the weights w_j sums of basis functions.
+    On a manifold it is q_i ⊕ w_1 (q_{i+1} ⊖ q_i) ⊕ ..., with weights w_j that are sums of basis functions.
     """
     basis = _Basis.of(control_knots, t, degree) if basis is None else basis
     if space.is_plain:
@@ -239,7 +241,7 @@ def of_control_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, ba
 
 
 def _polynomials(q: Rows, first: np.ndarray, basis: np.ndarray) -> Rows:
-    """Coefficients (spans, nv, terms) of Σ q_i B_i, of plain numbers."""
+    """Return the coefficients (spans, nv, terms) of Σ q_i B_i for plain coordinates."""
     count = basis.shape[1]
     if q.dtype != object and basis.dtype != object:
         return q[first[:, None] + np.arange(count)].swapaxes(1, 2) @ basis
@@ -248,7 +250,7 @@ def _polynomials(q: Rows, first: np.ndarray, basis: np.ndarray) -> Rows:
 
 
 def _cumulative(space: CurveSpace, q: Rows, steps: Rows, basis: _Basis) -> Section:
-    """The spline of control points, and steps that lead from each to the next."""
+    """Return the cumulative curve of control points and the steps between them."""
     weights = np.stack([basis.polynomials[:, j:].sum(axis=1) for j in range(1, basis.degree + 1)], axis=1)
     arrays = {
         "starts": basis.starts,
@@ -260,7 +262,7 @@ def _cumulative(space: CurveSpace, q: Rows, steps: Rows, basis: _Basis) -> Secti
 
 
 def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, caller: str) -> Section:
-    """The spline through points (n, nq) at times t, with all derivatives continuous but the last."""
+    """Return the B-spline through points (n, nq) at times t, with continuous derivatives except the last."""
     basis = _Basis.of(interpolation_knots, t, degree)
     first, values = basis.at(t)
     traced = q.dtype == object or t.dtype == object
@@ -277,17 +279,17 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
             result.append(space.integrate(result[-1], [*step]))
         return array(result) if traced else np.array(result, dtype=float)
 
-    def there(base: Any, steps: Any, shares: Any) -> list[Any]:
-        """The configuration at a point's time."""
+    def configuration_at(base: Any, steps: Any, shares: Any) -> list[Any]:
+        """Return the configuration at a point's time."""
         result = [*base]
         for step, share in zip(steps, shares, strict=True):
             result = space.integrate(result, [share * x for x in step])
         return result
 
     def correction(x: Rows) -> Rows:
-        """Of the first control point, and of the steps to all others: what moves the points to where they are not."""
+        """Return the correction of the first control point and the steps that moves the curve to the points."""
         c = controls(x)
-        reached = each(there, c[first], x[1:][on_each], weights)
+        reached = each(configuration_at, c[first], x[1:][on_each], weights)
         left = each(lambda a, b: space.in_fixed_axes(a, space.difference(a, b)), reached, q)
         moves = each(space.from_fixed_axes, c, rows_of(solved_rows(first, values, left)))
         return np.concatenate([moves[:1], each(space.step_rates, c[:-1], x[1:], moves[:-1], moves[1:])])
@@ -295,22 +297,22 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
     steps = each(lambda a, b: space.difference(a, b), q[:-1], q[1:])
     start = np.concatenate([np.zeros((1, space.nv)), steps])
     x = (
-        settled_on_symbols(start, correction, space.parts)
+        iterated_on_symbols(start, correction, space.parts)
         if traced
-        else settled(start, correction, space.parts, 1.0, caller)
+        else iterated(start, correction, space.parts, 1.0, caller)
     )
     return _cumulative(space, controls(x), x[1:], basis)
 
 
 def in_order(t: Any) -> np.ndarray:
-    """The times (n,), or of symbols others."""
+    """Return the times (n,), or for symbols increasing integers."""
     return np.arange(float(len(t))) if t.dtype == object else t
 
 
 def interpolation_knots(t: np.ndarray, degree: int) -> np.ndarray:
-    """Knots (n + degree + 1,) of the spline through n points at times t: none at the points next to the ends.
+    """Return knots (n + degree + 1,) of the B-spline through n points at times t.
 
-    Of even degree they lie halfway between points.
+    There are none at the points next to the ends.  For even degrees they are midway between points.
     """
     inner = t[1:-1] if degree % 2 else 0.5 * (t[1:] + t[:-1])
     left = (degree - 1) // 2 if degree % 2 else degree // 2
@@ -319,28 +321,28 @@ def interpolation_knots(t: np.ndarray, degree: int) -> np.ndarray:
 
 
 def control_knots(t: np.ndarray, degree: int) -> np.ndarray:
-    """Knots of n control points at times t: the mean of each ``degree`` times that follow each other."""
+    """Return knots of n control points at times t: means of ``degree`` consecutive times."""
     inner = [t[k : k + degree].mean() for k in range(1, len(t) - degree)]
     return np.concatenate([np.full(degree + 1, t[0]), inner, np.full(degree + 1, t[-1])])
 
 
 def spans(knots: np.ndarray, degree: int) -> np.ndarray:
-    """Which intervals between knots have a length: the index of the knot before each."""
+    """Return the indices of the knots at which nonempty spans begin."""
     k = np.arange(degree, len(knots) - degree - 1)
     return k[knots[k + 1] > knots[k]]
 
 
-def basis_polynomials(knots: np.ndarray, degree: int, places: np.ndarray) -> np.ndarray:
-    """On each of the `spans` the functions that are not zero there: coefficients (spans, degree + 1, degree + 1).
+def basis_polynomials(knots: np.ndarray, degree: int, span_starts: np.ndarray) -> np.ndarray:
+    """Return the nonzero basis functions on each span: coefficients (spans, degree + 1, degree + 1).
 
-    By powers of the time since the span's beginning, lowest first; by Cox's and de Boor's recursion.
+    They are by powers of the time since the span's beginning, lowest first, by the Cox–de Boor recursion.
     """
-    result = np.zeros((degree + 1, degree + 1, len(places)), dtype=knots.dtype)  # by function and power
+    result = np.zeros((degree + 1, degree + 1, len(span_starts)), dtype=knots.dtype)  # by function and power
     result[0, 0] = 1.0
-    start = knots[places]
+    start = knots[span_starts]
     for d in range(1, degree + 1):
         before, result = result, np.zeros_like(result)
-        i = places + np.arange(1 - d, 1)[:, None]  # function i of degree d − 1 gives to two of degree d
+        i = span_starts + np.arange(1 - d, 1)[:, None]  # function i of degree d − 1 contributes to two of degree d
         left, right = knots[i], knots[i + d]
         part = before[:d, :d] / (right - left)[:, None]
         result[1 : d + 1, 1 : d + 1] = part  # times u
@@ -351,13 +353,14 @@ def basis_polynomials(knots: np.ndarray, degree: int, places: np.ndarray) -> np.
 
 
 def values_at(
-    knots: np.ndarray, degree: int, polynomials: np.ndarray, t: np.ndarray, places: np.ndarray, which: np.ndarray
+    knots: np.ndarray, degree: int, polynomials: np.ndarray, t: np.ndarray, span_starts: np.ndarray, which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The basis functions that are not zero at times (n,), each in its span ``which`` (n,) of those at ``places``: the
-    first of them, and the values (n, degree + 1).
+    """Return the first nonzero basis function and the values (n, degree + 1) at times (n,).
+
+    ``which`` (n,) are the spans of the times.
     """
-    u, c = (t - knots[places[which]])[:, None], polynomials[which]
+    u, c = (t - knots[span_starts[which]])[:, None], polynomials[which]
     values = c[..., degree]
     for k in range(degree - 1, -1, -1):
         values = values * u + c[..., k]
-    return places[which] - degree, values
+    return span_starts[which] - degree, values

@@ -1,7 +1,4 @@
-"""Splines as people ask for them: what they hand over, read and checked, becomes a trajectory.
-
-Which angles turn without end, so that whole turns of them lead back.
-"""
+"""Splines: checks of the arguments, and the trajectory; angles that may change by full revolutions."""
 
 from __future__ import annotations
 
@@ -23,14 +20,14 @@ from linkwork.motion.arguments import increasing
 from linkwork.motion.splines import interpolation
 from linkwork.motion.trajectory.trajectory import Trajectory
 
-__all__ = ["free_angles", "nearer_turns", "spline", "spline_of"]
+__all__ = ["nearer_turns", "spline", "spline_of", "unlimited_angles"]
 
 
 _KINDS = ("hermite", "cubic", "quintic", "bspline", "linear", "squad", "slerp", "screw", "decoupled")
 _BOUNDARIES = ("natural", "clamped", "launched", "periodic")
 _TURNS = ("counted", "short")
 _FLOATING = ("screw", "decoupled")
-_TAKEN = {  # which options a kind takes
+_OPTIONS = {  # which options a kind takes
     "hermite": ("velocity",),
     "cubic": ("boundary", "velocity"),
     "quintic": ("velocity", "acceleration"),
@@ -50,15 +47,15 @@ def spline(
     degree: int | None = None,
     control: bool = False,
 ) -> Trajectory:
-    """A spline through points of plain numbers: as `Robot.spline`, of q (n, nq) without a robot.
+    """Return a spline through points q (n, nq) of plain coordinates: as `Robot.spline`, without a robot.
 
     >>> import linkwork as lw
     >>> wave = lw.motion.spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]])
     >>> wave(1.0).q.tolist(), wave(0.0).a.tolist()
     ([1.0], [0.0])
     """
-    given = {"boundary": boundary, "velocity": velocity, "acceleration": acceleration, "degree": degree}
-    return spline_of(None, times, q, kind, None, given, control)
+    options = {"boundary": boundary, "velocity": velocity, "acceleration": acceleration, "degree": degree}
+    return spline_of(None, times, q, kind, None, options, control)
 
 
 def spline_of(
@@ -67,24 +64,24 @@ def spline_of(
     q: Any,
     kind: str,
     floating: str | None,
-    given: dict[str, Any],
+    options: dict[str, Any],
     control: bool,
     turns: str = "counted",
 ) -> Trajectory:
-    """The same of a robot, or of plain numbers."""
+    """Return the spline of a robot, or of plain coordinates."""
     caller = "spline"
     _one_of(caller, "kind", kind, _KINDS)
-    for name, value in (*given.items(), ("control", control or None)):
-        if value is not None and name not in _TAKEN.get(kind, ()):
-            fine = [k for k, names in _TAKEN.items() if name in names]
-            raise ValueError(f"{caller}: {name} is for kind {' or '.join(map(repr, fine))}, not for {kind!r}")
+    for name, value in (*options.items(), ("control", control or None)):
+        if value is not None and name not in _OPTIONS.get(kind, ()):
+            kinds = [k for k, names in _OPTIONS.items() if name in names]
+            raise ValueError(f"{caller}: {name} is for kind {' or '.join(map(repr, kinds))}, not {kind!r}")
     t = _times(caller, times)
     points = _points(caller, robot, q, len(t))
     _one_of(caller, "turns", turns, _TURNS)
     if turns == "short" and robot is not None:
-        points = _short_way(robot, points)
+        points = _with_short_turns(robot, points)
     space = _space(caller, robot, kind, floating, points)
-    velocity, acceleration, degree = given["velocity"], given["acceleration"], given["degree"]
+    velocity, acceleration, degree = options["velocity"], options["acceleration"], options["degree"]
     if kind in ("linear", "slerp", "screw", "decoupled"):
         return Trajectory([interpolation.straight(space, t, points)], robot)
     if kind == "squad":
@@ -97,18 +94,18 @@ def spline_of(
         a = _rows(caller, "acceleration", acceleration, (len(t), space.nv))
         return Trajectory([interpolation.quintic(space, t, points, v, a)], robot)
     if kind == "cubic":
-        boundary = given["boundary"] or "natural"
+        boundary = options["boundary"] or "natural"
         _one_of(caller, "boundary", boundary, _BOUNDARIES)
         if velocity is not None and boundary not in ("clamped", "launched"):
-            raise ValueError(f'{caller}: velocity (2, nv), those of the ends, is for boundary="clamped"')
+            raise ValueError(f'{caller}: velocity: velocities at the ends (2, nv) require boundary="clamped"')
         if velocity is None and boundary == "launched":
-            raise ValueError(f'{caller}: boundary="launched": give the velocity (nv,) at which it begins')
+            raise ValueError(f'{caller}: boundary: "launched" requires the initial velocity= (nv,)')
         ends = _rows(caller, "velocity", velocity, (space.nv,) if boundary == "launched" else (2, space.nv))
         if boundary == "periodic":
             _refuse_open(caller, robot, space, points)
         return Trajectory([interpolation.cubic(space, t, points, boundary, ends, caller)], robot)
     degree = 3 if degree is None else degree
-    what = "a whole number below that of the points,"
+    what = "an integer below the number of points,"
     degree = integer(caller, "degree", degree, least=1, most=len(t) - 1, what=what)
     if control:
         return Trajectory([interpolation.of_control_points(space, t, points, int(degree))], robot)
@@ -116,57 +113,59 @@ def spline_of(
 
 
 def _times(caller: str, times: Any) -> Any:
-    """Times (n,) that increase, or symbols, of which that is taken on trust."""
+    """Check increasing times (n,); the order of symbols cannot be checked."""
     if not is_traced(times):
         return increasing(caller, times)
     result = array(times)
     if result.ndim != 1 or len(result) < 2:
-        raise ValueError(f"{caller}: times: expected two times at least, increasing [s]; got shape {result.shape}")
+        raise ValueError(f"{caller}: times: expected at least two increasing times [s]; got shape {result.shape}")
     return result
 
 
 def _points(caller: str, robot: Any, q: Any, count: int) -> Any:
-    """q (n, nq): on the manifold of a robot's configurations."""
+    """Check q (n, nq), and return it normalised to the robot's manifold."""
     traced = is_traced(q)
     result = array(q) if traced else np.asarray(real_array(f"{caller}: q: expected an array (n, nq)", q), dtype=float)
     nq = "nq" if robot is None else robot.nq
-    expected = f"{caller}: q: expected an array of shape ({count}, {nq}), a point for each of the times"
+    expected = f"{caller}: q: expected an array of shape ({count}, {nq}), one point for each time"
     if result.ndim != 2 or len(result) != count or (robot is not None and result.shape[1] != robot.nq):
-        hint = "; one number each stands in brackets: q[:, np.newaxis]" if result.shape == (count,) else ""
+        hint = "; pass single coordinates as q[:, np.newaxis]" if result.shape == (count,) else ""
         raise ValueError(f"{expected}; got shape {result.shape}{hint}")
     if traced:
         return result
     if not np.isfinite(result).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
-        raise ValueError(f"{expected}; got {result[place]} at {place}")
+        index = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{expected}; got {result[index]} at {index}")
     return result if robot is None else robot.normalize(result)
 
 
-def _short_way(robot: Any, points: Any) -> Any:
-    """The points, each without more than half a turn from the one before in angles that turn without end."""
-    result, places = [points[0]], free_angles(robot)
+def _with_short_turns(robot: Any, points: Any) -> Any:
+    """Return points whose unlimited angles change by at most half a revolution from point to point."""
+    result, angles = [points[0]], unlimited_angles(robot)
     for q in points[1:]:
-        result.append(nearer_turns(robot, result[-1], q, places))
+        result.append(nearer_turns(robot, result[-1], q, angles))
     return array([[*q] for q in result]) if points.dtype == object else np.array(result)
 
 
 def _space(caller: str, robot: Any, kind: str, floating: str | None, points: Any) -> CurveSpace:
     if robot is None:
         if kind in ("squad", "slerp", "screw", "decoupled"):
-            raise ValueError(f'{caller}: kind {kind!r} is of rotations: of plain numbers take "linear" or "cubic"')
+            raise ValueError(
+                f'{caller}: kind: {kind!r} is for rotations; use "linear" or "cubic" for plain coordinates'
+            )
         return CurveSpace(points.shape[1], points.shape[1])
     if kind in _FLOATING:
         if floating not in (None, kind):
             raise ValueError(
-                f"{caller}: kind {kind!r} says how floating joints move: floating={floating!r} does not go with it"
+                f"{caller}: floating: kind {kind!r} sets how floating joints move, got floating={floating!r}"
             )
         floating = kind
     _one_of(caller, "floating", floating or "screw", _FLOATING)
     free = [joint.name for joint in robot.joints if joint.type.is_floating]
     if kind == "slerp" and free:
         raise ValueError(
-            f'{caller}: kind "slerp" is of rotations alone, and {free[0]!r} is a floating joint: take "screw", or '
-            f'"decoupled", which turns by slerp and goes straight'
+            f'{caller}: kind: "slerp" is for rotations only, but {free[0]!r} is a floating joint; use "screw", or '
+            f'"decoupled", which combines slerp with straight motion'
         )
     return CurveSpace.of(robot.tree, apart=floating == "decoupled")
 
@@ -180,13 +179,13 @@ def _rows(caller: str, name: str, x: Any, shape: tuple[int, ...]) -> Any:
     if result.shape != shape:
         raise ValueError(f"{expected}; got shape {result.shape}")
     if not traced and not np.isfinite(result).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
-        raise ValueError(f"{expected}; got {result[place]} at {place}")
+        index = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{expected}; got {result[index]} at {index}")
     return result
 
 
 def _refuse_open(caller: str, robot: Any, space: CurveSpace, points: Any) -> None:
-    """A periodic spline ends where it begins."""
+    """Raise ValueError if a periodic spline does not end where it begins."""
     if points.dtype == object:
         return
     gap = np.abs(np.array(space.difference([*points[0]], [*points[-1]]), dtype=float))
@@ -194,21 +193,22 @@ def _refuse_open(caller: str, robot: Any, space: CurveSpace, points: Any) -> Non
         k = int(gap.argmax())
         name = f"coordinate {k}" if robot is None else repr(robot.v_names[k])
         raise ValueError(
-            f'{caller}: boundary="periodic" takes a last point that is the first; {name} is {gap[k]:.6g} apart'
+            f'{caller}: boundary: "periodic" requires a last point equal to the first; {name} differs by {gap[k]:.6g}'
         )
 
 
-def _one_of(caller: str, what: str, value: Any, known: tuple[str, ...]) -> None:
+def _one_of(caller: str, argument: str, value: Any, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise ValueError(f"{caller}: {what}: got {value!r}: {nearest(str(value), known)}")
+        raise ValueError(f"{caller}: {argument}: got {value!r}: {nearest(str(value), known)}")
 
 
-def free_angles(robot: Any) -> list[int]:
-    """The places in q of angles without limits, which no other joint follows, and a whole turn of which leads back: of
-    a screw it does not.
+def unlimited_angles(robot: Any) -> list[int]:
+    """Return the indices in q of angles without limits whose full revolution leads back to the same pose.
+
+    Angles that another joint follows, and those of screws, are not among them.
     """
     tree, lower, upper = robot.tree, robot.lower, robot.upper
-    followed = {place.start for body, place in zip(tree.bodies, tree.v_slices, strict=True) if body.coupling}
+    followed = {index.start for body, index in zip(tree.bodies, tree.v_slices, strict=True) if body.coupling}
     result = []
     for body, in_q, in_v in zip(tree.bodies, tree.q_slices, tree.v_slices, strict=True):
         joint: JointType = body.joint
@@ -218,25 +218,25 @@ def free_angles(robot: Any) -> list[int]:
                 for k, unit in enumerate(joint.q_units)
                 if unit == "rad"
                 and np.isinf([lower[in_q.start + k], upper[in_q.start + k]]).all()
-                and _leads_back(joint, k)
+                and _is_periodic(joint, k)
             ]
     return result
 
 
-def nearer_turns(robot: Any, before: Any, q: Any, places: Sequence[int] | None = None) -> Any:
-    """q (nq) with whole turns added to such angles, so that they are less than half a turn from those before.
+def nearer_turns(robot: Any, before: Any, q: Any, angles: Sequence[int] | None = None) -> Any:
+    """Return q (nq) with full revolutions added, so that angles are less than half a revolution from those before.
 
-    ``places`` are those of `free_angles`, where they are known.
+    ``angles`` are the indices of `unlimited_angles`, if they are known.
     """
-    places = free_angles(robot) if places is None else places
+    angles = unlimited_angles(robot) if angles is None else angles
     result = array(q.copy()) if q.dtype == object else np.array(q)
-    for k in places:
+    for k in angles:
         result[k] = result[k] - 2.0 * np.pi * floor((result[k] - before[k]) / (2.0 * np.pi) + 0.5)
     return result
 
 
-def _leads_back(joint: JointType, place: int) -> bool:
+def _is_periodic(joint: JointType, index: int) -> bool:
     q = 0.3 + 0.1 * np.arange(joint.nq)
-    turned = q + 2.0 * np.pi * (np.arange(joint.nq) == place)
+    turned = q + 2.0 * np.pi * (np.arange(joint.nq) == index)
     here, there = (np.array(joint.X(x.tolist()).elements(), dtype=float) for x in (q, turned))
     return bool(np.abs(here - there).max() < 1e-9)

@@ -1,7 +1,7 @@
-"""Solvers for spline coefficients: banded equations for plain numbers, fixed-point iteration on manifolds.
+"""Solvers for spline coefficients: banded equations for plain coordinates, fixed-point iteration on manifolds.
 
-Cubic splines of plain numbers with continuous acceleration come from one banded system, solved by a kernel for all
-right-hand sides at once.  On a manifold the same solution is only near; corrections are repeated, with Anderson's
+Cubic splines of plain coordinates with continuous acceleration follow from one banded system, solved by a kernel for
+all right-hand sides together.  On a manifold the same solution is approximate; corrections are repeated with Anderson
 acceleration.
 
 Source: Walker and Ni, Anderson acceleration for fixed-point iterations, SIAM J. Numerical Analysis 49 (4), 2011.
@@ -23,14 +23,16 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, where
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.banded_solver import solve_band, solve_banded
-from linkwork.motion.trajectory.time_scaling import cubic_pieces
+from linkwork.motion.trajectory.time_scaling import cubic_hermite
 
-__all__ = ["plain_cubics", "settled", "settled_on_symbols", "solved_rows"]
+__all__ = ["iterated", "iterated_on_symbols", "plain_cubics", "solved_rows"]
 
 
 def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray | None) -> np.ndarray:
-    """Coefficients (n - 1, nv, 4) of the pieces through points (n, nv): natural, clamped (at rest, or with velocities
-    (2, nv) of the ends), launched (with a velocity (nv,), and natural at the end), or periodic.
+    """Return coefficients (n - 1, nv, 4) of the cubic spline through points (n, nv).
+
+    ``boundary`` is "natural", "clamped" (at rest, or with velocities (2, nv) of the ends), "launched" (with a velocity
+    (nv,), and natural at the end) or "periodic".
     """
     h = np.diff(t)
     inverse = 1.0 / h
@@ -52,13 +54,13 @@ def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray |
             if boundary == "launched":
                 band[0], right[0] = (0.0, 1.0, 0.0), ends
         v = solved_band(band, right)
-    return cubic_pieces(h, q, v)
+    return cubic_hermite(h, q, v)
 
 
 def _periodic(inverse: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """Velocities (n, nv), the last being the first.  The last unknown is left out of the others, solved twice."""
+    """Return velocities (n, nv), the last equal to the first; the last unknown is eliminated by a second solve."""
     m = len(inverse)
-    before, after = np.roll(inverse, 1), inverse  # of point k: the pieces on both sides
+    before, after = np.roll(inverse, 1), inverse  # of point k: the segments on both sides
     right = 3.0 * (rate * inverse[:, None] + np.roll(rate * inverse[:, None], 1, axis=0))
     if m == 1:
         return np.repeat(right / (6.0 * inverse[0]), 2, axis=0)
@@ -77,17 +79,17 @@ def _periodic(inverse: np.ndarray, rate: np.ndarray) -> np.ndarray:
 
 
 _KERNELS: LazyCache[Kernel] = LazyCache(32)
-_FEWEST, _MOST = 16, 1 << 14  # rows that a kernel has
+_MIN_ROWS, _MAX_ROWS = 16, 1 << 14  # rows of a kernel
 
 
 def solved_band(band: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """x (n, m) of A x = right (n, m), A as the band (n, 2 w + 1) around its diagonal (see `solve_band`)."""
+    """Solve A x = right (n, m), A given as the band (n, 2 w + 1) around its diagonal (see `solve_band`)."""
     n, width = band.shape
-    if n > _MOST:
+    if n > _MAX_ROWS:
         w = width // 2
         rows = [{i - w + k: row[k] for k in range(width) if row[k] != 0.0} for i, row in enumerate(band.tolist())]
         return np.array(solve_banded(rows, [*right]))
-    size = _FEWEST
+    size = _MIN_ROWS
     while size < n:
         size *= 4
     kernel = _KERNELS.get((size, width), lambda: _kernel(size, width))
@@ -99,7 +101,7 @@ def solved_band(band: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def solved_rows(first: np.ndarray, values: np.ndarray, right: Any) -> Any:
-    """x of A x = right (n, ...), of any scalars; row i of A has its values (n, m) from a column on."""
+    """Solve A x = right (n, ...) over any scalar; row i of A has its values (n, m) from column ``first[i]`` on."""
     n, count = values.shape
     columns = first[:, None] + np.arange(count)
     if right.dtype == object:
@@ -122,22 +124,22 @@ def _kernel(size: int, width: int) -> Kernel:
 
 
 _DEPTH = 8
-_AT_MOST = 200
-_NEARLY = 1e-12  # what a few more turns without looking back make nothing of
+_MAX_ITERATIONS = 200
+_CONVERGED = 1e-12  # a few plain iterations reduce this to rounding
 
 
-def settled(
+def iterated(
     x: np.ndarray, correction: Callable[[np.ndarray], np.ndarray], parts: Sequence[slice], scale: float, caller: str
 ) -> np.ndarray:
-    """x (n, nv) where the correction is nothing but rounding; ``parts`` of nv depend on themselves alone, and ``scale``
-    is what x is measured by.
+    """Iterate x (n, nv) until the correction is rounding, with Anderson acceleration.
 
-    Raises ValueError where it does not come to that.
+    ``parts`` of nv are independent of each other; ``scale`` is the magnitude of x.  Raises ValueError without
+    convergence.
     """
     xs: list[np.ndarray] = []
     fs: list[np.ndarray] = []
     best, least, since = x, np.inf, 0
-    for _ in range(_AT_MOST):
+    for _ in range(_MAX_ITERATIONS):
         with np.errstate(over="ignore", invalid="ignore"):
             f = correction(x)
         size = float(np.abs(f).max(initial=0.0)) / scale
@@ -159,24 +161,23 @@ def settled(
     if least < 1e-9:
         return best
     raise ValueError(
-        f"{caller}: no spline was found through these points, some too far apart in rotation for that: "
-        f"put points between"
+        f"{caller}: q: no spline found through these points, whose rotations are too far apart; add points between"
     )
 
 
-def settled_on_symbols(
+def iterated_on_symbols(
     x: np.ndarray, correction: Callable[[np.ndarray], np.ndarray], parts: Sequence[slice]
 ) -> np.ndarray:
-    """The same of symbols, by turns in the kernel, each of which looks back at one other; NaN where they do not end.
+    """Return the same for symbols, by a loop in the kernel with acceleration of depth 1; NaN without convergence.
 
-    Its derivatives are those of what is found.
+    The derivatives are those of the solution.
     """
     shape, count = x.shape, x.size
 
     def corrections(x: Sequence[Any]) -> list[Any]:
         return [*correction(array([*x]).reshape(shape)).ravel()]
 
-    def turn(state: Any) -> Any:
+    def iterate(state: Any) -> Any:
         x, f, x0, f0 = state
         new = [a + b for a, b in zip(x, f, strict=True)]
         for part in parts:
@@ -192,12 +193,14 @@ def settled_on_symbols(
     begun = tuple(corrections(start))
     first = tuple(a + b for a, b in zip(start, begun, strict=True))
     state = (first, tuple(corrections(first)), start, begun)
-    result = while_loop(lambda state: lt(_NEARLY, _largest(state[1])), turn, state, max_iterations=_AT_MOST)
+    result = while_loop(
+        lambda state: lt(_CONVERGED, _largest(state[1])), iterate, state, max_iterations=_MAX_ITERATIONS
+    )
     near, left = stop_gradient(result.state[0]), _largest(result.state[1])
     last = fixed_point(lambda x: [a + b for a, b in zip(x, corrections(x), strict=True)], near, tolerance=1e-13)
     fine = and_(lt(left, 1e-9), le(last.status, 0.0))
-    x_found: np.ndarray = array([where(fine, y, float("nan")) for y in last.value]).reshape(shape)
-    return x_found
+    solution: np.ndarray = array([where(fine, y, float("nan")) for y in last.value]).reshape(shape)
+    return solution
 
 
 def _largest(x: Sequence[Any]) -> Any:

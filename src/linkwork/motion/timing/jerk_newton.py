@@ -1,8 +1,7 @@
-"""Newton's method for motions within limits of jerk, for any number of segments.
+"""Interior-point Newton method for jerk-limited motions, for any number of segments.
 
-A segment's part of a step is in `linkwork.motion.algorithms.timing.jerk_interior_point`.
-What concerns one segment is computed for all of them at once, and sweeps go from block to block of segments.  So
-kernels depend on how many coordinates and limits there are, and on nothing else.
+The contribution of a segment is in `linkwork.motion.algorithms.timing.jerk_interior_point`.  Segments are evaluated
+together, and sweeps pass from block to block.  So kernels depend only on the numbers of coordinates and limits.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from linkwork.motion.algorithms.timing.jerk_interior_point import (
     SmoothLimits,
     SmoothValues,
     last_stage,
-    rooms_left,
-    rooms_left_at_end,
+    remaining_shares,
+    remaining_shares_at_end,
     stage_of,
     sweep_gains,
     sweep_steps,
@@ -29,20 +28,20 @@ from linkwork.motion.algorithms.timing.jerk_interior_point import (
 
 __all__ = ["SmoothProgram"]
 
-_STEPS = 80  # of Newton's method at most
-_POLISH = 10  # of them with the last barrier at most
+_STEPS = 80  # Newton steps at most
+_POLISH = 10  # of them with the last barrier parameter at most
 _HALVINGS = 30
-_TOWARDS = 0.9  # of the way to a limit
-_LESS = 0.2  # of the barrier, from step to step
-_CLOSE = 1e-5  # of x: a step that changes less is the last
+_MAX_SHARE = 0.9  # of the distance to a limit: largest part of a step
+_REDUCTION = 0.2  # factor of the barrier parameter from step to step
+_CONVERGED = 1e-5  # relative change of x: a smaller step is the last
 _BLOCK = 64  # segments of a sweep's kernel
-_FIXED = 1e300  # second derivative by δ of segments that are none: nothing is gained on them
+_FIXED = 1e300  # second derivative by δ of padding segments, so that they do not change
 _TINY = 1e-300
-_NUMBERS = 4  # of a segment, besides what its limits are made of
+_SEGMENT_VALUES = 4  # values of a segment, besides its constraints
 
 
 class _Kernels(NamedTuple):
-    """What Newton's step takes, by the numbers of limits of second order and of coordinates."""
+    """Kernels of Newton's step, by the numbers of limits of second order and of coordinates."""
 
     stages: Kernel
     end: Kernel
@@ -62,10 +61,9 @@ _SWEEPS: LazyCache[_Sweeps] = LazyCache(1)
 
 
 class SmoothProgram:
-    """Segments of a path, and what limits x and u there: what is the fastest, from motions within the limits.
+    """The optimisation of x and u on the segments of a path, within limits, from feasible motions.
 
-    ``moving``: 1 for an end at which u is free, 0 for one where it stays as it is, as at rest.  x stays as it is at
-    both ends.
+    ``moving`` is 1 for an end at which u is free, and 0 where it is fixed, as at rest.  x is fixed at both ends.
     """
 
     def __init__(
@@ -80,48 +78,48 @@ class SmoothProgram:
         n, m, r = len(steps), along.first.shape[1], along.rates.shape[2]
         rest = along.rest is not None
         self.moving = moving
-        self.kernels = _KERNELS.get((m, r, rest), lambda: _made(m, r, rest=rest))
-        self.sweeps = _SWEEPS.get((), _swept)
+        self.kernels = _KERNELS.get((m, r, rest), lambda: _build_kernels(m, r, rest=rest))
+        self.sweeps = _SWEEPS.get((), _build_sweeps)
         slowest = 1.0 / np.sqrt(np.minimum(caps[:-1], caps[1:]))
         of_second_order = [along.first, along.second, limits.lower, limits.upper, *([along.rest] if rest else [])]
         own = [x.reshape(n, -1) for x in (along.rates, along.bends, along.thirds)]
-        numbers = np.stack([steps, caps[:-1], slowest, steepest], axis=1)
-        self.given = np.concatenate(
-            [numbers, *(x[:-1] for x in of_second_order), *own, limits.least_jerk, limits.most_jerk], axis=1
+        segment_values = np.stack([steps, caps[:-1], slowest, steepest], axis=1)
+        self.segment_data = np.concatenate(
+            [segment_values, *(x[:-1] for x in of_second_order), *own, limits.least_jerk, limits.most_jerk], axis=1
         )
         self.at_end = np.concatenate([x[-1] for x in of_second_order])
 
-    def solved(self, x: np.ndarray, u: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the fastest x = ṡ² and u = s̈ (n + 1,), from some within the limits, whose ends x keeps.
+    def solve(self, x: np.ndarray, u: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the fastest x = ṡ² and u = s̈ (n + 1,), from feasible ones.
 
-        The logarithms' weight μ [s] is ``first`` to begin with, and ``last`` at the end.
+        The ends of x stay.  The barrier parameter μ [s] decreases from ``first`` to ``last``.
         """
         motion = np.stack([x, u], axis=1)
         mu, at_last = first, 0
         for _ in range(_STEPS):
             change = self._direction(motion, mu)
-            part, left = 1.0, self._room(motion, change, 1.0)
+            part, left = 1.0, self._remaining_share(motion, change, 1.0)
             for _ in range(_HALVINGS):
-                if left >= 1.0 - _TOWARDS:
+                if left >= 1.0 - _MAX_SHARE:
                     break
-                part *= min(max(_TOWARDS / max(1.0 - left, 1e-3), 0.3), 0.9)
-                left = self._room(motion, change, part)
+                part *= min(max(_MAX_SHARE / max(1.0 - left, 1e-3), 0.3), 0.9)
+                left = self._remaining_share(motion, change, part)
             else:
-                return motion[:, 0], motion[:, 1]  # a step that rounding spoilt
+                return motion[:, 0], motion[:, 1]  # rounding spoilt the step
             ending = mu <= last * (1.0 + 1e-9)
             at_last = at_last + 1 if ending else 0
             biggest = np.abs(change[1:-1, 0] / (motion[1:-1, 0] + _TINY)).max(initial=0.0)
             motion = motion + part * change
-            if ending and (biggest < _CLOSE or at_last >= _POLISH):
+            if ending and (biggest < _CONVERGED or at_last >= _POLISH):
                 break
             if part > 0.5:
-                mu = max(mu * _LESS, last)
+                mu = max(mu * _REDUCTION, last)
         return motion[:, 0], motion[:, 1]
 
     def _direction(self, motion: np.ndarray, mu: float) -> np.ndarray:
-        """Return Newton's change of x and u (n + 1, 2)."""
-        n = len(self.given)
-        stages = self.kernels.stages(_beside(motion), self.given, mu)
+        """Return the Newton step of x and u (n + 1, 2)."""
+        n = len(self.segment_data)
+        stages = self.kernels.stages(_both_ends(motion), self.segment_data, mu)
         more = -n % _BLOCK
         if more:
             none = np.zeros((more, STAGE))
@@ -132,24 +130,24 @@ class SmoothProgram:
         free = self.moving[1]
         carried = np.zeros(CARRIED)
         carried[1], carried[2], carried[4] = p_xu, p_uu, p_u
-        carried[5], carried[8] = 1.0, 1.0 - free  # of multipliers: rows x, u
+        carried[5], carried[8] = 1.0, 1.0 - free  # of multipliers: equations of x and u
         carried[11] = -free
         gains = np.empty((len(blocks), _BLOCK, 5))
         for k in range(len(blocks) - 1, -1, -1):
             carried, gains[k] = self.sweeps.gains(blocks[k], carried)
         change = np.empty((len(blocks) * _BLOCK + 1, 2))
-        first, multipliers = self._beginning(carried.tolist())
+        first, multipliers = self._initial_change(carried.tolist())
         change[0] = now = np.array([0.0, first])
         for k, block in enumerate(blocks):
             change[1 + k * _BLOCK : 1 + (k + 1) * _BLOCK], now = self.sweeps.steps(gains[k], block, multipliers, now)
         change = change[: n + 1]
-        # at the ends that is exact, where the sweeps leave what rounding leaves
+        # exact at the ends, without the rounding errors of the sweeps
         change[-1, 0] = 0.0
         change[-1, 1] *= free
         return change
 
-    def _beginning(self, carried: list[float]) -> tuple[float, np.ndarray]:
-        """Return by how much u changes at the beginning, and the multipliers of the conditions at the end."""
+    def _initial_change(self, carried: list[float]) -> tuple[float, np.ndarray]:
+        """Return the change of u at the beginning, and the multipliers of the conditions at the end."""
         p_uu, p_u = carried[2], carried[4]
         g_x, g_y = carried[7], carried[8]
         s_xx, s_xy, s_yy, t_x, t_y = carried[9:]
@@ -161,25 +159,25 @@ class SmoothProgram:
         ν_x, ν_y = (s_xy * t_y - s_yy * t_x) / whole, (s_xy * t_x - s_xx * t_y) / whole
         return -by * (p_u + g_x * ν_x + g_y * ν_y), np.array([ν_x, ν_y])
 
-    def _room(self, motion: np.ndarray, change: np.ndarray, part: float) -> float:
-        """Return the least share that is left of the room to a limit after part of a step; −∞ for what is no number."""
-        shares = self.kernels.rooms(_beside(motion), _beside(change), part, self.given)
+    def _remaining_share(self, motion: np.ndarray, change: np.ndarray, part: float) -> float:
+        """Return the smallest remaining share of a distance to a limit after part of a step; −∞ for NaN."""
+        shares = self.kernels.rooms(_both_ends(motion), _both_ends(change), part, self.segment_data)
         at_end = self.kernels.end_rooms(np.concatenate([motion[-1], motion[-1] + part * change[-1]]), self.at_end)
         least = min(float(shares.min()), float(at_end))
         return least if least == least else -inf
 
 
-def _beside(x: np.ndarray) -> np.ndarray:
-    """Return numbers at both ends of segments (n, 4), of those at their ends (n + 1, 2)."""
+def _both_ends(x: np.ndarray) -> np.ndarray:
+    """Return values at both ends of segments (n, 4), from those at grid points (n + 1, 2)."""
     return np.concatenate([x[:-1], x[1:]], axis=1)
 
 
-def _made(m: int, r: int, *, rest: bool) -> _Kernels:
+def _build_kernels(m: int, r: int, *, rest: bool) -> _Kernels:
     at_end = (5 if rest else 4) * m
-    value = _NUMBERS + at_end + 8 * r
+    value = _SEGMENT_VALUES + at_end + 8 * r
 
     def along_of(x: Any, jerks: Any) -> tuple[SmoothValues, SmoothLimits]:
-        """What ``x`` and ``jerks`` are."""
+        """Return the path's values and limits from flat arrays."""
         first, second, lower, upper, *more = (x[k * m : (k + 1) * m] for k in range(at_end // m if m else 4))
         rates, bends, thirds = (
             np.reshape(jerks[2 * k * r : 2 * (k + 1) * r], (2, r)) if len(jerks) else () for k in range(3)
@@ -188,19 +186,19 @@ def _made(m: int, r: int, *, rest: bool) -> _Kernels:
         return values, SmoothLimits(lower, upper, jerks[6 * r : 7 * r], jerks[7 * r :])
 
     def stages(motion: Any, value: Any, mu: Any) -> Any:
-        along, limits = along_of(value[_NUMBERS : _NUMBERS + at_end], value[_NUMBERS + at_end :])
-        return stage_of([*motion], along, limits, [*value[:_NUMBERS]], mu)
+        along, limits = along_of(value[_SEGMENT_VALUES : _SEGMENT_VALUES + at_end], value[_SEGMENT_VALUES + at_end :])
+        return stage_of([*motion], along, limits, [*value[:_SEGMENT_VALUES]], mu)
 
     def end(motion: Any, value: Any, mu: Any) -> Any:
         along, limits = along_of(value, value[:0])
         return last_stage(motion[0], motion[1], along, limits, mu)
 
     def rooms(motion: Any, change: Any, part: Any, value: Any) -> Any:
-        along, limits = along_of(value[_NUMBERS : _NUMBERS + at_end], value[_NUMBERS + at_end :])
-        return rooms_left([*motion], [*change], part, along, limits, [*value[:_NUMBERS]])
+        along, limits = along_of(value[_SEGMENT_VALUES : _SEGMENT_VALUES + at_end], value[_SEGMENT_VALUES + at_end :])
+        return remaining_shares([*motion], [*change], part, along, limits, [*value[:_SEGMENT_VALUES]])
 
     def end_rooms(ends: Any, value: Any) -> Any:
-        return rooms_left_at_end([*ends], *along_of(value, value[:0]))
+        return remaining_shares_at_end([*ends], *along_of(value, value[:0]))
 
     return _Kernels(
         compile(stages, name="smooth_stages", motion=4, value=value, mu=()),
@@ -210,7 +208,7 @@ def _made(m: int, r: int, *, rest: bool) -> _Kernels:
     )
 
 
-def _swept() -> _Sweeps:
+def _build_sweeps() -> _Sweeps:
     return _Sweeps(
         compile(sweep_gains, name="smooth_gains", stages=(_BLOCK, STAGE), carried=CARRIED),
         compile(sweep_steps, name="smooth_steps", gains=(_BLOCK, 5), stages=(_BLOCK, STAGE), multipliers=2, change=2),

@@ -1,7 +1,7 @@
-"""By how much limits are passed between the points that a motion was made of.
+"""Violations of limits between the grid points of a motion.
 
-On each segment of it, what has limits is taken at Chebyshev's places of its time, and is the polynomial through these
-values: it lies between that polynomial's control points.
+On each segment a limited quantity is interpolated at the Chebyshev nodes of the segment's time.  The interpolating
+polynomial lies between the minimum and the maximum of its Bernstein control points.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.motion.algorithms.timing.segment_constraints import NODES, to_control_points
-from linkwork.motion.timing.limits import MotionAsked, PathNumbers
+from linkwork.motion.timing.limits import LimitSet, PathSamples
 
-__all__ = ["Polynomials", "Room", "longer", "rooms"]
+__all__ = ["LimitMargin", "Polynomials", "limit_margins", "required_slowdown"]
 
-_PLACES = 9  # of a segment: of the first 8 powers of its time nothing is left out
-_NODES, _CONTROL_POINTS = np.array(NODES[_PLACES]), np.array(to_control_points(_PLACES))
+_NODE_COUNT = 9  # nodes of a segment: polynomials of its time up to degree 8 are exact
+_NODES, _CONTROL_POINTS = np.array(NODES[_NODE_COUNT]), np.array(to_control_points(_NODE_COUNT))
 _BOUNDLESS = 1e29
 
-Numbers = Callable[[np.ndarray], PathNumbers]
-Third = Callable[[np.ndarray], np.ndarray]
+PathSampler = Callable[[np.ndarray], PathSamples]
+PathThirdDerivative = Callable[[np.ndarray], np.ndarray]
 
 
 class Polynomials(NamedTuple):
-    """A motion along a path by segments: s as polynomials (n, terms) of the time in each, lowest first, and how long
-    they take.
+    """A motion along a path: s as polynomials of the time in each segment.
+
+    ``coefficients`` (n, terms) are lowest first; ``lengths`` (n,) are the durations of the segments.
     """
 
     coefficients: np.ndarray
     lengths: np.ndarray
 
     def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """s and its derivatives at the places that are looked at, (n, places)."""
+        """Return s, ṡ, s̈ and s⃛ at the nodes of all segments, (n, nodes) each."""
         t, c, result = self.lengths[:, None] * _NODES, self.coefficients, []
         for _ in range(4):
             x = np.zeros_like(t)
@@ -46,113 +47,121 @@ class Polynomials(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Room:
-    """What has limits (m,): its bounds on each segment (n, m), and what it is where nothing moves, or 0.
+class LimitMargin:
+    """Bounds of a limited quantity (m,) on each segment of a motion, with its limits.
 
-    It changes with the ``power`` of how much faster the motion is; ``is_own``: it is a limit of one's own, whatever its
-    name.
+    ``minimum`` and ``maximum`` (n, m) bound its values; ``at_rest`` is its value without motion, or 0.  Its moving part
+    grows with the ``power`` of a factor of speed.  ``is_custom``: the limit is a `MotionLimit`, whatever its name.
     """
 
-    what: str
+    name: str
     power: int
     lower: np.ndarray
     upper: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-    still: np.ndarray
-    is_own: bool = False
+    minimum: np.ndarray
+    maximum: np.ndarray
+    at_rest: np.ndarray
+    is_custom: bool = False
 
-    def passed(self) -> tuple[np.ndarray, np.ndarray]:
-        """By how much limits are passed below and above (n, m), 0 where they are kept."""
-        return np.maximum(self.lower - self.least, 0.0), np.maximum(self.most - self.upper, 0.0)
+    def excess(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the violation of the lower and of the upper limits (n, m), 0 where they are satisfied."""
+        return np.maximum(self.lower - self.minimum, 0.0), np.maximum(self.maximum - self.upper, 0.0)
 
     @property
     def size(self) -> np.ndarray:
-        """Of the limits (m,): what is relative is so to it."""
+        """Magnitude of the limits (m,), to which relative violations refer."""
         low, high = np.abs(self.lower), np.abs(self.upper)
         return np.maximum(np.where(low < _BOUNDLESS, low, 0.0), np.where(high < _BOUNDLESS, high, 0.0))
 
-    def shares(self) -> np.ndarray:
-        """Return by how much of a limit one is passed at most on each segment (n,)."""
-        low, high = self.passed()
+    def relative_excess(self) -> np.ndarray:
+        """Return the largest relative violation on each segment (n,)."""
+        low, high = self.excess()
         result: np.ndarray = (np.maximum(low, high) / np.maximum(self.size, 1e-9)).max(axis=1, initial=0.0)
         return result
 
-    def worst(self) -> float:
-        """By how much of a limit it is passed at most."""
-        return float(self.shares().max(initial=0.0))
+    def worst_excess(self) -> float:
+        """Return the largest relative violation of all segments."""
+        return float(self.relative_excess().max(initial=0.0))
 
-    def longer(self) -> float:
-        """In how many times the time it would be kept."""
+    def required_slowdown(self) -> float:
+        """Return the factor of the duration with which the limits would be satisfied; 1 if they are."""
         result = 1.0
-        for value, limit in ((self.most, self.upper), (-self.least, -self.lower)):
+        for value, limit in ((self.maximum, self.upper), (-self.minimum, -self.lower)):
             sign = 1.0 if limit is self.upper else -1.0
-            room = limit - sign * self.still
+            margin = limit - sign * self.at_rest
             over = value > limit
             if over.any():
-                ratio = ((value - sign * self.still) / np.maximum(room, 1e-300))[over].max()
+                ratio = ((value - sign * self.at_rest) / np.maximum(margin, 1e-300))[over].max()
                 result = max(result, float(ratio ** (1.0 / self.power)))
         return result
 
 
-def longer(result: Sequence[Room], tolerance: float) -> float:
-    """In how many times the time all limits are kept; 1 where they are."""
-    return max((room.longer() for room in result if not room.worst() <= tolerance), default=1.0)
+def required_slowdown(result: Sequence[LimitMargin], tolerance: float) -> float:
+    """Return the factor by which a motion must be slowed so that all limits hold; 1 if they do."""
+    return max((margin.required_slowdown() for margin in result if not margin.worst_excess() <= tolerance), default=1.0)
 
 
-def rooms(
-    asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Polynomials, *, all_of_it: bool
-) -> list[Room]:
-    """Of a motion; without ``all_of_it`` those of one's own, torques and speeds alone."""
-    s, w, u, j = pieces.inside()
-    path = numbers(s)
+def limit_margins(
+    limit_set: LimitSet,
+    sampler: PathSampler,
+    third: PathThirdDerivative | None,
+    motion: Polynomials,
+    *,
+    all_limits: bool,
+) -> list[LimitMargin]:
+    """Return the margins of a motion to its limits.
+
+    Without ``all_limits`` they are those of custom limits, torques and frame speeds only.
+    """
+    s, w, u, j = motion.inside()
+    path = sampler(s)
     v = path.first * w[..., None]
     a = path.first * u[..., None] + path.second * (w * w)[..., None]
     result = []
 
     def add(
-        what: str,
+        name: str,
         power: int,
         limits: tuple[np.ndarray, np.ndarray],
         x: np.ndarray,
-        still: np.ndarray,
+        at_rest: np.ndarray,
         *,
-        is_own: bool = False,
+        is_custom: bool = False,
     ) -> None:
-        least, most = _bounds(x)
-        result.append(Room(what, power, *limits, least, most, still, is_own))
+        minimum, maximum = _bounds(x)
+        result.append(LimitMargin(name, power, *limits, minimum, maximum, at_rest, is_custom))
 
-    none = np.zeros((1, 1))
-    if all_of_it:
-        add("velocity", 1, asked.velocity, v, none)
-        if asked.acceleration is not None:
-            add("acceleration", 2, asked.acceleration, a, none)
-    if third is not None and asked.jerk is not None:
+    zero = np.zeros((1, 1))
+    if all_limits:
+        add("velocity", 1, limit_set.velocity, v, zero)
+        if limit_set.acceleration is not None:
+            add("acceleration", 2, limit_set.acceleration, a, zero)
+    if third is not None and limit_set.jerk is not None:
         jerk = path.first * j[..., None] + 3.0 * path.second * (w * u)[..., None] + third(s) * (w**3)[..., None]
-        add("jerk", 3, asked.jerk, jerk, none)
-    for limit in asked.own:
+        add("jerk", 3, limit_set.jerk, jerk, zero)
+    for limit in limit_set.custom:
         x = np.asarray(limit.function(path.q, v, a), dtype=float)
-        middle = path.q[:, _PLACES // 2]
-        still = np.asarray(limit.function(middle, 0.0 * v[:, 0], 0.0 * v[:, 0]), dtype=float)
+        middle = path.q[:, _NODE_COUNT // 2]
+        at_rest = np.asarray(limit.function(middle, 0.0 * v[:, 0], 0.0 * v[:, 0]), dtype=float)
         low, high = (
             np.broadcast_to(np.asarray(y, dtype=float), x.shape[-1:]).copy() for y in (limit.lower, limit.upper)
         )
-        add(limit.name, 2, (low, high), x, still, is_own=True)
-    if asked.speed:
-        x = frame_speeds(asked, path.q, v)
-        most = np.array([*asked.speed.values()], dtype=float)
-        add("speed", 1, (np.full(len(most), -np.inf), most), x, none)
+        add(limit.name, 2, (low, high), x, at_rest, is_custom=True)
+    if limit_set.speed:
+        x = frame_speeds(limit_set, path.q, v)
+        maximum = np.array([*limit_set.speed.values()], dtype=float)
+        add("speed", 1, (np.full(len(maximum), -np.inf), maximum), x, zero)
     return result
 
 
-def frame_speeds(asked: MotionAsked, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """How fast the frames' origins that have limits move (..., w)."""
-    assert asked.robot is not None
-    speed: Mapping[str, float] = asked.speed
-    return np.stack([np.linalg.norm(asked.robot.twist(q, v, frame)[..., 3:], axis=-1) for frame in speed], axis=-1)
+def frame_speeds(limit_set: LimitSet, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return the speeds of the origins of the frames with limits (..., w) [m/s]."""
+    assert limit_set.robot is not None
+    speed: Mapping[str, float] = limit_set.speed
+    return np.stack([np.linalg.norm(limit_set.robot.twist(q, v, frame)[..., 3:], axis=-1) for frame in speed], axis=-1)
 
 
 def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What (n, places, m) values belong to is never below, and never above, on each segment (n, m)."""
+    """Return bounds (n, m) on each segment of the polynomials through values (n, nodes, m) at the nodes."""
     points = np.einsum("kj,njm->nkm", _CONTROL_POINTS, values)
     return points.min(axis=1), points.max(axis=1)

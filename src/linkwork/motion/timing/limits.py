@@ -1,4 +1,4 @@
-"""Limits of a motion along a path: what people give, read and checked, and what they are at places of the path."""
+"""Limits of a motion along a path: checks of the arguments, and constraints at points of the path."""
 
 from __future__ import annotations
 
@@ -14,49 +14,52 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import bounds, instance
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
-from linkwork.motion.arguments import places_of, read_limit
+from linkwork.motion.arguments import read_limit, velocity_slices
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from linkwork.kernels.robot_base import RobotBase
 
 __all__ = [
-    "MotionAsked",
+    "LimitSet",
     "MotionLimit",
-    "PathNumbers",
-    "PathRows",
+    "PathConstraints",
+    "PathSamples",
     "never_zero",
-    "part_of",
+    "optional_positive",
     "speed_of_end",
 ]
 
 Sides = tuple[np.ndarray, np.ndarray]
 
-_SMALLEST = 1e-12  # in the place of a limit of 0: where that is nothing moves, and any number says so
-_ENDLESS = 1e30  # what stands for no limit: finite, so that products with it are
+_SMALLEST = 1e-12  # replaces a limit of 0, so that quotients are finite; the coordinate does not move there
+_UNLIMITED = 1e30  # replaces an infinite limit, so that products are finite
 
 
 @public
 @dataclass(frozen=True)
 class MotionLimit:
-    """A limit of one's own on what moves along a path: lower ≤ f(q, v, a) ≤ upper, (m,) each.
+    """A custom limit of a motion along a path: lower ≤ f(q, v, a) ≤ upper, (m,) each.
 
-    ``function`` takes q (..., nq), v and a (..., nv) and gives (..., m), which has to be of second order: linear in a,
-    and of degree two in v, as `Robot.inverse_dynamics` is, or the acceleration of a point.
+    ``function`` maps q (..., nq), v and a (..., nv) to (..., m).  It must be of second order: linear in a, and
+    quadratic in v without linear terms, like `Robot.inverse_dynamics` or the acceleration of a point.
     """
 
     function: Callable[[np.ndarray, np.ndarray, np.ndarray], ArrayLike]
     lower: ArrayLike
     upper: ArrayLike
-    name: str = "limit of one's own"
+    name: str = "custom limit"
 
     def __post_init__(self) -> None:
         bounds(type(self).__name__, self.lower, self.upper)
 
 
 @dataclass(frozen=True)
-class PathNumbers:
-    """A path at k places of each of n segments: q (n, k, nq), its first and second derivatives (n, k, nv)."""
+class PathSamples:
+    """A path at k points of each of n segments.
+
+    q (n, k, nq), its first and second derivatives by s (n, k, nv).
+    """
 
     q: np.ndarray
     first: np.ndarray
@@ -64,8 +67,12 @@ class PathNumbers:
 
 
 @dataclass(frozen=True)
-class PathRows:
-    """What has limits of second order, A u + B x + C, and their sides; speeds of points, and theirs."""
+class PathConstraints:
+    """Constraints lower ≤ A s̈ + B ṡ² + C ≤ upper at points of a path, and limits of the speeds of frames.
+
+    ``first``, ``second`` and ``rest`` are A, B and C (..., m); ``rest`` is None if C is zero.  ``speeds`` (..., w, 3)
+    are velocities of frame origins for ṡ = 1, and ``fastest`` (w,) their limits.
+    """
 
     first: np.ndarray
     second: np.ndarray
@@ -77,17 +84,17 @@ class PathRows:
 
 
 @dataclass(frozen=True)
-class MotionAsked:
-    """Limits by coordinate, of velocity, and of acceleration and jerk where there are such; one's own; of frames."""
+class LimitSet:
+    """All limits of a motion: velocity, acceleration, jerk, joint forces, custom limits, frame speeds."""
 
     velocity: Sides
     acceleration: Sides | None
     jerk: Sides | None
-    own: tuple[MotionLimit, ...]
+    custom: tuple[MotionLimit, ...]
     robot: Any
     speed: Mapping[str, float]
     names: Sequence[str]
-    torque: MotionLimit | None = None  # the one of one's own limits that is of joint forces
+    torque: MotionLimit | None = None  # the entry of ``custom`` that limits joint forces
 
     @staticmethod
     def read(
@@ -100,55 +107,60 @@ class MotionAsked:
         speed: Any,
         limits: Sequence[MotionLimit],
         jerk: Any = None,
-    ) -> MotionAsked:
-        """Raises ValueError for what is no limit, and where none is of second order."""
+    ) -> LimitSet:
+        """Check the arguments and build the limits.
+
+        Raises ValueError for an invalid limit, and where none is of second order; TypeError for an entry of ``limits``
+        that is not a `MotionLimit`; UnknownNameError for an unknown frame.
+        """
         names = _Names(path)
         if robot is not None and (robot.nq, robot.nv) != (path.nq, path.nv):
             raise ValueError(
-                f"{caller}: robot: expected one with q of {path.nq} and v of {path.nv} numbers, as the path has, got "
-                f"{robot.nq} and {robot.nv}"
+                f"{caller}: robot: expected a robot with nq = {path.nq} and nv = {path.nv}, as the path has, got "
+                f"nq = {robot.nq} and nv = {robot.nv}"
             )
         if velocity is None:
             velocity = np.inf if path.robot is None else path.robot.velocity_limits
-        own, forces = [], None
+        custom, forces = [], None
         for limit in limits:
             if not isinstance(limit, MotionLimit):
                 raise TypeError(f"{caller}: motion_limits: expected MotionLimit(function, lower, upper), got {limit!r}")
-            own.append(limit)
+            custom.append(limit)
         if torque is not None and torque is not False:
             if robot is None:
                 raise ValueError(f"{caller}: torque: expected a path of a robot, or robot=")
             low, high = _sides(caller, "torque", robot.effort_limits if torque is True else torque, names, path.robot)
             forces = MotionLimit(robot.inverse_dynamics, low, high, "torque")
-            own.append(forces)
-        if acceleration is None and not own:
+            custom.append(forces)
+        if acceleration is None and not custom:
             raise ValueError(
-                f"{caller}: expected limits of acceleration= or torque=: within those of velocity alone a motion may "
-                f"start at any speed at once"
+                f"{caller}: expected limits acceleration= or torque=: with limits of velocity alone the motion could "
+                f"start at any speed immediately"
             )
         speed = {} if speed is None else instance(caller, "speed", speed, Mapping, what="a dict of speeds by frame")
         if speed and robot is None:
             raise ValueError(f"{caller}: speed: expected a path of a robot, or robot=")
-        for frame, most in speed.items():
+        for frame, maximum in speed.items():
             if robot is not None and frame not in robot.frames:
                 raise UnknownNameError("frame", frame, robot.frames)
-            if not most > 0.0:
-                raise ValueError(f"{caller}: speed: {frame!r}: expected metres a second above 0, got {most!r}")
-        return MotionAsked(
+            if not maximum > 0.0:
+                raise ValueError(f"{caller}: speed: {frame!r}: expected a positive speed [m/s], got {maximum!r}")
+        return LimitSet(
             _sides(caller, "velocity", velocity, names, path.robot),
             None if acceleration is None else _sides(caller, "acceleration", acceleration, names, path.robot),
             None if jerk is None else _sides(caller, "jerk", jerk, names, path.robot),
-            tuple(own),
+            tuple(custom),
             robot,
             speed,
             names,
             forces,
         )
 
-    def rows(self, caller: str, path: PathNumbers) -> PathRows:
-        """All that has limits, along a path.
+    def constraints(self, caller: str, path: PathSamples) -> PathConstraints:
+        """Return the constraints at points of a path.
 
-        Raises ValueError for functions that give other shapes than their limits, NaN, or are not of second order.
+        Raises ValueError for a function whose result does not have the shape of its limits, has NaN, or is not of
+        second order.
         """
         first, second, rest, lower, upper = [], [], [], [], []
         if self.acceleration is not None:
@@ -157,17 +169,17 @@ class MotionAsked:
             rest.append(np.zeros_like(path.first))
             lower.append(self.acceleration[0])
             upper.append(self.acceleration[1])
-        for limit in self.own:
-            a, b, c = _of_second_order(caller, path, limit)
+        for limit in self.custom:
+            a, b, c = _second_order_terms(caller, path, limit)
             first.append(a)
             second.append(b)
             rest.append(c)
             for result, given in ((lower, limit.lower), (upper, limit.upper)):
-                expected = f"{caller}: {limit.name}: expected limits ({a.shape[-1]},)"
+                expected = f"{caller}: {limit.name}: expected limits of shape ({a.shape[-1]},)"
                 x = np.asarray(real_array(expected, given), dtype=float)
                 if x.shape not in ((), (a.shape[-1],)):
                     raise ValueError(f"{expected}, got shape {x.shape}")
-                result.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_ENDLESS, _ENDLESS))
+                result.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_UNLIMITED, _UNLIMITED))
             if not (lower[-1] <= upper[-1]).all():
                 raise ValueError(f"{caller}: {limit.name}: expected lower limits below upper ones")
         speeds = None
@@ -175,7 +187,7 @@ class MotionAsked:
             assert self.robot is not None
             speeds = np.stack([self.robot.twist(path.q, path.first, frame)[..., 3:] for frame in self.speed], axis=-2)
         c = np.concatenate(rest, axis=-1)
-        return PathRows(
+        return PathConstraints(
             first[0] if len(first) == 1 else np.concatenate(first, axis=-1),
             second[0] if len(second) == 1 else np.concatenate(second, axis=-1),
             c if c.any() else None,
@@ -186,27 +198,27 @@ class MotionAsked:
         )
 
     @property
-    def stands(self) -> bool:
-        """Whether a limit is 0, so that a joint stands still."""
+    def has_zero_limit(self) -> bool:
+        """Return True if a limit is 0, so that a coordinate must not move."""
         given = [limits for limits in (self.velocity, self.acceleration, self.jerk) if limits is not None]
         return any(0.0 in x.tolist() for limits in given for x in limits)
 
-    def standing(self, caller: str, first: np.ndarray) -> None:
-        """Raises ValueError where what moves, by q' (..., nv), has a limit of 0."""
-        for what, limits in (("velocity", self.velocity), ("acceleration", self.acceleration), ("jerk", self.jerk)):
+    def check_zero_limits(self, caller: str, first: np.ndarray) -> None:
+        """Raise ValueError if a coordinate with a limit of 0 moves, according to q' (..., nv)."""
+        for name, limits in (("velocity", self.velocity), ("acceleration", self.acceleration), ("jerk", self.jerk)):
             low, high = limits if limits is not None else (np.array([]), np.array([]))
             for k in np.flatnonzero((low == 0.0) | (high == 0.0)).tolist():
                 moves = first[..., k]
-                if what == "velocity":
+                if name == "velocity":
                     bad = (moves.max() > _SMALLEST and high[k] == 0.0) or (moves.min() < -_SMALLEST and low[k] == 0.0)
                 else:
                     bad = bool(np.abs(moves).max() > _SMALLEST)
                 if bad:
-                    raise ValueError(f"{caller}: {what}: {self.names[k]!r} moves along the path, and its limit is 0")
+                    raise ValueError(f"{caller}: {name}: {self.names[k]!r} moves along the path, and its limit is 0")
 
 
 class _Names(Sequence[str]):
-    """Of the numbers of a path's v: found when they are asked for, which is seldom and takes long."""
+    """Names of the coordinates of a path's v, computed on access, since only messages use them."""
 
     __slots__ = ("path",)
 
@@ -216,26 +228,26 @@ class _Names(Sequence[str]):
     def __len__(self) -> int:
         return self.path.nv
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         robot = self.path.robot
-        return (tuple(map(str, range(self.path.nv))) if robot is None else tuple(robot.v_names))[place]
+        return (tuple(map(str, range(self.path.nv))) if robot is None else tuple(robot.v_names))[index]
 
 
 def never_zero(limits: Sides) -> Sides:
-    """Limits of 0 as very small ones."""
+    """Replace limits of 0 by very small ones."""
     low, high = limits
     return np.where(low == 0.0, -_SMALLEST, low), np.where(high == 0.0, _SMALLEST, high)
 
 
 def speed_of_end(caller: str, name: str, value: Any) -> float:
-    """ṡ at an end of a path.  Raises ValueError."""
-    return _number(f"{caller}: {name}: expected a number from 0 on", value, 0.0)
+    """Check ṡ at an end of a path.  Raises ValueError."""
+    return _number(f"{caller}: {name}: expected a number >= 0", value, 0.0)
 
 
-def part_of(caller: str, name: str, value: Any) -> float | None:
-    """A number above 0, or None.  Raises ValueError."""
+def optional_positive(caller: str, name: str, value: Any) -> float | None:
+    """Check a positive number or None.  Raises ValueError."""
     least = float(np.nextafter(0.0, 1.0))
-    return None if value is None else _number(f"{caller}: {name}: expected a number above 0, or None", value, least)
+    return None if value is None else _number(f"{caller}: {name}: expected a positive number or None", value, least)
 
 
 def _number(expected: str, value: Any, least: float) -> float:
@@ -248,48 +260,52 @@ def _number(expected: str, value: Any, least: float) -> float:
 
 
 def _sides(
-    caller: str, what: str, value: Any, names: Sequence[str], robot: RobotBase | None
+    caller: str, name: str, value: Any, names: Sequence[str], robot: RobotBase | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
+    """Return lower and upper limits (n,), from an argument as in `read_limit`.  Raises ValueError."""
     if value.__class__ is float and value >= 0.0:
-        return _alike(len(names), min(value, _ENDLESS))
-    up, down = read_limit(caller, what, value, names, None if robot is None else places_of(robot))
-    return -np.minimum(down, _ENDLESS), np.minimum(up, _ENDLESS)
+        return _symmetric_limits(len(names), min(value, _UNLIMITED))
+    up, down = read_limit(caller, name, value, names, None if robot is None else velocity_slices(robot))
+    return -np.minimum(down, _UNLIMITED), np.minimum(up, _UNLIMITED)
 
 
 @lru_cache(64)
-def _alike(many: int, most: float) -> tuple[np.ndarray, np.ndarray]:
-    """The same for all: arrays that nobody can write to."""
-    upper, lower = np.full(many, most), np.full(many, -most)
+def _symmetric_limits(count: int, maximum: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits −maximum and maximum for all coordinates, as read-only arrays."""
+    upper, lower = np.full(count, maximum), np.full(count, -maximum)
     for x in (lower, upper):
         x.setflags(write=False)
     return lower, upper
 
 
-def _of_second_order(caller: str, path: PathNumbers, limit: MotionLimit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """f(q, q' ṡ, q' s̈ + q'' ṡ²) = A s̈ + B ṡ² + C."""
-    nothing = np.zeros_like(path.first)
+def _second_order_terms(
+    caller: str, path: PathSamples, limit: MotionLimit
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return A, B and C of f(q, q' ṡ, q' s̈ + q'' ṡ²) = A s̈ + B ṡ² + C.
+
+    Raises ValueError for a function that is not of second order.
+    """
+    zero = np.zeros_like(path.first)
 
     def f(v: np.ndarray, a: np.ndarray) -> np.ndarray:
         result = np.asarray(limit.function(path.q, v, a), dtype=float)
         if result.ndim != path.q.ndim or result.shape[:-1] != path.q.shape[:-1]:
             raise ValueError(
-                f"{caller}: {limit.name}: expected numbers (..., m) for q of shape {path.q.shape}, got "
+                f"{caller}: {limit.name}: expected a result of shape (..., m) for q of shape {path.q.shape}, got "
                 f"shape {result.shape}"
             )
         if not np.isfinite(result).all():
-            raise ValueError(f"{caller}: {limit.name}: its function gives a number that is not finite")
+            raise ValueError(f"{caller}: {limit.name}: its function returns a value that is not finite")
         return result
 
-    c = f(nothing, nothing)
-    a = f(nothing, path.first) - c
+    c = f(zero, zero)
+    a = f(zero, path.first) - c
     b = f(path.first, path.second) - c
     size = 1.0 + np.abs(a).max(initial=0.0) + np.abs(b).max(initial=0.0) + np.abs(c).max(initial=0.0)
     twice = f(2.0 * path.first, 3.0 * path.first + 4.0 * path.second) - (3.0 * a + 4.0 * b + c)
     if np.abs(twice).max(initial=0.0) > 1e-6 * size:
         raise ValueError(
-            f"{caller}: {limit.name}: expected a function that is linear in a and of degree two in v; "
-            f"with v doubled and "
-            f"a changed it is off by {np.abs(twice).max():.3g}: leave out what is linear in v, as damping is"
+            f"{caller}: {limit.name}: expected a function that is linear in a and quadratic in v; with v doubled "
+            f"and a changed it is off by {np.abs(twice).max():.3g}; leave out terms linear in v, such as damping"
         )
     return a, b, c

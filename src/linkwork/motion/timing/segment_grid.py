@@ -1,24 +1,24 @@
-"""Segments of a path: where it is smooth inside, of about the same length, or of the same weight in time."""
+"""Grids of segments on a path: of about equal lengths, or of equal weights in the time of a motion."""
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["again", "first_of", "grid", "halved", "segments_of", "shared"]
+__all__ = ["apportioned", "coarse_count", "grid", "halved", "redistributed", "segment_count"]
 
-_LEAST = 2  # segments of a piece: a motion that rests at both ends of a segment does not pass it
-_FIRST, _TELLING = 100, 8  # segments of passes before the last at least, and those of a piece
-_COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serve all
+_LEAST = 2  # segments between knots: a motion cannot pass a segment at both of whose ends it rests
+_FIRST, _PER_CURVE = 100, 8  # minimum segments of passes before the last: in all, and between two knots
+_COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # few numbers of segments, so that few kernels are compiled
 
 
 def grid(knots: np.ndarray, points: int) -> np.ndarray:
-    """About so many segments, the knots among their ends; closer together at the path's ends, where it is slow."""
-    many = segments_of(points, len(knots) - 1)
+    """Return the ends of at least ``points`` segments, knots included; shorter at the path's slow ends."""
+    count = segment_count(points, len(knots) - 1)
     shares = np.diff(knots) / (knots[-1] - knots[0])
-    counts = shared(shares, many, _LEAST)
+    counts = apportioned(shares, count, _LEAST)
     result = [knots[:1]]
-    for k, count in enumerate(counts):
-        t = np.arange(1, count + 1) / count
+    for k, n in enumerate(counts):
+        t = np.arange(1, n + 1) / n
         if k == 0:
             t = 0.5 * (t + t * t)
         if k == len(counts) - 1:
@@ -26,55 +26,56 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
         new = knots[k] + t * (knots[k + 1] - knots[k])
         new[-1] = knots[k + 1]
         result.append(new)
-    made: np.ndarray = np.concatenate(result)
-    return made
+    whole: np.ndarray = np.concatenate(result)
+    return whole
 
 
-def segments_of(points: int, pieces: int) -> int:
-    """How many segments there are where so many are asked for at least."""
-    least = max(points, _LEAST * pieces)
+def segment_count(points: int, curves: int) -> int:
+    """Return the number of segments used where at least ``points`` are requested."""
+    least = max(points, _LEAST * curves)
     return next((n for n in _COUNTS if n >= least), least)
 
 
-def first_of(many: int, pieces: int) -> int:
-    """How many segments of polynomials passes before the last have: where to lay the last a quarter of them tells."""
-    least = max(many / 4, _FIRST, _TELLING * pieces)
-    return min(many, next((n for n in _COUNTS if n >= least), many))
+def coarse_count(count: int, curves: int) -> int:
+    """Return the number of segments of passes before the last: a quarter suffices for placing the last grid."""
+    least = max(count / 4, _FIRST, _PER_CURVE * curves)
+    return min(count, next((n for n in _COUNTS if n >= least), count))
 
 
-def again(
-    knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray, many: int | None = None
+def redistributed(
+    knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray, count: int | None = None
 ) -> np.ndarray:
-    """So many segments, or as many, of a motion with ṡ² = x at s, passed at t, and s̈ = u: of the same time and change
-    of speed.
+    """Return a new grid for a motion with ṡ² = x at s, times t and s̈ = u between.
+
+    It has ``count`` segments, by default as many as before, of equal sums of time and change of speed.
     """
-    many = len(s) - 1 if many is None else many
+    count = len(s) - 1 if count is None else count
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(np.sqrt(x))))])
     weight = t / t[-1] + changes / max(changes[-1], 1e-300)
     at = np.interp(knots, s, weight)
-    counts = shared(np.diff(at) / weight[-1], many, _LEAST)
+    counts = apportioned(np.diff(at) / weight[-1], count, _LEAST)
     ends = np.cumsum(counts)
-    piece = np.repeat(np.arange(len(counts)), counts)
-    part = (np.arange(ends[-1]) - np.append(0, ends[:-1])[piece] + 1) / counts[piece]
-    times = np.interp(at[piece] + part * (at[piece + 1] - at[piece]), weight, t)
-    place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(u) - 1)
-    d = times - t[place]  # on a segment the speed, and so the weight, is linear in time
-    made: np.ndarray = np.append(knots[0], s[place] + d * (np.sqrt(x[place]) + 0.5 * u[place] * d))
-    made[ends] = knots[1:]
-    return made if (np.diff(made) > 0.0).all() else grid(knots, many)
+    curve = np.repeat(np.arange(len(counts)), counts)
+    fraction = (np.arange(ends[-1]) - np.append(0, ends[:-1])[curve] + 1) / counts[curve]
+    times = np.interp(at[curve] + fraction * (at[curve + 1] - at[curve]), weight, t)
+    segment = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(u) - 1)
+    d = times - t[segment]  # on a segment the speed, and so the weight, is linear in time
+    result: np.ndarray = np.append(knots[0], s[segment] + d * (np.sqrt(x[segment]) + 0.5 * u[segment] * d))
+    result[ends] = knots[1:]
+    return result if (np.diff(result) > 0.0).all() else grid(knots, count)
 
 
 def halved(s: np.ndarray) -> np.ndarray:
-    """Twice as many segments."""
+    """Return the grid with all segments halved."""
     return np.insert(s, np.arange(1, len(s)), 0.5 * (s[1:] + s[:-1]))
 
 
-def shared(shares: np.ndarray, many: int, least: int = 1) -> np.ndarray:
-    """So many segments by part, in each at least one, or so many as that."""
-    many = max(many, least * len(shares))
-    counts: np.ndarray = np.maximum(np.round(shares * many).astype(int), least)
-    while counts.sum() > many:
+def apportioned(shares: np.ndarray, count: int, least: int = 1) -> np.ndarray:
+    """Distribute ``count`` segments in proportion to shares, at least ``least`` to each interval."""
+    count = max(count, least * len(shares))
+    counts: np.ndarray = np.maximum(np.round(shares * count).astype(int), least)
+    while counts.sum() > count:
         counts[(counts / np.maximum(shares, 1e-300) * (counts > least)).argmax()] -= 1
-    while counts.sum() < many:
+    while counts.sum() < count:
         counts[(shares / counts).argmax()] += 1
     return counts

@@ -12,28 +12,28 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
-from linkwork.motion.algorithms.curves import Clock
-from linkwork.motion.timing.jerk_limited import SmoothMotion, with_jerk
-from linkwork.motion.timing.limits import MotionAsked, MotionLimit, part_of, speed_of_end
+from linkwork.motion.algorithms.curves import TimeScaling
+from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, jerk_limited_motion
+from linkwork.motion.timing.limits import LimitSet, MotionLimit, optional_positive, speed_of_end
 from linkwork.motion.timing.path_geometry import (
     GeometricPath,
-    beneath,
     corners,
-    evened,
+    geometric_path,
+    is_stationary,
     may_rest_inside,
-    stands_still,
-    straightened,
+    uniform_on_lines,
+    with_continuous_rate,
 )
 from linkwork.motion.timing.timed_path import TimedPath
 from linkwork.motion.timing.toppra import (
-    POINTS,
-    Blocked,
+    MIN_SEGMENTS,
+    InfeasibleSegment,
     TimingQuery,
-    gap_of_grid,
-    pieces_of,
-    swept,
-    swept_finely,
-    times_of,
+    grid_optimality_gap,
+    motion_polynomials,
+    passing_times,
+    solve_on_grid,
+    solve_refined,
 )
 from linkwork.motion.timing.toppra_single_kernel import KernelMotion, fits_single_kernel, motions_by_single_kernel
 from linkwork.motion.trajectory.time_scaling import clocked
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TimedPath", "time_optimal"]
 
-_LONG = 2.0  # times the time without limits of jerk
-_FINEST = 6400  # segments
-_BEGUN = 16  # segments of a piece of the motion that those within limits of jerk begin with
-_BARRIER = 5e-4  # of the duration: what the barrier to limits leaves of it, about
-_QUICK, _OF_A_PIECE = 400, 20  # segments of one kernel at most, and those of a cubic by which it is looked at well
+_SLOW_FACTOR = 2.0  # times the duration without limits of jerk: then a motion with more stops is tried
+_FINEST = 6400  # segments at most
+_JERK_PER_CURVE = 16  # segments between knots of the motion from which limits of jerk start
+_BARRIER = 5e-4  # of the duration: about the loss by the barrier at the limits
+_KERNEL_SEGMENTS, _PER_CUBIC = 400, 20  # segments of the single kernel at most, and those that each cubic needs
 
 
 @public
@@ -69,197 +69,217 @@ def time_optimal(
     num_passes: int = 2,
     tolerance: float | None = 1e-6,
 ) -> Any:
-    """The way of a path in the least time within limits: how fast it was run through before does not matter.
+    """Return the time-optimal motion along a path within limits; the path's own timing does not matter.
 
-    ``velocity`` [rad/s, m/s] are limits of v: a number, numbers (nv,), a pair (lower, upper), or a dict of these by
-    joint; the robot's if they are left out.  ``acceleration`` [rad/s², m/s²] are limits of a, and ``torque`` those of
-    the robot's joint forces [N·m, N], True for the robot's own; one of them has to be given.  ``jerk`` [rad/s³, m/s³]
-    are limits of the derivative of a, which then has no jumps: s̈ is 0 where the motion rests, and as it may at an end
-    with a speed.  ``speed`` says by frame how fast its origin may move [m/s].  ``motion_limits`` are one's own, of
-    second order.  ``robot`` is the one whose dynamics and frames count, the path's if it is left out: the same with a
-    payload, for example.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends, 1 being as fast as the path
-    itself.
+    ``velocity`` [rad/s, m/s] limits v: a number, an array (nv,), a pair (lower, upper), or a dict of these by joint; by
+    default the robot's limits.  ``acceleration`` [rad/s², m/s²] limits a, and ``torque`` the robot's joint forces [N·m,
+    N], True for the robot's own limits; one of these two is required.  ``jerk`` [rad/s³, m/s³] limits the derivative of
+    a, which then has no jumps: s̈ is 0 where the motion rests, and free at an end with a speed.  ``speed`` is a dict of
+    the greatest speed of each frame's origin [m/s].  ``motion_limits`` are custom limits of second order.  ``robot`` is
+    the robot whose dynamics and frames are used, by default the path's; it may be the same robot with a payload.
+    ``start_speed`` and ``end_speed`` are ṡ at the path's ends; 1 is the speed of the path itself.
 
-    All limits hold at all times, not at points of the path: those of v and a along a path of polynomial pieces by
-    control points of the polynomials that they are; others, those of jerk among them, to a part ``tolerance`` of
-    theirs, by the control points of polynomials that agree with them at nine times of each segment.  Where they are
-    passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The motion is made on
-    segments of the path.  Their number follows the path, 400 at least: it grows with the number of the path's pieces,
-    and doubles while that gains more than 1 % of the time.  With ``num_points`` there are about so many.  Within
-    limits of jerk there are 200 at least between two stops, and those on which limits would be passed between their
-    ends are halved besides.  `TimedPath.optimality_gap` estimates what they leave.  After the first of
-    ``num_passes`` segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of
-    the path the motion stops, and within limits of jerk where its curvature jumps.  Where the path rests inside of a
-    straight piece the motion does not have to.
+    All limits hold at all times, not only at grid points.  Those of v and a along polynomial paths hold by the control
+    points of the polynomials.  Others, including those of jerk, hold up to a share ``tolerance`` of their size, by the
+    control points of polynomials through nine times of each segment.  Where they are exceeded they are tightened and
+    the motion is computed again; None skips this, except with limits of jerk.
 
-    It is a `TimedPath`; of several paths, of the same robot or as many numbers, a list of them, each as it would be
-    alone: those of polynomials of degree three within limits of v and a alone are found side by side in one kernel.
+    The path is divided into segments, 400 at least.  Their number grows with the number of the path's curves between
+    knots, and doubles while that saves more than 1 % of the time.  ``num_points`` requests about so many.  With limits
+    of jerk there are at least 200 between two stops, and those on which limits would be exceeded between their ends are
+    halved.  `TimedPath.optimality_gap` estimates the loss by finite segments.  After the first of ``num_passes`` the
+    grid is redistributed to equal times; passes before the last may use fewer segments.  The motion stops at corners of
+    the path, and with limits of jerk where its curvature jumps.  It need not stop where the path rests inside a
+    straight segment.
 
-    Raises ValueError where a limit is not one, where a joint that may not move does, and where no speed obeys them all.
+    Returns a `TimedPath`.  For a sequence of paths, of the same robot or as many coordinates, it returns a list, with
+    the same results as for each path alone.  Paths of cubics with limits of v and a only are computed together in one
+    kernel.
+
+    Raises ValueError for an invalid limit, where a joint with a limit of 0 moves, and where no speed satisfies all
+    limits.
 
     Sources: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018;
     Debrouwere and others, Time-optimal path following for robots with convex-concave constraints using sequential
     convex programming, 2013.
     """
     caller = "time_optimal"
-    paths = [path] if isinstance(path, Trajectory) else _several(caller, path)
+    paths = [path] if isinstance(path, Trajectory) else _checked_paths(caller, path)
     if not paths:
         return []
     first = paths[0]
     robot = first.robot if robot is None else robot
-    asked = MotionAsked.read(caller, first, robot, velocity, acceleration, torque, speed, motion_limits, jerk)
+    limit_set = LimitSet.read(caller, first, robot, velocity, acceleration, torque, speed, motion_limits, jerk)
     ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
-    num_points = (
-        None if num_points is None else integer(caller, "num_points", num_points, least=1, what="a whole number")
-    )
-    num_passes = integer(caller, "num_passes", num_passes, least=1, what="a whole number")
-    tolerance = part_of(caller, "tolerance", tolerance)
+    num_points = None if num_points is None else integer(caller, "num_points", num_points, least=1)
+    num_passes = integer(caller, "num_passes", num_passes, least=1)
+    tolerance = optional_positive(caller, "tolerance", tolerance)
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     result: list[Any] = [None] * len(paths)
     together: list[tuple[int, GeometricPath]] = []
     for k, one in enumerate(paths):
-        under = beneath(one)
-        if not asked.own and stands_still(under.path):
-            result[k] = _still(under.path)
+        geometry = geometric_path(one)
+        if not limit_set.custom and is_stationary(geometry.path):
+            result[k] = _resting_motion(geometry.path)
             continue
-        of_one_kernel = fits_single_kernel(under.path, asked) and _is_short(under.path, num_points)
-        if of_one_kernel and may_rest_inside(under.path):
-            under = straightened(under)
-        if of_one_kernel and [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends:
-            together.append((k, under))
+        of_one_kernel = fits_single_kernel(geometry.path, limit_set) and _has_enough_segments(geometry.path, num_points)
+        if of_one_kernel and may_rest_inside(geometry.path):
+            geometry = uniform_on_lines(geometry)
+        if of_one_kernel and [x * rate for x, rate in zip(ends, geometry.rates, strict=True)] == ends:
+            together.append((k, geometry))
         else:
-            result[k] = _timed(names[k], evened(straightened(under)), asked, ends, num_points, num_passes, tolerance)
+            result[k] = _time_path(
+                names[k],
+                with_continuous_rate(uniform_on_lines(geometry)),
+                limit_set,
+                ends,
+                num_points,
+                num_passes,
+                tolerance,
+            )
     if together:
-        many = POINTS if num_points is None else num_points
-        made = motions_by_single_kernel([under.path for _, under in together], asked, ends, many, num_passes, tolerance)
-        for (k, under), motion in zip(together, made, strict=True):
-            # where there is none, the long way says why; where it rests inside, whether it has to
-            even = under
+        count = MIN_SEGMENTS if num_points is None else num_points
+        motions = motions_by_single_kernel(
+            [geometry.path for _, geometry in together], limit_set, ends, count, num_passes, tolerance
+        )
+        for (k, geometry), motion in zip(together, motions, strict=True):
+            # without a result the general method gives the reason; with rests inside it checks if they are needed
+            uniform = geometry
             if motion.blocked >= 0 or motion.speed[1:-1].min() <= 0.0:
-                even = evened(straightened(under))
-            if motion.blocked >= 0 or even is not under:
-                result[k] = _timed(names[k], even, asked, ends, num_points, num_passes, tolerance)
+                uniform = with_continuous_rate(uniform_on_lines(geometry))
+            if motion.blocked >= 0 or uniform is not geometry:
+                result[k] = _time_path(names[k], uniform, limit_set, ends, num_points, num_passes, tolerance)
             else:
-                result[k] = _of(under.path, motion, asked, ends)
+                result[k] = _from_kernel(geometry.path, motion, limit_set, ends)
     return result[0] if isinstance(path, Trajectory) else result
 
 
-def _several(caller: str, value: Any) -> list[Trajectory]:
-    """Paths of the same coordinates.  Raises TypeError and ValueError."""
+def _checked_paths(caller: str, value: Any) -> list[Trajectory]:
+    """Return the paths, which must have the same coordinates.  Raises TypeError and ValueError."""
     paths = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     for k, path in enumerate(paths):
         if not isinstance(path, Trajectory):
             where = f" {k}" if len(paths) > 1 else ""
             raise TypeError(f"{caller}: path{where}: expected a trajectory, got {path!r}")
         if path.robot != paths[0].robot or (path.nq, path.nv) != (paths[0].nq, paths[0].nv):
-            raise ValueError(f"{caller}: path {k}: expected one of the same as path 0, {paths[0]!r}, got {path!r}")
+            raise ValueError(
+                f"{caller}: path {k}: expected the robot and coordinates of path 0, {paths[0]!r}, got {path!r}"
+            )
     return paths
 
 
-def _still(path: Trajectory) -> TimedPath:
-    """Where nothing moves: it takes no time."""
-    s, nothing = np.array([path.start_time, path.end_time]), np.zeros(2)
-    clock = Clock(frozen(nothing[:1]), frozen(s[:1, None]))
-    made = Trajectory([path.sections[0].run_by(clock, 0.0, 0.0)], path.robot)
-    return TimedPath.estimated((made, s, nothing, nothing, nothing[:1]), lambda: 0.0)
+def _resting_motion(path: Trajectory) -> TimedPath:
+    """Return the motion of zero duration along a path on which nothing moves."""
+    s, zeros = np.array([path.start_time, path.end_time]), np.zeros(2)
+    clock = TimeScaling(frozen(zeros[:1]), frozen(s[:1, None]))
+    timed = Trajectory([path.sections[0].with_time_scaling(clock, 0.0, 0.0)], path.robot)
+    return TimedPath.estimated((timed, s, zeros, zeros, zeros[:1]), lambda: 0.0)
 
 
-def _is_short(path: Trajectory, points: int | None) -> bool:
-    """Whether the one kernel has segments enough for a path of cubics."""
-    pieces = len(path.sections[0].arrays["starts"])
-    return max(points or POINTS, (_OF_A_PIECE if points is None else 2) * pieces) <= _QUICK
+def _has_enough_segments(path: Trajectory, points: int | None) -> bool:
+    """Return True if the single kernel has enough segments for a path of cubics."""
+    curves = len(path.sections[0].arrays["starts"])
+    return max(points or MIN_SEGMENTS, (_PER_CUBIC if points is None else 2) * curves) <= _KERNEL_SEGMENTS
 
 
-def _of(path: Trajectory, motion: KernelMotion, asked: MotionAsked, ends: Sequence[float]) -> TimedPath:
+def _from_kernel(path: Trajectory, motion: KernelMotion, limit_set: LimitSet, ends: Sequence[float]) -> TimedPath:
     duration = float(motion.t[-1])
-    made = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration)
+    section = path.sections[0].with_time_scaling(
+        TimeScaling(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration
+    )
 
     def gap() -> float:
-        query = TimingQuery("", path, asked, path.knots[corners(path, path.knots, bends=False)], ends, 1, None)
-        return gap_of_grid(query, motion.s, duration)
+        query = TimingQuery("", path, limit_set, path.knots[corners(path, path.knots, bends=False)], ends, 1, None)
+        return grid_optimality_gap(query, motion.s, duration)
 
-    times = Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration
+    times = Trajectory([section], path.robot), motion.s, motion.t, motion.speed, motion.acceleration
     return TimedPath.estimated(times, gap)
 
 
-def _timed(
+def _time_path(
     caller: str,
-    under: GeometricPath,
-    asked: MotionAsked,
+    geometry: GeometricPath,
+    limit_set: LimitSet,
     ends: Sequence[float],
     points: int | None,
     passes: int,
     tolerance: float | None,
 ) -> TimedPath:
-    """Of one path, whose ṡ at both ends is given.  Raises ValueError."""
-    path, given = under.path, ends
-    ends = [x * rate for x, rate in zip(ends, under.rates, strict=True)]
+    """Return the motion along one path, with ṡ at both ends.  Raises ValueError."""
+    path, reported_ends = geometry.path, ends
+    ends = [x * rate for x, rate in zip(ends, geometry.rates, strict=True)]
     knots = path.knots
-    stops = knots[corners(path, knots, bends=asked.jerk is not None)]
-    query = TimingQuery(caller, path, asked, stops, ends, passes, tolerance)
-    search, wanted = swept_finely if points is None and asked.jerk is None else swept, points
-    points = POINTS if points is None else points
-    if wanted is None and asked.jerk is not None:
-        points = max(points, _BEGUN * (len(knots) - 1))
+    stops = knots[corners(path, knots, bends=limit_set.jerk is not None)]
+    query = TimingQuery(caller, path, limit_set, stops, ends, passes, tolerance)
+    search, requested = solve_refined if points is None and limit_set.jerk is None else solve_on_grid, points
+    points = MIN_SEGMENTS if points is None else points
+    if requested is None and limit_set.jerk is not None:
+        points = max(points, _JERK_PER_CURVE * (len(knots) - 1))
     while True:
         try:
             s, x, u = search(query, points)
             break
-        except Blocked as error:
+        except InfeasibleSegment as error:
             if points < _FINEST and tolerance is not None and error.refined:
                 points *= 2
                 continue
-            raise ValueError(f"{error.told(caller, given[0])}; {_remedy(asked)}") from None
-    if asked.jerk is not None:
-        motion = with_jerk(query, (s, x, u), wanted)
-        every = knots[corners(path, knots, bends=True, along=True)]
-        if motion.t[-1] > _LONG * times_of(s, x)[-1] and len(every) > len(stops):
-            # near where the path turns back a jump along it may be harder to pass than to rest at
-            query = query._replace(stops=every)
-            other = with_jerk(query, swept(query, points), wanted)
+            raise ValueError(f"{error.message(caller, reported_ends[0])}; {_remedy(limit_set)}") from None
+    if limit_set.jerk is not None:
+        motion = jerk_limited_motion(query, (s, x, u), requested)
+        all_corners = knots[corners(path, knots, bends=True, along=True)]
+        if motion.t[-1] > _SLOW_FACTOR * passing_times(s, x)[-1] and len(all_corners) > len(stops):
+            # near a reversal of the path, stopping at a jump along it may be faster than passing it
+            query = query._replace(stops=all_corners)
+            other = jerk_limited_motion(query, solve_on_grid(query, points), requested)
             motion = min(motion, other, key=lambda result: float(result.t[-1]))
-        clock = Clock(motion.t[:-1], motion.pieces)
+        clock = TimeScaling(motion.t[:-1], motion.coefficients)
         sections = clocked(path.sections, clock, motion.t, motion.s)
-        places = under.places(motion.s, motion.speed, motion.acceleration)
-        times = Trajectory(sections, path.robot), places[0], motion.t, *places[1:]
-        gap: Callable[[], float] = lambda: _gap_of_jerk(under, asked, given, passes, tolerance, motion)  # noqa: E731
+        reported = geometry.reported_motion(motion.s, motion.speed, motion.acceleration)
+        times = Trajectory(sections, path.robot), reported[0], motion.t, *reported[1:]
+        gap: Callable[[], float] = lambda: _gap_of_jerk(geometry, limit_set, reported_ends, passes, tolerance, motion)  # noqa: E731
         return TimedPath.estimated(times, gap)
-    t = times_of(s, x)
-    clock = Clock(t[:-1], pieces_of(s, x, u).coefficients)
-    made = Trajectory(clocked(path.sections, clock, t, s), path.robot)
-    places = under.places(s, np.sqrt(x), u)
-    times = made, places[0], t, *places[1:]
-    return TimedPath.estimated(times, lambda: gap_of_grid(query, s, float(t[-1])))
+    t = passing_times(s, x)
+    clock = TimeScaling(t[:-1], motion_polynomials(s, x, u).coefficients)
+    trajectory = Trajectory(clocked(path.sections, clock, t, s), path.robot)
+    reported = geometry.reported_motion(s, np.sqrt(x), u)
+    times = trajectory, reported[0], t, *reported[1:]
+    return TimedPath.estimated(times, lambda: grid_optimality_gap(query, s, float(t[-1])))
 
 
-def _remedy(asked: MotionAsked) -> str:
-    """Return how the arguments of `time_optimal` can be changed where no motion obeys them all."""
-    own = tuple(limit for limit in asked.own if limit is not asked.torque)
-    given = {"acceleration": asked.acceleration, "jerk": asked.jerk, "torque": asked.torque, "limits": own}
-    names = ["velocity", *(name for name, limit in given.items() if limit not in (None, ()))]
+def _remedy(limit_set: LimitSet) -> str:
+    """Return which arguments of `time_optimal` to change where no motion satisfies them all."""
+    custom = tuple(limit for limit in limit_set.custom if limit is not limit_set.torque)
+    limits = {
+        "acceleration": limit_set.acceleration,
+        "jerk": limit_set.jerk,
+        "torque": limit_set.torque,
+        "motion_limits": custom,
+    }
+    names = ["velocity", *(name for name, limit in limits.items() if limit not in (None, ()))]
     return f"widen {', '.join(names)}, or lower start_speed and end_speed"
 
 
 def _gap_of_jerk(
-    under: GeometricPath,
-    asked: MotionAsked,
+    geometry: GeometricPath,
+    limit_set: LimitSet,
     ends: Sequence[float],
     passes: int,
     tolerance: float | None,
-    motion: SmoothMotion,
+    motion: JerkLimitedMotion,
 ) -> float:
-    """Return how much longer a motion within limits of jerk is than the least time, as that is estimated [s]: twice
-    what twice the segments gain, and what the barrier leaves.  It is no more than the time by which it is longer than
-    without these limits; inf where neither is known.
+    """Estimate by how much a motion within limits of jerk is slower than the optimum [s].
+
+    It is twice the gain of doubling the segments, plus the loss by the barrier; at most the time by which the motion is
+    longer than without these limits.  It is inf where neither is known.
     """
     duration, result = float(motion.t[-1]), []
     try:
-        finer = _timed("optimality_gap", under, asked, ends, 2 * motion.segments, passes, tolerance)
+        finer = _time_path("optimality_gap", geometry, limit_set, ends, 2 * motion.segments, passes, tolerance)
         result.append(2.0 * max(duration - finer.duration, 0.0) + _BARRIER * duration)
     except ValueError:
         pass
     try:
-        free = _timed("optimality_gap", under, replace(asked, jerk=None), ends, None, passes, tolerance)
+        free = _time_path("optimality_gap", geometry, replace(limit_set, jerk=None), ends, None, passes, tolerance)
         result.append(max(duration - free.duration + free.optimality_gap, 0.0))
     except ValueError:
         pass

@@ -1,4 +1,8 @@
-"""A path in the least time: what `time_optimal` returns."""
+"""Time-optimal motion along a path, as `time_optimal` returns it, with its plot in the phase plane (s, ṡ).
+
+At a point of the path limits of second order are l ≤ A s̈ + B ṡ² + C ≤ h, half planes of (s̈, ṡ²).  The greatest ṡ for
+which some s̈ satisfies them all is where a line that bounds s̈ from above crosses one that bounds it from below.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,18 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number
-from linkwork.motion.timing.limits import MotionAsked, MotionLimit
-from linkwork.motion.timing.phase_plane_plot import plot_phase_plane
+from linkwork._util.plotting import COLORS, new_axes
+from linkwork.motion.timing.limits import LimitSet, MotionLimit, PathConstraints, PathSamples
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from linkwork.kernels.robot_base import RobotBase
 
-__all__ = ["TimedPath"]
+__all__ = ["TimedPath", "fastest_speeds"]
+
+_ACTIVE = 0.98  # of a limit: it counts as active
+_REST_SHARE = 1e-6  # of the greatest speed: where the motion is slower, the path's derivatives are unknown
+_UNLIMITED = 1e29
 
 
 class _Times(NamedTuple):
@@ -30,19 +38,20 @@ class _Times(NamedTuple):
 
 
 class TimedPath(_Times):
-    """A path in the least time, and how it is run through.
+    """A path with its time-optimal motion.
 
-    ``s`` (n + 1,) are places on the path, its own times, or those of the curve beneath where it is one that was run
-    through otherwise already; a straight piece on which the path rests inside counts as run evenly.  ``t`` is when they
-    are passed [s], ``speed`` ṡ there, and ``acceleration`` s̈: (n,) that of segments, or within limits of jerk (n + 1,)
-    that at s, which is linear in time between, or nearly so.
+    ``s`` (n + 1,) are positions on the path, in the path's own times.  They are those of the underlying curve if the
+    path is a curve with a time scaling; a straight segment on which the path rests inside counts as one of uniform
+    rate.  ``t`` (n + 1,) are the times at these positions [s], and ``speed`` (n + 1,) is ṡ there.  ``acceleration`` is
+    s̈: (n,) constant on each segment, or with limits of jerk (n + 1,) at ``s`` and linear in time between, or nearly
+    so.
     """
 
     _estimate: Callable[[], float] | None = None
 
     @classmethod
     def estimated(cls, times: Sequence[Any], estimate: Callable[[], float]) -> TimedPath:
-        """One whose `optimality_gap` is computed when it is first read."""
+        """Create a motion whose `optimality_gap` is computed when it is first read."""
         result = cls(*times)
         result._estimate = estimate
         return result
@@ -55,21 +64,21 @@ class TimedPath(_Times):
 
     @property
     def duration(self) -> float:
-        """How long it takes [s]."""
+        """Duration of the motion [s]."""
         return float(self.t[-1])
 
     @cached_property
     def optimality_gap(self) -> float:
-        """An estimate of how much longer the motion takes than the least time, because of its segments [s].
+        """Estimate of the time by which the motion is slower than the optimum, because of its finite segments [s].
 
-        It is what halving all segments saves, three times at most until that is less than a thousandth of the time,
-        and as much as the last again.  That is the loss where it is in proportion to the segments' lengths; mostly it
-        falls faster, and the estimate is too large.  It is no bound.  Within limits of jerk it is twice what twice the
-        segments save, with 5e-4 of the time for the barrier that keeps off limits; the search is a local one, of which
-        it knows nothing.  It is at most the time by which the motion is longer than without limits of jerk.
+        It is an estimate, not a bound: the gain of halving all segments, at most three times until that is below 0.1 %
+        of the duration, plus the last gain again.  This is the loss if it is proportional to the segments' lengths;
+        mostly it falls faster, and the estimate is too large.  With limits of jerk it is twice the gain of doubling the
+        segments, plus 5e-4 of the duration for the interior-point barrier; the search is a local one, which the
+        estimate does not cover.  It is at most the time by which the motion is longer than without limits of jerk.
 
-        Motions are made for it when it is first read.  It is inf where there is none on shorter segments, and NaN of a
-        copy or a pickled motion of which it was not read before.
+        The estimate plans further motions when it is first read.  It is inf where no motion is found on shorter
+        segments, and NaN for a copied or pickled motion whose estimate was not read before.
         """
         return nan if self._estimate is None else self._estimate()
 
@@ -85,19 +94,126 @@ class TimedPath(_Times):
         limits: Sequence[MotionLimit] = (),
         robot: RobotBase | None = None,
     ) -> Any:
-        """The phase plane, speed by place on the path, drawn with matplotlib; its axes.
+        """Plot ṡ by position on the path with matplotlib, and return the axes.
 
-        With limits, any of those that `time_optimal` made it with, it shows the greatest speed that they allow at
-        each place, whatever the acceleration is, and by colour which of them holds the motion back.
+        With limits, any of those of `time_optimal`, it shows the greatest speed that they allow at each position for
+        any acceleration, and by colour the active limit.
         """
-        asked = None
-        of_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0
-        if of_second_order or velocity is not None or speed:
+        limit_set = None
+        has_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0
+        if has_second_order or velocity is not None or speed:
             robot = self.trajectory.robot if robot is None else robot
-            acceleration = acceleration if of_second_order else np.inf
-            asked = MotionAsked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
-        return plot_phase_plane(self, asked, axes)
+            acceleration = acceleration if has_second_order else np.inf
+            limit_set = LimitSet.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
+        return _plot_phase_plane(self, limit_set, axes)
 
 
 def _restored(times: Sequence[Any], gap: float) -> TimedPath:
     return TimedPath.estimated(times, lambda: gap)
+
+
+# -- the phase plane
+
+
+def _plot_phase_plane(timed: Any, limit_set: Any, axes: Any) -> Any:
+    """Plot speed by position, and with limits the greatest speed that they allow and the active limit."""
+    axes = new_axes(1, (8.0, 4.0)) if axes is None else axes
+    axes.plot(timed.s, timed.speed, color="0.5", linewidth=1.0)
+    top = 1.15 * float(timed.speed.max())
+    if limit_set is not None:
+        s, speed, rate, path = _midpoint_states(timed)
+        constraints = limit_set.constraints("plot", path)
+        fastest = fastest_speeds(path, constraints, limit_set.velocity)
+        finite = np.where(fastest < _UNLIMITED, fastest, np.nan)
+        axes.plot(s, finite, color="black", linewidth=0.8, linestyle="--", label="speed limit")
+        shares, names = _shares(path, constraints, limit_set, speed, rate)
+        active = np.where(shares.max(axis=-1) >= _ACTIVE, shares.argmax(axis=-1), -1)
+        for index, k in enumerate(np.unique(active[active >= 0])):
+            limited = np.where(active == k, speed, np.nan)
+            axes.plot(s, limited, color=f"C{index}" if index > 9 else COLORS[index], linewidth=2.5, label=names[k])
+        if np.isfinite(finite).any():
+            top = max(top, min(1.15 * float(np.nanmax(finite)), 2.0 * top))
+        axes.legend(fontsize="small", ncols=2)
+    axes.set_xlabel("path position, s")
+    axes.set_ylabel("ds/dt")
+    axes.set_ylim(0.0, top)
+    return axes
+
+
+def _midpoint_states(timed: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, PathSamples]:
+    """Return s (n,), ṡ, s̈ and the path (n, 1, ...) in the middle of segments, where the motion moves."""
+    h = np.diff(timed.t)
+    u = timed.acceleration
+    first, last = (u, u) if len(u) == len(h) else (u[:-1], u[1:])
+    rate = 0.5 * (first + last)
+    speed = timed.speed[:-1] + h * (0.5 * first + 0.125 * (last - first))
+    s = timed.s[:-1] + h * (0.5 * timed.speed[:-1] + h * (0.125 * first + (last - first) / 48.0))
+    moving = speed > _REST_SHARE * timed.speed.max()
+    s, speed, rate = s[moving], speed[moving], rate[moving]
+    q, v, a = timed.trajectory(timed.t[:-1][moving] + 0.5 * h[moving])
+    once = v / speed[:, None]
+    twice = (a - once * rate[:, None]) / speed[:, None] ** 2
+    return s, speed, rate, PathSamples(q[:, None], once[:, None], twice[:, None])
+
+
+def fastest_speeds(path: PathSamples, constraints: PathConstraints, velocity: Any) -> np.ndarray:
+    """Return the greatest ṡ (n,) that the constraints allow at each position, for any s̈."""
+    once = path.first[:, 0]
+    low, high = velocity
+    with np.errstate(divide="ignore"):
+        fastest = np.where(once > 0.0, high / once, np.where(once < 0.0, low / once, np.inf)).min(
+            axis=-1, initial=np.inf
+        )
+        if constraints.speeds is not None:
+            lengths = np.linalg.norm(constraints.speeds[:, 0], axis=-1)
+            fastest = np.minimum(fastest, (constraints.fastest / lengths).min(axis=-1))
+    A, B = constraints.first[:, 0], constraints.second[:, 0]
+    C = np.zeros_like(A) if constraints.rest is None else constraints.rest[:, 0]
+    # constraints a s̈ + b ṡ² <= c
+    a, b = np.concatenate([A, -A], axis=-1), np.concatenate([B, -B], axis=-1)
+    c = np.concatenate([constraints.upper - C, C - constraints.lower], axis=-1)
+    c = np.where(c < _UNLIMITED, c, np.inf)
+    small = np.abs(a) <= 1e-12 * np.maximum(np.abs(a).max(axis=-1, keepdims=True), 1e-300)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square = np.where(small & (b > 0.0), c / b, np.inf).min(axis=-1)
+        slope, side = np.where(small, 0.0, b / a), c / a
+        up, down = ~small & (a > 0.0), ~small & (a < 0.0)
+        steep = slope[:, :, None] - slope[:, None, :]
+        room = side[:, :, None] - side[:, None, :]
+        crossing = np.where(up[:, :, None] & down[:, None, :] & (steep > 0.0), room / steep, np.inf)
+    square = np.minimum(square, crossing.min(axis=(1, 2)))
+    result: np.ndarray = np.minimum(fastest, np.sqrt(np.maximum(square, 0.0)))
+    return result
+
+
+def _shares(
+    path: PathSamples, constraints: PathConstraints, limit_set: Any, speed: np.ndarray, rate: np.ndarray
+) -> tuple[np.ndarray, list[str]]:
+    """Return the used share of each limit (n, limits), and the names of the limits."""
+    v = path.first[:, 0] * speed[:, None]
+    parts, names = [_share(v, *limit_set.velocity)], [f"velocity of {name}" for name in limit_set.names]
+    value = constraints.first[:, 0] * rate[:, None] + constraints.second[:, 0] * speed[:, None] ** 2
+    if constraints.rest is not None:
+        value = value + constraints.rest[:, 0]
+    parts.append(_share(value, constraints.lower, constraints.upper))
+    if limit_set.acceleration is not None:
+        names += [f"acceleration of {name}" for name in limit_set.names]
+    left = value.shape[-1] - (len(limit_set.names) if limit_set.acceleration is not None else 0)
+    for limit in limit_set.custom:
+        own = limit_set.names if limit.name == "torque" else None
+        count = np.size(limit.upper) if len(limit_set.custom) > 1 else left
+        names += [f"{limit.name} of {name}" for name in own] if own is not None else [limit.name] * int(count)
+    count = sum(part.shape[-1] for part in parts)
+    names = [*names, *["limit"] * (count - len(names))][:count]
+    if constraints.speeds is not None:
+        parts.append(np.linalg.norm(constraints.speeds[:, 0], axis=-1) * speed[:, None] / constraints.fastest)
+        names += [f"speed of {frame}" for frame in limit_set.speed]
+    return np.concatenate(parts, axis=-1), names
+
+
+def _share(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.where(high > 0.0, x / np.where(high > 0.0, high, 1.0), 0.0)
+        down = np.where(low < 0.0, x / np.where(low < 0.0, low, -1.0), 0.0)
+    result: np.ndarray = np.maximum(up, down)
+    return result

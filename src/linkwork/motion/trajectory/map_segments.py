@@ -1,4 +1,4 @@
-"""Functions of one piece applied to all: at once to numbers, one after the other to symbols."""
+"""Functions of one segment applied to all segments: vectorised for floats, one by one for symbols."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["between_points", "each", "of_pieces", "one_sign", "rows_of"]
+__all__ = ["between_points", "each", "one_sign", "plain_section", "rows_of"]
 
-Rows = Any  # (n, ...) of numbers or symbols
+Rows = Any  # (n, ...) of floats or symbols
 
 
 def each(computed: Callable[..., Any], *rows: Rows) -> Any:
-    """A function of rows' numbers, over any scalar, of every row: an array (n, ...)."""
+    """Apply a function over any scalar to every row of the arrays, and return an array (n, ...)."""
     count = len(rows[0])
     if any(x.dtype == object for x in rows):
         result = [computed(*([*x[k]] if x.ndim > 1 else x[k] for x in rows)) for k in range(count)]
         return array([[[*row] if isinstance(row, list) else row for row in one] for one in result])
-    made = computed(*([*np.moveaxis(x, 0, -1)] if x.ndim > 1 else x for x in rows))
-    return _stacked(made, count)
+    result = computed(*([*np.moveaxis(x, 0, -1)] if x.ndim > 1 else x for x in rows))
+    return _stacked(result, count)
 
 
-def _stacked(made: Any, count: int) -> np.ndarray:
-    if isinstance(made, (list, tuple)):
-        return np.stack([_stacked(x, count) for x in made], axis=1) if made else np.zeros((count, 0))
-    return np.broadcast_to(np.asarray(made, dtype=float), (count,))
+def _stacked(result: Any, count: int) -> np.ndarray:
+    if isinstance(result, (list, tuple)):
+        return np.stack([_stacked(x, count) for x in result], axis=1) if result else np.zeros((count, 0))
+    return np.broadcast_to(np.asarray(result, dtype=float), (count,))
 
 
 def one_sign(space: CurveSpace, q: Rows) -> Rows:
-    """The points, each written with the sign that is nearer to the one before it."""
+    """Return the points with the sign of each quaternion nearer to the one before it."""
     if space.is_plain:
         return q
     result = [[*q[0]]]
@@ -43,22 +43,22 @@ def one_sign(space: CurveSpace, q: Rows) -> Rows:
 
 
 def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows) -> Section:
-    """The section of polynomials (n - 1, nv, terms) from each of the points on, which are at times t."""
+    """Return the section of polynomials (n - 1, nv, terms) from each of the points on, at times t."""
     if not space.is_plain:
         arrays = {"starts": t[:-1], "base": q[:-1], "coefficients": coefficients}
         return Section(space, KINDS["retracted"], arrays, t[0], t[-1])
     traced = coefficients.dtype == object or q.dtype == object
     own = np.array(coefficients, dtype=object if traced else float)
     own[..., 0] = q[:-1]
-    return of_pieces(space, t, array(own.tolist()) if traced else own)
+    return plain_section(space, t, array(own.tolist()) if traced else own)
 
 
-def of_pieces(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:
-    """The section of polynomials (n - 1, nv, terms) of plain numbers between times (n,)."""
+def plain_section(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:
+    """Return the section of polynomials (n - 1, nv, terms) of plain coordinates between times (n,)."""
     return Section(space, KINDS["polynomial"], {"starts": t[:-1], "coefficients": coefficients}, t[0], t[-1])
 
 
 def rows_of(rows: Any) -> Rows:
-    """Rows as an array (n, ...)."""
+    """Return rows as an array (n, ...)."""
     result = [*rows]
     return array([[*x] for x in result]) if any(x.dtype == object for x in result) else np.array(result, dtype=float)

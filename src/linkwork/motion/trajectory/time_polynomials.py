@@ -1,4 +1,4 @@
-"""A section of a trajectory as polynomials of time, where it is that."""
+"""Sections of trajectories as polynomials of time."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from itertools import pairwise
 import numpy as np
 
 from linkwork.motion.trajectory.map_segments import each
-from linkwork.motion.trajectory.piecewise_evaluation import pieces_at
+from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
 from linkwork.motion.trajectory.trajectory_segment import Section, composed, shifted
 
 __all__ = ["polynomials_of"]
 
 
 def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times (m + 1,), coefficients (m, nv, terms) of the time since each begins, and for which coordinates (nv,) they
-    are the trajectory: those of joints whose configurations are plain numbers.
+    """Return times (m + 1,), coefficients (m, nv, terms) of the time since each segment began, and a mask (nv,).
 
+    The mask is True for coordinates whose polynomials are the trajectory: those of joints with plain coordinates.
     """
     space, name = section.space, section.kind.name
     plain = np.ones(space.nv, dtype=bool)
-    for place in space.joints:
-        plain[place.in_v] = place.is_plain
+    for joint_coordinates in space.joints:
+        plain[joint_coordinates.in_v] = joint_coordinates.is_plain
     knots = section.knots()
     starts = section.arrays["starts"]
     if name == "cumulative":
         coefficients = section.arrays["steps"].swapaxes(1, 2) @ section.arrays["weights"]
     elif name == "squad":
-        coefficients = _quadrangles(section)
+        coefficients = _squad_polynomials(section)
     else:
         coefficients = section.arrays["coefficients"]
     own = starts.ndim == 2
@@ -38,10 +38,10 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
         s = section.parameter(np.array(0.5 * (b + e)))
         clock = _clock_from(section, b, 0.5 * (b + e))
         if own:
-            places = np.array([pieces_at(x, s) for x in starts])
-            c, start = coefficients[np.arange(space.nv), places], starts[np.arange(space.nv), places]
+            indices = np.array([segment_indices(x, s) for x in starts])
+            c, start = coefficients[np.arange(space.nv), indices], starts[np.arange(space.nv), indices]
         else:
-            k = pieces_at(starts, s)
+            k = segment_indices(starts, s)
             c, start = coefficients[k], np.full(space.nv, starts[k])
         result[i] = _composed(shifted(c, clock[0] - start), clock)
         for joint in space.joints:
@@ -53,8 +53,8 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return knots, result, plain
 
 
-def _quadrangles(section: Section) -> np.ndarray:
-    """Of squads (pieces, nv, 4), whose coordinates are u φ + 2 u (1 − u) (d + u (ψ − φ)) where they are plain."""
+def _squad_polynomials(section: Section) -> np.ndarray:
+    """Return the cubics (segments, nv, 4) of squads: u φ + 2 u (1 − u) (d + u (ψ − φ)) in plain coordinates."""
     x = section.arrays
     d, closing = each(section.space.difference, x["base"], x["inner"]), x["inner_steps"] - x["steps"]
     result = np.stack([0.0 * d, x["steps"] + 2.0 * d, 2.0 * (closing - d), -2.0 * closing], axis=-1)
@@ -63,17 +63,17 @@ def _quadrangles(section: Section) -> np.ndarray:
 
 
 def _clock_from(section: Section, begin: float, inside: float) -> np.ndarray:
-    """The parameter's polynomial of the time since ``begin``."""
+    """Return the parameter's polynomial of the time since ``begin``."""
     if section.clock is None:
         return np.array([begin, 1.0])
     starts = section.clock.starts
-    k = pieces_at(starts, inside)
+    k = segment_indices(starts, inside)
     result: np.ndarray = shifted(section.clock.coefficients[k][None], np.array([begin - starts[k]]))[0]
     return result
 
 
 def _composed(c: np.ndarray, clock: np.ndarray) -> np.ndarray:
-    """p(s(t) − s(0)), row by row (n, terms)."""
+    """Return p(s(t) − s(0)) for each row (n, terms)."""
     if len(clock) == 2:
         result: np.ndarray = c * clock[1] ** np.arange(c.shape[1])
         return result

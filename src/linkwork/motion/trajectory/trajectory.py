@@ -1,4 +1,4 @@
-"""A trajectory: configuration, velocity and acceleration by time, as one immutable value."""
+"""Trajectories: configuration, velocity and acceleration as functions of time, as immutable values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linkwork._util.validation import non_negative, optional
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.motion.arguments import Outside, finite_number, times_within
+from linkwork.motion.arguments import Outside, finite_number, sample_count, times_within
 from linkwork.motion.trajectory.time_scaling import length_of, speed_of
 from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
@@ -33,11 +33,8 @@ from linkwork.motion.trajectory.trajectory_segment import Section
 __all__ = ["Trajectory", "TrajectoryState"]
 
 
-MOST_SAMPLES = 10**9  # of a trajectory at once
-
-
 class TrajectoryState(NamedTuple):
-    """q (..., nq), v and a (..., nv) at times (...)."""
+    """Configurations q (..., nq), velocities v and accelerations a (..., nv) at times (...)."""
 
     q: np.ndarray
     v: np.ndarray
@@ -46,11 +43,11 @@ class TrajectoryState(NamedTuple):
 
 @public
 class Trajectory:
-    """Configurations by time: a function of time with its derivatives, of a robot or of n plain numbers.
+    """A configuration as a function of time, with its derivatives, of a robot or of n plain coordinates.
 
-    ``trajectory(t)`` gives q, v and a at one time or an array of times [s].  It is made by `Robot.spline`,
-    `Robot.profile`, `linkwork.motion.spline`, `linkwork.motion.profile` and the class methods here.  An immutable
-    value: equal ones compare and hash equal, and it pickles.
+    ``trajectory(t)`` returns q, v and a at one time or an array of times [s].  `Robot.spline`, `Robot.profile`,
+    `linkwork.motion.spline`, `linkwork.motion.profile` and the class methods here create trajectories.  A trajectory is
+    an immutable value: equal ones compare and hash equal, and it pickles.
 
     >>> import linkwork as lw
     >>> line = lw.motion.Trajectory.polynomial([0.0, 2.0], [[[1.0, 0.5]]])
@@ -62,8 +59,8 @@ class Trajectory:
 
     def __init__(self, sections: Sequence[Section], robot: RobotBase | None = None) -> None:
         if not sections or not all(isinstance(section, Section) for section in sections):
-            made = "Robot.spline, Robot.profile, linkwork.motion.spline and Trajectory.polynomial make trajectories"
-            raise TypeError(f"Trajectory: expected sections of curves, got {sections!r}; {made}")
+            remedy = "use Robot.spline, Robot.profile, linkwork.motion.spline or Trajectory.polynomial"
+            raise TypeError(f"Trajectory: sections: expected sections of curves, got {sections!r}; {remedy}")
         self._sections = tuple(sections)
         self._robot: Any = robot
         self._space = sections[0].space
@@ -71,16 +68,17 @@ class Trajectory:
         self._first, self._last = self._begins[0], self._sections[-1].end
         self._traced = any(section.is_symbolic for section in self._sections)
 
-    # -- ways to it
+    # -- constructors
 
     @classmethod
     def polynomial(
         cls, times: ArrayLike, coefficients: ArrayLike, *, robot: RobotBase | None = None, base: ArrayLike | None = None
     ) -> Trajectory:
-        """Polynomial pieces between times (n + 1,): coefficients (n, nv, terms), lowest first, of the time in a piece.
+        """Create piecewise polynomials between times (n + 1,) [s].
 
-        For a robot whose configurations are no plain numbers, ``base`` (n, nq) are the configurations that the pieces
-        are added to: q = base ⊕ Σ c_k u^k.  For others too, where it is given.
+        ``coefficients`` (n, nv, terms) are lowest first, of the time since each segment began.  If the robot's
+        configurations are not plain coordinates, ``base`` (n, nq) is required: q = base ⊕ Σ c_k u^k.  For others it is
+        optional.
         """
         return cls([polynomial_section(times, coefficients, robot, base)], robot)
 
@@ -96,96 +94,96 @@ class Trajectory:
         start: float | None = None,
         end: float | None = None,
     ) -> Trajectory:
-        """Each coordinate of v by pieces of its own: ``times[j]`` (n_j + 1,), ``coefficients[j]`` (n_j, terms).
+        """Create piecewise polynomials with separate segments for each coordinate of v.
 
-        q(t) = base ⊕ x(t), x_j(t) = Σ c_k u^k with u the time in a piece, lowest first; ``base`` (nq,) is zero for
-        plain numbers if it is left out.  The trajectory begins and ends with the coordinates' own times, which have to
-        be the same, unless ``start`` and ``end`` say otherwise: before its first piece and after its last a coordinate
-        goes on as these do.
+        Coordinate j has ``times[j]`` (n_j + 1,) [s] and ``coefficients[j]`` (n_j, terms), lowest first.  q(t) = base ⊕
+        x(t) with x_j(t) = Σ c_k u^k, u the time since the segment began.  ``base`` (nq,) is zero by default for plain
+        coordinates.  The trajectory begins and ends with the coordinates' times, which must agree, unless ``start`` and
+        ``end`` are passed. Outside its times a coordinate continues its first or last polynomial.
         """
         return cls([coordinate_section(times, coefficients, robot, base, start, end)], robot)
 
-    # -- what it is
+    # -- properties
 
     @property
     def robot(self) -> Any:
-        """The robot whose configurations it gives, if it is of one."""
+        """The robot of the configurations; None for plain coordinates."""
         return self._robot
 
     @property
     def nq(self) -> int:
-        """How many numbers q has."""
+        """Number of coordinates of q."""
         return self._space.nq
 
     @property
     def nv(self) -> int:
-        """How many numbers v has."""
+        """Number of coordinates of v."""
         return self._space.nv
 
     @property
     def start_time(self) -> float:
-        """When it begins [s]."""
+        """Time of the start [s]."""
         return self._first
 
     @property
     def end_time(self) -> float:
-        """When it ends [s]."""
+        """Time of the end [s]."""
         return self._last
 
     @property
     def duration(self) -> float:
-        """How long it takes [s]."""
+        """Duration [s]."""
         return self.end_time - self.start_time
 
     @property
     def knots(self) -> np.ndarray:
-        """The times between which it is smooth, its ends among them (n,)."""
+        """Times (n,) [s] between which the trajectory is smooth, including both ends."""
         result = np.concatenate([section.knots()[k > 0 :] for k, section in enumerate(self._sections)])
         result.setflags(write=False)
         return result
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """The curves that it runs through one after the other, each with its times."""
+        """The successive curves, each with its times."""
         return self._sections
 
-    # -- what is on it
+    # -- evaluation
 
     @quick
     def __call__(self, t: ArrayLike, *, outside: Outside = "raise") -> TrajectoryState:
-        """q, v and a at one time or an array of times (...) [s].
+        """Return q, v and a at one time or an array of times (...) [s].
 
-        Times before the start and after the end are refused; with ``outside="hold"`` the trajectory stands still
-        there.  In a function that is compiled t may be a symbol, and then it always does.  Raises ValueError for times
-        that are not finite or lie outside.
+        Times before the start and after the end raise ValueError.  With ``outside="hold"`` the trajectory rests there.
+        In a compiled function t may be a symbol, and then it always rests there.  Raises ValueError for non-finite
+        times.
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
         named = isinstance(outside, str) and outside in ("raise", "hold")
         if named and isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
-            result = self._sections[at].one(float(t))
+            result = self._sections[at].at_time(float(t))
             if result is not None:
                 return TrajectoryState(*result)
         return TrajectoryState(*self._at(t, 2, outside))
 
     def jerk(self, t: ArrayLike, *, outside: Outside = "raise") -> np.ndarray:
-        """The derivative of a at times (...): (..., nv) [rad/s³, m/s³]."""
+        """Return the derivative of a at times (...): (..., nv) [rad/s³, m/s³]."""
         return cast(np.ndarray, self._at(t, 3, outside)[3])
 
     def _at(self, t: Any, order: int, outside: Outside) -> list[Any]:
         if self._traced or is_traced(t):
             return self._on_symbols(t, order)
         times = times_within("Trajectory", t, self._first, self._last, outside)
-        held = outside == "hold"
+        hold = outside == "hold"
         if len(self._sections) == 1:
-            return [*self._sections[0].at(times, order, held)]
+            return [*self._sections[0].at(times, order, hold)]
         which = np.searchsorted(self._begins[1:], times, side="right")
         result = [np.empty((*times.shape, n)) for n in (self.nq, *(self.nv,) * order)]
         for k in np.unique(which):
             here = which == k
-            for all_of_it, part in zip(result, self._sections[k].at(times[here], order, held), strict=True):
-                all_of_it[here] = part
+            for whole, part in zip(result, self._sections[k].at(times[here], order, hold), strict=True):
+                whole[here] = part
         return result
 
     def _on_symbols(self, t: Any, order: int) -> list[Any]:
@@ -204,12 +202,12 @@ class Trajectory:
         return [array(x) for x in result]
 
     def extremes(self, order: int = 1) -> Extremes:
-        """Bounds of every coordinate over all times: of q (order 0), v (1), a (2) or the jerk (3).
+        """Return bounds of each coordinate over all times, of q (order 0), v (1), a (2) or the jerk (3).
 
-        Exact to rounding where v is the rate of polynomials of time.  Of other joints that turn or move freely v, a and
-        the jerk are certified, not sampled, and no more than a part of 1e-6 (of the jerk 1e-3) of the joint's largest
-        beyond what they come to.  Infinite where nothing is known: q that is no plain numbers, a squad's joints where
-        its two geodesics come to half a turn from each other, for it may jump there.
+        They are exact up to rounding where v is the rate of polynomials of time.  For spherical and floating joints v,
+        a and the jerk are certified, not sampled, and exceed the extremes by at most a share 1e-6 (jerk: 1e-3) of the
+        joint's largest value.  They are infinite without a known bound: for q that is not plain coordinates, and for
+        joints of a squad curve whose two geodesics come to an angle of π, where it may jump.
         """
         return extremes_of(self._sections, order)
 
@@ -222,14 +220,14 @@ class Trajectory:
         acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     ) -> dict[str, np.ndarray]:
-        """The least room (nv,) to each limit at any time, below 0 where it is exceeded: by `extremes`, not by samples.
+        """Return the smallest margin (nv,) to each limit over all times, negative where it is exceeded.
 
-        A limit is a number for all or one for each, or of v, a and the jerk a pair (lower, upper) of these; ``lower``
-        and ``upper`` (nq,) and ``velocity`` are the robot's own where they are left out.  There is no room, −inf, where
-        nothing is known.
+        Margins are based on `extremes`, not on samples.  A limit is a number, an array with one for each coordinate, or
+        for v, a and the jerk a pair (lower, upper) of these.  ``lower`` and ``upper`` (nq,) and ``velocity`` are the
+        robot's by default.  The margin is −inf without a known bound.
         """
-        given = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        return margins_of("limit_margins", self, given)
+        limits = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        return margins_of("limit_margins", self, limits)
 
     @public(tolerance=non_negative)
     def satisfies_limits(
@@ -242,34 +240,23 @@ class Trajectory:
         jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         tolerance: float = 1e-9,
     ) -> bool:
-        """Whether limits are proved to be kept at all times, up to a tolerance: see `limit_margins`."""
+        """Return True if the limits certainly hold at all times, up to a tolerance: see `limit_margins`."""
         margins = self.limit_margins(lower=lower, upper=upper, velocity=velocity, acceleration=acceleration, jerk=jerk)
         return all(bool((room >= -tolerance).all()) for room in margins.values())
 
-    # -- others made of it
+    # -- derived trajectories
 
     def sampled(self, dt: float | None = None, num_samples: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
-        """Times at equal steps from start to end, both among them, and what is there: about ``dt`` [s], or
-        ``num_samples``.
+        """Return times at equal steps, with both ends, and the states there.
+
+        The step is about ``dt`` [s], or there are ``num_samples`` times.
         """
-        if (dt is None) == (num_samples is None):
-            raise ValueError("sampled: expected either dt [s] or num_samples")
-        if num_samples is None:
-            assert dt is not None
-            if not (np.isfinite(dt) and dt > 0.0):
-                raise ValueError(f"sampled: dt: expected seconds above 0, got {dt!r}")
-            if self.duration / dt > MOST_SAMPLES:
-                raise ValueError(f"sampled: dt: expected at most {MOST_SAMPLES} samples, got steps of {dt:g} s")
-            num_samples = max(int(np.ceil(self.duration / dt - 1e-9)), 1) + 1
-        if int(num_samples) != num_samples or num_samples < 2:
-            raise ValueError(f"sampled: num_samples: expected a whole number from 2 on, got {num_samples!r}")
-        if num_samples > MOST_SAMPLES:
-            raise ValueError(f"sampled: num_samples: expected at most {MOST_SAMPLES} samples, got {num_samples}")
-        times = np.linspace(self.start_time, self.end_time, int(num_samples))
+        count = sample_count("sampled", self.duration, dt, num_samples)
+        times = np.linspace(self.start_time, self.end_time, count)
         return times, self(times)
 
     def slice(self, start: float, end: float) -> Trajectory:
-        """The part between two of its times [s]."""
+        """Return the trajectory between two of its times [s]."""
         times = times_within("slice: start and end", [start, end], self._first, self._last)
         if not times[0] < times[1]:
             raise ValueError(f"slice: start and end: expected a start before the end, got {start!r} and {end!r}")
@@ -283,78 +270,80 @@ class Trajectory:
 
     @public(tolerance=non_negative)
     def concatenate(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
-        """This one, and after its end the other, moved in time so that it begins then.
+        """Return this trajectory followed by the other, which is shifted in time to begin at its end.
 
-        Raises ValueError where q or v of the other's beginning is not that of the end, unless ``allow_jump``: more than
-        ``tolerance`` apart [rad, m, rad/s, m/s].
+        Raises ValueError if q or v differs by more than ``tolerance`` [rad, m, rad/s, m/s] where they meet, unless
+        ``allow_jump``.
         """
         if not isinstance(other, Trajectory):
             raise TypeError(f"concatenate: expected a trajectory, got {other!r}")
         if other._space != self._space or other._robot != self._robot:
-            raise ValueError(f"concatenate: expected a trajectory of the same, {self._of()}, got one of {other._of()}")
+            raise ValueError(f"concatenate: expected a trajectory of {self._of()}, got one of {other._of()}")
         if not allow_jump:
             refuse_jumps(self, other, self._name, tolerance)
         return Trajectory(chained([*self._sections, *other._sections], self.start_time), self._robot)
 
     def reversed(self) -> Trajectory:
-        """The same way back, in the same time: q(t) is q(start + end − t), v the opposite of that there."""
-        return Trajectory(chained([s.turned(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
+        """Return the trajectory run backwards in the same time: q(start + end − t), with opposite v."""
+        return Trajectory(chained([s.run_backwards(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
 
     def shifted(self, start_time: float) -> Trajectory:
-        """The same, beginning at another time [s]."""
+        """Return the same trajectory with another start time [s]."""
         return Trajectory(chained(self._sections, finite_number("shifted: start_time", start_time)), self._robot)
 
     def retimed(self, times: ArrayLike | float) -> Trajectory:
-        """The same way in other times: all longer by a factor, or new times for its `knots`.
+        """Return the same path with other times: stretched by a factor, or with new times at the `knots`.
 
-        Of new times (n,) the clock between is a cubic that never runs back (Fritsch and Carlson's), so v is continuous
-        where it was, and a may jump at knots.
+        Between new times (n,) the time scaling is a monotone cubic (Fritsch and Carlson).  So v stays continuous, and a
+        may jump at knots.
         """
         result = at_other_times(self, times)
         return self if result is self._sections else Trajectory(result, self._robot)
 
     def path_length(self, *, weights: ArrayLike | None = None, frame: str | None = None) -> float:
-        """How long its way is: ∫ √(Σ w_j v_j²) dt, or that of the origin of a robot's ``frame`` in the world [m].
+        """Return the path length: ∫ √(Σ w_j v_j²) dt, or that of a frame's origin in the world [m].
 
-        ``weights`` (nv,) are all 1 if they are left out.
+        ``weights`` (nv,) are 1 by default.
         """
         return length_of(self.knots, speed_of("path_length", self, weights, frame))
 
     def at_constant_speed(
         self, speed: float = 1.0, *, weights: ArrayLike | None = None, frame: str | None = None
     ) -> Trajectory:
-        """The same way at one speed, that of `path_length`: with 1, the time since its start is the length so far.
+        """Return the same path at constant speed, as in `path_length`; with speed 1, time is path length.
 
-        The speed is right to 1e-7 of it, but very near to where the trajectory stands still for a moment; times at
-        which it stands still are left out.  v has no jumps where it had none but there; a may have, between pieces of
-        the clock.  Raises ValueError for a trajectory of no length.
+        The relative error of the speed is 1e-7, except very close to moments of rest; times of rest are left out.  v
+        jumps only there and where it did before; a may jump between cubics of the time scaling.  Raises ValueError for
+        a trajectory of zero length.
         """
         return Trajectory(at_one_speed(self, speed, weights, frame), self._robot)
 
-    # -- files and pictures
+    # -- files and plots
 
     def save(self, path: str | os.PathLike[str], *, samples: int | None = None) -> None:
-        """Write it to a file: ``.npz``, with which `load` gives the same to the bit, or ``.csv``, samples of q, v, a.
+        """Write the trajectory to a file.
 
-        A CSV file has a line of names and one for each of its knots, or of so many ``samples`` at equal steps.
+        ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
+        for each of ``samples`` times at equal steps.
         """
         save_trajectory(self, path, samples)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, robot: RobotBase | None = None) -> Trajectory:
-        """What `save` wrote; for a trajectory of a robot, ``robot`` is that one.
+        """Read a file that `save` wrote; ``robot`` is required if the trajectory is of a robot.
 
-        Of a CSV file q, v and a are those at the samples, and polynomials of degree five between.
-        Raises ValueError for what is no such file, and where the robot has other joints.
+        From a CSV file q, v and a are those of the samples, with quintics between.  Raises ValueError for another file,
+        and if the robot has other joints.
         """
         return cast(Trajectory, load_trajectory(cls, path, robot))
 
     def plot(self, axes: Any = None, *, num_samples: int = 500, limits: Any = None, columns: int = 1) -> Any:
-        """q, v, a and the jerk by time, drawn with matplotlib: (``pip install "linkwork[figures]"``); its axes.
+        """Plot q, v, a and the jerk over time with matplotlib, and return the axes.
 
-        ``limits`` are shaded: True for the robot's own, of position and velocity, or a dict of "position", "velocity",
-        "acceleration" and "jerk" besides, each a number, one for each, or a pair (lower, upper).  With several
-        ``columns`` coordinates are shared out among them, and axes are (4, columns).
+        It needs ``pip install "linkwork[figures]"``.  ``limits`` are shaded: True for the robot's limits of position
+        and velocity, or a dict of "position", "velocity", "acceleration" and "jerk" in addition, each a number, an
+        array or a pair (lower, upper).  With several ``columns`` coordinates are distributed over them, and the axes
+        are (4, columns).
         """
         from linkwork.motion.plots import plot_trajectory
 
@@ -369,17 +358,18 @@ class Trajectory:
         shapes: int = 4,
         num_samples: int = 200,
     ) -> Any:
-        """The way of frames' origins in space, the robot's last if none is named, drawn with matplotlib; its axes.
+        """Plot the paths of frame origins in space with matplotlib, and return the axes.
 
-        With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
+        The default frame is the robot's last.  With a ``scene`` its obstacles are drawn, and the robot at ``shapes``
+        configurations.
         """
-        from linkwork.parts.plots import plot_ways
+        from linkwork.parts.plots import plot_paths
 
-        return plot_ways(
+        return plot_paths(
             self._robot, [self.sampled(num_samples=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes
         )
 
-    # -- a value
+    # -- value semantics
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Trajectory) and self._key() == other._key()

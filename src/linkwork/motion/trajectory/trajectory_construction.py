@@ -1,9 +1,4 @@
-"""Sections of polynomials that people give, as `Trajectory.polynomial` and `Trajectory.by_coordinate` take them.
-
-Trajectories through states of motion: polynomials of degree five.
-
-What trajectories are made of others: sections one after the other, and at other times.
-"""
+"""Construction of trajectories: from polynomials, through states, and from other trajectories."""
 
 from __future__ import annotations
 
@@ -33,7 +28,7 @@ __all__ = [
 
 
 def polynomial_section(times: Any, coefficients: Any, robot: RobotBase | None, base: Any) -> Section:
-    """All coordinates on the same pieces.  Raises ValueError."""
+    """Return a section with the same segments for all coordinates.  Raises ValueError."""
     caller = "Trajectory.polynomial"
     breaks = increasing(caller, times)
     space = space_of(caller, robot, coefficients, 1)
@@ -55,7 +50,7 @@ def coordinate_section(
     start: float | None,
     end: float | None,
 ) -> Section:
-    """Each coordinate on pieces of its own.  Raises ValueError."""
+    """Return a section with separate segments for each coordinate.  Raises ValueError."""
     caller = "Trajectory.by_coordinate"
     if len(times) != len(coefficients):
         raise ValueError(f"{caller}: expected as many times as coefficients, got {len(times)} and {len(coefficients)}")
@@ -78,7 +73,7 @@ def coordinate_section(
     first = min(b[0] for b in breaks) if start is None else float(start)
     last = max(b[-1] for b in breaks) if end is None else float(end)
     if not first <= last:
-        raise ValueError(f"{caller}: start and end: expected a start not after the end, got {first:g} and {last:g} s")
+        raise ValueError(f"{caller}: start and end: expected start <= end, got {first:g} and {last:g} s")
     if base is None and space.is_plain:
         base = np.zeros(space.nq)
     arrays = {"starts": starts, "coefficients": c, "base": bases(caller, space, base, (space.nq,), robot)}
@@ -86,43 +81,45 @@ def coordinate_section(
 
 
 def through_states(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, a: Rows) -> Section:
-    """q (n, nq), v and a (n, nv) at times t (n,), and between each two a polynomial of degree five."""
+    """Return quintics through q (n, nq), v and a (n, nv) at times t (n,)."""
     q = one_sign(space, q)
 
-    def piece(h: object, *states: list[object]) -> list[list[object]]:
+    def quintic_coefficients(h: object, *states: list[object]) -> list[list[object]]:
         return quintic_between(space, h, *states)
 
-    return between_points(space, t, q, each(piece, np.diff(t), q[:-1], q[1:], v[:-1], v[1:], a[:-1], a[1:]))
+    return between_points(
+        space, t, q, each(quintic_coefficients, np.diff(t), q[:-1], q[1:], v[:-1], v[1:], a[:-1], a[1:])
+    )
 
 
 def chained(sections: Iterable[Section], start: float) -> list[Section]:
-    """One after the other, from a time on."""
+    """Return the sections shifted in time, one after the other, from ``start`` on."""
     result: list[Section] = []
     for section in sections:
-        result.append(section.moved(result[-1].end if result else start))
+        result.append(section.starting_at(result[-1].end if result else start))
     return result
 
 
 def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: float) -> None:
-    """Raises ValueError where q or v of the other's beginning is not that of the first one's end."""
+    """Raise ValueError if q or v of the other's beginning differs from that of the first one's end."""
     end, begin = first(first.end_time), other(other.start_time)
     space = first.sections[0].space
     gap = np.abs(np.asarray(space.difference([*end.q], [*begin.q]), dtype=float))
-    for what, apart in (("q", gap), ("v", np.abs(begin.v - end.v))):
-        if apart.size and apart.max() > tolerance:
-            k = int(apart.argmax())
+    for what, jump in (("q", gap), ("v", np.abs(begin.v - end.v))):
+        if jump.size and jump.max() > tolerance:
+            k = int(jump.argmax())
             raise ValueError(
-                f"concatenate: {what} of {name(k)} jumps by {apart[k]:.6g} where the other begins; allow_jump=True "
-                "lets it"
+                f"concatenate: {what} of {name(k)} jumps by {jump[k]:.6g} where the other begins; allow_jump=True "
+                "permits that"
             )
 
 
 def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
-    """All longer by a factor, or with new times for the knots."""
+    """Return the sections stretched by a factor, or with new times at the knots."""
     if np.ndim(times) == 0:
         scale = finite_number("retimed: scale", times)
         if scale <= 0.0:
-            raise ValueError(f"retimed: expected a factor above 0, got {times!r}")
+            raise ValueError(f"retimed: expected a positive factor, got {times!r}")
         return chained([s.scaled(0.0, scale) for s in trajectory.sections], trajectory.start_time)
     knots = trajectory.knots
     new = increasing("retimed", times)
@@ -135,12 +132,12 @@ def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
 
 
 def at_one_speed(trajectory: Any, speed: Any, weights: Any, frame: str | None) -> list[Section]:
-    """At the speed of joint space or of a frame."""
+    """Return the sections at constant speed in joint space or of a frame."""
     caller = "at_constant_speed"
-    wanted = finite_number(f"{caller}: speed", speed)
-    if wanted <= 0.0:
-        raise ValueError(f"{caller}: speed: expected a number above 0, got {speed!r}")
+    target = finite_number(f"{caller}: speed", speed)
+    if target <= 0.0:
+        raise ValueError(f"{caller}: speed: expected a positive number, got {speed!r}")
     knots = trajectory.knots
     rate = speed_of(caller, trajectory, weights, frame)
-    clock, new = clock_by_length(caller, knots, rate, wanted, trajectory.start_time)
+    clock, new = clock_by_length(caller, knots, rate, target, trajectory.start_time)
     return clocked(trajectory.sections, clock, new, knots)

@@ -1,16 +1,16 @@
-"""Extremes of a trajectory's coordinates and derivatives, and its margins to limits, certified and not sampled.
+"""Extremes of a trajectory's coordinates and derivatives, and its margins to limits, certified.
 
 Coordinates that are polynomials of time have their extremes at the ends and at roots of their derivatives.
 
-Joints that turn and move freely (`twisting_extremes`): on a piece q_i ⊕ p(t) the twist V of exp(s p) is 0 at s = 0
-and grows along s by dV/ds = ṗ − p × V.  Its derivatives by time have equations of the same kind, and rotations do not
+Spherical and floating joints (`twisting_extremes`): on a segment q_i ⊕ p(t) the twist V of exp(s p) is 0 at s = 0 and
+grows along s by dV/ds = ṗ − p × V.  Its derivatives by time have equations of the same kind, and rotations do not
 change norms, so their norms are bounded by those of p's derivatives:
 
     |ω⁽ᵏ⁾|(s) ≤ s |p⁽ᵏ⁺¹⁾| + Σ_{i = 1..k} C(k, i) |p⁽ⁱ⁾| ∫ |ω⁽ᵏ⁻ⁱ⁾| ds
 
-and for the linear part alike.  Factors exp(w φ) of a product are taken in one after the other.  Intervals of time are
-halved until the value, its rate and the bound of the second derivative confine the maximum closely enough to a value
-that is reached.
+and likewise for the linear part.  Factors exp(w φ) of a product are included one after the other.  Intervals of time
+are halved until the value, its rate and the bound of the second derivative confine the maximum closely enough to an
+attained value.  Bounds are certified; they do not rely on samples.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ import numpy as np
 
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
-from linkwork.motion.algorithms.curves.curve_space import JointPlace
-from linkwork.motion.arguments import places_of, read_limit
-from linkwork.motion.trajectory.piecewise_evaluation import pieces_at
+from linkwork.motion.algorithms.curves.curve_space import JointSlice
+from linkwork.motion.arguments import read_limit, velocity_slices
+from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
 from linkwork.motion.trajectory.squad_bounds import (
-    Lengths,
-    SquadLengths,
-    decoupled,
+    NormBounds,
+    SquadNormBounds,
+    decoupled_twist,
     derivatives,
-    exponential,
-    over,
-    product,
+    exponential_twist,
+    interval_bounds,
+    product_twist,
 )
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
 from linkwork.motion.trajectory.trajectory_segment import Section
@@ -42,34 +42,36 @@ __all__ = ["Extremes", "bernstein", "extremes_of", "margins_of", "polynomial_ext
 
 
 class Extremes(NamedTuple):
-    """What coordinates (nv,) are never below, and never above."""
+    """Lower and upper bounds of coordinates (nv,)."""
 
     lower: np.ndarray
     upper: np.ndarray
 
 
 def extremes_of(sections: Sequence[Section], order: int) -> Extremes:
-    """Over all sections; infinite for coordinates of which nothing is known."""
+    """Return bounds over all sections; infinite for coordinates without a known bound."""
     if order not in (0, 1, 2, 3):
         raise ValueError(f"extremes: order: expected 0 (q), 1 (v), 2 (a) or 3 (jerk), got {order!r}")
     result = []
     for section in sections:
         times, c, plain = polynomials_of(section)
-        for place in section.space.joints:
-            if order and place.joint.nv == 1 and section.kind.name != "squad":  # squads may take another turn
-                plain[place.in_v] |= c.shape[-1] > 1  # v is the rate of the one local coordinate, whatever q is
+        for coordinates in section.space.joints:
+            if (
+                order and coordinates.joint.nv == 1 and section.kind.name != "squad"
+            ):  # squads may differ by a revolution
+                plain[coordinates.in_v] |= c.shape[-1] > 1  # v is the rate of the single local coordinate
         low, high = polynomial_extremes(np.diff(times), c, order)
         low, high = np.where(plain, low, -np.inf), np.where(plain, high, np.inf)
-        for place in section.space.joints:
-            bounds = None if plain[place.in_v].all() else twisting_extremes(section, place, order)
+        for coordinates in section.space.joints:
+            bounds = None if plain[coordinates.in_v].all() else twisting_extremes(section, coordinates, order)
             if bounds is not None:
-                low[place.in_v], high[place.in_v] = bounds
+                low[coordinates.in_v], high[coordinates.in_v] = bounds
         result.append((low, high))
     return Extremes(np.min([low for low, _ in result], axis=0), np.max([high for _, high in result], axis=0))
 
 
 def polynomial_extremes(h: np.ndarray, c: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """The least and greatest (n,) of the derivatives of polynomials c (m, n, terms) over [0, h] (m,)."""
+    """Return the extremes (n,) of a derivative of polynomials c (m, n, terms) over [0, h] (m,)."""
     for _ in range(order):
         c = c[..., 1:] * np.arange(1, c.shape[-1]) if c.shape[-1] > 1 else np.zeros_like(c)
     c = c * (h[:, None, None] ** np.arange(c.shape[-1]))  # over [0, 1]
@@ -91,10 +93,10 @@ def polynomial_extremes(h: np.ndarray, c: np.ndarray, order: int) -> tuple[np.nd
 
 
 def bernstein(c: np.ndarray) -> np.ndarray:
-    """The control points of polynomials (..., terms) over [0, 1], between which they lie (Bézier's convex hull).
+    """Return the Bernstein control points of polynomials (..., terms) over [0, 1]; they bound them.
 
-    b_i = Σ_{k ≤ i} C(i, k) / C(d, k) c_k.  Source: Farouki, The Bernstein polynomial basis: a centennial
-    retrospective, Computer Aided Geometric Design 29, 2012.
+    b_i = Σ_{k ≤ i} C(i, k) / C(d, k) c_k.  Source: Farouki, The Bernstein polynomial basis: a centennial retrospective,
+    Computer Aided Geometric Design 29, 2012.
     """
     d = c.shape[-1] - 1
     to = np.array([[comb(i, k) / comb(d, k) if k <= i else 0.0 for k in range(d + 1)] for i in range(d + 1)])
@@ -105,16 +107,16 @@ def bernstein(c: np.ndarray) -> np.ndarray:
 _ORDER = {"velocity": 1, "acceleration": 2, "jerk": 3}
 
 
-def margins_of(caller: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """By limit, the least room (nv,) that there is to it: below 0 where it is exceeded.
+def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the smallest margin (nv,) to each limit, by its name; negative where the limit is exceeded.
 
-    ``lower`` and ``upper`` (nq,) are numbers for all or one for each, other limits what `read_limit` takes; those of q
-    and ``velocity`` are the robot's where they are left out.  Where nothing is known there is −inf, but to no limit.
+    ``lower`` and ``upper`` are numbers or arrays (nq,), other limits as in `read_limit`.  Those of q and ``velocity``
+    are the robot's by default.  The margin is −inf where no bound is known, except to an infinite limit.
     """
     robot, space = trajectory.robot, trajectory.sections[0].space
     names = [f"coordinate {k}" for k in range(space.nv)] if robot is None else list(robot.v_names)
     result = {}
-    for name, value in given.items():
+    for name, value in limits.items():
         if value is None and robot is not None:
             own = {"lower": "lower", "upper": "upper", "velocity": "velocity_limits"}.get(name)
             value = None if own is None else getattr(robot, own)
@@ -122,7 +124,7 @@ def margins_of(caller: str, trajectory: Any, given: Mapping[str, Any]) -> dict[s
             continue
         order = _ORDER.get(name, 0)
         if order:
-            up, down = read_limit(caller, name, value, names, None if robot is None else places_of(robot))
+            up, down = read_limit(caller, name, value, names, None if robot is None else velocity_slices(robot))
         else:
             limit = read_positions(caller, name, value, space.nq)
             limit = limit if space.is_plain else _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
@@ -133,14 +135,14 @@ def margins_of(caller: str, trajectory: Any, given: Mapping[str, Any]) -> dict[s
             continue
         low, high = trajectory.extremes(order)
         with np.errstate(invalid="ignore"):
-            rooms = [np.where(np.isinf(x), np.inf, x - y) for x, y in ((up, high), (down, -low))]
-        result[name] = np.minimum(*rooms)
+            margins = [np.where(np.isinf(x), np.inf, x - y) for x, y in ((up, high), (down, -low))]
+        result[name] = np.minimum(*margins)
     return result
 
 
 def read_positions(caller: str, name: str, value: Any, size: int) -> np.ndarray:
-    """A limit (n,) of each coordinate.  Raises ValueError."""
-    expected = f"{caller}: {name}: expected a number for all, or {size}"
+    """Return a limit (n,) of each coordinate.  Raises ValueError."""
+    expected = f"{caller}: {name}: expected a number or an array of shape ({size},)"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.shape not in ((), (size,)) or np.isnan(result).any():
         raise ValueError(f"{expected}, got {value!r}")
@@ -148,85 +150,85 @@ def read_positions(caller: str, name: str, value: Any, size: int) -> np.ndarray:
 
 
 def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
-    """Limits of q where q are plain numbers, by the places of their velocities."""
+    """Return limits of plain coordinates of q, arranged by velocity coordinates."""
     result = np.full(space.nv, none)
-    for place in space.joints:
-        if place.is_plain:
-            result[place.in_v] = limit[place.in_q]
+    for coordinates in space.joints:
+        if coordinates.is_plain:
+            result[coordinates.in_v] = limit[coordinates.in_q]
     return result
 
 
-_CLOSE = {1: 1e-6, 2: 1e-6, 3: 1e-3}  # parts of a joint's largest angular or linear number, by order
-_MOST = 40_000  # intervals that are looked at
+_TOLERANCES = {1: 1e-6, 2: 1e-6, 3: 1e-3}  # of a joint's largest angular or linear value, by order
+_MAX_INTERVALS = 40_000  # intervals that are evaluated at most
 _ROUNDING = 1e-11
-_NARROWEST = 1e-12  # of a piece: where nothing bounds it there, nothing does
-_KNOWN = ("retracted", "by_coordinate", "cumulative", "squad")
+_NARROWEST = 1e-12  # of a segment: narrower intervals are not split, so a missing bound stays infinite
+_CURVE_KINDS = ("retracted", "by_coordinate", "cumulative", "squad")
 
 
-def twisting_extremes(section: Section, place: JointPlace, order: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """What a derivative (nv,) of a joint is never below and never above: v (order 1), a (2), the jerk (3).
+def twisting_extremes(section: Section, coordinates: JointSlice, order: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return certified bounds (nv,) of a joint's v (order 1), a (2) or jerk (3).
 
-    None where nothing is known: of joints whose v is no twist along fixed axes, and of curves without a bound.
+    None if no bound is known: for joints whose v is not a twist along fixed axes, and for other curves.
     """
-    columns = _columns(place)
-    if columns is None or section.kind.name not in _KNOWN or order < 1:
+    columns = _columns(coordinates)
+    if columns is None or section.kind.name not in _CURVE_KINDS or order < 1:
         return None
     knots = section.knots()
     middle, half = 0.5 * (knots[1:] + knots[:-1]), 0.5 * np.diff(knots)
-    piece = np.arange(len(half))
-    alike = np.equal.outer(columns, columns)
-    lengths: _Lengths | SquadLengths
+    segment = np.arange(len(half))
+    same_part = np.equal.outer(columns, columns)
+    lengths: _TwistNormBounds | SquadNormBounds
     if section.kind.name == "squad":
-        lengths = SquadLengths(section, place, knots, columns)
+        lengths = SquadNormBounds(section, coordinates, knots, columns)
     else:
-        lengths = _Lengths(section, place, knots)
+        lengths = _TwistNormBounds(section, coordinates, knots)
     narrow = _NARROWEST * half
-    both = 1 if order < 3 else 0  # derivatives besides its own that are taken at the middle
-    low, high = np.full(place.joint.nv, np.inf), np.full(place.joint.nv, -np.inf)  # attained
+    both = 1 if order < 3 else 0  # derivatives besides the bounded one that are evaluated in the middle
+    low, high = np.full(coordinates.joint.nv, np.inf), np.full(coordinates.joint.nv, -np.inf)  # attained
     least, most = low.copy(), high.copy()  # certified
-    looked_at = 0
+    count = 0
     while len(half):
-        result = [x[:, place.in_v] for x in section.at(middle, order + both)[order:]]
+        result = [x[:, coordinates.in_v] for x in section.at(middle, order + both)[order:]]
         low, high = np.minimum(low, result[0].min(axis=0)), np.maximum(high, result[0].max(axis=0))
-        w, u = lengths.at(piece, middle, half, order + both)
+        w, u = lengths.at(segment, middle, half, order + both)
         bend = np.stack([w[-1] if angular else u[-1] for angular in columns], axis=1)
         h = half[:, None]
         room = 0.5 * bend * h * h + np.abs(result[1]) * h if both else bend * h
         bound_low, bound_high = result[0] - room, result[0] + room
         size = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1e-9)
-        tolerance = _CLOSE[order] * np.max(np.where(alike, size, 0.0), axis=1)
-        again = ((bound_high > high + tolerance) | (bound_low < low - tolerance)).any(axis=1)
-        again &= half > narrow[piece]
-        looked_at += len(half)
-        if looked_at > _MOST:
-            again[:] = False
-        least = np.minimum(least, np.min(bound_low[~again], axis=0, initial=np.inf))
-        most = np.maximum(most, np.max(bound_high[~again], axis=0, initial=-np.inf))
-        half = np.repeat(0.5 * half[again], 2)
-        middle = np.repeat(middle[again], 2) + half * np.tile([-1.0, 1.0], len(half) // 2)
-        piece = np.repeat(piece[again], 2)
+        tolerance = _TOLERANCES[order] * np.max(np.where(same_part, size, 0.0), axis=1)
+        split = ((bound_high > high + tolerance) | (bound_low < low - tolerance)).any(axis=1)
+        split &= half > narrow[segment]
+        count += len(half)
+        if count > _MAX_INTERVALS:
+            split[:] = False
+        least = np.minimum(least, np.min(bound_low[~split], axis=0, initial=np.inf))
+        most = np.maximum(most, np.max(bound_high[~split], axis=0, initial=-np.inf))
+        half = np.repeat(0.5 * half[split], 2)
+        middle = np.repeat(middle[split], 2) + half * np.tile([-1.0, 1.0], len(half) // 2)
+        segment = np.repeat(segment[split], 2)
     room = _ROUNDING * np.maximum(np.abs(least), np.abs(most))
     return least - room, most + room
 
 
-def _columns(place: JointPlace) -> list[bool] | None:
-    """Of each number of v whether it is angular, where they are those of a twist along fixed axes at right angles."""
-    if place.joint.nv == 0 or not place.joint.has_fixed_subspaces:
+def _columns(coordinates: JointSlice) -> list[bool] | None:
+    """Return for each velocity coordinate if it is angular; None if v is no twist along fixed orthonormal axes."""
+    if coordinates.joint.nv == 0 or not coordinates.joint.has_fixed_subspaces:
         return None
-    S = np.array([[*map(float, x.elements())] for x in place.joint.S(place.joint.zero()).columns])
+    S = np.array([[*map(float, x.elements())] for x in coordinates.joint.S(coordinates.joint.zero()).columns])
     products = S @ S.T
     angular, linear = (np.abs(S[:, part]).max(axis=1) > 0.0 for part in (slice(0, 3), slice(3, 6)))
     apart = not (angular & linear).any() and np.abs(products - np.eye(len(S))).max() < 1e-12
     return angular.tolist() if apart else None
 
 
-class _Lengths:
-    """How long the twist of a joint and its derivatives are at most, on intervals of a section's pieces."""
+class _TwistNormBounds:
+    """Bounds of the twist of a joint and its derivatives, on intervals of the segments of a section."""
 
-    def __init__(self, section: Section, place: JointPlace, knots: np.ndarray) -> None:
+    def __init__(self, section: Section, coordinates: JointSlice, knots: np.ndarray) -> None:
         self.knots, self.cumulative = knots, section.kind.name == "cumulative"
-        self.apart = section.space.apart and place.goes_straight
-        self.angular = np.array(_columns(place))
+        self.apart = section.space.apart and coordinates.goes_straight
+        self.angular = np.array(_columns(coordinates))
         if self.cumulative:
             starts, steps = section.arrays["starts"], section.arrays["steps"]
             count = steps.shape[1]
@@ -235,25 +237,27 @@ class _Lengths:
             plain = Section(space, KINDS["polynomial"], weights, section.start, section.end, section.clock)
             self.c = polynomials_of(plain)[1]
             s = section.parameter(0.5 * (knots[1:] + knots[:-1]))
-            self.steps = steps[pieces_at(starts, s)][..., place.in_v]
+            self.steps = steps[segment_indices(starts, s)][..., coordinates.in_v]
         else:
-            self.c = polynomials_of(section)[1][:, place.in_v]
+            self.c = polynomials_of(section)[1][:, coordinates.in_v]
 
-    def at(self, piece: np.ndarray, middle: np.ndarray, half: np.ndarray, order: int) -> tuple[Lengths, Lengths]:
-        """Of angular and linear velocity and so many derivatives."""
-        values = derivatives(self.c[piece], middle - self.knots[piece], order + 2)
+    def at(
+        self, segment: np.ndarray, middle: np.ndarray, half: np.ndarray, order: int
+    ) -> tuple[NormBounds, NormBounds]:
+        """Return bounds of the angular and the linear velocity and of ``order`` derivatives."""
+        values = derivatives(self.c[segment], middle - self.knots[segment], order + 2)
         if not self.cumulative:
             turns, moves = (
-                over([np.linalg.norm(x[:, chosen], axis=1) for x in values], half)
+                interval_bounds([np.linalg.norm(x[:, chosen], axis=1) for x in values], half)
                 for chosen in (self.angular, ~self.angular)
             )
-            return decoupled(turns, moves, order) if self.apart else exponential(turns, moves, order)
-        steps = self.steps[piece]
-        result: tuple[Lengths, Lengths] | None = None
+            return decoupled_twist(turns, moves, order) if self.apart else exponential_twist(turns, moves, order)
+        steps = self.steps[segment]
+        result: tuple[NormBounds, NormBounds] | None = None
         for j in range(steps.shape[1]):
-            weights = over([np.abs(x[:, j]) for x in values], half)
+            weights = interval_bounds([np.abs(x[:, j]) for x in values], half)
             turn, move = (np.linalg.norm(steps[:, j, chosen], axis=1) for chosen in (self.angular, ~self.angular))
             angular, linear = ([x * size for x in weights[1 : order + 2]] for size in (turn, move))
-            result = product(result, (angular, linear), weights[0] * move, order, apart=self.apart)
+            result = product_twist(result, (angular, linear), weights[0] * move, order, apart=self.apart)
         assert result is not None
         return result

@@ -1,4 +1,4 @@
-"""Trajectories in files: arrays of NumPy (npz), to the bit, and tables of text (csv)."""
+"""Trajectory files: NumPy archives (npz), which are exact, and text tables (csv)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from linkwork._util.file_access import NotRegularError, opened_regular, replaced
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, manifold_distances
-from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace
+from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
@@ -21,14 +21,14 @@ __all__ = ["load_trajectory", "save_trajectory"]
 
 _FORMAT = "linkwork trajectory 1"
 _CONFIGURATIONS = ("base", "inner")  # arrays of configurations
-_MAX_CSV = 1 << 30  # bytes
+_MAX_CSV = 1 << 30  # [bytes]
 
 
 def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int | None) -> None:
-    """Write it, in the format that the file's name says."""
+    """Write a trajectory in the format of the file's suffix."""
     where = Path(path)
     if any(section.is_symbolic for section in trajectory.sections):
-        raise TypeError("save: the trajectory has symbols for its numbers")
+        raise TypeError("save: the trajectory contains symbols; save it with numeric values")
     if where.suffix == ".csv":
         _save_text(trajectory, where, samples)
     elif where.suffix == ".npz":
@@ -40,7 +40,7 @@ def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int 
 
 
 def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
-    """Read it."""
+    """Read a trajectory."""
     where = Path(path)
     if where.suffix == ".csv":
         return _load_text(cls, where, robot)
@@ -50,27 +50,27 @@ def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
 
 
 def _joints(space: CurveSpace, robot: Any) -> dict[str, Any]:
-    """What a file says of the robot."""
-    said: dict[str, Any] = {"nq": space.nq, "nv": space.nv, "apart": space.apart}
+    """Return what a file states about the robot."""
+    header: dict[str, Any] = {"nq": space.nq, "nv": space.nv, "apart": space.apart}
     if robot is not None:
-        said["q_names"], said["v_names"] = [*robot.q_names], [*robot.v_names]
-    return said
+        header["q_names"], header["v_names"] = [*robot.q_names], [*robot.v_names]
+    return header
 
 
-def _space(said: dict[str, Any], robot: Any) -> CurveSpace:
+def _space(header: dict[str, Any], robot: Any) -> CurveSpace:
     """Return the space of a file.  Raises OtherFileError where it is not the robot's."""
     if robot is None:
-        if "q_names" in said:
-            raise OtherFileError("a trajectory of a robot: robot= is to be the one that it is of")
-        return CurveSpace(said["nq"], said["nv"])
-    space = CurveSpace.of(robot.tree, bool(said.get("apart")))
+        if "q_names" in header:
+            raise OtherFileError("a trajectory of a robot: pass that robot as robot=")
+        return CurveSpace(header["nq"], header["nv"])
+    space = CurveSpace.of(robot.tree, bool(header.get("apart")))
     own = _joints(space, robot)
     for key in ("q_names", "v_names"):
-        if said.get(key, own[key]) != own[key]:
-            raise OtherFileError(f"{key} are {said[key]}, and those of robot {robot.name!r} are {own[key]}")
-    if (said["nq"], said["nv"]) != (space.nq, space.nv):
+        if header.get(key, own[key]) != own[key]:
+            raise OtherFileError(f"{key} are {header[key]}, and those of robot {robot.name!r} are {own[key]}")
+    if (header["nq"], header["nv"]) != (space.nq, space.nv):
         raise OtherFileError(
-            f"a trajectory of nq {said['nq']} and nv {said['nv']}; robot {robot.name!r} has nq {space.nq} "
+            f"a trajectory of nq {header['nq']} and nv {header['nv']}; robot {robot.name!r} has nq {space.nq} "
             f"and nv {space.nv}"
         )
     return space
@@ -86,8 +86,8 @@ def _save_arrays(trajectory: Any, where: Path) -> None:
         if section.clock is not None:
             arrays[f"{k}.clock.starts"] = section.clock.starts
             arrays[f"{k}.clock.coefficients"] = section.clock.coefficients
-    said = {"format": _FORMAT, "sections": sections, **_joints(trajectory.sections[0].space, trajectory.robot)}
-    write_archive(where, said, arrays)
+    header = {"format": _FORMAT, "sections": sections, **_joints(trajectory.sections[0].space, trajectory.robot)}
+    write_archive(where, header, arrays)
 
 
 def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
@@ -95,25 +95,27 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
         kinds = reader.texts("sections")
         if not kinds:
             raise ValueError("sections: expected at least one")
-        said: dict[str, Any] = {
+        header: dict[str, Any] = {
             "nq": reader.integer("nq", 0),
             "nv": reader.integer("nv", 0),
             "apart": reader.boolean("apart", False),
         }
-        said |= {key: reader.texts(key) for key in ("q_names", "v_names") if key in reader.said}
-        space = _space(said, robot)
+        header |= {key: reader.texts(key) for key in ("q_names", "v_names") if key in reader.said}
+        space = _space(header, robot)
         sections: list[Section] = []
         for k, name in enumerate(kinds):
             if name not in KINDS:
                 raise ValueError(f"section {k}: expected a kind of curve ({', '.join(KINDS)}), got {name!r}")
             sections.append(_read_section(reader, k, KINDS[name], space))
             if k and sections[k].start != sections[k - 1].end:
-                raise ValueError(f"section {k} begins at {sections[k].start} s, the one before ends at another time")
+                raise ValueError(
+                    f"section {k} begins at {sections[k].start} s, but the one before ends at another time"
+                )
         return cls(sections, robot)
 
 
 def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSpace) -> Section:
-    """A section of a file, of which all arrays are checked."""
+    """Read a section of a file and check all its arrays."""
     reader.sizes = {"nq": space.nq, "nv": space.nv}
     start, end = reader.array(f"{k}.times", (2,)).tolist()
     if not start <= end:
@@ -128,19 +130,19 @@ def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSp
     clock = None
     if f"{k}.clock.starts" in reader:
         starts = reader.array(f"{k}.clock.starts", ("clocks",), ordered=True)
-        clock = Clock(starts, reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms")))
+        clock = TimeScaling(starts, reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms")))
         if not clock.coefficients.size:
             raise ValueError(f"section {k}: its clock is empty")
     return Section(space, kind, arrays, start, end, clock)
 
 
 def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -> None:
-    """Raises ValueError for an array (..., nq) that is off the manifold of configurations."""
-    for place in space.joints:
-        if not place.is_plain and has_manifold(place.joint):
-            off = manifold_distances(place.joint, q[..., place.in_q])
+    """Raise ValueError if an array (..., nq) is not on the manifold of configurations."""
+    for coordinates in space.joints:
+        if not coordinates.is_plain and has_manifold(coordinates.joint):
+            off = manifold_distances(coordinates.joint, q[..., coordinates.in_q])
             if off.size and not off.max() <= SILENT_MANIFOLD_DISTANCE:
-                raise ValueError(f"section {k}: array {name!r}: joint {place.name!r}: expected configurations")
+                raise ValueError(f"section {k}: array {name!r}: joint {coordinates.name!r}: expected configurations")
 
 
 def _names(trajectory: Any) -> list[str]:
@@ -156,12 +158,12 @@ def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
     with replaced(where, text=True) as file:
         out = csv.writer(file)
         out.writerow(_names(trajectory))
-        for numbers in np.column_stack([times, *state]):
-            out.writerow([repr(float(x)) for x in numbers])
+        for values in np.column_stack([times, *state]):
+            out.writerow([repr(float(x)) for x in values])
 
 
 def _rows(where: Path) -> list[list[str]]:
-    """The cells of a file of text, line by line.  Raises ValueError."""
+    """Return the cells of a text file, line by line.  Raises ValueError."""
     try:
         with opened_regular(where) as (file, size):
             if size > _MAX_CSV:
@@ -178,26 +180,26 @@ def _load_text(cls: Any, where: Path, robot: Any) -> Any:
     if head[:1] != ["t"] or len(head) != 1 + nq + nv + na or nv != na or not nv:
         raise ValueError(f"{where}: expected columns t, q:..., v:..., a:..., got {', '.join(head[:8])}")
     try:
-        numbers = np.array(rows[1:], dtype=float)
+        values = np.array(rows[1:], dtype=float)
     except ValueError as error:
-        raise ValueError(f"{where}: expected {len(head)} numbers in every line: {error}") from None
-    if numbers.ndim != 2 or len(numbers) < 2 or not np.isfinite(numbers).all():
-        raise ValueError(f"{where}: expected two lines of finite numbers at least below the names")
-    bad = np.flatnonzero(~(np.diff(numbers[:, 0]) > 0.0))
+        raise ValueError(f"{where}: expected {len(head)} numbers in each line: {error}") from None
+    if values.ndim != 2 or len(values) < 2 or not np.isfinite(values).all():
+        raise ValueError(f"{where}: expected at least two lines of finite numbers below the header")
+    bad = np.flatnonzero(~(np.diff(values[:, 0]) > 0.0))
     if len(bad):
         k = int(bad[0])
         raise ValueError(
-            f"{where}: line {k + 3}: expected times that increase, got t = {numbers[k + 1, 0]:.9g} after "
-            f"{numbers[k, 0]:.9g}"
+            f"{where}: line {k + 3}: expected times that increase, got t = {values[k + 1, 0]:.9g} after "
+            f"{values[k, 0]:.9g}"
         )
-    t, q, v, a = numbers[:, 0], numbers[:, 1 : 1 + nq], numbers[:, 1 + nq : 1 + nq + nv], numbers[:, 1 + nq + nv :]
+    t, q, v, a = values[:, 0], values[:, 1 : 1 + nq], values[:, 1 + nq : 1 + nq + nv], values[:, 1 + nq + nv :]
     if robot is None:
         if nq != nv:
-            raise ValueError(f"{where}: {nq} numbers of q and {nv} of v: robot= is to be the one that it is of")
+            raise ValueError(f"{where}: nq = {nq} and nv = {nv}: pass the trajectory's robot as robot=")
         return cls([through_states(CurveSpace(nq, nv), t, q, v, a)])
-    said = {"nq": nq, "nv": nv, "q_names": [x[2:] for x in head[1 : 1 + nq]]}
+    header = {"nq": nq, "nv": nv, "q_names": [x[2:] for x in head[1 : 1 + nq]]}
     try:
-        space = _space(said, robot)
+        space = _space(header, robot)
     except OtherFileError as error:
         raise ValueError(f"{where}: {error}") from None
     return cls([through_states(space, t, q, v, a)], robot)

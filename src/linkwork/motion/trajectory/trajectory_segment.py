@@ -1,4 +1,4 @@
-"""A part of a trajectory: a curve, the clock that says how it is run through, and the times between which it is."""
+"""A section of a trajectory: a curve, its time scaling, and the times between which it runs."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile, recycled
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace, curve_motion
+from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling, curve_motion
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
-from linkwork.motion.trajectory.piecewise_evaluation import along_pieces, pieces_at
+from linkwork.motion.trajectory.piecewise_evaluation import polynomial_evaluator, segment_indices
 
 __all__ = ["Section", "composed", "frozen", "shifted"]
 
 _KERNELS: LazyCache[Kernel] = LazyCache(256)
-_Part = tuple[slice, list[np.ndarray]]  # some of the times, and the rows of pieces that they are in
-_WIDE = 64  # coordinates for which there is code that takes all of a time side by side
-_FEW = 4  # times fewer times than pieces take the rows that they need, and no more
-_LONG = 32  # pieces whose table costs more than a row for each time
-_MANY = 4096  # times that are worth a row each for any pieces
-_MUCH = 300  # times of a piece that are worth a call of their own, which takes no rows
-_AT_ONCE = 8192  # rows that are taken and used before others: they stay in the caches
+_Part = tuple[slice, list[np.ndarray]]  # some of the times, and the rows of their segments
+_MAX_PARALLEL = 64  # coordinates for which kernels evaluate all of a time in parallel
+_TIMES_PER_SEGMENT = 4  # fewer times per segment gather only the rows that they need
+_MANY_SEGMENTS = 32  # segments whose table costs more than one row for each time
+_MANY_TIMES = 4096  # times for which gathering rows always pays off
+_TIMES_FOR_CALL = 300  # times of a segment for which a separate call pays off
+_ROW_BLOCK = 8192  # rows gathered before they are used: they fit the caches
 
 
 def frozen(x: Any) -> Any:
-    """An array that nobody can write to; one of symbols as it is."""
+    """Return a read-only array; an array of symbols is returned unchanged."""
     if isinstance(x, np.ndarray) and (x.dtype == object or _is_frozen(x)):
         return x
-    result = np.array(x, dtype=np.float64, order="C")  # kernels take other orders slowly
+    result = np.array(x, dtype=np.float64, order="C")  # kernels are slower with other orders
     result.setflags(write=False)
     return result
 
@@ -42,9 +42,12 @@ def _is_frozen(x: np.ndarray) -> bool:
 
 
 class Section:
-    """A curve between two times.  Its arrays are numbers, or symbols in a function that is being traced."""
+    """A curve with a time scaling between two times.
 
-    __slots__ = ("_padded", "_single", "_walks", "arrays", "clock", "end", "kind", "space", "start")
+    Its arrays are floats, or symbols while a function is traced.
+    """
+
+    __slots__ = ("_evaluators", "_padded", "_single", "arrays", "clock", "end", "kind", "space", "start")
 
     def __init__(
         self,
@@ -53,126 +56,127 @@ class Section:
         arrays: Mapping[str, Any],
         start: float,
         end: float,
-        clock: Clock | None = None,
+        clock: TimeScaling | None = None,
     ) -> None:
         self.space, self.kind = space, kind
         self.start, self.end = (x if is_traced(x) else float(x) for x in (start, end))
         self.arrays = {name: frozen(arrays[name]) for name, _ in kind.arrays}
-        self.clock = None if clock is None else Clock(frozen(clock.starts), frozen(clock.coefficients))
+        self.clock = None if clock is None else TimeScaling(frozen(clock.starts), frozen(clock.coefficients))
         self._padded: tuple[dict[str, Any], dict[str, Any]] | None = None
-        self._single: Any = None  # what one time takes, once there was one
-        self._walks: dict[int, PiecewiseKernel] = {}  # what many times take, by the highest derivative
+        self._single: Any = None  # evaluator of one time, created on first use
+        self._evaluators: dict[int, PiecewiseKernel] = {}  # of many times, by order
 
-    # -- a value
+    # -- value semantics
 
     def key(self) -> tuple[Any, ...]:
-        """What it is made of, to be compared and hashed."""
+        """Return its contents for comparison and hashing."""
         arrays = [*self.arrays.values(), *(() if self.clock is None else (self.clock.starts, self.clock.coefficients))]
-        numbers = tuple((x.shape, x.tobytes()) for x in arrays)
-        return (self.space, self.kind.name, self.start, self.end, self.clock is None, *numbers)
+        values = tuple((x.shape, x.tobytes()) for x in arrays)
+        return (self.space, self.kind.name, self.start, self.end, self.clock is None, *values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self.space, self.kind.name, self.arrays, self.start, self.end, self.clock)
+        return _restored, (self.space, self.kind.name, self.arrays, self.start, self.end, self.clock)
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether there are symbols in its arrays."""
+        """Return True if its arrays contain symbols."""
         return any(x.dtype != np.float64 and is_traced(x) for x in self.arrays.values())
 
-    # -- what is on it
+    # -- evaluation
 
     def on_symbols(self, t: Any, order: int) -> list[list[Any]]:
-        """q and so many derivatives at a time, over any scalar."""
+        """Return q and ``order`` derivatives at a time, over any scalar."""
         arrays, clocks = self.padded()
-        clock = None if self.clock is None else Clock(clocks["clock_starts"], clocks["clock"])
+        clock = None if self.clock is None else TimeScaling(clocks["clock_starts"], clocks["clock"])
         return curve_motion(self.space, self.kind, arrays, clock, (self.start, self.end), t, order)
 
-    def one(self, t: float) -> Any:
-        """q, v and a at a time of its own, by the row of the piece that it is in; None where that is not how."""
+    def at_time(self, t: float) -> Any:
+        """Return q, v and a at a time within the section, from its segment's row; None if that is not supported."""
         if self._single is None:
-            self._single = self._of_one()
+            self._single = self._single_evaluator()
         if not self._single:
             return None
         kernel, starts, arrays, (begin, first, rate), clocks = self._single
         k = max(bisect_right(starts, first + rate * (t - begin) if clocks else t) - 1, 0)
         return kernel(np.array(t), *(x[k : k + 1] for x in arrays), *clocks)
 
-    def _of_one(self) -> Any:
+    def _single_evaluator(self) -> Any:
         starts = self.arrays["starts"]
         if self.is_symbolic or starts.ndim > 1 or not self.is_affine:
             return ()
         clocks = self.padded()[1]
         arrays = {name: x[:1] for name, x in self.arrays.items()}
         kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), 2)
-        numbers = (0.0, 0.0, 1.0)
+        values = (0.0, 0.0, 1.0)
         if self.clock is not None:
-            numbers = (float(self.clock.starts[0]), *self.clock.coefficients[0].tolist())
-        return kernel, starts.tolist(), [*self.arrays.values()], numbers, [*clocks.values()]
+            values = (float(self.clock.starts[0]), *self.clock.coefficients[0].tolist())
+        return kernel, starts.tolist(), [*self.arrays.values()], values, [*clocks.values()]
 
-    def at(self, times: np.ndarray, order: int, held: bool = False) -> Any:
-        """q (..., nq) and so many derivatives (..., nv) at times (...) of its own, or where ``held`` of any: it stands
-        still at others.
+    def at(self, times: np.ndarray, order: int, hold: bool = False) -> Any:
+        """Return q (..., nq) and ``order`` derivatives (..., nv) at times (...) within the section.
+
+        With ``hold`` other times are permitted; the section rests there.
         """
-        if held:
+        if hold:
             inside = np.clip(times, self.start, self.end)
             result = self.at(inside, order)
             for x in result[1:]:
                 x[times != inside] = 0.0
             return result
         arrays, clocks = self.padded()
-        even, pieces = len(clocks.get("clock", ())) < 2, self._pieces
-        if even and (pieces > _LONG or times.size >= _MANY) and self.arrays["starts"].ndim == 1:
-            if self.kind.name == "polynomial" and 0 < self.space.nv <= _WIDE:
+        uniform, segments = len(clocks.get("clock", ())) < 2, self._segment_count
+        if uniform and (segments > _MANY_SEGMENTS or times.size >= _MANY_TIMES) and self.arrays["starts"].ndim == 1:
+            if self.kind.name == "polynomial" and 0 < self.space.nv <= _MAX_PARALLEL:
                 return self._along(times, order)
-            if pieces > 1:
-                return self._by_pieces(times, order, clocks)
-        if even and times.size * _FEW <= pieces:
+            if segments > 1:
+                return self._by_segments(times, order, clocks)
+        if uniform and times.size * _TIMES_PER_SEGMENT <= segments:
             arrays = self._rows(times)
         kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
         return kernel(times, *arrays.values(), *clocks.values())
 
     def _along(self, times: np.ndarray, order: int) -> list[np.ndarray]:
-        """Plain numbers, all coordinates of a time side by side."""
-        if order not in self._walks:
-            self._walks[order] = along_pieces(self.arrays, self.clock, order)
+        """Evaluate plain coordinates, all of a time in parallel."""
+        if order not in self._evaluators:
+            self._evaluators[order] = polynomial_evaluator(self.arrays, self.clock, order)
         flat = times.reshape(-1)
-        result = self._walks[order](flat, self.parameter(flat))
+        result = self._evaluators[order](flat, self.parameter(flat))
         return [x.reshape(*times.shape, self.space.nv) for x in result]
 
-    def _by_pieces(self, times: np.ndarray, order: int, clocks: Any) -> list[np.ndarray]:
-        """Each time with the row of its piece; where a piece has many times in their order, with the same for all."""
+    def _by_segments(self, times: np.ndarray, order: int, clocks: Any) -> list[np.ndarray]:
+        """Evaluate each time with the row of its segment, or many sorted times with one call for each segment."""
         flat = times.reshape(-1)
         result = [recycled((flat.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
         arrays = [x.reshape(len(x), 1, *x.shape[1:]) for x in self.arrays.values()]
         shapes = tuple(x.shape[1:] for x in arrays)
         kernel = _kernel(self.space, self.kind, shapes, _clock_shapes(clocks), order)
         s = self.parameter(flat)
-        if flat.size >= _MUCH * self._pieces and bool((s[1:] >= s[:-1]).all()):
+        if flat.size >= _TIMES_FOR_CALL * self._segment_count and bool((s[1:] >= s[:-1]).all()):
             cuts = [0, *np.searchsorted(s, self.arrays["starts"][1:], side="left").tolist(), flat.size]
             parts: Iterable[_Part] = (
                 (slice(b, e), [x[k] for x in arrays]) for k, (b, e) in enumerate(pairwise(cuts)) if e > b
             )
         else:
-            parts = self._taken(arrays, pieces_at(self.arrays["starts"], s))
+            parts = self._gathered(arrays, segment_indices(self.arrays["starts"], s))
         call: Any = kernel
         for here, rows in parts:
             call(flat[here], *rows, *clocks.values(), out=tuple([x[here] for x in result]))
-            call = kernel.ufunc  # which is there once the kernel was called, and of itself looks at nothing
+            call = kernel.ufunc  # without checks; it exists once the kernel was called
         return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
-    def _taken(self, arrays: list[np.ndarray], places: np.ndarray) -> Iterator[_Part]:
-        """Rows of pieces, some times after the other, in the same memory."""
-        room = [np.empty((min(_AT_ONCE, len(places)), *x.shape[1:])) for x in arrays]
-        for b in range(0, len(places), _AT_ONCE):
-            here = places[b : b + _AT_ONCE]
-            rows = zip(arrays, room, strict=True)
+    def _gathered(self, arrays: list[np.ndarray], segments: np.ndarray) -> Iterator[_Part]:
+        """Gather rows of segments for blocks of times, in the same memory."""
+        buffers = [np.empty((min(_ROW_BLOCK, len(segments)), *x.shape[1:])) for x in arrays]
+        for b in range(0, len(segments), _ROW_BLOCK):
+            here = segments[b : b + _ROW_BLOCK]
+            rows = zip(arrays, buffers, strict=True)
             yield (
                 slice(b, b + len(here)),
                 [x.take(here, axis=0, out=y[: len(here)], mode="clip") for x, y in rows],
             )
 
     def padded(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Its arrays, and the clock's, with 2^k pieces, so that few kernels serve all."""
+        """Return the arrays of the curve and its time scaling, padded to 2^k segments, so that few kernels suffice."""
         if self._padded is None:
             arrays = {
                 name: _filled(self.arrays[name], shape.index("pieces") if "pieces" in shape else None, name)
@@ -188,44 +192,44 @@ class Section:
         return self._padded
 
     @property
-    def _pieces(self) -> int:
+    def _segment_count(self) -> int:
         return int(self.arrays["starts"].shape[-1])
 
     def _rows(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """The arrays of the piece of each time: one piece a sample."""
+        """Return the arrays of the segment of each time, with one segment for each sample."""
         s = self.parameter(np.clip(times, self.start, self.end))
         result = {}
         starts = self.arrays["starts"]
         if starts.ndim == 1:
-            place = pieces_at(starts, s)
+            segment = segment_indices(starts, s)
             for name, shape in self.kind.arrays:
-                result[name] = self.arrays[name][place][..., None] if len(shape) == 1 else self.arrays[name][place]
+                result[name] = self.arrays[name][segment][..., None] if len(shape) == 1 else self.arrays[name][segment]
                 if len(shape) > 1:
                     result[name] = result[name].reshape(*s.shape, 1, *result[name].shape[s.ndim :])
             return result
-        places = np.stack([pieces_at(x, s) for x in starts], axis=-1)
+        segments = np.stack([segment_indices(x, s) for x in starts], axis=-1)
         which = np.arange(len(starts))
         for name, shape in self.kind.arrays:
             x = self.arrays[name]
-            result[name] = x[which, places][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
+            result[name] = x[which, segments][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
         return result
 
-    # -- its clock
+    # -- time scaling
 
     def parameter(self, t: np.ndarray) -> np.ndarray:
-        """The curve's parameter at times."""
+        """Return the curve's parameter at times."""
         if self.clock is None:
             return t
         starts, coefficients = self.clock.starts, self.clock.coefficients
-        place = pieces_at(starts, t)
-        u, c = t - starts[place], coefficients[place]
+        segment = segment_indices(starts, t)
+        u, c = t - starts[segment], coefficients[segment]
         result = c[..., -1]
         for k in range(coefficients.shape[1] - 2, -1, -1):
             result = result * u + c[..., k]
         return np.asarray(result)
 
     def time(self, s: np.ndarray) -> np.ndarray:
-        """The times at which the curve's parameter is s, which its clock has to reach."""
+        """Return the times at which the curve's parameter is s, within the range of the time scaling."""
         if self.clock is None:
             return np.asarray(s)
         if self.is_affine:
@@ -243,13 +247,13 @@ class Section:
 
     @property
     def is_affine(self) -> bool:
-        """Whether the clock runs evenly."""
+        """Return True if the parameter is an affine function of time."""
         return self.clock is None or (len(self.clock.starts) == 1 and self.clock.coefficients.shape[1] == 2)
 
     def knots(self) -> np.ndarray:
-        """The times between which it is smooth: both ends, and where pieces of the curve and its clock begin.
+        """Return the times between which the section is smooth, including both ends.
 
-        Two equal ones where it takes no time.
+        These are starts of segments of the curve and of its time scaling.  They are two equal times for zero duration.
         """
         ends = np.sort(self.parameter(np.array([self.start, self.end])))
         s = np.unique(self.arrays["starts"])
@@ -263,28 +267,28 @@ class Section:
         times[-1] = self.end if len(times) > 1 or self.end == self.start else times[-1]
         return np.repeat(times, 2) if self.end == self.start else np.asarray(times)
 
-    # -- others made of it
+    # -- derived sections
 
     def part(self, start: float, end: float) -> Section:
-        """Between two times of its own."""
+        """Return the section between two of its times."""
         return Section(self.space, self.kind, self.arrays, start, end, self.clock)
 
-    def moved(self, start: float) -> Section:
-        """The same, from another time on."""
+    def starting_at(self, start: float) -> Section:
+        """Return the section shifted to start at another time."""
         if start == self.start:
             return self
         by = start - self.start
         if self.clock is None:
-            clock = Clock([start], [[self.start, 1.0]])
+            clock = TimeScaling([start], [[self.start, 1.0]])
         else:
-            clock = Clock(self.clock.starts + by, self.clock.coefficients)
+            clock = TimeScaling(self.clock.starts + by, self.clock.coefficients)
         return Section(self.space, self.kind, self.arrays, start, self.end + by, clock)
 
-    def turned(self, start: float) -> Section:
-        """Run through backwards, from a time on."""
+    def run_backwards(self, start: float) -> Section:
+        """Return the section run backwards, from time ``start`` on."""
         end = start + (self.end - self.start)
         if self.clock is None:
-            return Section(self.space, self.kind, self.arrays, start, end, Clock([start], [[self.end, -1.0]]))
+            return Section(self.space, self.kind, self.arrays, start, end, TimeScaling([start], [[self.end, -1.0]]))
         starts, coefficients = self.clock.starts, self.clock.coefficients
         ends = np.append(starts[1:], self.end)
         inside = (ends > self.start) & (starts < self.end) if len(starts) > 1 else np.array([True])
@@ -292,52 +296,52 @@ class Section:
         ends[-1] = self.end
         signs = (-1.0) ** np.arange(coefficients.shape[1])
         new = [shifted(c, e - b) * signs for c, b, e in zip(coefficients, starts, ends, strict=True)]
-        clock = Clock((start + (self.end - ends))[::-1], np.array(new)[::-1])
+        clock = TimeScaling((start + (self.end - ends))[::-1], np.array(new)[::-1])
         return Section(self.space, self.kind, self.arrays, start, end, clock)
 
     def scaled(self, start: float, scale: float) -> Section:
-        """Run through in so many times the time, from a time on."""
+        """Return the section with its duration scaled, from time ``start`` on."""
         end = start + scale * (self.end - self.start)
-        clock = self.clock if self.clock is not None else Clock(frozen([self.start]), frozen([[self.start, 1.0]]))
+        clock = self.clock if self.clock is not None else TimeScaling(frozen([self.start]), frozen([[self.start, 1.0]]))
         powers = scale ** -np.arange(clock.coefficients.shape[1], dtype=float)
-        moved = Clock(start + scale * (clock.starts - self.start), clock.coefficients * powers)
-        return Section(self.space, self.kind, self.arrays, start, end, moved)
+        time_scaling = TimeScaling(start + scale * (clock.starts - self.start), clock.coefficients * powers)
+        return Section(self.space, self.kind, self.arrays, start, end, time_scaling)
 
-    def run_by(self, clock: Clock, start: float, end: float) -> Section:
-        """The same curve, run through by a clock of frozen arrays alone: what there is is taken as it stands."""
-        made = object.__new__(Section)
-        made.space, made.kind, made.arrays, made.clock = self.space, self.kind, self.arrays, clock
-        made.start, made.end, made._padded, made._single = start, end, None, None
-        return made
+    def with_time_scaling(self, clock: TimeScaling, start: float, end: float) -> Section:
+        """Return the same curve with a time scaling of frozen arrays, without copies or checks."""
+        section = object.__new__(Section)
+        section.space, section.kind, section.arrays, section.clock = self.space, self.kind, self.arrays, clock
+        section.start, section.end, section._padded, section._single = start, end, None, None
+        return section
 
-    def timed(self, clock: Clock, start: float, end: float) -> Section:
-        """With a clock between its own and the times: t' gives t, and t the parameter; polynomials of polynomials."""
+    def timed(self, clock: TimeScaling, start: float, end: float) -> Section:
+        """Return the section with a further time scaling from new times t' to its times t."""
         if self.clock is None:
             return Section(self.space, self.kind, self.arrays, start, end, clock)
         own = self.clock
         inner = self.part(start, end)
-        inner.clock = Clock(frozen(clock.starts), frozen(clock.coefficients))
+        inner.clock = TimeScaling(frozen(clock.starts), frozen(clock.coefficients))
         between = [inner.time(np.array(x)) for x in own.starts[(own.starts > self.start) & (own.starts < self.end)]]
         starts = np.unique(np.concatenate([clock.starts, np.array(between)]))
         starts = starts[(starts < end) & (starts >= start)]
         result = []
         for b, e in zip(starts, np.append(starts[1:], end), strict=True):
-            place = pieces_at(clock.starts, b)
-            c = shifted(clock.coefficients[place], b - clock.starts[place])
+            segment = segment_indices(clock.starts, b)
+            c = shifted(clock.coefficients[segment], b - clock.starts[segment])
             middle = inner.parameter(np.array(0.5 * (b + e)))
-            k = pieces_at(own.starts, middle)
+            k = segment_indices(own.starts, middle)
             result.append(composed(shifted(own.coefficients[k], c[0] - own.starts[k]), c))
-        return Section(self.space, self.kind, self.arrays, start, end, Clock(starts, np.array(result)))
+        return Section(self.space, self.kind, self.arrays, start, end, TimeScaling(starts, np.array(result)))
 
 
-def _made(
-    space: CurveSpace, kind: str, arrays: Mapping[str, Any], start: float, end: float, clock: Clock | None
+def _restored(
+    space: CurveSpace, kind: str, arrays: Mapping[str, Any], start: float, end: float, clock: TimeScaling | None
 ) -> Section:
     return Section(space, KINDS[kind], arrays, start, end, clock)
 
 
 def shifted(c: np.ndarray, by: Any) -> np.ndarray:
-    """The coefficients (..., terms) of p(u + by)."""
+    """Return the coefficients (..., terms) of p(u + by)."""
     result = np.array(c, dtype=float)
     for k in range(result.shape[-1] - 1):
         for j in range(result.shape[-1] - 2, k - 1, -1):
@@ -346,17 +350,17 @@ def shifted(c: np.ndarray, by: Any) -> np.ndarray:
 
 
 def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """The coefficients of p(s(t) − s(0)), of those of p and of s."""
-    way = np.array([0.0, *inner[1:]])
+    """Return the coefficients of p(s(t) − s(0)), from those of p and s."""
+    inner_change = np.array([0.0, *inner[1:]])
     result = np.array([c[-1]])
     for x in c[-2::-1]:
-        result = np.convolve(result, way)
+        result = np.convolve(result, inner_change)
         result[0] += x
     return result
 
 
 def _filled(x: Any, axis: int | None, name: str) -> Any:
-    """With 2^k pieces: those that are not there begin far away."""
+    """Pad an array to 2^k segments; unused segments begin at `FAR`."""
     if axis is None:
         return x
     count = x.shape[axis]
@@ -378,17 +382,17 @@ def _clock_shapes(clocks: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], ..
 
 
 def _kernel(space: CurveSpace, kind: CurveKind, shapes: tuple[Any, ...], clocks: tuple[Any, ...], order: int) -> Kernel:
-    """What evaluates curves of a kind and size, made once."""
+    """Return the kernel that evaluates curves of a kind and size."""
     names = [name for name, _ in kind.arrays]
     more = ["clock_starts", "clock"][: len(clocks)]
 
-    def traced(*, t: Any, **given: Any) -> Any:
-        clock = Clock(given["clock_starts"], given["clock"]) if clocks else None
-        arrays = {name: given[name] for name in names}
-        return tuple(array(x) for x in curve_motion(space, kind, arrays, clock, None, t, order))
+    def traced(*, t: Any, **arrays: Any) -> Any:
+        clock = TimeScaling(arrays["clock_starts"], arrays["clock"]) if clocks else None
+        own = {name: arrays[name] for name in names}
+        return tuple(array(x) for x in curve_motion(space, kind, own, clock, None, t, order))
 
-    def made() -> Kernel:
+    def build() -> Kernel:
         sizes = dict(zip([*names, *more], [*shapes, *clocks], strict=True))
         return compile(traced, name=f"{kind.name}_curve", t=(), **sizes)
 
-    return _KERNELS.get((space, kind.name, shapes, clocks, order), made)
+    return _KERNELS.get((space, kind.name, shapes, clocks, order), build)

@@ -1,4 +1,4 @@
-"""Features of trajectories: values and Jacobian rows, one kind or family a file."""
+"""Features of trajectories: values and their Jacobians, one kind or family per file."""
 
 from linkwork.optimal.features.clearance_feature import Clearance as Clearance
 from linkwork.optimal.features.constraint_features import HolonomicFeature as HolonomicFeature
@@ -48,7 +48,7 @@ BY_NAME: dict[str, type[Feature]] = {
     "velocity limits": VelocityLimits,
     "torque limits": TorqueLimits,
 }
-"""What problems know by a name alone: each is made without arguments."""
+"""Features that `TrajectoryProblem.add` accepts by name; they are created without arguments."""
 
 __all__ = [
     "BY_NAME",

@@ -1,4 +1,4 @@
-"""What features are made with, looked at before anything is computed."""
+"""Checks of the arguments of features."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from linkwork._util.validation import integer
 __all__ = ["one_of", "steps_back", "switch", "text"]
 
 
-def one_of(caller: str, what: str, value: Any, names: Collection[str]) -> str:
-    """One of some names.  Raises ValueError with the nearest."""
+def one_of(caller: str, argument: str, value: Any, names: Collection[str]) -> str:
+    """Return a value that is one of ``names``.  Raises ValueError with the nearest name."""
     if not isinstance(value, str) or value not in names:
         hint = f"; {nearest(value, names)}" if isinstance(value, str) else ""
-        raise ValueError(f"{caller}: {what}: expected one of {', '.join(map(repr, names))}, got {value!r}{hint}")
+        raise ValueError(f"{caller}: {argument}: expected one of {', '.join(map(repr, names))}, got {value!r}{hint}")
     return value
 
 
-def switch(caller: str, what: str, value: Any) -> bool:
-    """Raises ValueError for what is neither True nor False."""
+def switch(caller: str, argument: str, value: Any) -> bool:
+    """Return a bool.  Raises ValueError for anything else."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{caller}: {what}: expected True or False, got {value!r}")
+        raise ValueError(f"{caller}: {argument}: expected True or False, got {value!r}")
     return bool(value)
 
 
-def text(caller: str, what: str, value: Any, empty: bool = True) -> str:
-    """Raises TypeError for what is no text, or, unless it may be ``empty``, for an empty one."""
+def text(caller: str, argument: str, value: Any, empty: bool = True) -> str:
+    """Return a string.  Raises TypeError for anything else, and for an empty one unless ``empty``."""
     if not isinstance(value, str) or not (value or empty):
-        raise TypeError(f"{caller}: {what}: expected a text, got {value!r}")
+        raise TypeError(f"{caller}: {argument}: expected a string, got {value!r}")
     return value
 
 
 def steps_back(caller: str, value: Any) -> int:
-    """How many steps before t.  Raises ValueError for what is not a whole number from 0."""
-    return integer(caller, "back", value, least=0, what="a whole number of steps")
+    """Return ``back``, a number of steps before t >= 0.  Raises ValueError."""
+    return integer(caller, "back", value, least=0)

@@ -1,4 +1,4 @@
-"""Keeping away along a path: of links from each other, and from the obstacles of a scene."""
+"""Clearance along a path: distances between links, and from links to the obstacles of a scene."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linkwork.expr.linalg.sparse_dot import product
 from linkwork.expr.scalar.functions import exp, fmin, log, lt, where
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
-from linkwork.ik.tasks.clearance_task import scene_numbers, scene_rows
+from linkwork.ik.tasks.clearance_task import scene_array, scene_rows
 from linkwork.ik.tasks.task import TaskKinematics, TaskTarget
 from linkwork.optimal.features.arguments import one_of, text
 from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
@@ -23,30 +23,30 @@ from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars,
 __all__ = ["Clearance"]
 
 _PER = ("pair", "link", "robot")
-_ROUND = 40.0  # what a smooth minimum leaves out is e^−40 of it
+_CUTOFF = 40.0  # terms of a smooth minimum below e^−40 are omitted
 
 
 @public_constructor
 @dataclass(frozen=True, kw_only=True)
 class Clearance(Feature):
-    """at_least − d of pairs of shapes [m], as an inequality: pairs keep a distance of ``at_least``.
+    """at_least − d for pairs of shapes [m]; as an inequality it keeps a distance of ``at_least``.
 
         problem.add(lw.optimal.Clearance(scene=scene, at_least=0.02), "inequality")
         problem.add(lw.optimal.Clearance(scene=scene, pairs=[("hand", "table")], at_least=0.1), "inequality")
 
-    Pairs are all of the robot's shapes with the scene's obstacles, and with each other as `Robot.collision_pairs` has
-    them; or those of names.  It has a row ``per`` "pair", "link" (the least of its distances; a pair of two links
-    counts for the one that is farther out), or "robot" (a smooth minimum −log(Σ exp(−k d))/k of all, at most the least,
-    of ``sharpness`` k [1/m]).
+    By default pairs are all of the robot's shapes with the scene's obstacles, and the robot's pairs of
+    `Robot.collision_pairs`.  ``pairs`` selects pairs by names.  There is one component ``per`` "pair", per "link" (its
+    smallest distance; a pair of two links belongs to the outer one), or for the "robot" (the smooth minimum
+    −log(Σ exp(−k d))/k of all, a lower bound of the minimum, with ``sharpness`` k [1/m]).
 
-    Pairs that are farther apart than ``at_least`` + ``near``, by spheres around them, get the distance of these
-    spheres, which is no more than theirs, and costs a tenth; ``near=inf`` measures all.
+    Pairs whose bounding spheres are farther apart than ``at_least`` + ``near`` use the distance of these spheres, a
+    lower bound at a tenth of the cost; ``near=inf`` computes all distances.
 
-    With ``between`` = k, distances are also those at k configurations between the step before and this one, which are
-    on the shortest way from one to the other: k/(k + 1) and so on of it.  No way leads to the first step of a path
-    without a start, where its own distances count alone.
+    With ``between`` = k, distances are also evaluated at k configurations between the step before and this one, at the
+    fractions 1/(k + 1), 2/(k + 1), ... of the shortest path between them.  At the first step of a path without a start
+    only its own configuration counts.
 
-    The scene is its target, so another of the same capacities may come with a call: `numbers_of`.
+    The scene is the feature's target, so a call may pass another scene of the same capacities: see `numbers_of`.
     """
 
     scene: Scene | None = field(default=None, compare=False)
@@ -59,11 +59,11 @@ class Clearance(Feature):
     name: str = "clearance"
     capacities: tuple[tuple[SolidKind, int], ...] = field(init=False, default=(), repr=False)
     target: Any = field(init=False, default=None, compare=False, repr=False)
-    own: tuple[tuple[int, int], ...] = field(init=False, default=(), repr=False)  # all from here on: set by `bind`
+    own: tuple[tuple[int, int], ...] = field(init=False, default=(), repr=False)  # this and the rest: set by `bind`
     shapes: tuple[int, ...] = field(init=False, default=(), repr=False)
     kept: tuple[int, ...] = field(init=False, default=(), repr=False)
     names: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False, compare=False)
-    links: tuple[str, ...] = field(init=False, default=(), repr=False)  # by kept pair: the one that it counts for
+    links: tuple[str, ...] = field(init=False, default=(), repr=False)  # by pair in use: the link that it belongs to
 
     @property
     def depth(self) -> int:  # type: ignore[override]
@@ -74,9 +74,9 @@ class Clearance(Feature):
         if self.scene is not None and not isinstance(self.scene, Scene):
             raise TypeError(f"Clearance: scene: expected a linkwork.Scene, got {self.scene!r}")
         self._check("at_least", "a finite number [m]", math.isfinite)
-        self._check("near", "a number from 0 [m]", lambda x: x >= 0.0)
-        self._check("sharpness", "a finite number above 0 [1/m]", lambda x: 0.0 < x < math.inf)
-        put(self, "between", integer("Clearance", "between", self.between, least=0, what="a whole number"))
+        self._check("near", "a number >= 0 [m]", lambda x: x >= 0.0)
+        self._check("sharpness", "a finite positive number [1/m]", lambda x: 0.0 < x < math.inf)
+        put(self, "between", integer("Clearance", "between", self.between, least=0))
         one_of("Clearance", "per", self.per, _PER)
         text("Clearance", "name", self.name, empty=False)
         if self.pairs is not None and not isinstance(self.pairs, str):
@@ -84,17 +84,17 @@ class Clearance(Feature):
         if self.scene is not None:
             put(self, "capacities", self.scene.capacities)
             if self.capacities and self.target is None:
-                put(self, "target", tuple(self.numbers_of(self.scene).tolist()))
+                put(self, "target", tuple(self.target_for(self.scene).tolist()))
 
-    def _check(self, what: str, expected: str, fine: Callable[[float], bool]) -> None:
-        x = getattr(self, what)
+    def _check(self, argument: str, expected: str, fine: Callable[[float], bool]) -> None:
+        x = getattr(self, argument)
         if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)) or not fine(float(x)):
-            raise ValueError(f"Clearance: {what}: expected {expected}, got {x!r}")
-        object.__setattr__(self, what, float(x))
+            raise ValueError(f"Clearance: {argument}: expected {expected}, got {x!r}")
+        object.__setattr__(self, argument, float(x))
 
-    def numbers_of(self, scene: Scene) -> np.ndarray:
-        """What it is given as its target for another scene.  Raises ValueError for one of other capacities."""
-        return scene_numbers(f"feature {self.name!r}", scene, self.capacities)
+    def target_for(self, scene: Scene) -> np.ndarray:
+        """Return the target for another scene.  Raises ValueError for a scene of other capacities."""
+        return scene_array(f"feature {self.name!r}", scene, self.capacities)
 
     @property
     def target_of(self) -> TaskTarget | None:
@@ -108,7 +108,7 @@ class Clearance(Feature):
     @property
     def component_names(self) -> tuple[str, ...]:
         at = tuple(f", {k}/{self.between + 1} of the way" for k in range(1, self.between + 1))
-        return tuple(f"{name}{place}" for place in ("", *at) for name in self._names)
+        return tuple(f"{name}{where}" for where in ("", *at) for name in self._names)
 
     @property
     def rows_without_past(self) -> int:
@@ -116,7 +116,7 @@ class Clearance(Feature):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """Of the rows of one configuration."""
+        """Names of the components of one configuration."""
         if self.per == "pair":
             return tuple(f"{a} - {b}" for a, b in self.names)
         return tuple(dict.fromkeys(self.links)) if self.per == "link" else (self.name,)
@@ -126,36 +126,36 @@ class Clearance(Feature):
         return ("m",) * len(self.component_names)
 
     def bind(self, robot: Any, w: Window) -> Self:
-        meant = w.state().meant_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
-        own, shapes, kept = meant.own, meant.shapes, meant.kept
-        return with_fields(self, own=own, shapes=shapes, kept=kept, names=meant.names, links=meant.links)
+        pairs = w.state().select_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
+        own, shapes, kept = pairs.own, pairs.shapes, pairs.selected
+        return with_fields(self, own=own, shapes=shapes, kept=kept, names=pairs.names, links=pairs.links)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        errors = self._found(w.state(), target)[0]
+        errors = self._values_and_rows(w.state(), target)[0]
         for share in self._shares:
-            errors = errors + self._found(w.interpolated_state(share).state, target)[0]
+            errors = errors + self._values_and_rows(w.interpolated_state(share).state, target)[0]
         return errors
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         more = [0.0] * (w.width - w.nv)
-        values, own = self._found(w.state(), target)
+        values, own = self._values_and_rows(w.state(), target)
         steps = [[[*row, *more] for row in own]]
         if self.between:
             steps.append([[0.0] * w.width for _ in own])
         for share in self._shares:
             midpoint = w.interpolated_state(share)
-            distances, own = self._found(midpoint.state, target)
+            distances, own = self._values_and_rows(midpoint.state, target)
             values = values + distances
-            for rows, moved in zip(steps, (midpoint.by_end, midpoint.by_begin), strict=True):
-                rows += [[*row, *more] for row in product(own, moved)]
+            for rows, derivative in zip(steps, (midpoint.by_end, midpoint.by_begin), strict=True):
+                rows += [[*row, *more] for row in product(own, derivative)]
         return FeatureJacobian(values, steps, [[0.0] * w.parameter_count for _ in values])
 
     @property
     def _shares(self) -> list[float]:
         return [k / (self.between + 1) for k in range(1, self.between + 1)]
 
-    def _found(self, state: TaskKinematics, target: Scalars) -> tuple[list[Any], list[list[Any]]]:
-        near = max(self.near, _ROUND / self.sharpness) if self.per == "robot" else self.near
+    def _values_and_rows(self, state: TaskKinematics, target: Scalars) -> tuple[list[Any], list[list[Any]]]:
+        near = max(self.near, _CUTOFF / self.sharpness) if self.per == "robot" else self.near
         scene = scene_rows(target if len(target) else (self.target or ()), self.capacities)
         all_pairs = state.nearby(self.own, self.shapes, scene, min(self.at_least + near, 1e6))
         distances = [all_pairs.errors[k] for k in self.kept]
@@ -163,7 +163,7 @@ class Clearance(Feature):
         if self.per == "link":
             distances, rows = self._by_link(distances, rows)
         elif self.per == "robot":
-            distances, rows = self._of_all(distances, rows)
+            distances, rows = self._smooth_minimum(distances, rows)
         return [self.at_least - d for d in distances], [[-x for x in row] for row in rows]
 
     def _by_link(self, distances: Sequence[Any], rows: Sequence[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
@@ -176,12 +176,12 @@ class Clearance(Feature):
             best[link] = d, row
         return [d for d, _ in best.values()], [row for _, row in best.values()]
 
-    def _of_all(self, distances: Sequence[Any], rows: Sequence[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
-        least: Any = distances[0]
+    def _smooth_minimum(self, distances: Sequence[Any], rows: Sequence[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
+        smallest: Any = distances[0]
         for d in distances[1:]:
-            least = fmin(least, d)
-        shares = [exp((least - d) * self.sharpness) for d in distances]
+            smallest = fmin(smallest, d)
+        shares = [exp((smallest - d) * self.sharpness) for d in distances]
         total = sum(shares[1:], shares[0])
         weights = [share / total for share in shares]
         mean = [sum((x * y for x, y in zip(weights, column, strict=True)), 0.0) for column in zip(*rows, strict=True)]
-        return [least - log(total) / self.sharpness], [mean]
+        return [smallest - log(total) / self.sharpness], [mean]

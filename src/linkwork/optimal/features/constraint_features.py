@@ -1,7 +1,7 @@
-"""The constraints of a robot along a path: closed loops at every step, and what velocities obey between two.
+"""Constraints of a robot along a path: holonomic ones at every step, velocity constraints between two steps.
 
-Of velocities, A(q) v + σ(q, t) = 0 is taken at the middle of t − 1 and t, q = q_{t−1} ⊕ ½ (q_t ⊖ q_{t−1}), where v_t
-is: so a path keeps to it but for the square of the time between steps.
+Velocity constraints A(q) v + σ(q, t) = 0 are evaluated at the midpoint of t − 1 and t, q = q_{t−1} ⊕ ½ (q_t ⊖ q_{t−1}),
+with v_t.  So the error is of second order in the time step.
 """
 
 from __future__ import annotations
@@ -40,14 +40,16 @@ class _OfConstraint(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class HolonomicFeature(_OfConstraint):
-    """φ(q_t, t) of a constraint of configurations [m, rad]: zero where it holds."""
+    """φ(q_t, t) of a holonomic constraint [m, rad]; zero where it is satisfied."""
 
     depth = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.constraint.holonomic:
-            raise ValueError(f"HolonomicFeature: constraint {self.constraint.name!r} is one of velocities")
+            raise ValueError(
+                f"HolonomicFeature: constraint: expected a holonomic one, got {self.constraint.name!r}, which is not"
+            )
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -57,10 +59,10 @@ class HolonomicFeature(_OfConstraint):
         return list(self.constraint.error(w.state()))
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """In closed form where the constraint states that, near where it holds."""
+        """Return values and Jacobian in closed form if the constraint has one, valid near φ = 0."""
         if self.constraint.time_dependent and w.parameter_count:
             return super().jacobian(w, target)
-        closed, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
+        closed, more = w.state().constraint_rows(self.constraint), [0.0] * (w.width - w.nv)
         return FeatureJacobian(
             closed.errors, [[[*row, *more] for row in closed.rows]], [[0.0] * w.parameter_count for _ in closed.errors]
         )
@@ -72,7 +74,7 @@ class HolonomicFeature(_OfConstraint):
 @public_constructor
 @dataclass(frozen=True)
 class VelocityConstraint(_OfConstraint):
-    """A(q) v + σ of a constraint of velocities, in the middle of t − 1 and t [m/s, rad/s]: zero where it holds."""
+    """A(q) v + σ of a velocity constraint at the midpoint of t − 1 and t [m/s, rad/s]; zero where satisfied."""
 
     depth = 1
 

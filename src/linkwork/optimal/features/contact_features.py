@@ -1,8 +1,8 @@
-"""Contacts: forces on a robot that are decision variables, the cones that they keep to, and what stays where it is.
+"""Contacts: contact forces as decision variables, friction cones, and conditions of sticking contact.
 
-A contact of a *point* has a force (3) in the world's axes; one of a *surface* a wrench (moment; force) (6) at the
-origin of a frame, in its axes, whose z axis is the surface's normal.  A force f_t acts on the robot from step t − 1 to
-t, in `Window.torque`, and while it does so the contact stays where it is.
+A *point* contact has a force (3) in the world's axes.  A *surface* contact has a wrench (moment; force) (6) at the
+origin of a frame, in its axes, with the surface normal along z.  A force f_t acts on the robot from step t − 1 to t, in
+`Window.torque`, during which the contact sticks.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ __all__ = ["ContactForce", "ContactHeight", "FrictionCone", "PathContact", "Stic
 
 _XYZ = ("x", "y", "z")
 CONES = ("smooth", "pyramid")
-_ROUNDED = 1e-3  # of a unit of force: how round the tip of a smooth cone is
+_SMOOTHING = 1e-3  # [N] radius that rounds the tip of a smooth cone
 
 
 @dataclass(frozen=True)
 class PathContact:
-    """A point, or a surface, of a robot that something else acts on, by the variable of its name."""
+    """A point or surface contact of a robot, whose force is the decision variable with its name."""
 
     name: str
     frame: str
     surface: bool = False
 
     def __post_init__(self) -> None:
-        for what in ("name", "frame"):
-            text("PathContact", what, getattr(self, what), empty=False)
+        for argument in ("name", "frame"):
+            text("PathContact", argument, getattr(self, argument), empty=False)
         object.__setattr__(self, "surface", switch("PathContact", "surface", self.surface))
 
     @property
     def size(self) -> int:
-        """How many numbers its force has."""
+        """Number of components of its force or wrench."""
         return 6 if self.surface else 3
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Of each of them."""
+        """Units of the components."""
         return ("N·m",) * (self.size - 3) + ("N",) * 3
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What each of them is called."""
+        """Names of the components."""
         moments = tuple(f"{self.name}: moment {axis}" for axis in _XYZ) if self.surface else ()
         return moments + tuple(f"{self.name}: force {axis}" for axis in _XYZ)
 
-    def wrench(self, numbers: Scalars) -> tuple[str, str, Scalars]:
-        """What it does to the robot: a frame, axes, and (moment; force) (6) at the frame's origin."""
-        return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *numbers]
+    def wrench(self, values: Scalars) -> tuple[str, str, Scalars]:
+        """Return the frame, the axes, and the wrench (moment; force) (6) on the robot at the frame's origin."""
+        return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *values]
 
 
 @dataclass(frozen=True)
 class ConstraintForce:
-    """What keeps a constraint of the robot, by the variable of its name: a number for each of its rows G.
+    """The force λ of a constraint of the robot, the decision variable with its name, one component per constraint row.
 
-    On the joints it exerts Gᵀ λ [N·m, N], λ in N of a row of lengths and N·m of one of angles.
+    It exerts Gᵀ λ [N·m, N] on the joints, with the constraint Jacobian G; λ is in N for lengths, in N·m for angles.
     """
 
     name: str
@@ -72,13 +72,13 @@ class ConstraintForce:
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """Number of components."""
         return len(self.constraint.component_names)
 
 
 @dataclass(frozen=True)
 class _OfContact(Feature):
-    """What is said of a contact."""
+    """Base class of features of a contact."""
 
     contact: PathContact
     _: KW_ONLY
@@ -90,9 +90,9 @@ class _OfContact(Feature):
         kind = type(self).__name__
         if not isinstance(self.contact, PathContact):
             raise TypeError(f"{kind}: expected a linkwork.optimal.PathContact, got {self.contact!r}")
-        object.__setattr__(self, "name", text(kind, "name", self.name) or f"{self.contact.name}: {self._called}")
+        object.__setattr__(self, "name", text(kind, "name", self.name) or f"{self.contact.name}: {self._label}")
 
-    _called = ""
+    _label = ""
 
     @property
     def references(self) -> References:
@@ -105,20 +105,20 @@ def _checked_friction(caller: str, value: Any) -> None:
     except (TypeError, ValueError):
         fine = False
     if not fine:
-        raise ValueError(f"{caller}: friction: expected a finite number from 0, got {value!r}")
+        raise ValueError(f"{caller}: friction: expected a finite number >= 0, got {value!r}")
 
 
-def _checked_numbers(caller: str, what: str, values: Any, size: int) -> None:
+def _checked_values(caller: str, argument: str, values: Any, size: int) -> None:
     try:
         fine = len(values) == size and all(math.isfinite(x) for x in values)
     except TypeError:
         fine = False
     if not fine:
-        raise ValueError(f"{caller}: {what}: expected finite numbers ({size},), got {values!r}")
+        raise ValueError(f"{caller}: {argument}: expected finite numbers ({size},), got {values!r}")
 
 
 def _checked_normal(caller: str, normal: Any) -> None:
-    _checked_numbers(caller, "normal", normal, 3)
+    _checked_values(caller, "normal", normal, 3)
     if not abs(math.hypot(*normal) - 1.0) < 1e-6:
         raise ValueError(f"{caller}: normal: expected a vector of length 1, got {normal!r}")
 
@@ -126,9 +126,9 @@ def _checked_normal(caller: str, normal: Any) -> None:
 @public_constructor
 @dataclass(frozen=True)
 class ContactForce(_OfContact):
-    """The force, or wrench, of a contact: zero where there is none, or small in the sum of squares."""
+    """The force or wrench of a contact: to constrain it to zero, or to penalise it in least squares."""
 
-    _called = "force"
+    _label = "force"
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -145,19 +145,21 @@ class ContactForce(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class FrictionCone(_OfContact):
-    """The force of a point is within the cone of friction μ about a normal n, at most 0 each [N]:
+    """Friction cone of a point contact with coefficient μ about a normal n.
+
+    Its components, to be at most 0 [N], are
 
         smooth:    √(|f_t|² + ε²) − ε − μ f_n,   −f_n             with ε = 0.001 N
-        pyramid:   |f · t_1| − μ f_n,  |f · t_2| − μ f_n  by both signs,  −f_n
+        pyramid:   |f · t_1| − μ f_n,  |f · t_2| − μ f_n  for both signs,  −f_n
 
-    f_n = n · f, f_t what is across it, t_1 and t_2 across n; the pyramid's sides touch the cone from outside.
+    with f_n = n · f, the tangential force f_t, and tangents t_1 and t_2; the pyramid circumscribes the cone.
     """
 
     friction: float = 0.5
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     cone: str = "smooth"
 
-    _called = "friction"
+    _label = "friction"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,7 +181,7 @@ class FrictionCone(_OfContact):
         along = n.dot(f)
         if self.cone == "smooth":
             across = f - n * along
-            slides = sqrt(across.dot(across) + _ROUNDED * _ROUNDED) - _ROUNDED - along * self.friction
+            slides = sqrt(across.dot(across) + _SMOOTHING * _SMOOTHING) - _SMOOTHING - along * self.friction
             return [slides, -along]
         first = _across(self.normal)
         sides = [t.dot(f) for t in (first, n.cross(first))]
@@ -189,34 +191,35 @@ class FrictionCone(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class SurfaceCone(_OfContact):
-    """The wrench of a rectangular surface is one that pressure and friction μ can exert anywhere on it, at most 0 each.
+    """Wrench cone of a rectangular surface contact: wrenches that pressure and friction μ can exert; components <= 0.
 
-    ``half`` are half its sides X and Y [m] along the frame's axes, f = (f_x, f_y, f_z), m = (m_x, m_y, m_z) at its
-    middle:
+    ``half`` are the half sides X and Y [m] along the frame's axes; f = (f_x, f_y, f_z) and m = (m_x, m_y, m_z) act at
+    its center:
 
         −f_z,   |f_x| − μ f_z,   |f_y| − μ f_z,   |m_x| − Y f_z,   |m_y| − X f_z,
         |Y f_x − μ m_x| + |X f_y − μ m_y| − μ (X + Y) f_z − m_z,
         |Y f_x + μ m_x| + |X f_y + μ m_y| − μ (X + Y) f_z + m_z
 
-    with a row for each sign.  Source: Caron, Pham and Nakamura, Stability of surface contacts for humanoid robots,
-    ICRA 2015.
+    with a component for each sign.
+
+    Source: Caron, Pham and Nakamura, Stability of surface contacts for humanoid robots, ICRA 2015.
     """
 
     friction: float = 0.5
     half: tuple[float, float] = (0.1, 0.05)
 
-    _called = "friction"
+    _label = "friction"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _checked_friction("SurfaceCone", self.friction)
-        _checked_numbers("SurfaceCone", "half", self.half, 2)
+        _checked_values("SurfaceCone", "half", self.half, 2)
         if not min(self.half) > 0.0:
-            raise ValueError(f"SurfaceCone: half: expected numbers above 0 [m], got {self.half!r}")
+            raise ValueError(f"SurfaceCone: half: expected positive numbers [m], got {self.half!r}")
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        sides = [f"{what} {sign}" for what in ("slides x", "slides y", "tilts x", "tilts y") for sign in "+-"]
+        sides = [f"{motion} {sign}" for motion in ("slides x", "slides y", "tilts x", "tilts y") for sign in "+-"]
         twists = [f"twists {sign}{first}{second}" for sign in "+-" for first in "+-" for second in "+-"]
         return tuple(f"{self.contact.name}: {row}" for row in ("pulls", *sides, *twists))
 
@@ -240,15 +243,15 @@ class SurfaceCone(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class StickingContact(_OfContact):
-    """How far a contact is from where it was at the step before: displacement [m], and of a surface rotation [rad]."""
+    """Displacement [m] of a contact since the step before, for a surface also its rotation [rad]; zero if it sticks."""
 
-    _called = "stays"
+    _label = "stays"
     depth = 1
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        turns = tuple(f"{self.contact.name}: rotation {axis}" for axis in _XYZ) if self.contact.surface else ()
-        return turns + tuple(f"{self.contact.name}: displacement {axis}" for axis in _XYZ)
+        rotations = tuple(f"{self.contact.name}: rotation {axis}" for axis in _XYZ) if self.contact.surface else ()
+        return rotations + tuple(f"{self.contact.name}: displacement {axis}" for axis in _XYZ)
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -256,13 +259,13 @@ class StickingContact(_OfContact):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         now, before = (w.state(back).pose(self.contact.frame) for back in (0, 1))
-        moved = [*(now.translation - before.translation)]
+        displacement = [*(now.translation - before.translation)]
         if not self.contact.surface:
-            return moved
-        return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *moved]
+            return displacement
+        return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *displacement]
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Of a point by its Jacobians, of a surface by differentiation."""
+        """Return values and Jacobian: of a point from its Jacobians, of a surface by automatic differentiation."""
         if self.contact.surface:
             return super().jacobian(w, target)
         return point_rows(w, self.contact.frame, 1, self.values(w, target))
@@ -271,19 +274,19 @@ class StickingContact(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class ContactHeight(_OfContact):
-    """n · p − h: how far a contact is above the plane of a normal n through places of height h along it [m]."""
+    """n · p − h: the height of a contact point p above the plane with normal n at height h [m]."""
 
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     height: float = 0.0
 
-    _called = "height"
+    _label = "height"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _checked_normal("ContactHeight", self.normal)
         if isinstance(self.height, (bool, str)):
             raise ValueError(f"ContactHeight: height: expected a finite number [m], got {self.height!r}")
-        _checked_numbers("ContactHeight", "height", (self.height,), 1)
+        _checked_values("ContactHeight", "height", (self.height,), 1)
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -304,7 +307,7 @@ class ContactHeight(_OfContact):
 
 
 def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureJacobian:
-    """p_t, or p_t − p_{t−1}, of a frame's origin in the world."""
+    """Return the Jacobian of p_t, or of p_t − p_{t−1} for depth 1, of a frame's origin in the world."""
     rows = []
     for back, sign in zip(range(depth + 1), (1.0, -1.0), strict=False):
         between = w.state(back).between(frame)
@@ -316,7 +319,7 @@ def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureJ
 
 
 def _across(normal: Sequence[float]) -> Vec3:
-    """A unit vector across another, along the axis that this has the least of."""
+    """Return a unit vector orthogonal to another, near the axis of its smallest component."""
     axis = min(range(3), key=lambda k: abs(normal[k]))
     along = Vec3(*(1.0 if k == axis else 0.0 for k in range(3)))
     n = Vec3(*normal)

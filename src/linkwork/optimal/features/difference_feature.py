@@ -1,4 +1,4 @@
-"""How fast a feature changes: differences by time of its values, of any kind."""
+"""Rates of features: finite differences by time of the values of any feature."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _MOTIONS: tuple[type[MotionFeature], ...] = (
 
 
 def difference_of(feature: Feature, order: int) -> Feature:
-    """The k-th difference by time of a feature; of configurations on their manifolds.
+    """Return the k-th difference by time of a feature; of configurations on their manifolds.
 
-    Raises ValueError for one that would look back too far.
+    Raises ValueError if it would depend on too many earlier steps.
     """
-    order = integer(repr(feature.name), "order", order, least=0, most=DEEPEST, what="a whole number")
+    order = integer(repr(feature.name), "order", order, least=0, most=DEEPEST)
     if not order:
         return feature
     kind = type(feature)
     if kind in _MOTIONS:
-        place = _MOTIONS.index(kind) + order
-        if place < len(_MOTIONS):
-            return _MOTIONS[place](feature.name if feature.name != kind.kind else "")
+        index = _MOTIONS.index(kind) + order
+        if index < len(_MOTIONS):
+            return _MOTIONS[index](feature.name if feature.name != kind.kind else "")
     return DifferenceFeature(feature, order)
 
 
 @dataclass(frozen=True)
 class DifferenceFeature(Feature):
-    """The k-th difference by time, of order k, of what another feature says of successive steps."""
+    """The finite difference of ``order`` k by time of the values of another feature."""
 
     feature: Feature
     order: int
@@ -92,8 +92,8 @@ class DifferenceFeature(Feature):
         bound = replace(self, feature=self.feature.bind(robot, w))
         if bound.depth > DEEPEST:
             raise ValueError(
-                f"feature {self.name!r}: order: it looks {bound.feature.depth} steps back itself, and features look "
-                f"{DEEPEST} back: expected an order up to {DEEPEST - bound.feature.depth}, got {self.order}"
+                f"feature {self.name!r}: order: expected at most {DEEPEST - bound.feature.depth}, as the feature "
+                f"depends on {bound.feature.depth} earlier steps and at most {DEEPEST} are possible, got {self.order}"
             )
         return bound
 

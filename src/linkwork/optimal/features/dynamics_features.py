@@ -1,7 +1,4 @@
-"""What joints have to exert: torques and forces by inverse dynamics of a window, and their power.
-
-What masses do: momentum and energy.
-"""
+"""Features of dynamics: joint forces by inverse dynamics of a window, power, momentum and energy."""
 
 from __future__ import annotations
 
@@ -29,24 +26,24 @@ __all__ = [
 
 
 def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, ...]:
-    """The places in v of joints, in the order in which they are named; all where none are.
+    """Return the indices in v of joints, in the order of their names; None means all.
 
-    Raises UnknownNameError, and ValueError for a joint that follows another.
+    Raises UnknownNameError, and ValueError for a joint that is coupled to another.
     """
     if joints is None:
         return tuple(range(tree.nv))
-    numbers: list[int] = []
+    indices: list[int] = []
     for name in joints:
         i = tree.joint_index(name)
         coupling = tree.bodies[i].coupling
         if coupling is not None:
-            raise ValueError(f"joint {name!r} follows joint {coupling.joint!r}: name that one")
-        numbers += range(tree.nv)[tree.v_slices[i]]
-    return tuple(numbers)
+            raise ValueError(f"joint {name!r} is coupled to joint {coupling.joint!r}: name that one")
+        indices += range(tree.nv)[tree.v_slices[i]]
+    return tuple(indices)
 
 
 def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
-    """Names of joints as they are meant.  Raises TypeError and ValueError for what is none."""
+    """Return names of joints as a tuple, or None.  Raises TypeError and ValueError."""
     if joints is None:
         return None
     names = (joints,) if isinstance(joints, str) else tuple(joints)
@@ -58,26 +55,26 @@ def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
 
 
 def force_units(tree: Any) -> tuple[str, ...]:
-    """By velocity: the unit of the force that does work on it."""
+    """Return the unit of the joint force of each velocity."""
     return tuple({"rad": "N·m", "m": "N"}.get(unit, unit) for unit in velocities_of(tree)[1])
 
 
 @public_constructor
 @dataclass(frozen=True)
 class TorqueFeature(Feature):
-    """τ (a row each velocity, or those of some joints) less a target [N·m, N]: see `Window.torque`.
+    """Joint forces τ, of all velocities or of some joints, minus a target [N·m, N]: see `Window.torque`.
 
-        problem.add("torque", "least_squares")                                     # little effort
+        problem.add("torque", "least_squares")                                     # small effort
         problem.add(lw.optimal.TorqueFeature(["base"]), "equality")          # a free base has no motor
 
-    With ``passive`` it is what motors exert, which overcome damping, friction, springs and armature of joints, too.
+    With ``passive`` τ are the motor forces, which also overcome damping, friction, springs and armature of joints.
     """
 
     joints: Any = None
     _: KW_ONLY
     passive: bool = False
     name: str = ""
-    places: tuple[int, ...] = field(init=False, default=(), repr=False)  # in v: set by `bind`
+    indices: tuple[int, ...] = field(init=False, default=(), repr=False)  # in v: set by `bind`
     rows_of: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units
 
     depth = 2
@@ -104,7 +101,7 @@ class TorqueFeature(Feature):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((len(self.places),) if self.places else ("nv",), "numbers", "the torque that is aimed at")
+        return TaskTarget((len(self.indices),) if self.indices else ("nv",), "numbers", "the desired torque")
 
     @property
     def needs_target(self) -> bool:
@@ -115,30 +112,30 @@ class TorqueFeature(Feature):
         return True
 
     def bind(self, robot: Any, w: Window) -> Self:
-        places = chosen_velocities(w.tree, self.joints)
+        indices = chosen_velocities(w.tree, self.joints)
         names, units = velocities_of(w.tree)[0], force_units(w.tree)
-        return with_fields(self, places=places, rows_of=tuple((names[k], units[k]) for k in places))
+        return with_fields(self, indices=indices, rows_of=tuple((names[k], units[k]) for k in indices))
 
     def checked(self, robot: Any) -> Iterable[str]:
         return without_inertias(robot, "TorqueFeature")
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         tau = w.torque(self.passive)
-        return minus_target([tau[k] for k in self.places], target)
+        return minus_target([tau[k] for k in self.indices], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         torque = w.torque_jacobian(self.passive)
         return FeatureJacobian(
-            minus_target([torque.values[k] for k in self.places], target),
-            [[rows[k] for k in self.places] for rows in torque.rows],
-            [torque.parameters[k] for k in self.places],
+            minus_target([torque.values[k] for k in self.indices], target),
+            [[rows[k] for k in self.indices] for rows in torque.rows],
+            [torque.parameters[k] for k in self.indices],
         )
 
 
 @public_constructor
 @dataclass(frozen=True)
 class UnactuatedFeature(TorqueFeature):
-    """τ of what no motor drives, to be 0: floating joints, and joints whose limit of effort is 0 (or those named)."""
+    """Forces of unactuated joints, to be constrained to 0: floating joints, effort limits of 0, or those named."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -155,8 +152,8 @@ class UnactuatedFeature(TorqueFeature):
         ]
         if not result:
             raise ValueError(
-                f"UnactuatedFeature: every joint of {robot.name!r} has a motor: none is floating, and none has a limit "
-                f"of effort of 0: name those that have none, UnactuatedFeature([...])"
+                f"UnactuatedFeature: joints: all joints of {robot.name!r} are actuated: none is floating or has an "
+                f"effort limit of 0: name the unactuated ones, UnactuatedFeature([...])"
             )
         return replace(self, joints=tuple(result)).bind(robot, w)
 
@@ -164,7 +161,7 @@ class UnactuatedFeature(TorqueFeature):
 @public_constructor
 @dataclass(frozen=True)
 class PowerFeature(Feature):
-    """Mechanical power by joint, v̄ τ, a row each velocity [W]: see `Window.torque` for v̄."""
+    """Mechanical power v̄ τ of each velocity [W], with v̄ = (v_t + v_{t−1})/2 and τ of `Window.torque`."""
 
     _: KW_ONLY
     passive: bool = False
@@ -201,7 +198,7 @@ class PowerFeature(Feature):
 
 
 def without_inertias(robot: Any, kind: str) -> Iterable[str]:
-    """Raises ValueError where the robot's masses were left out."""
+    """Raise ValueError if the robot has no inertias, and return no further reasons."""
     robot.require_inertias(kind)
     return ()
 
@@ -214,9 +211,9 @@ _ENERGIES = ("kinetic", "potential", "total", "lagrangian")
 @public_constructor
 @dataclass(frozen=True)
 class MomentumFeature(Feature):
-    """The momentum of (q_t, v_t), (angular; linear) in the world's axes, less a target [kg·m²/s, kg·m/s].
+    """The momentum of (q_t, v_t), (angular; linear) in the world's axes, minus a target [kg·m²/s, kg·m/s].
 
-    It is ``about`` the centre of mass, or "world"'s origin; a ``part`` is "angular", "linear" or "both".
+    ``about`` is "center_of_mass" or "world" (its origin); ``part`` is "angular", "linear" or "both".
     """
 
     about: str = "center_of_mass"
@@ -243,7 +240,7 @@ class MomentumFeature(Feature):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((len(self.component_names),), "numbers", "the momentum that is aimed at")
+        return TaskTarget((len(self.component_names),), "numbers", "the desired momentum")
 
     @property
     def needs_target(self) -> bool:
@@ -260,7 +257,7 @@ class MomentumFeature(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class EnergyFeature(Feature):
-    """Energy [J] less a target: "kinetic" of (q_t, v_t), "potential" of q_t, "total" their sum, or "lagrangian"."""
+    """Energy [J] minus a target: "kinetic" of (q_t, v_t), "potential" of q_t, "total" (sum) or "lagrangian"."""
 
     energy: str = "total"
     _: KW_ONLY
@@ -286,7 +283,7 @@ class EnergyFeature(Feature):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((), "numbers", "the energy that is aimed at")
+        return TaskTarget((), "numbers", "the desired energy")
 
     @property
     def needs_target(self) -> bool:

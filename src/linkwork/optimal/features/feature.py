@@ -1,11 +1,12 @@
-"""The contract of a feature, over any scalar: a quantity of successive steps of a path, and how it varies.
+"""The contract of a feature, over any scalar: a quantity of successive steps of a path, and its Jacobian.
 
-A path is a sequence of configurations q_0 ... q_{T−1}, each with variables (forces, for example), and parameters of the
-whole path (durations, lengths).  A *feature* of depth k has values that depend on k + 1 successive steps t, t − 1 ...
-t − k, the *window*.  Its Jacobian has a row for each value, by the tangent vector and the variables of each of these
-steps, and by the parameters.  Its target comes with each call.  `linkwork.optimal.check_feature` checks the contract.
+A path is a sequence of configurations q_0 ... q_{T−1}, each with variables (such as forces), and parameters of the
+whole path (such as durations).  A *feature* of depth k has values that depend on k + 1 successive steps t, t − 1 ...
+t − k, the *window*.  Its Jacobian has a row for each value, with columns for the tangent vector and variables of each
+of these steps and for the parameters.  Its target comes with each call.  `linkwork.optimal.check_feature` checks the
+contract.
 
-Rates are differences on the joints' manifolds: v_t = (q_t ⊖ q_{t−1})/τ_t, a_t = (v_t − v_{t−1})/τ_t, and so on.
+Rates are finite differences on the joints' manifolds: v_t = (q_t ⊖ q_{t−1})/τ_t, a_t = (v_t − v_{t−1})/τ_t, and so on.
 
 Source: Toussaint, A tutorial on Newton methods for constrained trajectory optimization, in: Laumond et al., Geometric
 and Numerical Foundations of Movements, 2017.
@@ -29,15 +30,15 @@ __all__ = ["DEEPEST", "Feature", "FeatureJacobian", "MidpointState", "TaskFeatur
 Scalars = Sequence[Any]
 F = TypeVar("F", bound="Feature")
 
-DEEPEST = 3  # how many earlier steps a window may have
+DEEPEST = 3  # largest number of earlier steps in a window
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureJacobian:
     """The values of a feature and their Jacobian.
 
-    ``rows`` has a matrix for each step back (0 ... depth), with a row for each value and `Window.width` columns: the nv
-    of the step's tangent vector, then its variables.  ``parameters`` is the matrix by parameters of the whole path.
+    ``rows`` has a matrix for each step back (0 ... depth), with a row for each value and `Window.width` columns: nv for
+    the step's tangent vector, then its variables.  ``parameters`` is the Jacobian by parameters of the whole path.
     """
 
     values: list[Any]
@@ -47,7 +48,7 @@ class FeatureJacobian:
 
 @dataclass(frozen=True, slots=True)
 class MidpointState:
-    """The robot between two steps, and the derivatives of its tangent vector by theirs (nv × nv each)."""
+    """The robot between two steps, and the derivatives of its tangent vector by those of both steps (nv × nv)."""
 
     state: TaskKinematics
     by_end: list[list[Any]]
@@ -73,7 +74,7 @@ class Window(Protocol):
 
     @property
     def step(self) -> Any:
-        """Time τ [s] from step t − 1 to t; a symbol where durations are free."""
+        """Time τ [s] from step t − 1 to t; a symbol for free durations."""
 
     @property
     def time(self) -> Any:
@@ -89,7 +90,7 @@ class Window(Protocol):
         """Return the window of an earlier step for a feature of this depth."""
 
     def state(self, back: int = 0) -> TaskKinematics:
-        """Return the robot at a step, at rest, with the methods of tasks."""
+        """Return the robot at a step, at rest, as tasks see it."""
 
     def configuration(self, back: int = 0) -> list[Any]:
         """Return q (nq)."""
@@ -107,9 +108,9 @@ class Window(Protocol):
         """Return (a_t − a_{t−1})/τ_t (nv)."""
 
     def torque(self, passive: bool = False) -> list[Any]:
-        """Return the joint forces (nv) [N·m, N] of this motion by inverse dynamics, with forces of contacts.
+        """Return the joint forces (nv) [N·m, N] of this motion by inverse dynamics, with contact forces.
 
-        They are those at step t − 1, where a_t is the acceleration: at q_{t−1} and (v_t + v_{t−1})/2.
+        They are evaluated at step t − 1, where a_t is the acceleration: at q_{t−1} and (v_t + v_{t−1})/2.
         """
 
     def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
@@ -128,35 +129,35 @@ class Window(Protocol):
         """Return the potential energy of q_t [J]."""
 
     def constraint_velocity(self, constraint: Constraint) -> list[Any]:
-        """Return A(q) v_t + σ of a constraint of velocities [m/s, rad/s]."""
+        """Return A(q) v_t + σ of a velocity constraint [m/s, rad/s]."""
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
         """Return decision variables of a step by name."""
 
     def columns(self, name: str) -> slice:
-        """Return their columns in the Jacobian of a step."""
+        """Return the columns of a variable in the Jacobian of a step."""
 
     def parameter(self, name: str) -> list[Any]:
-        """Return a parameter of the whole path, as a list also of one number."""
+        """Return a parameter of the whole path, as a list also for size 1."""
 
     def derived(self, values: Callable[[Window], Sequence[Any]], depth: int) -> FeatureJacobian:
         """Return the values of a function of the window and their Jacobian, by automatic differentiation."""
 
 
 class Feature(ABC):
-    """Base of features: immutable values with equality and hash, best frozen dataclasses.
+    """Base class of features: immutable values with equality and hash, preferably frozen dataclasses.
 
     A class defines `name`, `depth`, `component_names`, `row_units` and `values`.  Its Jacobian follows by automatic
-    differentiation; a class may define `jacobian`, where there is a shorter form.  Numbers that depend on the robot, as
-    how many rows there are, are known after `bind`.
+    differentiation; a class may define a faster `jacobian`.  Properties that depend on the robot, such as the number of
+    components, are known after `bind`.
     """
 
     name: str
-    depth: int  # 0 ... 3: how many earlier steps its values look at
+    depth: int  # 0 ... 3: number of earlier steps that its values depend on
 
     @property
     def references(self) -> References:
-        """Frames, points and joints of the robot that it names."""
+        """Frames, points and joints of the robot that the feature names."""
         return References()
 
     @property
@@ -171,39 +172,39 @@ class Feature(ABC):
 
     @property
     def rows_without_past(self) -> int:
-        """How many of the first rows do not depend on earlier steps: they count also where there is none."""
+        """Number of leading components that do not depend on earlier steps; they apply also at the first step."""
         return 0 if self.depth else len(self.component_names)
 
     @property
     def target_of(self) -> TaskTarget | None:
-        """Shape and kind of its target, or None without one."""
+        """Shape and kind of the target; None for a feature without target."""
         return None
 
     @property
     def target(self) -> Any:
-        """Its own target, nested tuples of numbers, or None."""
+        """The feature's own target as nested tuples, or None."""
         return None
 
     @property
     def needs_target(self) -> bool:
-        """Whether a target has to be given; else it is zeros (the identity of poses, the neutral configuration)."""
+        """True if a target is required; otherwise it is zero (the identity of poses, the neutral configuration)."""
         return self.target_of is not None
 
     @property
     def needs_forces(self) -> bool:
-        """Whether it depends on forces, which of a robot with constraints include theirs."""
+        """True if the feature depends on joint forces, which include those of the robot's constraints."""
         return False
 
     def bind(self, robot: Any, w: Window) -> Self:
-        """Return the feature with what it knows of a robot; ``w`` is a window on symbols.  Raises ValueError."""
+        """Return the feature bound to a robot; ``w`` is a window of symbols.  Raises ValueError."""
         return self
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """Return a message for each reason why it does not fit a robot, besides unknown names."""
+        """Return the reasons, other than unknown names, why the feature cannot be used with a robot."""
         return ()
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        """Return its values in a window; ``target`` has the numbers of its target, none without one."""
+        """Return the values in a window; ``target`` is the flat target, empty without one."""
         if type(self).jacobian is Feature.jacobian:
             raise TypeError(f"{type(self).__name__}: a feature needs a method `values`, or `jacobian`")
         return self.jacobian(w, target).values
@@ -211,17 +212,17 @@ class Feature(ABC):
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Return values and Jacobian; by automatic differentiation of `values` by default.
 
-        It may leave out terms that vanish with the values (Gauss and Newton).
+        It may omit terms that vanish with the values (Gauss–Newton approximation).
         """
         return w.derived(lambda window: self.values(window, target), self.depth)
 
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and the Jacobian that is their derivative everywhere, not only where they vanish."""
+        """Return values and their exact Jacobian, also where the values are not zero."""
         return self.jacobian(w, target)
 
 
 def with_fields(feature: F, **fields: Any) -> F:
-    """Return a copy of a feature with other values of fields, for fields that only `Feature.bind` fills."""
+    """Return a copy of a feature with other values of fields, for the fields that `Feature.bind` sets."""
     copied: F = object.__new__(type(feature))
     copied.__dict__.update(feature.__dict__ | fields)
     return copied
@@ -230,15 +231,17 @@ def with_fields(feature: F, **fields: Any) -> F:
 @public_constructor
 @dataclass(frozen=True)
 class TaskFeature(Feature):
-    """The errors of a task at a step, or with order k their k-th difference by time: of positions the point's velocity,
-    acceleration and jerk, of orientations angular ones, in axes that do not turn with the frame.
+    """The errors of a task at a step, or with order k their k-th finite difference by time.
+
+    For positions these are the point's velocity, acceleration and jerk; for orientations the angular ones, in axes that
+    do not rotate with the frame.
     """
 
     task: Task
     order: int = 0
 
     def __post_init__(self) -> None:
-        order = integer("TaskFeature", "order", self.order, least=0, most=DEEPEST, what="a whole number")
+        order = integer("TaskFeature", "order", self.order, least=0, most=DEEPEST)
         object.__setattr__(self, "order", order)
 
     @property
@@ -283,8 +286,8 @@ class TaskFeature(Feature):
     def values(self, w: Window, target: Scalars) -> list[Any]:
         if self.order == 0:
             return self.task.errors(w.state(), target)
-        many = range(self.order + 1)
-        return self.task.rates([w.state(back) for back in many], [w.step_of(back) for back in many[:-1]], target)
+        steps = range(self.order + 1)
+        return self.task.rates([w.state(back) for back in steps], [w.step_of(back) for back in steps[:-1]], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Return the task's own Jacobian at order 0, and the exact one of differences."""
@@ -306,7 +309,7 @@ class TaskFeature(Feature):
 
 
 def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureJacobian:
-    """Return a task's rows as those of a window, at one of its steps."""
+    """Return a task's Jacobian at one of a window's steps as a Jacobian of the window."""
     more = w.width - w.nv
     rows = [
         [[*row, *[0.0] * more] if step == back else [0.0] * w.width for row in own.rows] for step in range(depth + 1)

@@ -1,4 +1,4 @@
-"""Features that are functions of the user's, and the window that is their argument."""
+"""Features defined by user functions, and the window that is the functions' argument."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork._util.user_frames import place_of
-from linkwork._util.validation import as_numbers, integer, names
+from linkwork._util.user_frames import source_of
+from linkwork._util.validation import as_float_array, integer, names
 from linkwork.constraints.user_functions import StateQuery
 from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
@@ -26,7 +26,7 @@ __all__ = ["FunctionFeature", "WindowQuery"]
 @public_constructor
 @dataclass(frozen=True)
 class FunctionFeature(FunctionRows, Feature):
-    """A function f(w) of a window, a number or an array; f(w, target) where a target's ``shape`` is given.
+    """A user function f(w) of a window that returns a number or an array; f(w, target) with a target's ``shape``.
 
         problem.add(lambda w: w.point("tip")[2] - 0.1, "inequality", name="table")
         problem.add(lambda w: np.cross(w.v("wheel") * axis, w.point("rim")), "equality", name="rolls")
@@ -34,8 +34,8 @@ class FunctionFeature(FunctionRows, Feature):
     The function reads steps t, t − 1, ... of the path from ``w``: ``w.q()``, ``w.v()``, ``w.a()``, ``w.jerk()``, of a
     joint or of the robot; ``w.pose``, ``w.point``, ``w.direction``, ``w.center_of_mass``, ``w.momentum``,
     ``w.kinetic_energy``, ``w.potential_energy``, ``w.torque``, ``w.power``; ``w.variables(name)``,
-    ``w.parameter(name)``, ``w.time`` and ``w.step``.  Methods of configurations take ``back``, a number of steps before
-    t.  Their values are symbols, on which NumPy's functions, the robot's own methods and `linkwork.expr` work.
+    ``w.parameter(name)``, ``w.time`` and ``w.step``.  Methods of configurations accept ``back``, the number of steps
+    before t.  Their values are symbols, for NumPy functions, the robot's own methods and `linkwork.expr`.
 
     Its depth follows from what it reads, and its Jacobian by the chain rule from those of what it reads.
     """
@@ -45,28 +45,28 @@ class FunctionFeature(FunctionRows, Feature):
     name: str
     function: Callable[..., Any]
     _: KW_ONLY
-    shape: tuple[int, ...] | None = None  # of what it aims at
-    units: str | tuple[str, ...] = "1"  # of all rows, or of each
+    shape: tuple[int, ...] | None = None  # of the target
+    units: str | tuple[str, ...] = "1"  # of all components, or of each
     target: Any = None
-    depth: int = DEEPEST  # at most; less where it asks for less, once it is a robot's
-    count: int = field(init=False, default=0, compare=False, repr=False)  # of rows: set by `bind`
-    asked: tuple[str, ...] = field(init=False, default=(), compare=False, repr=False)  # what it reads: set by `bind`
+    depth: int = DEEPEST  # upper bound; `bind` sets the depth that the function reads
+    count: int = field(init=False, default=0, compare=False, repr=False)  # of components: set by `bind`
+    asked: tuple[str, ...] = field(init=False, default=(), compare=False, repr=False)  # queries: set by `bind`
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"FunctionFeature: name: expected a text, got {self.name!r}")
+            raise TypeError(f"FunctionFeature: name: expected a string, got {self.name!r}")
         caller = f"feature {self.name!r}"
         if not callable(self.function):
             raise TypeError(f"{caller}: expected a function of w, got {self.function!r}")
         put = object.__setattr__
-        put(self, "depth", integer(caller, "depth", self.depth, least=0, most=DEEPEST, what="a whole number"))
-        units = names(caller, "units", self.units, what="a unit, or one for each row")
+        put(self, "depth", integer(caller, "depth", self.depth, least=0, most=DEEPEST))
+        units = names(caller, "units", self.units, what="a unit, or one for each component")
         if not units:
-            raise ValueError(f"{caller}: units: expected a unit, or one for each row, got {self.units!r}")
+            raise ValueError(f"{caller}: units: expected a unit, or one for each component, got {self.units!r}")
         put(self, "units", self.units if isinstance(self.units, str) else units)
         put(self, "shape", read_shape(caller, self.shape))
         if self.target is not None:
-            numbers = as_numbers(self.target)
+            numbers = as_float_array(self.target)
             if numbers is None or numbers.shape != self.shape or not np.isfinite(numbers).all():
                 raise ValueError(
                     f"{caller}: target: expected finite numbers of shape {self.shape}, got {self.target!r}"
@@ -78,29 +78,29 @@ class FunctionFeature(FunctionRows, Feature):
         return "torque" in self.asked or "power" in self.asked
 
     def bind(self, robot: Any, w: Window) -> Self:
-        asking, more = self._asking(w, [0.5] * self._size)
-        outputs = asking.run(self.function, *more)
+        query, more = self._query(w, [0.5] * self._size)
+        outputs = query.run(self.function, *more)
         if not any(isinstance(x, Symbol) for x in outputs):
             raise ValueError(
-                f"feature {self.name!r}: its function ({place_of(self.function)}) gives {outputs}, "
-                f"whatever the path does"
+                f"feature {self.name!r}: its function ({source_of(self.function)}) returns {outputs}, "
+                f"which do not depend on the path"
             )
         if not isinstance(self.units, str) and len(self.units) != len(outputs):
             raise ValueError(
-                f"feature {self.name!r}: units: expected one for each of {len(outputs)} rows, got {self.units}"
+                f"feature {self.name!r}: units: expected one for each of {len(outputs)} components, got {self.units}"
             )
-        asked = tuple(dict.fromkeys(question[0] for question in asking.asked))
-        return with_fields(self, count=len(outputs), depth=asking._deepest, asked=asked)
+        asked = tuple(dict.fromkeys(question[0] for question in query.asked))
+        return with_fields(self, count=len(outputs), depth=query._deepest, asked=asked)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        asking, more = self._asking(w, target)
-        outputs = asking.run(self.function, *more)
+        query, more = self._query(w, target)
+        outputs = query.run(self.function, *more)
         self._check(len(outputs))
         return outputs
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        asking, more = self._asking(w, target)
-        outputs = asking._run_with_jacobian(self.function, *more)
+        query, more = self._query(w, target)
+        outputs = query._run_with_jacobian(self.function, *more)
         self._check(len(outputs.values))
         return outputs
 
@@ -108,36 +108,38 @@ class FunctionFeature(FunctionRows, Feature):
     def _size(self) -> int:
         return 1 if self.shape is None else int(np.prod(self.shape))
 
-    def _asking(self, w: Window, target: Scalars) -> tuple[WindowQuery, tuple[Any, ...]]:
-        asking = WindowQuery(w, f"feature {self.name!r}", self.depth)
+    def _query(self, w: Window, target: Scalars) -> tuple[WindowQuery, tuple[Any, ...]]:
+        query = WindowQuery(w, f"feature {self.name!r}", self.depth)
         if self.shape is None:
-            return asking, ()
-        aim = list(target) if len(target) else [0.0] * self._size
-        return asking, (asking._target(aim, self.shape),)
+            return query, ()
+        values = list(target) if len(target) else [0.0] * self._size
+        return query, (query._target(values, self.shape),)
 
     def _check(self, count: int) -> None:
         if self.count and count != self.count:
-            raise ValueError(f"feature {self.name!r}: its function gave {self.count} numbers before, now {count}")
+            raise ValueError(
+                f"feature {self.name!r}: expected {self.count} values, as at first, the function returned {count}"
+            )
 
 
 def _nested(x: Any) -> Any:
     return tuple(map(_nested, x)) if isinstance(x, list) else x
 
 
-Found = Callable[[Window], Sequence[Any]]
+Evaluator = Callable[[Window], Sequence[Any]]
 
 
 class WindowQuery(StateQuery):
     """Steps t, t − 1, ... of a path: the argument ``w`` of a user's function.
 
-    Numbers are bare, all else are NumPy arrays; names are those of the robot.  Methods are of step t, or of a step
-    that is ``back`` steps earlier.
+    Methods return symbols or NumPy arrays of symbols; names are those of the robot.  They refer to step t, or to the
+    step that is ``back`` steps earlier.
     """
 
     def __init__(self, w: Window, name: str, depth: int) -> None:
         super().__init__(w.state(), name, velocities=True)
         self._window, self._depth = w, depth
-        self._found: dict[tuple[str, ...], tuple[Found, int, bool]] = {}
+        self._queries: dict[tuple[str, ...], tuple[Evaluator, int, bool]] = {}
 
     @property
     def time(self) -> Any:
@@ -176,8 +178,8 @@ class WindowQuery(StateQuery):
         question = ("torque", f"{passive}")
         if joint is None:
             return self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))
-        places = self._places(joint)
-        own = self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))[places]
+        own_slice = self._velocity_slice(joint)
+        own = self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))[own_slice]
         return own[0] if len(own) == 1 else own
 
     def pose(self, frame: str, relative_to: str = "world", back: int = 0) -> Any:
@@ -242,7 +244,7 @@ class WindowQuery(StateQuery):
         self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
     ) -> Any:
         """Raise ValueError: velocities of a window are differences of poses."""
-        raise ValueError("w.twist: a window has no twists: take (w.point(..) - w.point(.., back=1)) / w.step")
+        raise ValueError("w.twist: not available in a window: use (w.point(..) - w.point(.., back=1)) / w.step")
 
     def point_velocity(self, name: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
         """Return (p_t − p_{t−1})/τ (3,) of a point, or of a frame's origin, in A's axes [m/s]."""
@@ -250,21 +252,21 @@ class WindowQuery(StateQuery):
             raise ValueError(f"w.point_velocity: expressed_in: expected {relative_to!r}, got {expressed_in!r}")
         return (self.point(name, relative_to) - self.point(name, relative_to, back=1)) / self.step
 
-    # -- what was asked, and what comes of it
+    # -- queries and derivatives
 
     def _run_with_jacobian(self, function: Callable[..., Any], *more: Any) -> FeatureJacobian:
-        """Return the values of a function and their Jacobian, by the chain rule through all that it has read."""
+        """Return the values of a function and their Jacobian, by the chain rule through its queries."""
         w, width = self._window, self._window.width
         outputs = self.outputs(function, *more)
         values: list[Any] = []
         rates: list[SparseTangent] = []
-        for question, (answer_of, depth, fixed) in self._found.items():
+        for question, (evaluate, depth, fixed) in self._queries.items():
             if fixed:
-                numbers = list(answer_of(w))
+                numbers = list(evaluate(w))
                 values += numbers
                 rates += [SparseTangent({})] * len(numbers)
                 continue
-            rows = w.torque_jacobian(question[1] == "True") if question[0] == "torque" else w.derived(answer_of, depth)
+            rows = w.torque_jacobian(question[1] == "True") if question[0] == "torque" else w.derived(evaluate, depth)
             values += rows.values
             for i, by_parameters in enumerate(rows.parameters):
                 row = {(back, k): x for back, block in enumerate(rows.rows) for k, x in enumerate(block[i])}
@@ -282,39 +284,39 @@ class WindowQuery(StateQuery):
 
     @property
     def _deepest(self) -> int:
-        """How many earlier steps the function has read."""
-        return max((depth for _, depth, _ in self._found.values()), default=0)
+        """Number of earlier steps that the function has read."""
+        return max((depth for _, depth, _ in self._queries.values()), default=0)
 
-    def _rates(self, what: str, joint: str | None, back: int, depth: int, answer_of: Found) -> Any:
-        whole = self._of((what, f"{back}"), depth, answer_of, (self._window.nv,))
+    def _rates(self, quantity: str, joint: str | None, back: int, depth: int, evaluate: Evaluator) -> Any:
+        whole = self._of((quantity, f"{back}"), depth, evaluate, (self._window.nv,))
         if joint is None:
             return whole
-        own = whole[self._places(joint)]
+        own = whole[self._velocity_slice(joint)]
         return own[0] if len(own) == 1 else own
 
-    def _places(self, joint: str) -> slice:
+    def _velocity_slice(self, joint: str) -> slice:
         tree = self._window.tree
-        places: slice = tree.v_slices[tree.joint_index(joint)]
-        return places
+        result: slice = tree.v_slices[tree.joint_index(joint)]
+        return result
 
     def _of(
         self,
         question: tuple[str, ...],
         depth: int,
-        answer_of: Found,
+        evaluate: Evaluator,
         shape: tuple[int, ...] | None = None,
         *,
         fixed: bool = False,
     ) -> Any:
         if depth > self._depth:
             raise ValueError(
-                f"w.{question[0]}: it looks {depth} steps back, and the feature is one of depth {self._depth}: "
+                f"w.{question[0]}: it reads {depth} steps back, but the feature has depth {self._depth}: "
                 + (
-                    f"make it lw.optimal.FunctionFeature(..., depth={depth})"
+                    f"use lw.optimal.FunctionFeature(..., depth={depth})"
                     if depth <= DEEPEST
-                    else f"expected {DEEPEST} steps at most"
+                    else f"expected at most {DEEPEST} steps"
                 )
             )
-        if question not in self._found:
-            self._found[question] = answer_of, depth, fixed
-        return self._answer(question, lambda: answer_of(self._window), shape)
+        if question not in self._queries:
+            self._queries[question] = evaluate, depth, fixed
+        return self._answer(question, lambda: evaluate(self._window), shape)

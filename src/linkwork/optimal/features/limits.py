@@ -1,6 +1,6 @@
-"""Limits of joints, as inequalities: positions, velocities, accelerations, jerks and torques, values at most 0.
+"""Joint limits as inequalities (values <= 0): positions, velocities, accelerations, jerks and torques.
 
-A limit that is infinite has no row, so a joint that turns without end has none of positions.
+An infinite limit has no component; a continuous joint has no position limits.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["AccelerationLimits", "JerkLimits", "PositionLimits", "TorqueLimits",
 
 @dataclass(frozen=True)
 class _Bound:
-    """A row of limits: sign · (x − bound) ≤ 0 of the number at a place."""
+    """One limit: sign · (x − bound) ≤ 0 for the coordinate with index ``index``."""
 
-    place: int
+    index: int
     sign: float
     bound: float
     name: str
@@ -34,7 +34,7 @@ class _Bound:
 
 @dataclass(frozen=True)
 class _Limits(Feature):
-    """Between ``lower`` and ``upper``, each a number, or one for each coordinate."""
+    """Limits ``lower`` and ``upper``, each a number, or one for each coordinate."""
 
     lower: Any = None
     upper: Any = None
@@ -73,14 +73,14 @@ class _Limits(Feature):
 
     def bind(self, robot: Any, w: Window) -> Self:
         names, units = self._coordinates(w.tree)
-        low, high = (None, None) if None not in (self.lower, self.upper) else self._of_robot(robot)
+        low, high = (None, None) if None not in (self.lower, self.upper) else self._robot_limits(robot)
         lower = self._sized("lower", self.lower, low, len(names))
         upper = self._sized("upper", self.upper, high, len(names))
         bounds = []
         for k, (name, unit) in enumerate(zip(names, units, strict=True)):
             if lower[k] > upper[k]:
                 raise ValueError(
-                    f"{type(self).__name__}: {name!r}: its limits leave nothing: from {lower[k]:g} to {upper[k]:g}"
+                    f"{type(self).__name__}: {name!r}: expected lower <= upper, got {lower[k]:g} > {upper[k]:g}"
                 )
             for sign, bound, which in ((-1.0, lower[k], "lower"), (1.0, upper[k], "upper")):
                 if np.isfinite(bound):
@@ -95,51 +95,51 @@ class _Limits(Feature):
 
     @abstractmethod
     def _coordinates(self, tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names and units of what is limited."""
+        """Return names and units of the limited coordinates."""
 
     @abstractmethod
-    def _of_robot(self, robot: Any) -> tuple[Any, Any]:
-        """The robot's own limits."""
+    def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
+        """Return the robot's own limits (lower, upper)."""
 
     @abstractmethod
-    def _numbers(self, w: Window) -> Sequence[Any]:
-        """What is limited."""
+    def _limited_values(self, w: Window) -> Sequence[Any]:
+        """Return the values of the limited coordinates."""
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return self._beyond(self._numbers(w))
+        return self._excess(self._limited_values(w))
 
-    def _beyond(self, numbers: Sequence[Any]) -> list[Any]:
-        return [(numbers[one.place] - one.bound) * one.sign for one in self.bounds]
+    def _excess(self, values: Sequence[Any]) -> list[Any]:
+        return [(values[one.index] - one.bound) * one.sign for one in self.bounds]
 
 
 @dataclass(frozen=True)
 class _RateLimits(_Limits):
-    """The same of what belongs to velocities: one number stands for both sides."""
+    """Limits by velocity coordinate: ``upper`` alone is the limit of the absolute value."""
 
     per: ClassVar[str]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.lower is None and self.upper is not None:
-            most = self.upper
-            below = tuple(-x for x in most) if isinstance(most, tuple) else -most
-            object.__setattr__(self, "lower", below)
+            upper = self.upper
+            lower = tuple(-x for x in upper) if isinstance(upper, tuple) else -upper
+            object.__setattr__(self, "lower", lower)
 
     def _coordinates(self, tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         names, units = velocities_of(tree)
         return names, tuple(unit + self.per for unit in units)
 
-    def _of_robot(self, robot: Any) -> tuple[Any, Any]:
+    def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
         raise ValueError(
-            f"{type(self).__name__}: robots have no limits of {self.kind}: give upper= (and lower=), a number or one "
-            f"for each velocity"
+            f"{type(self).__name__}: upper: expected a number, or one for each velocity, as robots have no own "
+            f"limits of {self.kind}, got None"
         )
 
 
 @public_constructor
 @dataclass(frozen=True)
 class PositionLimits(_Limits):
-    """lower ≤ q_t ≤ upper, by the numbers of q [rad, m]; the robot's own where none are said."""
+    """lower ≤ q_t ≤ upper, by coordinate of q [rad, m]; default: the robot's own limits."""
 
     kind = "position"
 
@@ -151,24 +151,24 @@ class PositionLimits(_Limits):
             units += body.joint.q_units
         return tuple(names), tuple(units)
 
-    def _of_robot(self, robot: Any) -> tuple[Any, Any]:
+    def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
         return robot.lower, robot.upper
 
-    def _numbers(self, w: Window) -> Sequence[Any]:
+    def _limited_values(self, w: Window) -> Sequence[Any]:
         return w.configuration()
 
 
 @public_constructor
 @dataclass(frozen=True)
 class VelocityLimits(_RateLimits):
-    """lower ≤ v_t ≤ upper [rad/s, m/s]; ± the robot's own where none are said."""
+    """lower ≤ v_t ≤ upper [rad/s, m/s]; default: the robot's own limits."""
 
     kind, per, depth = "velocity", "/s", 1
 
-    def _of_robot(self, robot: Any) -> tuple[Any, Any]:
+    def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
         return -robot.velocity_limits, robot.velocity_limits
 
-    def _numbers(self, w: Window) -> Sequence[Any]:
+    def _limited_values(self, w: Window) -> Sequence[Any]:
         return w.velocity()
 
 
@@ -179,7 +179,7 @@ class AccelerationLimits(_RateLimits):
 
     kind, per, depth = "acceleration", "/s²", 2
 
-    def _numbers(self, w: Window) -> Sequence[Any]:
+    def _limited_values(self, w: Window) -> Sequence[Any]:
         return w.acceleration()
 
 
@@ -190,14 +190,14 @@ class JerkLimits(_RateLimits):
 
     kind, per, depth = "jerk", "/s³", 3
 
-    def _numbers(self, w: Window) -> Sequence[Any]:
+    def _limited_values(self, w: Window) -> Sequence[Any]:
         return w.jerk()
 
 
 @public_constructor
 @dataclass(frozen=True)
 class TorqueLimits(_RateLimits):
-    """lower ≤ τ ≤ upper [N·m, N], by `Window.torque`; ± the robot's limits of effort where none are said."""
+    """lower ≤ τ ≤ upper [N·m, N], by `Window.torque`; default: the robot's effort limits."""
 
     passive: bool = field(default=False, kw_only=True)
 
@@ -214,19 +214,21 @@ class TorqueLimits(_RateLimits):
     def _coordinates(self, tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return velocities_of(tree)[0], force_units(tree)
 
-    def _of_robot(self, robot: Any) -> tuple[Any, Any]:
+    def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
         return -robot.effort_limits, robot.effort_limits
 
     def checked(self, robot: Any) -> Iterable[str]:
         return without_inertias(robot, "TorqueLimits")
 
-    def _numbers(self, w: Window) -> Sequence[Any]:
+    def _limited_values(self, w: Window) -> Sequence[Any]:
         return w.torque(self.passive)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         torque = w.torque_jacobian(self.passive)
 
-        def of(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-            return [[x * one.sign for x in rows[one.place]] for one in self.bounds]
+        def signed(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+            return [[x * one.sign for x in rows[one.index]] for one in self.bounds]
 
-        return FeatureJacobian(self._beyond(torque.values), [of(rows) for rows in torque.rows], of(torque.parameters))
+        return FeatureJacobian(
+            self._excess(torque.values), [signed(rows) for rows in torque.rows], signed(torque.parameters)
+        )

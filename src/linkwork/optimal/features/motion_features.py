@@ -1,7 +1,4 @@
-"""How a path moves: configurations, and differences of them by time, a row each velocity.
-
-Decision variables themselves as features: those of each step, and parameters of the whole path.
-"""
+"""Features of motion: configurations and their differences by time; decision variables as features."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MotionFeature(Feature):
-    """One number for each of the robot's velocities."""
+    """A feature with one component for each of the robot's velocities."""
 
     name: str = ""
     velocities: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units: set by `bind`
@@ -49,7 +46,7 @@ class MotionFeature(Feature):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget(("nv",), "numbers", f"the {self.kind} that is aimed at")
+        return TaskTarget(("nv",), "numbers", f"the desired {self.kind}")
 
     @property
     def needs_target(self) -> bool:
@@ -60,7 +57,7 @@ class MotionFeature(Feature):
 
 
 def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the numbers of v are called, and of what they are rates: "rad" or "m"."""
+    """Return the names of the components of v, and the units "rad" or "m" of the coordinates they are rates of."""
     names: list[str] = []
     units: list[str] = []
     for _, body in tree.stacked():
@@ -71,20 +68,20 @@ def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def minus_target(values: Sequence[Any], target: Scalars) -> list[Any]:
-    """Values less a target, where there is one."""
+    """Return values minus a target, if there is one."""
     return [x - y for x, y in zip(values, target, strict=True)] if len(target) else list(values)
 
 
 @public_constructor
 @dataclass(frozen=True)
 class ConfigurationFeature(MotionFeature):
-    """q_t ⊖ target [rad, m], in the target's tangent space; the target is neutral unless it is said."""
+    """q_t ⊖ target [rad, m], in the target's tangent space; default target: the neutral configuration."""
 
     kind, per, depth = "configuration", "", 0
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget(("nq",), "configuration", "the configuration that is aimed at")
+        return TaskTarget(("nq",), "configuration", "the desired configuration")
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         q = w.configuration()
@@ -98,7 +95,7 @@ class ConfigurationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class VelocityFeature(MotionFeature):
-    """(q_t ⊖ q_{t−1})/τ less a target [rad/s, m/s]."""
+    """(q_t ⊖ q_{t−1})/τ minus a target [rad/s, m/s]."""
 
     kind, per, depth = "velocity", "/s", 1
 
@@ -109,7 +106,7 @@ class VelocityFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class AccelerationFeature(MotionFeature):
-    """(v_t − v_{t−1})/τ less a target [rad/s², m/s²]."""
+    """(v_t − v_{t−1})/τ minus a target [rad/s², m/s²]."""
 
     kind, per, depth = "acceleration", "/s²", 2
 
@@ -120,7 +117,7 @@ class AccelerationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class JerkFeature(MotionFeature):
-    """(a_t − a_{t−1})/τ less a target [rad/s³, m/s³]."""
+    """(a_t − a_{t−1})/τ minus a target [rad/s³, m/s³]."""
 
     kind, per, depth = "jerk", "/s³", 3
 
@@ -129,8 +126,8 @@ class JerkFeature(MotionFeature):
 
 
 @dataclass(frozen=True)
-class _NumbersFeature(Feature):
-    """Decision variables by name."""
+class _DecisionFeature(Feature):
+    """Decision variables of one name as a feature."""
 
     name: str
     count: int = field(init=False, default=0, compare=False, repr=False)  # set by `bind`
@@ -150,8 +147,8 @@ class _NumbersFeature(Feature):
 
 @public_constructor
 @dataclass(frozen=True)
-class VariableFeature(_NumbersFeature):
-    """The variables of a step that are called so."""
+class VariableFeature(_DecisionFeature):
+    """The variables of a step with this name."""
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return w.variables(self.name)
@@ -159,8 +156,8 @@ class VariableFeature(_NumbersFeature):
 
 @public_constructor
 @dataclass(frozen=True)
-class ParameterFeature(_NumbersFeature):
-    """A parameter of the whole path."""
+class ParameterFeature(_DecisionFeature):
+    """The parameter of the whole path with this name."""
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return w.parameter(self.name)

@@ -1,7 +1,7 @@
-"""What holds a robot along a motion by forward dynamics: contacts by phases, and its own constraints.
+"""Contacts by phase, and the robot's constraints, in trajectory optimisation by forward dynamics.
 
-They are those of `contacts`, by the same statements; here the dynamics keep them, so that they are no constraints of
-the search, and their forces follow from states and controls.
+The problem states them as usual (`TrajectoryProblem.add_contact`).  Here the dynamics satisfy them, so they are no
+constraints of the search, and their forces follow from states and controls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
-from linkwork.optimal.algorithms.shooting.contact_dynamics import Holding
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactModel
 from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
@@ -27,98 +27,109 @@ from linkwork.optimal.features import (
 )
 from linkwork.optimal.robot_parameters import robot_inputs, robot_of_inputs
 
-__all__ = ["HoldingPhases", "holding_controls", "holding_forces", "holding_rows", "holdings_of", "phases_of"]
+__all__ = [
+    "ContactPhases",
+    "checked_contact_phases",
+    "contact_jacobian",
+    "contact_phases",
+    "distribute_controls",
+    "distribute_forces",
+]
 
 Array = np.ndarray[Any, Any]
 
 _KERNELS: LazyCache[Kernel] = LazyCache(32)
-_DEPENDENT = 1e-9  # of the largest singular value: what says the same as other rows
+_DEPENDENT = 1e-9  # of the largest singular value: cutoff of dependent rows
 
 
 @dataclass(frozen=True)
-class HoldingPhases:
-    """By what holds the robot: at which steps; and terms of the problem that hold by themselves, by number."""
+class ContactPhases:
+    """Contacts and constraints, the steps at which each acts, and the terms that the dynamics enforce."""
 
-    holdings: tuple[Holding, ...]
+    contact_models: tuple[ContactModel, ...]
     steps: tuple[tuple[int, ...], ...]
-    kept: frozenset[int]
+    enforced: frozenset[int]
 
     def active(self, T: int) -> Array:
-        """(T, holdings): 1 where each acts, 0 elsewhere."""
-        flags = np.zeros((T, len(self.holdings)))
+        """Return flags (T, contacts): 1 where a contact or constraint acts, 0 elsewhere."""
+        flags = np.zeros((T, len(self.contact_models)))
         for k, steps in enumerate(self.steps):
             flags[list(steps), k] = 1.0
         return flags
 
 
-def phases_of(caller: str, problem: Any) -> HoldingPhases:
-    """Raises ValueError for variables of steps that are no such forces, and contacts that may slide."""
+def checked_contact_phases(caller: str, problem: Any) -> ContactPhases:
+    """Return the contact phases of a problem.
+
+    Raises ValueError for variables of steps other than contact forces, for parameters, and for contacts that may slide.
+    """
     known = {one.name for one in problem.contacts}
     other = [name for name in problem.variables if name not in known]
     if other or problem.parameters:
         raise ValueError(
-            f"{caller}: it knows no variables of steps but forces of contacts, no parameters and no free "
-            f"durations, but "
-            f"the problem has {', '.join([*other, *problem.parameters])}"
+            f"{caller}: not supported: {', '.join([*other, *problem.parameters])}; expected no variables of steps "
+            f"other than contact forces, no parameters and no free durations"
         )
-    return holdings_of(caller, problem)
+    return contact_phases(caller, problem)
 
 
-def holdings_of(caller: str, problem: Any) -> HoldingPhases:
-    """Contacts, and the robot's constraints, whatever else the problem has.  Raises ValueError for contacts that may
-    slide.
-    """
+def contact_phases(caller: str, problem: Any) -> ContactPhases:
+    """Return the contacts and the robot's constraints of a problem.  Raises ValueError for contacts that may slide."""
     own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
     forces = [one for one in problem.contacts if isinstance(one, PathContact)]
     by_dynamics: set[int] = set()
-    holdings: list[Holding] = []
+    contact_models: list[ContactModel] = []
     steps: list[tuple[int, ...]] = []
     for force in forces:
-        stays = [k for k, x in enumerate(problem.terms) if x.feature == StickingContact(force) and x.kind == "equality"]
-        if not stays:
+        sticking = [
+            k for k, x in enumerate(problem.terms) if x.feature == StickingContact(force) and x.kind == "equality"
+        ]
+        if not sticking:
             raise ValueError(
-                f"{caller}: contact {force.name!r}: stays: it knows contacts alone that stay where they are"
+                f"{caller}: contact {force.name!r}: stays: expected True: contacts that may slide are not supported"
             )
-        holdings.append(Holding(force, problem.terms[stays[0]].feature))
+        contact_models.append(ContactModel(force, problem.terms[sticking[0]].feature))
         steps.append(problem.variables[force.name].steps)
-        by_dynamics |= set(stays)
+        by_dynamics |= set(sticking)
     for k, term in enumerate(problem.terms):
         feature = term.feature
         if isinstance(feature, ContactForce) and term.kind == "equality":
-            by_dynamics.add(k)  # where there is no contact
+            by_dynamics.add(k)  # zero force while the contact is open
         if isinstance(feature, (HolonomicFeature, VelocityConstraint)) and feature.constraint.name in own:
-            holdings.append(
-                Holding(ConstraintForce(f"force of {feature.constraint.name}", feature.constraint), feature)
+            contact_models.append(
+                ContactModel(ConstraintForce(f"force of {feature.constraint.name}", feature.constraint), feature)
             )
             steps.append(tuple(range(problem.num_steps)))
             by_dynamics.add(k)
-    return HoldingPhases(tuple(holdings), tuple(steps), frozenset(by_dynamics))
+    return ContactPhases(tuple(contact_models), tuple(steps), frozenset(by_dynamics))
 
 
-def holding_rows(
-    robot: Any, phases: HoldingPhases, q: Array, active: Array, numbers: Mapping[Parameter, Array] | None = None
+def contact_jacobian(
+    robot: Any, phases: ContactPhases, q: Array, active: Array, values: Mapping[Parameter, Array] | None = None
 ) -> Array:
-    """G (..., rows, nv) of what holds the robot at configurations (..., nq), zeros of what does not act (..., holdings)
-    there: it exerts Gᵀ f on the joints.  ``numbers`` of the robot are each (..., *shape).
+    """Return the contact Jacobian G (..., rows, nv), whose contact forces f exert Gᵀ f on the joints.
+
+    ``q`` (..., nq) are configurations.  Rows of contacts that are not ``active`` (..., contacts) are zero.  ``values``
+    of the robot's parameters are (..., *shape) each.
     """
-    if not numbers:
-        return np.asarray(_rows(robot, phases, q, active))
-    parameters = tuple(numbers)
+    if not values:
+        return np.asarray(_stacked_jacobian(robot, phases, q, active))
+    parameters = tuple(values)
 
-    def rows(q: Any, active: Any, **inputs: Any) -> Any:
-        return _rows(robot_of_inputs(robot, parameters, inputs), phases, q, active)
+    def stacked(q: Any, active: Any, **inputs: Any) -> Any:
+        return _stacked_jacobian(robot_of_inputs(robot, parameters, inputs), phases, q, active)
 
-    def made() -> Kernel:
+    def build() -> Kernel:
         sizes = {name: (math.prod(p.shape(robot.tree)),) for p, name in inputs_of(parameters).items()}
-        return compile(rows, name="holding_rows", q=(robot.nq,), active=(len(phases.holdings),), **sizes)
+        return compile(stacked, name="contact_jacobian", q=(robot.nq,), active=(len(phases.contact_models),), **sizes)
 
-    kernel = _KERNELS.get((robot, phases.holdings, parameters), made)
-    return np.asarray(kernel(q, active, **robot_inputs(robot.tree, numbers)))
+    kernel = _KERNELS.get((robot, phases.contact_models, parameters), build)
+    return np.asarray(kernel(q, active, **robot_inputs(robot.tree, values)))
 
 
-def _rows(robot: Any, phases: HoldingPhases, q: Any, active: Any) -> Any:
+def _stacked_jacobian(robot: Any, phases: ContactPhases, q: Any, active: Any) -> Any:
     rows = []
-    for k, one in enumerate(phases.holdings):
+    for k, one in enumerate(phases.contact_models):
         if isinstance(one.force, PathContact):
             axes = one.force.frame if one.force.surface else "world"
             J = robot.jacobian(q, one.force.frame, expressed_in=axes)[..., 6 - one.force.size :, :]
@@ -131,41 +142,42 @@ def _rows(robot: Any, phases: HoldingPhases, q: Any, active: Any) -> Any:
     return np.concatenate(rows, axis=-2)
 
 
-def holding_controls(
+def distribute_controls(
     robot: Any,
-    phases: HoldingPhases,
+    phases: ContactPhases,
     tau: Array,
     q: Array,
     motors: list[int],
-    numbers: Mapping[Parameter, Array] | None = None,
+    values: Mapping[Parameter, Array] | None = None,
 ) -> Array:
-    """Forces of motors (..., T, m) that with those of what holds come nearest to joint forces (..., T, nv), and are
-    least.
-    """
-    G = holding_rows(robot, phases, q, phases.active(tau.shape[-2]), numbers)
-    return _nearest(G, tau, motors, 1e-15)[..., : len(motors)]
+    """Return motor forces (..., T, m) that come, with contact forces, closest to joint forces (..., T, nv)."""
+    G = contact_jacobian(robot, phases, q, phases.active(tau.shape[-2]), values)
+    return _distributed(G, tau, motors, 1e-15)[..., : len(motors)]
 
 
-def holding_forces(
+def distribute_forces(
     robot: Any,
-    phases: HoldingPhases,
+    phases: ContactPhases,
     tau: Array,
     q: Array,
     motors: list[int],
     active: Array,
-    near: Array,
-    numbers: Mapping[Parameter, Array] | None = None,
+    planned: Array,
+    values: Mapping[Parameter, Array] | None = None,
 ) -> Array:
-    """The same (..., m) where what holds the robot exerts about ``near`` (..., rows), and what that leaves is least."""
-    G = holding_rows(robot, phases, q, active, numbers)
-    left = tau - (np.swapaxes(G, -1, -2) @ near[..., None])[..., 0]
-    u = left[..., motors].copy()
-    left[..., motors] = 0.0
-    return np.asarray(u + _nearest(G, left, motors, _DEPENDENT)[..., : len(motors)])
+    """Return motor forces (..., m) closest to joint forces (..., nv), with contact forces near ``planned`` (..., rows).
+
+    The rest that planned forces leave is distributed with the least norm.
+    """
+    G = contact_jacobian(robot, phases, q, active, values)
+    rest = tau - (np.swapaxes(G, -1, -2) @ planned[..., None])[..., 0]
+    u = rest[..., motors].copy()
+    rest[..., motors] = 0.0
+    return np.asarray(u + _distributed(G, rest, motors, _DEPENDENT)[..., : len(motors)])
 
 
-def _nearest(G: Array, tau: Array, motors: list[int], least: float) -> Array:
-    """Forces of motors and of what holds that are nearest to joint forces, and least."""
+def _distributed(G: Array, tau: Array, motors: list[int], cutoff: float) -> Array:
+    """Return motor and contact forces closest to joint forces, of least norm, from singular values above the cutoff."""
     S = np.broadcast_to(np.eye(tau.shape[-1])[:, motors], (*G.shape[:-2], tau.shape[-1], len(motors)))
     both = np.concatenate([S, np.swapaxes(G, -1, -2)], axis=-1)
-    return np.asarray((np.linalg.pinv(both, rcond=least) @ tau[..., None])[..., 0])
+    return np.asarray((np.linalg.pinv(both, rcond=cutoff) @ tau[..., None])[..., 0])

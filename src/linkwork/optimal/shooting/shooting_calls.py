@@ -1,32 +1,34 @@
-"""Calls of a kernel of motions by forward dynamics, in pieces of iterations: time limits, callbacks, and guesses."""
+"""Calls of a shooting kernel for some iterations each: time limits, progress, callbacks, and several guesses."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.progress import Reporter, read_progress
+from linkwork._util.validation import duration, optional
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
-from linkwork.optimal.algorithms.shooting.search_state import KEPT
-from linkwork.optimal.arguments import read_callback, read_count, read_switch, read_time_limit
-from linkwork.optimal.initial_guesses import TOGETHER, needless
-from linkwork.optimal.kernels import TOLD
+from linkwork.optimal.algorithms.shooting.search_state import SHOOTING_SCALARS
+from linkwork.optimal.arguments import PROGRESS, SOLVE, read_callback, read_count, read_switch
+from linkwork.optimal.initial_guesses import COMPARISON_INTERVAL, stop_inferior
+from linkwork.optimal.kernels import SEARCH_SCALARS
 
-__all__ = ["Watching", "gone_on", "in_pieces", "picked", "searched", "stopped"]
+__all__ = ["SearchOptions", "best_entries", "continued_search", "final_search", "run_iterations", "stopped"]
 
 Array = np.ndarray[Any, Any]
 Numbers = dict[str, Array]
 
-_STATUS, _ITERATIONS, _COST, _MERIT = (TOLD.index(name) for name in ("status", "iterations", "cost", "merit"))
-_ENDED = 1.0  # what keeps the kernel from going on
+_STATUS, _ITERATIONS, _COST, _MERIT = (SEARCH_SCALARS.index(name) for name in ("status", "iterations", "cost", "merit"))
+_SEARCH_STATUS, _PENALTY = (SHOOTING_SCALARS.index(name) for name in ("status", "penalty"))
+_ENDED = 1.0  # status with which the kernel does no further iterations
 
 
-class Watching:
-    """What is asked of a search while it goes on."""
+class SearchOptions:
+    """Options of a search that act between its iterations: guesses, time limit, progress and callback."""
 
     def __init__(
         self,
@@ -34,123 +36,129 @@ class Watching:
         num_guesses: Any,
         continue_all: bool,
         time_limit: Any,
-        progress: bool,
+        progress: Any,
         callback: Callable[[Any], Any] | None,
     ) -> None:
-        """Raises ValueError for what is none."""
+        """Read the options.  Raises ValueError and TypeError."""
         read_callback(callback)
         self.num_guesses = read_count(caller, "num_guesses", num_guesses)
-        self.progress, self.callback = read_switch("progress", progress), callback
-        self.compared = not read_switch("continue_all", continue_all) and self.num_guesses > 1
-        self.limit = read_time_limit(time_limit)
-
-    @property
-    def often(self) -> bool:
-        """Whether every iteration is a call."""
-        return self.progress or self.callback is not None or self.limit is not None
+        self.progress, self.callback = read_progress(SOLVE, progress), callback
+        self.compares = not read_switch("continue_all", continue_all) and self.num_guesses > 1
+        self.limit = optional(duration)(SOLVE, "time_limit", time_limit)
 
 
-def in_pieces(
+def run_iterations(
     kernel: Any,
     inputs: Numbers,
     max_iterations: int,
-    watching: Watching,
+    options: SearchOptions,
     result: Callable[[Mapping[str, Array]], Any],
     shown: Callable[[Mapping[str, Array], bool], Any],
 ) -> tuple[Numbers, bool]:
-    """Return the kernel's outputs by name after at most so many iterations, and whether it was stopped before.
+    """Return the kernel's outputs by name after at most ``max_iterations``, and True if it was stopped before.
 
-    ``result`` makes a result of outputs so far, of all guesses, and ``shown`` what the callback gets, while the search
-    goes on and once more at the end.  Guesses along the last leading axis are compared now and then.
+    ``result`` makes the result of all guesses from the outputs, and ``shown`` the argument of the callback, during the
+    search and at its end.  Guesses, along the last leading axis, are compares at intervals.
     """
     names = [port.name for port in kernel.inputs]
-    if watching.limit is not None:
+    if options.limit is not None:
         make_ready(kernel)
-    end = None if watching.limit is None else time.perf_counter() + watching.limit
-    piece = 1 if watching.often else TOGETHER if watching.compared else max_iterations
+    with Reporter(SOLVE, options.progress, PROGRESS, max_iterations) as report:
+        return _called(kernel, names, inputs, max_iterations, options, result, shown, report)
+
+
+def _called(
+    kernel: Any,
+    names: list[str],
+    inputs: Numbers,
+    max_iterations: int,
+    options: SearchOptions,
+    result: Callable[[Mapping[str, Array]], Any],
+    shown: Callable[[Mapping[str, Array], bool], Any],
+    report: Reporter,
+) -> tuple[Numbers, bool]:
+    """Run the calls of `run_iterations`."""
+    end = None if options.limit is None else time.perf_counter() + options.limit
+    each = report.active or options.callback is not None or options.limit is not None  # one iteration a call
+    count = 1 if each else COMPARISON_INTERVAL if options.compares else max_iterations
     outputs: Numbers = {}
     done = 0
     while True:
-        done = min(done + piece, max_iterations)
+        done = min(done + count, max_iterations)
         ends = np.array([*inputs["ends"][:2], float(done)])
         new = kernel(**{name: ends if name == "ends" else inputs[name] for name in names})
-        outputs = _joined(outputs, {name: np.asarray(getattr(new, name)) for name in new._fields})
-        if watching.compared and done % TOGETHER == 0:
-            outputs["kept"] = _compared(outputs, result(outputs).state["told"], done)
-        going = _going(outputs)
-        over = done >= max_iterations or not going.any()
-        if watching.progress:
-            scalars = outputs["told"]
-            sys.stderr.write(
-                f"iteration {done}: cost {np.min(scalars[..., 2]):.6g}, "
-                f"violated {np.min(scalars[..., 3]):.2e} x tolerance, gaps {np.min(scalars[..., 4]):.1e}\n"
-            )
-        stopped = watching.callback is not None and watching.callback(shown(outputs, not over)) is False
+        outputs = _merged(outputs, {name: np.asarray(getattr(new, name)) for name in new._fields})
+        if options.compares and done % COMPARISON_INTERVAL == 0:
+            outputs["scalars"] = _compared(outputs, result(outputs)._state["scalars"], done)
+        running = _running(outputs)
+        over = done >= max_iterations or not running.any()
+        report.reach(done)
+        stopped = options.callback is not None and options.callback(shown(outputs, not over)) is False
         if over:
             return outputs, False
         if stopped or (end is not None and time.perf_counter() >= end):
             return outputs, True
-        state = outputs["kept"].copy()
-        state[..., KEPT.index("status")] = np.where(going, state[..., KEPT.index("status")], _ENDED)
-        inputs = inputs | {"x": outputs["x"], "u": outputs["u"], "kept": state}
+        state = outputs["scalars"].copy()
+        state[..., _SEARCH_STATUS] = np.where(running, state[..., _SEARCH_STATUS], _ENDED)
+        inputs = inputs | {"x": outputs["x"], "u": outputs["u"], "scalars": state}
         inputs |= {name: outputs[name] for name in ("moving_forces", "reached_forces") if name in outputs}
 
 
-_GOES_ON = ("x", "u", "moving_forces", "reached_forces")
+_CONTINUED = ("x", "u", "moving_forces", "reached_forces")
 
 
-def searched(outputs: Mapping[str, Array]) -> Numbers:
-    """What another call may go on from: motion, multipliers and penalty (...)."""
-    return {name: outputs[name] for name in _GOES_ON if name in outputs} | {
-        "penalty": outputs["kept"][..., KEPT.index("penalty")]
+def final_search(outputs: Mapping[str, Array]) -> Numbers:
+    """Return the state from which another call can continue: motion, multipliers and penalty (...)."""
+    return {name: outputs[name] for name in _CONTINUED if name in outputs} | {
+        "penalty": outputs["scalars"][..., _PENALTY]
     }
 
 
-def gone_on(search: Mapping[str, Array], begun: Array) -> Numbers:
-    """Multipliers, and what is kept (..., numbers) as a search begins, with the penalties that another ended with."""
+def continued_search(search: Mapping[str, Array], initial_scalars: Array) -> Numbers:
+    """Return multipliers and initial scalars (..., count) of a search that continues another, with its penalties."""
     penalty = search["penalty"]
-    state = np.array(np.broadcast_to(begun, (*penalty.shape, *begun.shape)))
-    state[..., KEPT.index("penalty")] = penalty
-    return {name: search[name] for name in _GOES_ON[2:] if name in search} | {"kept": state}
+    state = np.array(np.broadcast_to(initial_scalars, (*penalty.shape, *initial_scalars.shape)))
+    state[..., _PENALTY] = penalty
+    return {name: search[name] for name in _CONTINUED[2:] if name in search} | {"scalars": state}
 
 
-def _going(outputs: Numbers) -> Array:
-    """Which have not ended: they are stopped, and all of their numbers are some."""
-    return np.asarray((outputs["kept"][..., KEPT.index("status")] > 1.5) & (outputs["told"][..., 0] < 2.5))
+def _running(outputs: Numbers) -> Array:
+    """Return a mask of the searches that have not ended and whose values are finite."""
+    return np.asarray((outputs["scalars"][..., _SEARCH_STATUS] > 1.5) & (outputs["diagnostics"][..., 0] < 2.5))
 
 
-def _joined(old: Numbers, new: Numbers) -> Numbers:
-    """The new where a search went on, and what it ended with where it did not."""
+def _merged(old: Numbers, new: Numbers) -> Numbers:
+    """Return new outputs for searches that continued, and their final ones for the others."""
     if not old:
         return new
-    going = _going(old)
-    if going.all():
+    running = _running(old)
+    if running.all():
         return new
     return {
-        name: np.where(going.reshape(*going.shape, *[1] * (x.ndim - going.ndim)), x, old[name])
+        name: np.where(running.reshape(*running.shape, *[1] * (x.ndim - running.ndim)), x, old[name])
         for name, x in new.items()
     }
 
 
 def _compared(outputs: Numbers, scalars: Array, done: int) -> Array:
-    """What is kept, with those seeds ended that need not go on."""
-    going = _going(outputs)
+    """Return the scalars of the searches, with inferior guesses stopped."""
+    running = _running(outputs)
     scalars = scalars.copy()
-    scalars[..., _STATUS] = np.where(going, 0.0, scalars[..., _STATUS])
+    scalars[..., _STATUS] = np.where(running, 0.0, scalars[..., _STATUS])
     scalars[..., _MERIT] = scalars[..., _COST]
-    over = needless(scalars, done)[..., _STATUS] == STOPPED
-    state = outputs["kept"].copy()
-    state[..., KEPT.index("status")] = np.where(going & over, _ENDED, state[..., KEPT.index("status")])
+    over = stop_inferior(scalars, done)[..., _STATUS] == STOPPED
+    state = outputs["scalars"].copy()
+    state[..., _SEARCH_STATUS] = np.where(running & over, _ENDED, state[..., _SEARCH_STATUS])
     return np.asarray(state)
 
 
 def stopped(outputs: Mapping[str, Array]) -> Array:
-    """Which were stopped since another seed was solved."""
-    ended = outputs["kept"][..., KEPT.index("status")] == _ENDED
-    return np.asarray(ended & (outputs["told"][..., 0] > 1.5) & (outputs["told"][..., 0] < 2.5))
+    """Return a mask of the guesses that were stopped because another was solved."""
+    ended = outputs["scalars"][..., _SEARCH_STATUS] == _ENDED
+    return np.asarray(ended & (outputs["diagnostics"][..., 0] > 1.5) & (outputs["diagnostics"][..., 0] < 2.5))
 
 
-def picked(x: Array, place: Array) -> Array:
-    """Of seeds the one of each problem at a place."""
-    index = place[(..., *[None] * (x.ndim - place.ndim))]
-    return np.asarray(np.take_along_axis(x, index, axis=place.ndim).squeeze(axis=place.ndim))
+def best_entries(x: Array, index: Array) -> Array:
+    """Return the entries of one guess of each problem."""
+    wide = index[(..., *[None] * (x.ndim - index.ndim))]
+    return np.asarray(np.take_along_axis(x, wide, axis=index.ndim).squeeze(axis=index.ndim))

@@ -1,4 +1,4 @@
-"""The kernel of a problem by roll-outs: iterative LQR and multiple shooting, by forward and by inverse dynamics."""
+"""Kernels of iterative LQR and multiple shooting, by forward or inverse dynamics, and their inputs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_nlp import PathProgram
-from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, Holding
-from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows, row_kinds
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, ContactModel
+from linkwork.optimal.algorithms.shooting.cost_terms import CostTerms, row_kinds
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.ilqr import Shooting
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
-from linkwork.optimal.algorithms.shooting.search_state import KEPT, RollOut
+from linkwork.optimal.algorithms.shooting.search_state import SHOOTING_SCALARS, RollOut
 from linkwork.optimal.kernels import target_sizes
 from linkwork.optimal.problem_arrays import PreparedProblem
 from linkwork.optimal.robot_parameters import with_inputs
 from linkwork.optimal.schedule import Schedule
 
-__all__ = ["ShootingRecipe", "row_data", "row_tolerances", "same_shapes", "shooting_kernel", "wanted_rows"]
+__all__ = ["ShootingRecipe", "cost_terms", "row_data", "row_tolerances", "same_shapes", "shooting_kernel"]
 
-PROXIMAL = 1e-9
-"""Of the diagonal: what nothing decides, a force that is not asked for say, stays what it is."""
+PROXIMAL = 1e-9  # of the diagonal: unknowns that nothing determines, such as a force without cost, do not change
 
 Array = np.ndarray[Any, Any]
 
@@ -39,7 +38,7 @@ _kernels: LazyCache[Kernel] = LazyCache(64)
 
 @dataclass(frozen=True)
 class ShootingRecipe:
-    """What a kernel is made of."""
+    """The structure of a shooting kernel: program, motors, dynamics and options."""
 
     program: PathProgram
     actuated: tuple[int, ...]
@@ -48,34 +47,34 @@ class ShootingRecipe:
     limited: bool
     gaps: bool
     second_order: bool
-    holdings: tuple[Holding, ...] = ()
+    contact_models: tuple[ContactModel, ...] = ()
     inverse: bool = False
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Of the robot, that come with each call."""
-        return self.program.robot_numbers
+        """Parameters of the robot that are inputs of each call."""
+        return self.program.robot_parameters
 
     @property
     def controls(self) -> int:
-        """How many numbers are a control."""
+        """Number of controls."""
         return self.dynamics(1.0).controls
 
     def dynamics(self, h: Any, tree: Tree | None = None) -> RobotDynamics:
-        """In steps of h, of the robot or of one with other numbers."""
+        """Return the dynamics in steps of h, of the robot or of a tree with other parameter values."""
         own = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
         if self.inverse:
             return InverseDynamics(*own, self.program.variables, self.program.contacts)
-        return ContactDynamics(*own, self.holdings) if self.holdings else RobotDynamics(*own)
+        return ContactDynamics(*own, self.contact_models) if self.contact_models else RobotDynamics(*own)
 
 
 def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
-    """The search as a kernel; ``split`` are terms of steps and of the states that they reach."""
+    """Return the kernel of the search; ``split`` are the terms of steps and of the states that they reach."""
     return _kernels.get(recipe, lambda: _compiled(recipe, split))
 
 
 def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of what is the same in all steps: targets that do not move, bounds and the robot's numbers."""
+    """Return names and shapes of inputs that are the same in all steps: targets, bounds and robot parameters."""
     program = recipe.program
     result: dict[str, tuple[int, ...]] = {
         f"target{k}": (size,) for k, size in target_sizes(program).items() if not program.terms[k].has_target_per_step
@@ -85,18 +84,18 @@ def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
     return result | {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(recipe.parameters).items()}
 
 
-def wanted_rows(
-    program: PathProgram, dynamics: RobotDynamics, split: tuple[list[int], list[int]], given: Mapping[str, Any]
-) -> WantedRows:
-    """The rows of features, with targets and bounds of arrays by name."""
-    terms, aiming = program.terms, target_sizes(program)
-    targets = {k: list(given[f"target{k}"]) for k in aiming if not terms[k].has_target_per_step}
+def cost_terms(
+    program: PathProgram, dynamics: RobotDynamics, split: tuple[list[int], list[int]], arrays: Mapping[str, Any]
+) -> CostTerms:
+    """Return the cost terms, with targets and bounds from arrays by name."""
+    terms, sizes = program.terms, target_sizes(program)
+    targets = {k: list(arrays[f"target{k}"]) for k in sizes if not terms[k].has_target_per_step}
     bounds = {
-        k: (list(given["lower"][rows]), list(given["upper"][rows]))
+        k: (list(arrays["lower"][rows]), list(arrays["upper"][rows]))
         for k, (term, rows) in enumerate(zip(terms, program.rows_of, strict=True))
         if term.bounded
     }
-    return WantedRows(dynamics, terms, *split, targets, bounds)
+    return CostTerms(dynamics, terms, *split, targets, bounds)
 
 
 def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
@@ -109,52 +108,52 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
     shapes: dict[str, tuple[int, ...]] = {
         "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
         "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
-        "given": (T, 1 + moved + len(recipe.holdings)),
+        "data": (T, 1 + moved + len(recipe.contact_models)),
     }  # fmt: skip
     shapes |= same_shapes(recipe)
     if recipe.limited:
         shapes |= {"low": (m,), "high": (m,)}
     shapes |= {f"{name}_tolerances": (len(some),) for name, some in zip(("moving", "reached"), kinds, strict=True)}
     shapes |= {f"{name}_forces": (T, len(some)) for name, some in zip(("moving", "reached"), kinds, strict=True)}
-    shapes |= {"kept": (len(KEPT),), "ends": (3,)}
+    shapes |= {"scalars": (len(SHOOTING_SCALARS),), "ends": (3,)}
     shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
 
     def solved(**inputs: Any) -> Any:
         dynamics = recipe.dynamics(inputs["step"], with_inputs(tree, recipe.parameters, inputs))
-        rows_of = wanted_rows(program, dynamics, split, inputs)
+        rows_of = cost_terms(program, dynamics, split, inputs)
         weights = tuple(inputs.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached"))
         most_of = (list(inputs.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
         limits = (list(inputs["low"]), list(inputs["high"])) if recipe.limited else None
         tolerance, feasibility, most = inputs["ends"]
         problem = Shooting(
-            dynamics, rows_of, list(inputs["x0"]), inputs["given"], weights, limits,
+            dynamics, rows_of, list(inputs["x0"]), inputs["data"], weights, limits,
             recipe.gaps, recipe.second_order and not recipe.inverse, tolerance, feasibility,
             iterations=most, tolerances=(next(most_of), next(most_of)), proximal=PROXIMAL if recipe.inverse else 0.0,
             bent_rows=recipe.second_order and recipe.inverse,
         )  # fmt: skip
         forces = tuple(inputs.get(f"{name}_forces", np.zeros((T, 0))) for name in ("moving", "reached"))
-        end = problem.solve(RollOut(inputs["x"], inputs["u"]), forces, list(inputs["kept"]))
+        end = problem.solve(RollOut(inputs["x"], inputs["u"]), forces, list(inputs["scalars"]))
         x, u = end.motion
 
-        def looked(_: Any, row: Any) -> tuple[Any, Any]:
+        def evaluate(_: Any, row: Any) -> tuple[Any, Any]:
             x, u, y, data = (list(part) for part in row[:4])
-            more = dynamics.at(data).led(x, u)[dynamics.numbers :] if dynamics.more else []
+            more = dynamics.at(data).outputs_of_step(x, u)[dynamics.state_size :] if dynamics.more else []
             values = array(rows_of.values(x, u, [*y, *more], data))
             if not isinstance(dynamics, InverseDynamics):
                 return (), (values, array(more))
             tau, gains = dynamics.motors(x, u, [list(line) for line in row[4]], data[0])
             return (), (values, array(tau), array(gains))
 
-        rows = (problem.before(x), u, x, inputs["given"], *([end.gains] if recipe.inverse else []))
-        _, (values, more, *gains) = scan(looked, (), rows)
+        rows = (problem.before(x), u, x, inputs["data"], *([end.gains] if recipe.inverse else []))
+        _, (values, more, *gains) = scan(evaluate, (), rows)
         scalars = [end.status, end.iterations, end.cost, end.violation, end.gap, end.decrement]
         every = {
             "x": x,
             "u": u,
             "K": end.gains,
             "values": values,
-            "told": array([*scalars, end.penalty, end.roll_outs]),
-            "kept": array(list(end.kept)),
+            "diagnostics": array([*scalars, end.penalty, end.roll_outs]),
+            "scalars": array(list(end.scalars)),
         }
         every |= {"more": more} if dynamics.more else {}
         every |= {"tau": more, "tau_gains": gains[0]} if recipe.inverse else {}
@@ -165,7 +164,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 
 
 def row_tolerances(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
-    """Tolerances of constraints as those of the search's rows, by the kernel's names; 1 of what is none."""
+    """Return tolerances by row of the search, by the kernel's names; 1 for rows that are not constraints."""
     own = dict(zip(program.hard, tolerances, strict=True))
     rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.terms[k])] for some in split]
     return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
@@ -176,10 +175,12 @@ def row_data(
     program: PathProgram,
     split: tuple[list[int], list[int]],
     schedule: Schedule,
-    numbers: Mapping[str, Array],
+    arguments: Mapping[str, Array],
 ) -> dict[str, Array]:
-    """Weights of rows by step; times, targets that move and what holds; bounds, other targets and the robot's numbers,
-    of which there are ``numbers``: by the kernel's names.
+    """Return the kernel's inputs by name, from targets and robot parameters by input.
+
+    These are weights of rows by step; per step the times, targets per step and flags of contacts; bounds, constant
+    targets and robot parameters.
     """
     T, constants = program.steps, own.constants
     arrays: dict[str, Array] = {}
@@ -195,10 +196,10 @@ def row_data(
         arrays[f"{name}_weights"] = np.concatenate(columns, axis=-1)
     times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
     moving = [f"target{k}" for k, term in enumerate(program.terms) if term.has_target_per_step]
-    columns_of_steps = (times, *(numbers[name] for name in moving), schedule.active)
+    columns_of_steps = (times, *(arguments[name] for name in moving), schedule.active)
     lead = np.broadcast_shapes(*(x.shape[:-2] for x in columns_of_steps))
-    arrays["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in columns_of_steps], axis=-1)
-    arrays |= {name: x for name, x in numbers.items() if name not in moving}
+    arrays["data"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in columns_of_steps], axis=-1)
+    arrays |= {name: x for name, x in arguments.items() if name not in moving}
     if any(term.bounded for term in program.terms):
         arrays |= {"lower": constants["lower"], "upper": constants["upper"]}
     return arrays

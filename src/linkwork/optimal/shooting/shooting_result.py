@@ -12,15 +12,15 @@ from linkwork._util.validation import floats
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
 from linkwork.optimal.infeasibility_proof import ConflictProof
-from linkwork.optimal.kernels import TOLD
-from linkwork.optimal.nonfinite_report import resolved
+from linkwork.optimal.kernels import SEARCH_SCALARS
 from linkwork.optimal.optimum_derivative import PathDerivative
 from linkwork.optimal.problem_arrays import PreparedProblem
 from linkwork.optimal.result import OptimalResult
 from linkwork.optimal.schedule import Schedule
-from linkwork.optimal.shooting.contact_phases import HoldingPhases
+from linkwork.optimal.search_report import resolved
+from linkwork.optimal.shooting.contact_phases import ContactPhases
 from linkwork.optimal.shooting.motion_infeasibility import motion_conflict_proof
-from linkwork.optimal.shooting.shooting_calls import picked
+from linkwork.optimal.shooting.shooting_calls import best_entries
 from linkwork.optimal.shooting.shooting_derivative import motion_derivative
 
 __all__ = ["ShootingResult", "best_of_guesses", "search_of", "shooting_result"]
@@ -31,35 +31,35 @@ FAR_PENALTY = 1e8
 
 
 class ShootingResult(OptimalResult):
-    """A motion by forward dynamics: a path, and besides what moves it and how to stay near it.
+    """A motion by forward or inverse dynamics: a path with motor forces, velocities and feedback gains.
 
-    Forces of contacts are its `variables`.  What the dynamics keep by themselves, contacts that stay and the robot's
-    own constraints, has no multipliers here: zeros.
+    Contact forces are its `variables`.  Constraints that the dynamics satisfy, such as sticking contacts and the
+    robot's own constraints, have multipliers of zero.
 
-    ``controls`` (..., T, m), the forces of motors from each step to the next, ``accelerations`` (..., T, nv) meanwhile
-    (by Runge and Kutta's steps their mean), ``velocities`` (..., T, nv) at the steps, and ``gains`` (..., T, m, 2 nv):
-    u + K (q ⊖ q̄; v − v̄) is the best to do near the state from which a step begins.
+    ``controls`` (..., T, m) are the motor forces from each step to the next, ``accelerations`` (..., T, nv) those in
+    between (their mean with Runge-Kutta steps), and ``velocities`` (..., T, nv) those at the steps.  ``gains`` (..., T,
+    m, 2 nv) are the optimal feedback u + K (q ⊖ q̄; v − v̄) near the state at which a step begins.
     """
 
     controls: Array
     velocities: Array
     accelerations: Array
     gains: Array
-    gap: Array  # (...): how far steps do not lead to the next ones, which is rounding where it is solved
+    gap: Array  # (...) largest defect between steps; rounding for a solved motion
     _values: Array
-    _recipe: Any  # what its kernel is made of
-    _limits: tuple[Array, Array] | None = None  # of motors, where they are those of the search
+    _recipe: Any  # structure of its kernel
+    _limits: tuple[Array, Array] | None = None  # of motors, if they are bounds of the search
     _kernel: Any
-    _inputs: dict[str, Array]  # of the kernel, with which the search began
-    _search: dict[str, Array]  # where the search ended
+    _kernel_inputs: dict[str, Array]  # of the kernel at the beginning of the search
+    _search: dict[str, Array]  # at the end of the search
     _split: tuple[list[int], list[int]]  # terms of steps, and of the states that they reach
     _schedule: Schedule
     _start: Array  # (..., nx): the state at the start
-    _decided: Array  # (..., T, n): controls of the search, and forces of what holds
+    _decided: Array  # (..., T, n): controls of the search, and contact forces
 
     @property
-    def _looked(self) -> tuple[Array, Array]:
-        program = self.prepared.program
+    def _term_values(self) -> tuple[Array, Array]:
+        program = self._prepared.program
         every, alone = [], []
         for k, term in enumerate(program.terms):
             own = self._values[..., program.rows_of[k]]
@@ -70,28 +70,28 @@ class ShootingResult(OptimalResult):
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
-    def _proved(self, place: int) -> ConflictProof | None:
-        """The proof that violations are stationary in the motors' forces, within the limits of motors."""
+    def _prove_infeasible(self, index: int) -> ConflictProof | None:
+        """Return the proof that violations are stationary in the motor forces, within their limits, or None."""
         if self.attempts is not None:
-            many = self.attempts.state["told"].shape[-2]
-            return self.attempts._proof(place * many + int(np.ravel(self.seed)[place]))
-        return motion_conflict_proof(self, place)
+            count = self.attempts._state["scalars"].shape[-2]
+            return self.attempts._proof(index * count + int(np.ravel(self._best_guess)[index]))
+        return motion_conflict_proof(self, index)
 
-    def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
-        """Return the result with the numbers of another search of the same problem and motors, for ``warm_start``."""
+    def _with_search(self, search: dict[str, Array]) -> ShootingResult:
+        """Return the result with the state of another search of the same problem and motors, for ``warm_start``."""
         result = copy(self)
         result._search = search
         return result
 
     def derivative(self, by: str) -> PathDerivative:
-        """How the motion moves by n numbers of what the problem is asked with: configurations (..., T, nv, n), in
-        tangent vectors, velocities, and the forces of motors (..., T, m, n).
+        """Return the derivative of the motion by n values of an input of the problem.
 
-        ``by`` is as of `OptimalResult.derivative`: the name of a feature with a target, ``"start"``, ``"start
-        velocity"``, ``"duration"``, or a parameter of the robot.  It is exact at an optimum, with inequalities and
-        limits of motors that hold the motion as equalities; as exact as the optimum is found.  Where nothing
-        determines how a motion moves, it is the least way.  Raises ValueError for what no motion depends on, and for
-        one that is no optimum, not solved; in a batch it is NaN there.
+        It has configurations (..., T, nv, n) as tangent vectors, velocities, and motor forces (..., T, m, n).  ``by``
+        is that of `OptimalResult.derivative`: the name of a feature with a target, ``"start"``, ``"start velocity"``,
+        ``"duration"``, or a parameter of the robot.  The derivative is exact at an optimum, with active inequalities
+        and motor limits as equalities; its accuracy is that of the optimum.  If it is not unique, it is the one of
+        least norm.  Raises ValueError for an input that the motion does not depend on, and for a motion that is not
+        solved; in a batch it is NaN there.
         """
         return motion_derivative(self, by)
 
@@ -99,7 +99,7 @@ class ShootingResult(OptimalResult):
 def shooting_result(
     own: PreparedProblem,
     split: tuple[list[int], list[int]],
-    phases: HoldingPhases,
+    phases: ContactPhases,
     x0: Array,
     velocity: Any,
     outputs: Any,
@@ -107,19 +107,19 @@ def shooting_result(
     inputs: dict[str, Array],
     schedule: Schedule,
 ) -> ShootingResult:
-    """Of what the kernel tells; ``given``, targets and the robot's numbers, and ``schedule`` are what it was given."""
+    """Return the result from the kernel's outputs, for the targets and robot parameters ``inputs``."""
     program, robot, weights = own.program, own.problem.robot, schedule.weights
-    status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(outputs.told, -1, 0)
+    status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(outputs.diagnostics, -1, 0)
     lead, nq = status.shape, robot.nq
     forces = _by_entry(program, split, outputs)
     violated = _violations(own, outputs.values, weights)
     ended = np.choose(np.nan_to_num(status).astype(int).clip(0, 3), [1.0, 3.0, 0.0, 3.0])
     bad = (violated > tolerances[1:]).any(axis=-1) & (penalty > FAR_PENALTY)
     ended = np.where((ended != 1.0) & bad, 2.0, ended)
-    lost = [j for j, k in enumerate(program.hard) if k in phases.kept]  # what the dynamics were to keep
-    ended = np.where((ended == 1.0) & (violated > tolerances[1:])[..., lost].any(axis=-1), 2.0, ended)
+    enforced = [j for j, k in enumerate(program.hard) if k in phases.enforced]  # terms that the dynamics enforce
+    ended = np.where((ended == 1.0) & (violated > tolerances[1:])[..., enforced].any(axis=-1), 2.0, ended)
     cost = np.where(status == 3.0, np.nan, cost)
-    scalars = np.zeros((*lead, len(TOLD) + 2 * len(program.hard)))
+    scalars = np.zeros((*lead, len(SEARCH_SCALARS) + 2 * len(program.hard)))
     by_name = {
         "status": ended,
         "iterations": iterations,
@@ -128,10 +128,10 @@ def shooting_result(
         "length": np.sqrt(abs(decrement)),
     }
     for name, x in by_name.items():
-        scalars[..., TOLD.index(name)] = x
-    scalars[..., len(TOLD) :] = np.concatenate([violated, violated], axis=-1)
+        scalars[..., SEARCH_SCALARS.index(name)] = x
+    scalars[..., len(SEARCH_SCALARS) :] = np.concatenate([violated, violated], axis=-1)
     scalars = resolved(outputs.x[..., :nq], scalars, float(tolerances[0]))
-    state = {"q": outputs.x[..., :nq], "told": scalars}
+    state = {"q": outputs.x[..., :nq], "scalars": scalars}
     places = program.forces_of(program.everywhere)
     state["everywhere"] = np.zeros((*lead, program.steps, program.force_count(program.everywhere)))
     for k, place in places.items():
@@ -141,9 +141,9 @@ def shooting_result(
         state["alone"][..., place] = forces[k][..., program.terms[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = outputs.u[..., robot.nv :] if hasattr(outputs, "tau") else _variables(program, phases, outputs)
-    numbers = own.scaled_constants | inputs | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
-    numbers |= {} if velocity is None else {"velocity": floats(velocity)}
-    result = ShootingResult._make(own, state, numbers, tolerances, lead)
+    arrays = own.scaled_constants | inputs | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
+    arrays |= {} if velocity is None else {"velocity": floats(velocity)}
+    result = ShootingResult._make(own, state, arrays, tolerances, lead)
     result.controls, result.velocities, result.gains = outputs.u, outputs.x[..., nq:], outputs.K
     if hasattr(outputs, "tau"):
         result.controls, result.gains, result.accelerations = outputs.tau, outputs.tau_gains, outputs.u[..., : robot.nv]
@@ -160,60 +160,60 @@ def shooting_result(
 
 
 def best_of_guesses(every: ShootingResult) -> ShootingResult:
-    """Of seeds the best of each problem, with all as its ``attempts``."""
-    place = every._best()
-    state = {name: picked(x, place) for name, x in every.state.items()}
-    shapes = every.prepared.shapes | {"past": (0, 0), "velocity": (0,)}
+    """Return the best guess of each problem, with all guesses as its ``attempts``."""
+    best_index = every._best()
+    state = {name: best_entries(x, best_index) for name, x in every._state.items()}
+    shapes = every._prepared.shapes | {"past": (0, 0), "velocity": (0,)}
     numbers = {
         name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
-        for name, x in every.numbers.items()
+        for name, x in every._inputs.items()
     }
-    best = ShootingResult._make(every.prepared, state, numbers, every.tolerances, place.shape)
-    best.attempts, best.seed = every, int(place) if not place.shape else place
+    best = ShootingResult._make(every._prepared, state, numbers, every._tolerances, best_index.shape)
+    best.attempts, best._best_guess = every, int(best_index) if not best_index.shape else best_index
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values", "_start", "_decided"):
-        setattr(best, name, picked(getattr(every, name), place))
-    for name in ("_recipe", "_limits", "_split", "_schedule", "_kernel", "_inputs"):
+        setattr(best, name, best_entries(getattr(every, name), best_index))
+    for name in ("_recipe", "_limits", "_split", "_schedule", "_kernel", "_kernel_inputs"):
         setattr(best, name, getattr(every, name))
-    best._search = {name: picked(x, place) for name, x in every._search.items()}
+    best._search = {name: best_entries(x, best_index) for name, x in every._search.items()}
     return best
 
 
 def search_of(caller: str, warm_start: Any, recipe: Any) -> dict[str, Array]:
-    """Where the search of a result ended, for another with this recipe.
+    """Return the final state of a result's search, to continue with a kernel of this recipe.
 
-    Raises TypeError for what is no such result, ValueError for one of another problem or with other controls.
+    Raises TypeError for another object, ValueError for a result of another problem or with other controls.
     """
     if not isinstance(warm_start, ShootingResult):
-        other = "a path by another solver: give initial_guess=, its q, instead"
-        what = other if isinstance(warm_start, OptimalResult) else repr(warm_start)
+        other = "a result of another solver: pass its q as initial_guess= instead"
+        problem = other if isinstance(warm_start, OptimalResult) else repr(warm_start)
         raise TypeError(
-            f'{caller}: warm_start: expected a result of the same problem by "ilqr" or "shooting", got {what}'
+            f'{caller}: warm_start: expected a result of the same problem by "ilqr" or "shooting", got {problem}'
         )
     old = warm_start._recipe
     if (old.inverse, old.actuated) != (recipe.inverse, recipe.actuated):
         raise ValueError(
-            f"{caller}: warm_start: expected a result with the same controls, with the same actuated= and dynamics=: "
-            f"give initial_guess=, its q, instead"
+            f"{caller}: warm_start: expected a result with the same actuated= and dynamics=: pass its q as "
+            f"initial_guess= instead"
         )
-    same = replace(old.program, robot_numbers=recipe.program.robot_numbers)
-    if (same, old.holdings) != (recipe.program, recipe.holdings):
+    same = replace(old.program, robot_parameters=recipe.program.robot_parameters)
+    if (same, old.contact_models) != (recipe.program, recipe.contact_models):
         raise ValueError(
-            f"{caller}: warm_start: expected a result of the same problem: give initial_guess=, its q, instead"
+            f"{caller}: warm_start: expected a result of the same problem: pass its q as initial_guess= instead"
         )
     return warm_start._search
 
 
-def _variables(program: PathProgram, phases: HoldingPhases, outputs: Any) -> Array:
-    """Forces of what holds, as the problem's variables of steps (..., T, variables)."""
+def _variables(program: PathProgram, phases: ContactPhases, outputs: Any) -> Array:
+    """Return the contact forces as the problem's variables of steps (..., T, variables)."""
     own, start = {}, 0
-    for one in phases.holdings:
+    for one in phases.contact_models:
         own[one.force.name] = outputs.more[..., start : start + one.force.size]
         start += one.force.size
     return np.concatenate([own[name] for name, _ in program.variables], axis=-1)
 
 
 def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], outputs: Any) -> dict[int, Array]:
-    """Multipliers of constraints by their numbers, (..., T, rows)."""
+    """Return the multipliers (..., T, rows) of constraints, by index of the term."""
     forces: dict[int, Array] = {}
     for name, some in zip(("moving", "reached"), split, strict=True):
         start = 0
@@ -228,7 +228,7 @@ def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], outputs:
 
 
 def _violations(own: PreparedProblem, values: Array, weights: Array) -> Array:
-    """By constraint: how much is violated at most, (..., constraints)."""
+    """Return the largest violation of each constraint (..., constraints)."""
     columns = []
     for k in own.program.hard:
         rows = own.program.rows_of[k]

@@ -1,10 +1,8 @@
-"""Problems of optimal motion by forward dynamics: iterative LQR, and multiple shooting.
+"""Solving trajectory problems by iterative LQR (iLQR) or multiple shooting.
 
-What is unknown are the forces of motors; a motion is what they make of the start.  Features are asked of each step and
-of the state that it reaches, squares and costs are those of the path, and constraints enter by multipliers.  Limits of
-motors hold exactly.  By inverse dynamics accelerations are unknown, and forces of motors follow from the motion.
-
-Problems by inverse dynamics: motors as constraints on what a motion takes.
+By forward dynamics the unknowns are motor forces, and the motion follows from them and the start.  Features apply to
+each step and to the state that it reaches; constraints enter by multipliers.  Motor limits hold exactly.  By inverse
+dynamics the unknowns are accelerations; motor forces follow from the motion, and motor limits are constraints.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
 from linkwork.optimal.algorithms.shooting.cost_terms import split_terms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import INTEGRATORS
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import INVERSE_INTEGRATORS
-from linkwork.optimal.algorithms.shooting.search_state import begun
+from linkwork.optimal.algorithms.shooting.search_state import initial_scalars
 from linkwork.optimal.arguments import (
     SOLVE,
     broadcast_axes,
@@ -36,18 +34,24 @@ from linkwork.optimal.features.arguments import one_of
 from linkwork.optimal.initial_guesses import guesses
 from linkwork.optimal.problem_arrays import PENALTY, prepared
 from linkwork.optimal.robot_parameters import (
-    along,
-    axes_of,
     forces_of_motion,
+    motor_indices,
     motor_limits,
-    motor_places,
+    parameter_axes,
+    per_step_parameters,
     read_finite,
-    read_robot_numbers,
+    read_robot_parameters,
     robot_inputs,
 )
 from linkwork.optimal.schedule import Schedule
-from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_controls, phases_of
-from linkwork.optimal.shooting.shooting_calls import Watching, gone_on, in_pieces, searched, stopped
+from linkwork.optimal.shooting.contact_phases import ContactPhases, checked_contact_phases, distribute_controls
+from linkwork.optimal.shooting.shooting_calls import (
+    SearchOptions,
+    continued_search,
+    final_search,
+    run_iterations,
+    stopped,
+)
 from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data, row_tolerances, shooting_kernel
 from linkwork.optimal.shooting.shooting_result import ShootingResult, best_of_guesses, search_of, shooting_result
 
@@ -58,7 +62,7 @@ Array = np.ndarray[Any, Any]
 SHOOTING = ("ilqr", "shooting")
 MAX_ITERATIONS = 200
 TOLERANCE = 1e-9  # of constraints
-STEP_TOLERANCE = 1e-6  # the root of how much cost may be left, beside the cost
+STEP_TOLERANCE = 1e-6  # root of the remaining decrease of the cost, relative to the cost
 
 
 def solve_by_shooting(
@@ -85,83 +89,83 @@ def solve_by_shooting(
     seed: Any = 0,
     continue_all: bool = False,
     time_limit: float | None = None,
-    progress: bool = False,
+    progress: Any = False,
     callback: Any = None,
     schedule: Schedule | None = None,
 ) -> ShootingResult:
-    """Return the best motion from a start, by forward dynamics: see `TrajectoryProblem.solve` for the options.
+    """Return the optimised motion from a start: see `TrajectoryProblem.solve` for the options.
 
-    ``solver`` "ilqr" begins with the motion of the first ``controls``, by default those that keep the robot at the
-    start; "shooting" with the ``initial_guess``, whose gaps it closes.  ``warm_start`` is a result by forward dynamics
-    of the same problem and motors, from whose motion, multipliers and penalties it goes on; of "ilqr" the motion is
-    that of its controls.  Of several guesses the first begins so, and others with paths to configurations drawn by
-    ``seed``, or with the forces of such.  A ``schedule`` has phases at other steps than the problem.
+    "ilqr" begins with the motion of the initial ``controls``, by default those of static equilibrium at the start.
+    "shooting" begins with the ``initial_guess`` and closes its defects.  ``warm_start`` is a result of the same problem
+    and motors, whose motion, multipliers and penalties the search continues; for "ilqr" the motion is that of its
+    controls.  Further guesses begin with paths to random configurations, or with the forces of such paths.  A
+    ``schedule`` has phases at other steps than the problem.
 
-    Raises ValueError for what forward dynamics does not answer: features of more than a step, free durations,
-    variables of steps but forces of contacts, and contacts that may slide; and for wrong arguments.
+    Raises ValueError for problems that shooting does not support: features of more than one step, free durations,
+    variables of steps other than contact forces, and contacts that may slide; and for invalid arguments.
     """
     caller = f"{SOLVE}: solver={solver!r}"
     passive, seed = read_switch("passive", passive), read_seed(seed)
     second_order = None if second_order is None else read_switch("second_order", second_order)
-    watching = Watching(SOLVE, num_guesses, continue_all, time_limit, progress, callback)
+    search_options = SearchOptions(SOLVE, num_guesses, continue_all, time_limit, progress, callback)
     tolerance = TOLERANCE if tolerance is None else tolerance
     step_tolerance = STEP_TOLERANCE if step_tolerance is None else step_tolerance
     max_iterations = MAX_ITERATIONS if max_iterations is None else max_iterations
     if start is None:
-        raise ValueError(f"{caller}: start: a motion by forward dynamics begins somewhere: give the configuration")
+        raise ValueError(f"{caller}: start: expected the initial configuration, got None")
     if solver == "ilqr" and controls is not None and initial_guess is not None:
-        raise ValueError(
-            f"{caller}: it begins with controls= or with the forces of an initial_guess=: expected one of them"
-        )
+        raise ValueError(f"{caller}: expected controls= or initial_guess=, not both: each defines the initial forces")
     inverse, robot = one_of(caller, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
-    places = motor_places(caller, robot, actuated)
-    low, high = motor_limits(caller, robot, places, control_limits)
+    motors = motor_indices(caller, robot, actuated)
+    low, high = motor_limits(caller, robot, motors, control_limits)
     if inverse:
         if controls is not None:
-            raise ValueError(f"{caller}: dynamics='inverse': controls: it begins with an initial_guess=: expected none")
-        problem = with_motors(caller, problem, places, (low, high), passive)
-    numbers = read_robot_numbers(caller, problem, parameters)
-    own = prepared(problem, True, False, tuple(numbers))
+            raise ValueError(f"{caller}: dynamics='inverse': controls: expected None: pass initial_guess= instead")
+        problem = with_motors(caller, problem, motors, (low, high), passive)
+    values = read_robot_parameters(caller, problem, parameters)
+    own = prepared(problem, True, False, tuple(values))
     program = own.program
-    phases = HoldingPhases((), (), frozenset()) if inverse else phases_of(caller, problem)
+    phases = ContactPhases((), (), frozenset()) if inverse else checked_contact_phases(caller, problem)
     if not program.uniform:
-        raise ValueError(f"{caller}: it knows steps that take equally long alone")
-    if phases.holdings and integrator != INTEGRATORS[0]:
-        raise ValueError(f"{caller}: integrator: where contacts or constraints hold a robot it is {INTEGRATORS[0]!r}")
-    if phases.holdings and second_order:
-        raise ValueError(f"{caller}: second_order: where contacts or constraints hold a robot it knows none")
+        raise ValueError(f"{caller}: duration: expected equal time steps")
+    if phases.contact_models and integrator != INTEGRATORS[0]:
+        raise ValueError(
+            f"{caller}: integrator: expected {INTEGRATORS[0]!r} with contacts or constraints, got {integrator!r}"
+        )
+    if phases.contact_models and second_order:
+        raise ValueError(f"{caller}: second_order: expected False with contacts or constraints, got True")
     limited = not inverse and bool(np.isfinite(low).any() or np.isfinite(high).any())
-    second = inverse or (len(places) < robot.nv and not phases.holdings) if second_order is None else second_order
+    second = inverse or (len(motors) < robot.nv and not phases.contact_models) if second_order is None else second_order
     gaps = solver == "shooting"
-    recipe = ShootingRecipe(program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
+    recipe = ShootingRecipe(program, motors, integrator, passive, limited, gaps, second, phases.contact_models, inverse)
     tau = float(np.ravel(own.constants["step"])[0])
-    split = split_terms(recipe.dynamics(1.0), program.terms, phases.kept)
+    split = split_terms(recipe.dynamics(1.0), program.terms, phases.enforced)
     q0 = read_configuration(robot, SOLVE, "start", start)
     v0 = np.zeros(robot.nv) if velocity is None else read_finite(caller, "velocity", velocity, (robot.nv,))
     lead = broadcast_axes({"start": q0.shape[:-1], "velocity": v0.shape[:-1]})
     x0 = np.concatenate([np.broadcast_to(q0, (*lead, robot.nq)), np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
-    known = numbers, (low, high), own.begin.get("u")
+    known = values, (low, high), own.begin.get("u")
     before = None if warm_start is None else search_of(caller, warm_start, recipe)
     if before is None or initial_guess is not None or controls is not None:
-        path, u = _first(caller, robot, recipe, phases, x0, tau, initial_guess, controls, *known)
+        path, u = _initial_motion(caller, robot, recipe, phases, x0, tau, initial_guess, controls, *known)
     else:
         path, u = before["x"], before["u"] if inverse else np.clip(before["u"], low, high)
-    if watching.num_guesses > 1:
-        ends = own.ends(watching.num_guesses - 1, seed)
+    if search_options.num_guesses > 1:
+        ends = own.ends(search_options.num_guesses - 1, seed)
         first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
         x0 = x0[..., None, :]
-        paths, forces = _first(
-            caller, robot, recipe, phases, x0, tau, first, None, along(robot.tree, numbers), *known[1:]
+        paths, forces = _initial_motion(
+            caller, robot, recipe, phases, x0, tau, first, None, per_step_parameters(robot.tree, values), *known[1:]
         )
-        path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
+        path, u = (_with_first(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
-    aims = own.given_targets(targets) | robot_inputs(robot.tree, numbers)
+    aims = own.read_targets(targets) | robot_inputs(robot.tree, values)
     axes = {
         f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(own.shapes[p])]
         for name, (p, *_) in own.targets.items()
     }
-    broadcast_axes({"start": lead, **axes, **axes_of(robot.tree, numbers)})
+    broadcast_axes({"start": lead, **axes, **parameter_axes(robot.tree, values)})
     schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
     inputs |= row_data(own, program, split, schedule, aims)
     inputs |= {"low": low, "high": high} if limited else {}
@@ -170,14 +174,14 @@ def solve_by_shooting(
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(max_iterations)])}
     kernel = shooting_kernel(recipe, split)
-    inputs["kept"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
-    inputs |= {} if before is None else gone_on(before, inputs["kept"])
+    inputs["scalars"] = np.array(initial_scalars(float(step_tolerance), PENALTY, bool(program.hard)))
+    inputs |= {} if before is None else continued_search(before, inputs["scalars"])
     for port in kernel.inputs:
-        inputs.setdefault(port.name, np.zeros(port.shape))  # of multipliers
+        inputs.setdefault(port.name, np.zeros(port.shape))  # multipliers
         x = inputs[port.name]
-        if watching.num_guesses > 1 and port.name not in ("x0", "u", "x") and x.ndim > len(port.shape):
+        if search_options.num_guesses > 1 and port.name not in ("x0", "u", "x") and x.ndim > len(port.shape):
             inputs[port.name] = np.expand_dims(x, x.ndim - len(port.shape))
-    if watching.num_guesses > 1:
+    if search_options.num_guesses > 1:
         velocity = np.expand_dims(velocity, -2) if np.ndim(velocity) > 1 else velocity
         own_axes = {name: len(shape) for name, shape in own.shapes.items()}
         aims = {
@@ -188,68 +192,68 @@ def solve_by_shooting(
     def result(outputs: Any) -> ShootingResult:
         named = SimpleNamespace(**outputs)
         every = shooting_result(own, split, phases, x0, velocity, named, tolerances, aims, schedule)
-        every.state["told"][..., 1] = np.where(stopped(outputs), STOPPED, every.state["told"][..., 1])
-        every._recipe, every._search = recipe, searched(outputs)
+        every._state["scalars"][..., 1] = np.where(stopped(outputs), STOPPED, every._state["scalars"][..., 1])
+        every._recipe, every._search = recipe, final_search(outputs)
         every._limits = (low, high) if limited else None
-        every._kernel, every._inputs, every._split = kernel, inputs, split
+        every._kernel, every._kernel_inputs, every._split = kernel, inputs, split
         return every
 
     def shown(outputs: Any, running: bool) -> ShootingResult:
-        named = best_of_guesses(result(outputs)) if watching.num_guesses > 1 else result(outputs)
+        named = best_of_guesses(result(outputs)) if search_options.num_guesses > 1 else result(outputs)
         named._running = running
         if named.attempts is not None:
             named.attempts._running = running
         return named
 
-    outputs, late = in_pieces(kernel, inputs, max_iterations, watching, result, shown)
+    outputs, late = run_iterations(kernel, inputs, max_iterations, search_options, result, shown)
     last = shown(outputs, False)
     last._late = late
     return last
 
 
-def _put(x: Array, first: Array) -> Array:
-    """Of seeds (..., seeds, T, n), with the first as it is said (..., T, n)."""
+def _with_first(x: Array, first: Array) -> Array:
+    """Return values of guesses (..., guesses, T, n) with the first one replaced by (..., T, n)."""
     lead = np.broadcast_shapes((*x.shape[:-3], *x.shape[-2:]), first.shape)
     whole = np.array(np.broadcast_to(x, (*lead[:-2], *x.shape[-3:])))
     whole[..., 0, :, :] = first
     return whole
 
 
-def _first(
+def _initial_motion(
     caller: str,
     robot: Any,
     recipe: ShootingRecipe,
-    phases: HoldingPhases,
+    phases: ContactPhases,
     x0: Array,
     tau: float,
     guess: Any,
     controls: Any,
-    numbers: dict[Parameter, Array],
+    values: dict[Parameter, Array],
     limits: tuple[Array, Array],
     variables: Any,
 ) -> tuple[Array, Array]:
-    """States that steps lead to (..., T, nx) and controls (..., T, m) to begin with."""
+    """Return the initial states (..., T, nx) that steps lead to, and initial controls (..., T, m)."""
     T, motors, nq = recipe.program.steps, list(recipe.actuated), robot.nq
     lead = x0.shape[:-1]
     q = np.repeat(x0[..., None, :nq], T, axis=-2)
     v, a = np.zeros((*lead, T, robot.nv)), np.zeros((*lead, T, robot.nv))
-    before, slow = q, v
+    before, v_before = q, v
     if guess is not None:
         q = read_guess(robot, T, guess)
         lead = np.broadcast_shapes(lead, q.shape[:-2])
         first = np.broadcast_to(x0[..., None, :], (*lead, 1, x0.shape[-1]))
         before = np.concatenate([first[..., :nq], np.broadcast_to(q, (*lead, T, nq))[..., :-1, :]], axis=-2)
         v = robot.difference(before, q) / tau
-        slow = np.concatenate([first[..., nq:], v[..., :-1, :]], axis=-2)
-        a = (v - slow) / tau
+        v_before = np.concatenate([first[..., nq:], v[..., :-1, :]], axis=-2)
+        a = (v - v_before) / tau
     path = np.concatenate([np.broadcast_to(q, (*v.shape[:-1], nq)), v], axis=-1)
     if recipe.inverse:
-        return path, a if variables is None else _joined(a, variables)
+        return path, a if variables is None else _concatenated(a, variables)
     if controls is None:
-        u = forces_of_motion(robot, numbers, before, slow, a, passive=recipe.passive)
+        u = forces_of_motion(robot, values, before, v_before, a, passive=recipe.passive)
         u = (
-            holding_controls(robot, phases, u, before, motors, along(robot.tree, numbers))
-            if phases.holdings
+            distribute_controls(robot, phases, u, before, motors, per_step_parameters(robot.tree, values))
+            if phases.contact_models
             else u[..., motors]
         )
     else:
@@ -257,34 +261,33 @@ def _first(
     return path, np.clip(u, *limits)
 
 
-def _joined(a: Array, b: Array) -> Array:
-    """Side by side."""
+def _concatenated(a: Array, b: Array) -> Array:
+    """Concatenate along the last axis, with broadcasting."""
     return np.concatenate([a, np.broadcast_to(b, (*a.shape[:-1], b.shape[-1]))], axis=-1)
 
 
 DYNAMICS = ("forward", "inverse")
 
 
-def with_motors(caller: str, problem: Any, places: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
-    """The problem, and what motors are: no torque where there is none ("no motor"), and their limits ("motors").
+def with_motors(caller: str, problem: Any, motors: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
+    """Return the problem with motors as constraints: zero torque without a motor ("no motor"), and limits ("motors").
 
-    What the problem says of all steps by itself is not said again.  Raises ValueError for what inverse dynamics does
-    not answer.
+    Constraints that the problem already has in all steps are not repeated.  Raises ValueError for parameters and free
+    durations, which inverse dynamics does not support.
     """
     if problem.parameters:
         raise ValueError(
-            f"{caller}: it knows no parameters and no free durations, but the problem has "
-            f"{', '.join(problem.parameters)}"
+            f"{caller}: not supported: {', '.join(problem.parameters)}; expected no parameters and no free durations"
         )
     low, high = limits
-    key = ("inverse", places, low.tobytes(), high.tobytes(), passive)
-    posed = problem._prepared.get(key)
-    if posed is None:
-        posed = problem._prepared[key] = _posed(problem, places, low, high, passive)
-    return posed
+    key = ("inverse", motors, low.tobytes(), high.tobytes(), passive)
+    constrained = problem._prepared.get(key)
+    if constrained is None:
+        constrained = problem._prepared[key] = _with_motor_constraints(problem, motors, low, high, passive)
+    return constrained
 
 
-def _posed(problem: Any, places: tuple[int, ...], low: Array, high: Array, passive: bool) -> Any:
+def _with_motor_constraints(problem: Any, motors: tuple[int, ...], low: Array, high: Array, passive: bool) -> Any:
     tree = problem.robot.tree
     owned = {body.joint_name: range(tree.nv)[tree.v_slices[i]] for i, body in tree.stacked() if body.joint.nv}
     known = {
@@ -292,17 +295,17 @@ def _posed(problem: Any, places: tuple[int, ...], low: Array, high: Array, passi
         for term in problem.terms
         if isinstance(term.feature, TorqueFeature) and term.kind == "equality" and term.target is None
         and len(term.steps) == problem.num_steps and term.lower is None and (term.scale > 0.0).all()
-        for k in term.feature.places
+        for k in term.feature.indices
     }  # fmt: skip
-    idle = [name for name, own in owned.items() if not known.issuperset(own) and not set(own) & set(places)]
+    idle = [name for name, own in owned.items() if not known.issuperset(own) and not set(own) & set(motors)]
     if idle:
         feature = TorqueFeature(idle, passive=passive)
         name = _unused_name(problem, "no motor")
         problem = problem.add(feature, "equality", scale=1.0 / weight_of(problem), name=name)
-    bounds = dict(zip(places, zip(low, high, strict=True), strict=True))
+    bounds = dict(zip(motors, zip(low, high, strict=True), strict=True))
     limited = [
         name for name, own in owned.items()
-        if own and set(own) <= set(places) and any(np.isfinite(bounds[k]).any() for k in own)
+        if own and set(own) <= set(motors) and any(np.isfinite(bounds[k]).any() for k in own)
     ]  # fmt: skip
     if limited:
         below, above = (np.array([bounds[k][side] for name in limited for k in owned[name]]) for side in (0, 1))

@@ -1,22 +1,22 @@
 """Discrete mechanics of a tree: the momenta at both ends of a step, from a discrete Lagrangian.
 
-Step manifold (`StepSpace`): the displacement φ of a step is that of the joints' own charts, but for joints that turn
-and slide freely (floating and planar ones, alone or in a composite).  Their frame turns by φ_ω and its origin goes
-straight, by φ_v in the axes of the step's start.  Halfway, in the axes there, the step's displacement is (φ_ω,
-exp(−φ_ω/2) φ_v): the path of the origin does not depend on the body's rotation, so a force on the origin does not
-turn the body.
+Step manifold (`StepSpace`): the displacement φ of a step is in the joints' local coordinates, except for joints that
+rotate and translate freely (floating and planar joints, alone or in a composite).  Their frame rotates by φ_ω, and its
+origin moves straight by φ_v in the axes of the step's start.  At the midpoint the displacement is (φ_ω, exp(−φ_ω/2)
+φ_v) in the axes there.  The path of the origin does not depend on the body's rotation, so a force on the origin does
+not rotate the body.
 
-The kinetic energy is that of the midpoint and the potential energy is that of both ends (trapezoidal rule),
+The kinetic energy is that of the midpoint, and the potential energy is that of both ends (trapezoidal rule),
 
     S(q, q⁺) = h T(q ⊕ φ/2, w) − h/2 (U(q) + U(q⁺)),      φ = q⁺ ⊖ q,
 
-with w the displacement over h, in the axes halfway.  A potential force at an end acts on the momentum there and on
-nothing else, so a force through the centre of mass of a free body does not turn it.  The momenta p = −D₁S and p⁺ = D₂S
-of the kinetic part are, in plain coordinates,
+with w the displacement divided by h, in the axes of the midpoint.  A potential force at an end only acts on the
+momentum there, so a force through the centre of mass of a free body does not rotate it.  The momenta p = −D₁S and p⁺ =
+D₂S of the kinetic part are, in Euclidean coordinates,
 
     p = M w − h/2 ∂T/∂q,      p⁺ = M w + h/2 ∂T/∂q      at (q ⊕ φ/2, w),
 
-and elsewhere the same through the derivatives of φ and q ⊕ φ/2 by both ends, joint by joint.
+and otherwise follow by the derivatives of φ and q ⊕ φ/2 by both ends, joint by joint.
 
 Sources: Marsden and West, Discrete mechanics and variational integrators, Acta Numerica 2001, part 1; Lee, Liu, Park
 and Srinivasa, A linear-time variational integrator for multibody systems, WAFR 2016 (momenta by recursion).
@@ -42,7 +42,7 @@ from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.composite import Composite
 from linkwork.joints.planar import Planar
 from linkwork.model.tree import Tree
-from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointPlace
+from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointSlice
 from linkwork.spatial import Vec3
 
 __all__ = ["DiscreteMechanics", "Resisted", "with_resistance"]
@@ -50,32 +50,32 @@ __all__ = ["DiscreteMechanics", "Resisted", "with_resistance"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
-Resisted = Sequence[tuple[Scalars, Any]]  # rows (nv), and by how much each resists
+Resisted = Sequence[tuple[Scalars, Any]]  # rows r (nv) and coefficients c of resistance c rᵀr
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteMechanics:
-    """Momenta, inertia and weight of a tree; ``armature`` says whether that of the joints counts."""
+    """Momenta, inertia and weight of a tree; ``armature`` adds that of the joints."""
 
     tree: Tree
     armature: bool
 
     def momentum(self, q: Scalars, v: Scalars) -> list[Any]:
-        """M(q) v (nv)."""
+        """Return M(q) v (nv)."""
         return kinetic_energy_derivatives(self.tree, q, v, self.armature)[1]
 
     def weight(self, q: Scalars) -> list[Any]:
-        """∂U/∂q of gravity (nv)."""
+        """Return ∂U/∂q of gravity (nv)."""
         return gravity_force(self.tree, q)
 
     def potential(self, q: Scalars) -> Any:
-        """U of gravity [J]."""
+        """Return U of gravity [J]."""
         return potential_energy(self.tree, q)
 
     def inverse(
         self, q: Scalars, added: Scalars | None = None, resisted: Resisted = ()
     ) -> FactoredInverse | ArticulatedInverse:
-        """The inverse of M(q), with ``added`` (nv) on M's diagonal, and Σ c rᵀr of ``resisted`` rows r."""
+        """Return the inverse of M(q) with ``added`` (nv) on the diagonal, and Σ c rᵀr of ``resisted`` rows r."""
         if not resisted and (added is None or all(map(is_zero, added))):
             return inverse_mass_matrix(self.tree, q, self.armature)
         M = [list(row) for row in mass_matrix(self.tree, q, self.armature)]
@@ -85,16 +85,16 @@ class DiscreteMechanics:
 
     @property
     def space(self) -> StepSpace:
-        """The configurations, and the steps between them."""
+        """Space of the configurations, and steps between them."""
         return StepSpace.of(self.tree)
 
     def halfway(self, q: Scalars, w: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-        """The configuration (nq) and the velocity (nv) in the middle of a step h w from q."""
+        """Return the configuration (nq) and the velocity (nv) at the midpoint of a step h w from q."""
         middle, moved = self.space.halfway(q, [h * x for x in w])
         return middle, [x / h for x in moved]
 
     def kinetic_momenta(self, q: Scalars, w: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
-        """−D₁ and D₂ of h T in the middle of a step h w from q: the momenta (nv) with which it leaves and arrives."""
+        """Return −D₁ and D₂ of h T at the midpoint of a step h w from q: the momenta (nv) at its start and end."""
         space, phi = self.space, [h * x for x in w]
         middle, moved = space.halfway(q, phi)
         by_q, by_v = kinetic_energy_derivatives(self.tree, middle, [x / h for x in moved], self.armature)
@@ -119,7 +119,7 @@ class DiscreteMechanics:
 
 
 def _carried_masses(tree: Tree) -> dict[int, Any]:
-    """By the first velocity of each joint the mass of all bodies that it carries [kg]."""
+    """Return the mass of all bodies that each joint carries [kg], by its first velocity."""
     mass: dict[int, Any] = {}
     for i, p, body in tree.inward():
         mass[i] = mass.get(i, 0.0) + body.inertia.mass
@@ -127,12 +127,12 @@ def _carried_masses(tree: Tree) -> dict[int, Any]:
     return {range(tree.nv)[tree.v_slices[i]].start: mass[i] for i, _, body in tree.outward() if body.joint.nv}
 
 
-def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
-    """By velocity of an end of the step the momentum (nv) of a joint's momentum m that its rates meet; u is the joint's
-    velocity.
+def _without_translation(place: JointSlice, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
+    """Return by velocity of an end of the step the part of a joint's momentum m (nv) that multiplies its rates.
 
-    Where an end turns about its origin, the way of the origin changes across itself: the momentum M u along it, of the
-    mass M carried, does nothing there, and is left out, so that what goes straight is not turned by rounding.
+    u is the joint's velocity.  Rotation of an end about its origin changes the displacement of the origin perpendicular
+    to itself.  The momentum M u of the carried mass M is parallel to it and has no effect.  It is left out, so rounding
+    does not rotate bodies that move straight.
     """
     result, mass = [m] * place.joint.nv, masses[place.v]
     for turns, slides in _translations(place):
@@ -141,10 +141,8 @@ def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict
     return result
 
 
-def _translations(place: JointPlace) -> list[tuple[range, range]]:
-    """Which velocities of a joint turn, and which slide in the axes that they turn, for each part of it that does
-    both.
-    """
+def _translations(place: JointSlice) -> list[tuple[range, range]]:
+    """Return by part of a joint the indices of angular velocities, and of linear ones in axes that these rotate."""
     if isinstance(place.joint, Composite):
         each = [(part, in_v.start) for part, _, in_v in composite_parts(place)]
     else:
@@ -159,7 +157,7 @@ def _translations(place: JointPlace) -> list[tuple[range, range]]:
 
 
 def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
-    """M + Σ c rᵀr of rows r (nv) that resist by c."""
+    """Return M + Σ c rᵀr of rows r (nv) with coefficients c."""
     for row, c in resisted:
         moved = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
         for i, x in moved:
@@ -169,9 +167,10 @@ def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
     return M
 
 
-def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
-    """The rates of a joint's displacement halfway, and the velocities of its configuration there, for each unit
-    velocity of one end of the step, the ``first`` or the other.
+def _rates_of_step(place: JointSlice, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
+    """Return rates of a joint's displacement at the midpoint, and the velocities of its configuration there.
+
+    They are for each unit velocity of one end of the step, the ``first`` or the other.
     """
     joint, n = place.joint, place.joint.nv
     rows = call_joint(place.name, joint, "q_dot_jacobian", q if first else end)
@@ -189,34 +188,34 @@ def _columns(tangents: Scalars, n: int) -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class StepSpace:
-    """The configurations of a tree, and the steps between them: q ⊕ φ, φ = q⁺ ⊖ q, and what lies halfway."""
+    """Space of the configurations of a tree, with steps q ⊕ φ, φ = q⁺ ⊖ q, and their midpoints."""
 
-    joints: tuple[JointPlace, ...]  # none where q adds up and v is its rate
+    joints: tuple[JointSlice, ...]  # empty if q is additive and q̇ = v
 
     @staticmethod
     def of(tree: Tree) -> StepSpace:
-        """That of a tree."""
+        """Return the space of a tree."""
         return StepSpace(CurveSpace.of(tree).joints)
 
     @property
     def is_plain(self) -> bool:
-        """True where q adds up and v is its rate."""
+        """True if q is additive and q̇ = v."""
         return not self.joints
 
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
-        """q ⊕ φ (nq)."""
+        """Return q ⊕ φ (nq)."""
         if self.is_plain:
             return [a + b for a, b in zip(q, phi, strict=True)]
         return [x for place in self.joints for x in retracted(place, q[place.in_q], phi[place.in_v])]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        """other ⊖ q (nv)."""
+        """Return other ⊖ q (nv)."""
         if self.is_plain:
             return [b - a for a, b in zip(q, other, strict=True)]
         return [x for place in self.joints for x in displacement(place, q[place.in_q], other[place.in_q])]
 
     def halfway(self, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
-        """The configuration (nq) in the middle of a step φ, and the step's displacement (nv) in the axes there."""
+        """Return the configuration (nq) at the midpoint of a step φ, and its displacement (nv) in the axes there."""
         if self.is_plain:
             return [a + 0.5 * b for a, b in zip(q, phi, strict=True)], list(phi)
         middle: list[Any] = []
@@ -228,8 +227,8 @@ class StepSpace:
         return middle, moved
 
 
-def retracted(place: JointPlace, q: Scalars, phi: Scalars) -> list[Any]:
-    """q ⊕ φ of a joint."""
+def retracted(place: JointSlice, q: Scalars, phi: Scalars) -> list[Any]:
+    """Return q ⊕ φ of a joint."""
     joint = place.joint
     if isinstance(joint, Composite):
         return _of_parts(place, lambda part, q, phi: retracted(part, q, phi), q, phi)
@@ -239,8 +238,8 @@ def retracted(place: JointPlace, q: Scalars, phi: Scalars) -> list[Any]:
     return place.integrate(q, phi, True)
 
 
-def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
-    """other ⊖ q of a joint."""
+def displacement(place: JointSlice, q: Scalars, other: Scalars) -> list[Any]:
+    """Return other ⊖ q of a joint."""
     joint = place.joint
     if isinstance(joint, Composite):
         result: list[Any] = []
@@ -252,8 +251,8 @@ def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
     return place.difference(q, other, True)
 
 
-def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
-    """The configuration in the middle of a joint's step φ, and the displacement in the axes there."""
+def halved(place: JointSlice, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
+    """Return the configuration at the midpoint of a joint's step φ, and the displacement in the axes there."""
     joint = place.joint
     if isinstance(joint, Composite):
         middle: list[Any] = []
@@ -272,14 +271,14 @@ def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list
     return at, list(phi)
 
 
-def composite_parts(place: JointPlace) -> list[tuple[JointPlace, slice, slice]]:
-    """The parts of a composite joint, and where they stand in its q and v."""
+def composite_parts(place: JointSlice) -> list[tuple[JointSlice, slice, slice]]:
+    """Return the parts of a composite joint, with their slices of its q and v."""
     result, q, v = [], 0, 0
     for part in place.joint.parts:
-        result.append((JointPlace(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
+        result.append((JointSlice(place.name, part, 0, 0), slice(q, q + part.nq), slice(v, v + part.nv)))
         q, v = q + part.nq, v + part.nv
     return result
 
 
-def _of_parts(place: JointPlace, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
+def _of_parts(place: JointSlice, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
     return [x for part, in_q, in_v in composite_parts(place) for x in compute(part, q[in_q], phi[in_v])]

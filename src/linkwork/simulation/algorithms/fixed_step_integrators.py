@@ -1,26 +1,26 @@
-"""Integrators with fixed steps: explicit, implicit, variational and RATTLE, in the chart about each step's start.
+"""Integrators with fixed steps: explicit, implicit, variational and RATTLE, in local coordinates of each step.
 
-Explicit: semi-implicit Euler and Runge-Kutta methods of Munthe-Kaas, with the exact rates of local coordinates.
-Implicit: Euler and midpoint, which stiff springs and dampers do not make unstable: a root of nv equations a step.
+Explicit: semi-implicit Euler and Runge-Kutta-Munthe-Kaas methods, with the exact rates of local coordinates.
+Implicit: Euler and midpoint, stable for stiff springs and dampers, with a root of nv equations in each step.
 
-Variational: motion that makes the discrete action of `discrete_mechanics` stationary,
+Variational: the motion makes the discrete action of `discrete_mechanics` stationary,
 
     p + f − Gᵀλ = −D₁S(q, q⁺),      p⁺ = D₂S(q, q⁺) + f − G⁺ᵀμ,
 
-with half of the impulse of forces without potential at either end, and the impulses of constraints at both ends
-(`step_constraints`).  Momenta that symmetry keeps are kept to rounding, and energy does not drift.  Springs too stiff
-for the step settle by the terms that the system adds to M⁺ at the end.
+with half of the impulse of non-potential forces at each end, and the impulses of constraints at both ends
+(`step_constraints`).  Momenta of symmetries are conserved to rounding, and energy does not drift.  Springs too stiff
+for the step settle by terms that the system adds to M⁺ at the end.
 
-RATTLE with semi-implicit joint forces is the default method for robots with constraints.  With the discrete mechanics
-of `discrete_mechanics` and impulses of the constraints at both ends,
+RATTLE with semi-implicit joint forces is the default method for robots with constraints.  With `discrete_mechanics` and
+impulses of the constraints at both ends,
 
     p + h f(q, v) + h/2 τ − h/2 ∂U/∂q − Gᵀλ = M w − h/2 ∂T/∂q − h/2 s(q ⊕ h w/2),      φ(q ⊕ h w) = 0,
     (M⁺ + h D) v⁺ = M w + h/2 ∂T/∂q + h/2 s + h/2 τ − h/2 ∂U/∂q⁺ + h d(v) − G⁺ᵀμ,      G⁺ v⁺ + σ⁺ = 0,
 
-with given joint forces τ, springs s of joints and force elements by the midpoint rule, forces f of the state at the
-step's start, and resisting forces (−D v + d) at the step's end.  Without f and D this is of second order.  The
-velocity is then scaled to the energy of the step (`with_energy`), unless there are forces f: a symplectic method
-keeps energy within bounds only while its steps resolve the motion, which they do not near a singular configuration.
+with constant joint forces τ, springs s of joints and force elements by the midpoint rule, forces f of the state at the
+step's start, and resisting forces (−D v + d) at the step's end.  Without f and D the method is of second order.  The
+velocity is then scaled to the energy of the step (`with_energy`), unless there are forces f: a symplectic method bounds
+the energy error only while its steps resolve the motion, which they do not near a singular configuration.
 
 Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, chapters I.1, IV.8 and VII.1.4;
 Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed. 1993, tables II.1.2 and II.5.2; Simo
@@ -42,7 +42,7 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
 from linkwork.simulation.algorithms.step_constraints import (
-    FoundStep,
+    ConstrainedStep,
     StepConstraints,
     is_free,
     monotone,
@@ -67,10 +67,9 @@ Scalars = Sequence[Any]
 
 
 def semi_implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """v⁺ = v + h a(t, q, v), q⁺ = q ⊕ h v⁺: of first order, and symplectic where forces depend on q alone.
+    """Step v⁺ = v + h a(t, q, v), q⁺ = q ⊕ h v⁺: first order, and symplectic if forces depend on q only.
 
-    A system that says how it goes on by itself is pushed, and then goes on so.  One with constraints takes a step of
-    `rattle` instead.
+    A system with ``flown`` integrates the step with v⁺ by it.  A system with constraints takes a step of `rattle`.
     """
     if system.step_forces is not None:
         return rattle(system, t, q, v, h)
@@ -82,7 +81,7 @@ def semi_implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h:
 
 @dataclass(frozen=True, slots=True)
 class Tableau:
-    """Coefficients of a method of Runge and Kutta's: stages at times c, each from those before it by a row of A."""
+    """Butcher tableau of a Runge-Kutta method: times c of the stages, matrix A and weights b."""
 
     c: tuple[float, ...]
     A: tuple[tuple[float, ...], ...]
@@ -108,7 +107,7 @@ DORMAND_PRINCE = Tableau(
 def stages(
     system: MotionSystem, tableau: Tableau, t: Any, q: Scalars, v: Scalars, h: Any
 ) -> tuple[list[list[Any]], list[list[Any]]]:
-    """φ̇ and v̇ of each stage of a step."""
+    """Return φ̇ and v̇ of each stage of a step."""
     phi_rates: list[list[Any]] = []
     v_rates: list[list[Any]] = []
     still = [0.0] * len(v)
@@ -122,19 +121,19 @@ def stages(
 
 
 def runge_kutta(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any, tableau: Tableau = RK4) -> State:
-    """A step of a method, classical of fourth order by default."""
+    """Step of an explicit Runge-Kutta method, by default the classical one of fourth order."""
     phi_rates, v_rates = stages(system, tableau, t, q, v, h)
     phi = plus([0.0] * len(v), h, *zip(tableau.b, phi_rates, strict=True))
     return system.moved(q, phi), plus(v, h, *zip(tableau.b, v_rates, strict=True))
 
 
-_STEPS = 30  # of Newton's method
+_STEPS = 30  # maximum number of Newton iterations
 
 
 def implicit_midpoint(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """v⁺ = v + h a(t + h/2, q ⊕ h w/2, w), q⁺ = q ⊕ h w at the mean w of v and v⁺: of second order, its own reverse.
+    """Step v⁺ = v + h a(t + h/2, q ⊕ h w/2, w), q⁺ = q ⊕ h w with w = (v + v⁺)/2: second order, time-reversible.
 
-    Nothing damps or gains that does not in the equations, as long as they are linear; stable at any step.
+    For linear equations it adds neither damping nor energy; it is stable for any step.
     """
 
     def residual(w: Any) -> Any:
@@ -147,7 +146,7 @@ def implicit_midpoint(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: A
 
 
 def implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """v⁺ = v + h a(t + h, q ⊕ h v⁺, v⁺), q⁺ = q ⊕ h v⁺: of first order; what is too quick for the step is damped."""
+    """Step v⁺ = v + h a(t + h, q ⊕ h v⁺, v⁺), q⁺ = q ⊕ h v⁺: first order; damps modes too fast for the step."""
 
     def residual(w: Any) -> Any:
         there = system.moved(q, [h * x for x in w])
@@ -159,28 +158,31 @@ def implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any)
 
 
 def _left(system: MotionSystem, t: Any, q: Scalars, v: Scalars, a: Scalars) -> list[Any]:
-    """What of the equations of motion is left at an acceleration: of forces, which stiffness leaves nearly linear."""
+    """Return the residual of the equations of motion at an acceleration, in forces if the system has them.
+
+    Forces remain nearly linear with stiff springs.
+    """
     if system.imbalance is not None:
         return list(system.imbalance(t, q, v, a))
     return [x - y for x, y in zip(a, system.acceleration(t, q, v), strict=True)]
 
 
 def _solved(residual: Any, start: Scalars) -> list[Any]:
-    """The root; infinite where Newton's method did not find one, so that it is noticed.
+    """Return the root of a residual, infinite where Newton's method does not converge.
 
-    Masses, dampers and dry friction resist more the faster they move, so the residual grows with w.
+    Inertia, damping and dry friction increase with velocity, so the residual is monotone in w for short steps.
     """
     result = monotone_root(residual, array(list(start)), max_iterations=_STEPS, tolerance=1e-12)
     return [where(lt(result.status, 0.5), x, math.inf) for x in result.value]
 
 
 def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """A step by the discrete Euler-Lagrange equations: of second order; infinite where it was not found."""
+    """Step by the discrete Euler-Lagrange equations: second order; infinite where they were not solved."""
     assert system.mechanics is not None
     mechanics, elements, settled = system.mechanics, system.elements, system.settled(q)
 
     def pushed(w: Scalars) -> list[Any]:
-        """Half of what forces without potential do in the step."""
+        """Return half of the impulse of non-potential forces in the step."""
         if system.forces is None:
             return [0.0] * len(w)
         result = system.forces(t + 0.5 * h, *mechanics.halfway(q, w, h))
@@ -190,12 +192,12 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     p = [a - 0.5 * h * b for a, b in zip(carried, weight, strict=True)]
 
     def left(w: Scalars) -> list[Any]:
-        """The equations' residual: momentum with which the step leaves, less what is there."""
+        """Return the residual: the momentum with which the step starts minus the momentum at its start."""
         leaving, _ = mechanics.kinetic_momenta(q, w, h)
         return [a - b - f for a, b, f in zip(leaving, p, pushed(w), strict=True)]
 
     def like(w: Scalars) -> list[Any]:
-        """The residual for short steps: momentum, and forces, which may be stiff."""
+        """Return the residual for short steps, of momentum and forces, which may be stiff."""
         return [m - f for m, f in zip(mechanics.momentum(q, w), pushed(w), strict=True)]
 
     if mechanics.tree.constraints:
@@ -208,8 +210,8 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         result = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
         w, status = monotone(left, like, v)
-        w = [where(lt(status, 0.5), x, math.inf) for x in w]  # what was not found is noticed
-        result = FoundStep(w, mechanics.space.integrate(q, [h * x for x in w]), None)
+        w = [where(lt(status, 0.5), x, math.inf) for x in w]  # an unsolved step becomes non-finite
+        result = ConstrainedStep(w, mechanics.space.integrate(q, [h * x for x in w]), None)
     w, end, _ = result
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)
@@ -223,7 +225,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
 
 
 def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """A step; infinite where it was not found, so that it is noticed."""
+    """Step of RATTLE; infinite where its equations were not solved."""
     assert system.mechanics is not None and system.step_forces is not None
     mechanics, forces = system.mechanics, system.step_forces
     elements = system.elements
@@ -234,10 +236,10 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     inverse = mechanics.inverse(q, stiff, within)
     constraints = StepConstraints.at(mechanics, inverse, t, q, h)
     settled = system.settled(q)
-    given, carried = [0.5 * h * x for x in forces.given], mechanics.momentum(q, v)
+    constant, carried = [0.5 * h * x for x in forces.constant], mechanics.momentum(q, v)
 
     def kick(at: Scalars) -> list[Any]:
-        return [a - 0.5 * h * g for a, g in zip(given, mechanics.weight(at), strict=True)]
+        return [a - 0.5 * h * g for a, g in zip(constant, mechanics.weight(at), strict=True)]
 
     def pulled(w: Scalars) -> list[Any]:
         if forces.springs is None:
@@ -263,8 +265,9 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
         arriving = [a + b for a, b in zip(arriving, resisted, strict=True)]
     resists = () if elements is None else elements.after(end)
     after = released_velocity(mechanics, t + h, end, arriving, added, resists)
-    steady = [2.0 * (a + s) for a, s in zip(given, pulls, strict=True)]
+    steady = [2.0 * (a + s) for a, s in zip(constant, pulls, strict=True)]
     mean = [0.5 * h * (a + b) for a, b in zip(v, w, strict=True)]
     energy = 0.5 * dot(v, carried) + dot(mechanics.halfway(q, w, h)[1], steady) + dot(mean, of_state)
-    always = all(map(is_zero, of_state)) and not is_free(mechanics.tree)  # whose work is known as well as the step is
+    # the work of these forces is as accurate as the step itself
+    always = all(map(is_zero, of_state)) and not is_free(mechanics.tree)
     return end, with_energy(mechanics, q, result, after, arriving, energy, added, resists, always=always)

@@ -1,4 +1,4 @@
-"""What moves: a configuration on a manifold, its velocity, and the rate of that."""
+"""Equations of motion for integrators: configuration on a manifold, velocity, acceleration and step forces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ State = tuple[list[Any], list[Any]]  # q (nq) and v (nv)
 
 
 def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
-    """x + h Σ c ẋ, of pairs of c and ẋ."""
+    """Return x + h Σ c ẋ of pairs (c, ẋ)."""
     result = []
     for k, start in enumerate(x):
         change: Any = 0.0
@@ -32,9 +32,10 @@ def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ElementResistance:
-    """How force elements resist in a step, by rows (nv) and numbers: ``within(q)`` what a change of the step's velocity
-    meets, ``settling(q)`` of that h² k of springs that are too stiff for the step, and ``after(q)`` what the velocity
-    at its end meets.
+    """Resistance of force elements in a step, as pairs of a row (nv) and a coefficient.
+
+    ``within(q)`` resists a change of the step's velocity; ``settling(q)`` is its part h² k of springs that are too
+    stiff for the step.  ``after(q)`` resists the velocity at the step's end.
     """
 
     within: Callable[[Scalars], Resisted]
@@ -44,11 +45,13 @@ class ElementResistance:
 
 @dataclass(frozen=True, slots=True)
 class StepForces:
-    """The forces of a step of `rattle`, each (nv): ``given`` ones; those ``of_state(t, q, v)``; the ``springs(q)`` of
-    joints and force elements, with the ``stiffness`` of joints; and ``resisting(v)``, the diagonal of h D and h d.
+    """Forces of a step of `rattle`, each (nv).
+
+    They are ``constant`` ones, those ``of_state(t, q, v)``, the ``springs(q)`` of joints and force elements, with the
+    ``stiffness`` of joints, and ``resisting(v)``, the diagonal h D and h d.
     """
 
-    given: Scalars
+    constant: Scalars
     of_state: Callable[[Any, Scalars, Scalars], Scalars]
     springs: Callable[[Scalars], Scalars] | None
     stiffness: Scalars
@@ -57,13 +60,14 @@ class StepForces:
 
 @dataclass(frozen=True, slots=True)
 class MotionSystem:
-    """States (q, v) of a tree, of which v̇ = acceleration(t, q, v) is known.
+    """System of states (q, v) of a tree with v̇ = acceleration(t, q, v).
 
-    ``imbalance(t, q, v, a)`` are forces that vanish where a is the acceleration, for implicit methods.
-    ``mechanics`` are the momenta of steps and ``forces(t, q, v)`` the forces besides gravity: variational methods use
-    these instead; of the forces ``linear`` are damping and stiffness by velocity, and where they ``bends`` sharply
-    with velocities others are among them.  ``step_forces`` are those of a step of RATTLE.  In both ``settling`` (nv) is
-    h² K of the joint springs that are too stiff for the step, and ``elements`` says how force elements resist.
+    ``imbalance(t, q, v, a)`` are forces that vanish if a is the acceleration, for implicit methods.  Variational
+    methods use ``mechanics``, the momenta of steps, and ``forces(t, q, v)``, the forces except gravity.  ``linear`` are
+    damping and stiffness by velocity, and ``bends`` is True if other forces vary sharply with velocities.
+    ``step_forces`` are those of a step of RATTLE.  For both ``settling`` (nv) is h² K of the joint springs that are too
+    stiff for the step, and ``elements`` the resistance of force elements.  ``flown`` integrates a step with constant
+    velocity, if free bodies do not rotate uniformly.
     """
 
     tree: Tree
@@ -80,12 +84,13 @@ class MotionSystem:
 
     @property
     def space(self) -> CurveSpace:
-        """The manifold of q."""
+        """Manifold of q."""
         return CurveSpace.of(self.tree)
 
     def settled(self, q: Scalars) -> Callable[[Scalars], list[Any]]:
-        """Half of what takes springs that are too stiff for a step from q with the velocity w not at its middle, but at
-        its end.
+        """Return the function of w with half the impulse that moves stiff springs from midpoint to implicit Euler.
+
+        The step starts at q and has the velocity w.
         """
         rows = () if self.elements is None else [(row, c) for row, c in self.elements.settling(q) if not is_zero(c)]
 
@@ -101,11 +106,11 @@ class MotionSystem:
         return of
 
     def moved(self, q: Scalars, phi: Scalars) -> list[Any]:
-        """q ⊕ φ."""
+        """Return q ⊕ φ."""
         return self.space.integrate(q, phi)
 
     def difference_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
-        """φ̇ of φ = other ⊖ q, while the other moves at v."""
+        """Return φ̇ of φ = other ⊖ q, while the other moves with v."""
         space = self.space
         if space.is_plain:
             return list(v)
@@ -117,7 +122,7 @@ class MotionSystem:
         return result
 
     def rates(self, t: Any, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
-        """φ̇ and v̇ at q ⊕ φ: the equation of motion in the chart about q."""
+        """Return φ̇ and v̇ at q ⊕ φ: the equation of motion in local coordinates around q."""
         if all(map(is_zero, phi)):
             return list(v), list(self.acceleration(t, q, v))
         there = self.moved(q, phi)

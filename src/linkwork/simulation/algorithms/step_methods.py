@@ -1,4 +1,4 @@
-"""Methods by name."""
+"""Table of time stepping methods by name."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["METHODS", "StepMethod"]
 
 @dataclass(frozen=True, slots=True)
 class StepMethod:
-    """A step (system, t, q, v, h) → (q, v), and its order."""
+    """A method's step (system, t, q, v, h) → (q, v), its order and properties."""
 
     step: Callable[..., State]
     order: int
-    by_action: bool = False  # whether it asks for energies instead of accelerations
-    by_forces: bool = False  # whether it asks for what is left of forces
-    damped_within: bool = False  # whether joints' own forces are those of the step's end, to first order
-    adaptive: bool = False  # whether it makes steps of its own
+    by_action: bool = False  # True if it uses momenta and energies in place of accelerations
+    by_forces: bool = False  # True if it uses the imbalance of forces
+    damped_within: bool = False  # True if passive joint forces are those of the step's end, to first order
+    adaptive: bool = False  # True if it chooses its own substeps
 
     @property
     def solves(self) -> bool:
-        """Whether a step is the solution of equations; what it gives is not finite where that is not found."""
+        """True if a step solves equations; its result is not finite where they are not solved."""
         return self.by_action or self.by_forces
 
 

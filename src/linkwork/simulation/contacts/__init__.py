@@ -1,1 +1,1 @@
-"""Contacts in simulation: ground, shapes, materials."""
+"""Contacts in simulation: ground, collision shapes and materials."""

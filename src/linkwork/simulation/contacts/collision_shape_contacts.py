@@ -1,4 +1,4 @@
-"""Contacts of links' collision shapes: with what stands in the world, and with each other."""
+"""Contacts of links' collision shapes, with obstacles in the world and with each other."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["ContactPair", "ContactScene"]
 
-_POINT = 1e-12  # [m]: the radius of points
-_WITHIN = 1e3  # [m]: no contact is looked for beyond, and where there is none its gap is that
+_POINT = 1e-12  # [m] radius of points
+_WITHIN = 1e3  # [m] range of the search for contacts, and the gap where there is none
 
 
 @public_constructor
 @dataclass(frozen=True)
 class ContactScene:
-    """What stands in the world, a `linkwork.Scene`, and what of the robot touches it: ``links``, by their collision
-    shapes, and `ContactPoint`, by their frames' names.
+    """Contacts of the robot with obstacles of a `linkwork.Scene`.
 
-    It is all links that have shapes and move, if none are named.  ``materials`` is a `ContactMaterial` of everything,
-    or a dict of them by names of links and obstacles, and by pairs of these.  Which points of two shapes may touch
-    follows from their kinds, as `linkwork.contact_points` has it: both ends of a capsule, the corners of a box,
-    points of a cylinder's rims, of two boxes all corners of what faces share, and of hulls eight of these.
+    ``links`` are names of links, which touch by their collision shapes, and `ContactPoint`; by default all moving links
+    with shapes.  ``materials`` is a `ContactMaterial` for all, or a dict by names of links and obstacles, and by pairs
+    of these.  The contact points of two shapes depend on their kinds, as in `linkwork.contact_points`: both ends of a
+    capsule, the corners of a box, points of a cylinder's rims, for two boxes all corners of the overlap of faces, and
+    for hulls eight of these.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ContactMaterial, ContactScene
@@ -69,7 +69,7 @@ class ContactScene:
         object.__setattr__(self, "materials", checked_materials("ContactScene", self.materials))
 
     def checked(self, robot: Any) -> None:
-        """Raises UnknownNameError for links and materials that there are not, ValueError for links that do not move."""
+        """Raise UnknownNameError for unknown links and materials, ValueError for links that do not move."""
         points = [one for one in self.links or () if isinstance(one, ContactPoint)]
         for link in self.links or ():
             if isinstance(link, str):
@@ -80,18 +80,18 @@ class ContactScene:
         check_names(self.materials, named)  # type: ignore[arg-type]
         pairs = self._pairs(robot)
         if not pairs:
-            raise ValueError(f"ContactScene: robot {robot.name!r} has no moving link with a collision shape")
+            raise ValueError(f"ContactScene: robot {robot.name!r}: expected a moving link with a collision shape")
         for _, one, name in pairs:
             if one.link == name:
-                raise ValueError(f"ContactScene: {name!r} is the name of a link and of an obstacle")
+                raise ValueError(f"ContactScene: {name!r} names a link and an obstacle; rename one of them")
             _check_measured("ContactScene", (one.name, one.shape), (name, self.scene[name].shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """What each point is called."""
+        """Return the names of the points."""
         return tuple(place.name for place in self.places(robot, robot.neutral()))
 
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
-        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
+        """Return the contact candidates at q, (nq) of a trace or (..., nq) of numbers."""
         result: list[ContactPlace] = []
         for point, one, name in self._pairs(robot):
             obstacle = self.scene[name]
@@ -104,27 +104,27 @@ class ContactScene:
         return result
 
     def _pairs(self, robot: Any) -> list[tuple[ContactPoint | None, LinkShape, str]]:
-        """A point, if it is one, a shape, and an obstacle's name."""
-        meant: list[tuple[ContactPoint | None, LinkShape]] = []
+        """Return (point or None, shape, name of the obstacle) for each pair that may touch."""
+        touching: list[tuple[ContactPoint | None, LinkShape]] = []
         for one in link_shapes(robot.tree):
             if one.body != WORLD and (self.links is None or one.link in self.links):
-                meant.append((None, one))
+                touching.append((None, one))
         for point in self.links or ():
             if isinstance(point, ContactPoint):
                 frame = robot.tree.frame(point.frame)
                 there = Pose(Rotation.identity(), Vec3(*point.offset))
                 ball = Sphere(max(point.radius, _POINT))
-                meant.append((point, LinkShape(frame.name, frame.name, frame.body, ball, frame.placement @ there)))
-        return [(point, one, name) for point, one in meant for name in self.scene.names]
+                touching.append((point, LinkShape(frame.name, frame.name, frame.body, ball, frame.placement @ there)))
+        return [(point, one, name) for point, one in touching for name in self.scene.names]
 
 
 @public_constructor
 @dataclass(frozen=True)
 class ContactPair:
-    """Two links of the robot that may touch, by their collision shapes, of one ``material`` or of two by name.
+    """Contacts between two links of the robot, by their collision shapes, with one material or two by name.
 
-    The forces of its contacts are those on the ``second``.  Two links that a joint connects may be such a pair too,
-    where their shapes leave room for it.
+    Recorded forces are those on the ``second``.  The pair may be two links that a joint connects, if their shapes do
+    not overlap at the joint.
 
     >>> from linkwork.simulation import ContactMaterial, ContactPair
     >>> ContactPair("upper_arm", "box", ContactMaterial(friction=0.4)).second
@@ -137,11 +137,11 @@ class ContactPair:
 
     def __post_init__(self) -> None:
         if self.first == self.second:
-            raise ValueError(f"ContactPair: expected two links, got {self.first!r} twice")
+            raise ValueError(f"ContactPair: second: expected another link than first, got {self.first!r} for both")
         object.__setattr__(self, "materials", checked_materials("ContactPair", self.materials))
 
     def checked(self, robot: Any) -> None:
-        """Raises UnknownNameError for links and materials that there are not, ValueError for links of one body."""
+        """Raise UnknownNameError for unknown links and materials, ValueError for links of one body."""
         for link in (self.first, self.second):
             _check_link("ContactPair", robot, link, may_stand=True)
         check_names(self.materials, (self.first, self.second))  # type: ignore[arg-type]
@@ -153,11 +153,11 @@ class ContactPair:
                 _check_measured("ContactPair", (a.name, a.shape), (b.name, b.shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """What each point is called."""
+        """Return the names of the points."""
         return tuple(place.name for place in self.places(robot, robot.neutral()))
 
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
-        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
+        """Return the contact candidates at q, (nq) of a trace or (..., nq) of numbers."""
         material = material_of(self.materials, self.first, self.second)  # type: ignore[arg-type]
         shapes = link_shapes(robot.tree)
         result: list[ContactPlace] = []
@@ -171,7 +171,7 @@ class ContactPair:
 
 
 class _Placed:
-    """A link's shape where it is."""
+    """A link's shape with its pose in the world."""
 
     def __init__(self, robot: Any, q: Any, one: LinkShape) -> None:
         X = frame_pose(robot, q, one.link)
@@ -182,7 +182,7 @@ class _Placed:
 def _places(
     name: str, material: ContactMaterial, of: tuple[str, ...], first: Shape, X: Pose, second: _Placed
 ) -> Iterator[ContactPlace]:
-    """The points of a shape, as if it stood, and of a link's."""
+    """Yield the contact candidates of a fixed shape and a link's shape."""
     touching = touching_shapes(first, X, second.shape, second.X, _WITHIN)
     points = [(one.normal, p) for one in touching for p in one.points]
     for k, (normal, p) in enumerate(points):
@@ -193,15 +193,15 @@ def _places(
 
 
 def _check_measured(caller: str, *named: tuple[str, Shape]) -> None:
-    """Raises ValueError for two shapes between which nothing finds points."""
+    """Raise ValueError for two shapes without a function for their contact points."""
     for name, shape in named:
         if type(shape) not in SOLIDS and type(shape) not in FIELDS:
             remedy = "with_collision_hulls opens files of meshes" if isinstance(shape, Mesh) else "give another shape"
-            raise ValueError(f"{caller}: shape {name!r} is {shape!r}, which has no contacts: {remedy}")
+            raise ValueError(f"{caller}: shape {name!r}: contacts are not supported for {shape!r}; {remedy}")
     (a, one), (b, other) = named
     if not is_measured(one, other):
         kinds = f"{a!r}, a {type(one).__name__}, and {b!r}, a {type(other).__name__}"
-        raise ValueError(f"{caller}: nothing finds contacts of {kinds}: one of them must be convex and bounded")
+        raise ValueError(f"{caller}: expected a pair with a convex bounded shape, got {kinds}")
 
 
 def _check_link(caller: str, robot: Any, link: Any, may_stand: bool = False) -> None:
@@ -209,4 +209,4 @@ def _check_link(caller: str, robot: Any, link: Any, may_stand: bool = False) -> 
     if link not in links:
         raise UnknownNameError("link with a collision shape", link, links)
     if not may_stand and robot.tree.frame(link).body == WORLD:
-        raise ValueError(f"{caller}: {link!r} is fixed to the world: no joint moves it")
+        raise ValueError(f"{caller}: {link!r} is fixed to the world; name a link that a joint moves")

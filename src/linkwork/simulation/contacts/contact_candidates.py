@@ -1,4 +1,4 @@
-"""Places where a robot may touch something: how far apart the two are there, and how fast."""
+"""Contact candidates: points where a robot may touch something, with gap, axes and velocity rows."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["ContactPlace", "axes_of", "frame_pose", "velocity_rows"]
 
 @dataclass(frozen=True, slots=True)
 class ContactPlace:
-    """Where two may touch, in the world's axes: on the ``second`` link, and on the ``first``, or what does not move.
+    """Contact candidate between the ``second`` link and the ``first``, or a fixed obstacle, in the world's axes.
 
-    ``arms`` are the ways from the links' origins to the point [m], ``axes`` two tangents and the normal, which points
-    from the first to the second, and ``gap`` is how far apart they are [m], negative inside.
+    ``arms`` are the vectors from the links' origins to the point [m].  ``axes`` are two tangents and the normal, which
+    points from the first to the second.  ``gap`` is their distance [m], negative inside.
     """
 
     name: str
@@ -33,11 +33,11 @@ class ContactPlace:
     arms: tuple[Vec3 | None, Vec3]
     axes: Sequence[Sequence[Any]]
     gap: Any
-    material: Any  # a ContactMaterial, or numbers in its place
-    of: tuple[str, ...] = ()  # whose it is: links, obstacles, frames of points
+    material: Any  # a ContactMaterial, or `SurfaceParameters`
+    of: tuple[str, ...] = ()  # names of its links, obstacles, and frames of points
 
     def at(self, robot: Any, q: Any) -> ContactAt:
-        """As the steps' methods see it, at q (nq) of a trace."""
+        """Return the contact as steps use it, at q (nq) of a trace."""
         m = self.material
         limb = _limb(robot, q, self)
         rows = velocity_rows(robot, q, self) if limb is None else limb.rows
@@ -45,7 +45,7 @@ class ContactPlace:
         return ContactAt(rows, self.gap, m.friction, m.stiffness, bounces, limb)
 
     def wrenches(self, force: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-        """Return the wrenches of a force (3,) at the place on the links, at their origins in the world's axes."""
+        """Return the wrenches of a force (3,) at the point on the links, at their origins in the world's axes."""
         result = []
         for link, arm, sign in zip((self.first, self.second), self.arms, (-1.0, 1.0), strict=True):
             if link is not None and arm is not None:
@@ -55,13 +55,13 @@ class ContactPlace:
 
 
 def frame_pose(robot: Any, q: Any, frame: str) -> Pose:
-    """Of a frame in the world, at q (nq) of a trace, or at q (..., nq) of numbers: then its elements are arrays."""
+    """Return the pose of a frame in the world, at q (nq) of a trace, or with arrays as elements for q (..., nq)."""
     X = robot.pose(q, frame)
     return Pose.of(scalars(X) if is_traced(X) else np.moveaxis(np.asarray(X), (-2, -1), (0, 1)))
 
 
 def _limb(robot: Any, q: Any, place: ContactPlace) -> Limb | None:
-    """How a place hangs on the link by which its part of the robot floats; nothing of pairs, and of what is held."""
+    """Return the limb of a point behind a floating link; None for pairs of links, and without a floating link."""
     tree, arm = robot.tree, place.arms[1]
     if place.first is not None:
         return None
@@ -80,7 +80,7 @@ def _limb(robot: Any, q: Any, place: ContactPlace) -> Limb | None:
 
 
 def velocity_rows(robot: Any, q: Any, place: ContactPlace) -> list[list[Any]]:
-    """The rows (3 × nv) of the velocity with which a place's second link moves away from its first, by its axes."""
+    """Return the rows (3 × nv) of the velocity of the second link relative to the first, along the axes."""
     rows: list[list[Any]] = [[0.0] * robot.nv for _ in range(3)]
     for link, arm, sign in zip((place.first, place.second), place.arms, (-1.0, 1.0), strict=True):
         if link is None or arm is None:
@@ -100,7 +100,7 @@ def velocity_rows(robot: Any, q: Any, place: ContactPlace) -> list[list[Any]]:
 
 
 def axes_of(n: Vec3) -> list[list[Any]]:
-    """Two tangents and the normal.
+    """Return two tangents and the normal n.
 
     Source: Duff and others, Building an orthonormal basis, revisited, Journal of Computer Graphics Techniques 2017.
     """

@@ -1,9 +1,7 @@
-"""What surfaces are made of, and what two of them are together.
+"""Contact materials, their combination for two surfaces, and parameters of contacts.
 
-Numbers of contacts as parameters: friction and the like, of each environment, and as symbols.
-
-``contact_friction`` is that of all contacts, ``contact_friction:floor`` of those of a link, an obstacle, or a point's
-frame: what the two surfaces have together, in the place of what their materials make.
+Parameters replace the combined values of two surfaces, in each environment and as symbols: ``contact_friction`` those
+of all contacts, ``contact_friction:floor`` those of a link, an obstacle, or a point's frame.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ __all__ = [
     "ContactMaterial",
     "Materials",
     "check_names",
-    "check_number",
+    "check_parameter",
     "check_surface",
     "checked_materials",
     "from_zero",
@@ -46,22 +44,21 @@ Materials = tuple[tuple[str | tuple[str, str], "ContactMaterial"], ...]
 @public_constructor
 @dataclass(frozen=True)
 class ContactMaterial:
-    """A surface: Coulomb's coefficient of ``friction``, ``restitution`` from 0 (what falls stays down) to 1,
-    ``stiffness`` and ``dissipation`` [s/m].
+    """Material of a surface: ``friction``, ``restitution``, ``stiffness`` and ``dissipation`` [s/m].
 
-    Contacts without a stiffness are as rigid as a step can tell.  It is in N/m, of compliant contacts in N/m^(3/2);
-    dissipation is theirs alone, and restitution is of the others alone.
+    ``friction`` is Coulomb's coefficient.  ``restitution`` is from 0, without bounce, to 1.  Contacts without a
+    stiffness are as rigid as the step resolves.  Stiffness is in N/m, for compliant contacts in N/m^(3/2).  Only
+    compliant contacts have dissipation, and only the others restitution.
 
-    Two surfaces have together the geometric mean of friction, the lesser restitution, stiffnesses as springs one behind
-    the other, 1/k = 1/k_a + 1/k_b, and the dissipation that each has, by how much it yields, c = (k/k_a) c_a +
-    (k/k_b) c_b.
+    Two surfaces have the geometric mean of friction, the smaller restitution, stiffnesses as springs in series,
+    1/k = 1/k_a + 1/k_b, and dissipations weighted by compliance, c = (k/k_a) c_a + (k/k_b) c_b.
 
     >>> from linkwork.simulation import ContactMaterial
     >>> ContactMaterial(friction=1.0, restitution=0.5).beside(ContactMaterial(friction=0.25))
     ContactMaterial(friction=0.5, restitution=0.0, stiffness=None, dissipation=0.0)
 
-    Raises ValueError for a friction, restitution or dissipation below 0, a restitution above 1, and a stiffness that is
-    not above 0.
+    Raises ValueError for a negative friction, restitution or dissipation, a restitution above 1, and a stiffness that
+    is not positive.
     """
 
     friction: float = 0.8
@@ -74,7 +71,7 @@ class ContactMaterial:
 
     @public
     def beside(self, other: ContactMaterial) -> ContactMaterial:
-        """This surface and another one."""
+        """Return the combined material of this surface and another one."""
         k, share = _series(self.stiffness, other.stiffness)
         return ContactMaterial(
             math.sqrt(self.friction * other.friction),
@@ -85,7 +82,7 @@ class ContactMaterial:
 
 
 def _series(a: float | None, b: float | None) -> tuple[float | None, float]:
-    """The stiffness of two springs one behind the other, and how much of the way is the first one's."""
+    """Return the stiffness of two springs in series, and the first one's share of the deformation."""
     if a is None:
         return b, 0.5 if b is None else 0.0
     if b is None:
@@ -100,11 +97,11 @@ def check_surface(caller: str, one: Any) -> None:
 
 
 def checked_materials(caller: str, value: Any) -> Materials:
-    """One material of all, or materials by name and by pair of names, as a value.  Raises TypeError."""
+    """Read one material for all, or materials by name and by pair of names.  Raises TypeError."""
     if isinstance(value, ContactMaterial):
         return (("", value),)
     if isinstance(value, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in value):
-        value = dict(value)  # as it was read before
+        value = dict(value)  # a value that was read already
     if not isinstance(value, Mapping):
         raise TypeError(f"{caller}: materials: expected a ContactMaterial, or a dict of them by name, got {value!r}")
     result: list[tuple[str | tuple[str, str], ContactMaterial]] = []
@@ -119,7 +116,7 @@ def checked_materials(caller: str, value: Any) -> Materials:
 
 
 def check_names(materials: Materials, known: Iterable[str]) -> None:
-    """Raises UnknownNameError for the material of what there is not."""
+    """Raise UnknownNameError for a material of an unknown name."""
     names = list(known)
     for key, _ in materials:
         for name in (key,) if isinstance(key, str) else key:
@@ -128,13 +125,13 @@ def check_names(materials: Materials, known: Iterable[str]) -> None:
 
 
 def material_of(materials: Materials, a: str, b: str) -> ContactMaterial:
-    """That of a pair: its own, else what its two make of theirs; what has none is as `ContactMaterial` is."""
+    """Return the material of a pair: its own, else the combination of both; the default is `ContactMaterial()`."""
     known = dict(materials)
     for pair in ((a, b), (b, a)):
         if pair in known:
             return known[pair]
-    alike = known.get("", ContactMaterial())
-    return known.get(a, alike).beside(known.get(b, alike))
+    default = known.get("", ContactMaterial())
+    return known.get(a, default).beside(known.get(b, default))
 
 
 restitution = partial(finite_number, least=0.0, most=1.0, symbols=False)
@@ -147,13 +144,13 @@ _CHECKS: Mapping[str, Check] = {
 }
 
 
-Numbers = Sequence[tuple[str, Any]]
+Parameters = Sequence[tuple[str, Any]]
 _PREFIX = "contact_"
 _KINDS = {"convex": ("friction", "restitution", "stiffness"), "compliant": ("friction", "stiffness", "dissipation")}
 
 
-class SurfaceNumbers(NamedTuple):
-    """What two surfaces have together, as a `ContactMaterial` has it, of any scalars."""
+class SurfaceParameters(NamedTuple):
+    """Combined material of two surfaces, of any scalars."""
 
     friction: Any
     restitution: Any
@@ -162,12 +159,12 @@ class SurfaceNumbers(NamedTuple):
 
 
 def is_of_contacts(name: Any) -> bool:
-    """Whether a parameter's name is one of these, or is meant to be."""
+    """Return True if a parameter's name has the prefix of contacts."""
     return isinstance(name, str) and name.startswith(_PREFIX)
 
 
 def read_name(name: str, model: str, known: Iterable[str]) -> tuple[str, str]:
-    """The number that is meant, and whose: nothing for all contacts.  Raises UnknownNameError."""
+    """Return a parameter's kind, and its link, obstacle or frame, "" for all contacts.  Raises UnknownNameError."""
     kind, colon, of = name.removeprefix(_PREFIX).partition(":")
     if kind not in _KINDS[model]:
         whole = [_PREFIX + one for one in _KINDS[model]]
@@ -179,18 +176,18 @@ def read_name(name: str, model: str, known: Iterable[str]) -> tuple[str, str]:
 
 
 def input_name(name: str) -> str:
-    """An identifier for it."""
+    """Return an identifier for the name of a parameter."""
     return re.sub(r"\W", "_", name)
 
 
-def check_number(name: str, x: Any) -> None:
-    """Raises ValueError for numbers (...) that no surface has."""
+def check_parameter(name: str, x: Any) -> None:
+    """Raise ValueError for values (...) that no surface can have."""
     if is_traced(x):
         return
     kind = name.removeprefix(_PREFIX).partition(":")[0]
-    fits, expected = x >= 0.0, "numbers from 0"
+    fits, expected = x >= 0.0, "numbers >= 0"
     if kind == "stiffness":
-        fits, expected = x > 0.0, "numbers above 0"
+        fits, expected = x > 0.0, "numbers > 0"
     elif kind == "restitution":
         fits, expected = fits & (x <= 1.0), "numbers from 0 to 1"
     if not np.all(fits):
@@ -198,10 +195,10 @@ def check_number(name: str, x: Any) -> None:
         raise ValueError(f"simulate: parameters[{name!r}]: expected {expected}, got {wrong:g}")
 
 
-def given_surface(material: Any, row: Sequence[Any], compliant: bool) -> SurfaceNumbers:
-    """Return a row of friction, restitution, stiffness and dissipation as a surface that has what a material has."""
+def given_surface(material: Any, row: Sequence[Any], compliant: bool) -> SurfaceParameters:
+    """Return a row (friction, restitution, stiffness, dissipation) as parameters, with those that a material has."""
     friction, restitution, stiffness, dissipation = row
-    return SurfaceNumbers(
+    return SurfaceParameters(
         friction,
         restitution if material.restitution else 0.0,
         None if material.stiffness is None else stiffness,
@@ -209,20 +206,20 @@ def given_surface(material: Any, row: Sequence[Any], compliant: bool) -> Surface
     )
 
 
-def varied_surface(material: Any, of: Sequence[str], numbers: Numbers, caller: str) -> Any:
-    """A material with such of the numbers as are of one of these names, or of all.
+def varied_surface(material: Any, of: Sequence[str], parameters: Parameters, caller: str) -> Any:
+    """Return a material with the parameters of these names, or of all contacts.
 
-    Raises ValueError where two of them are of it.
+    Raises ValueError if two parameters apply to it.
     """
-    result = {kind: getattr(material, kind) for kind in SurfaceNumbers._fields}
+    result = {kind: getattr(material, kind) for kind in SurfaceParameters._fields}
     by: dict[str, str] = {}
-    for name, x in sorted(numbers, key=lambda one: ":" in one[0]):  # those of all come first
+    for name, x in sorted(parameters, key=lambda one: ":" in one[0]):  # those of all contacts first
         kind, _, own = name.removeprefix(_PREFIX).partition(":")
         if own and own not in of:
             continue
         if own and by.get(kind):
             raise ValueError(
-                f"simulate: parameters: {name!r} and {by[kind]!r} are both of the contact of {caller}: give one of them"
+                f"simulate: parameters: expected one for the contact of {caller}, got {name!r} and {by[kind]!r}"
             )
         result[kind], by[kind] = x, name if own else ""
-    return SurfaceNumbers(**result) if by else material
+    return SurfaceParameters(**result) if by else material

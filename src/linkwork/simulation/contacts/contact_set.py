@@ -1,8 +1,8 @@
-"""All contacts of a simulation as one value, their diagnostics, and their numbers as inputs of kernels.
+"""All contacts of a simulation as one value, their diagnostics, and their parameters as inputs of kernels.
 
-Materials and the ground's pose are inputs, so that other values use the same code.  Fixed in the code are the links
-and shapes that touch, whether a contact has a stiffness or bounces, and a ground whose normal is a coordinate axis,
-whose zeros save work.
+Materials and the ground's pose are inputs, so other values use the same code.  The code is specialised for the links
+and shapes that touch, for contacts with a stiffness or restitution, and for a ground whose normal is a coordinate
+axis, whose zeros save work.
 """
 
 from __future__ import annotations
@@ -28,32 +28,36 @@ from linkwork.simulation.contacts.contact_candidates import ContactPlace, veloci
 from linkwork.simulation.contacts.contact_materials import ContactMaterial, given_surface, read_name, varied_surface
 from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
 
-__all__ = ["MODELS", "TOLD", "ContactDiagnostics", "ContactSet", "contact_data", "in_world", "with_data"]
+__all__ = ["DIAGNOSTICS", "MODELS", "ContactDiagnostics", "ContactSet", "contact_data", "in_world", "with_data"]
 
 
 MODELS = ("convex", "compliant")
-TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
+DIAGNOSTICS = ("contact_gap", "contact_slip", "contact_residual")  # records in addition to forces
 _CHECKED = LazyCache[bool](64)
 _NAMES = LazyCache[tuple[str, ...]](64)
 _WHOSE = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
-_DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
-_HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
+_DEEP = 1e-4  # [m] initial overlap of rigid contacts above which a warning is issued
+_HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
 
 
 @dataclass(frozen=True)
 class ContactSet:
-    """Contacts, and the model of them."""
+    """Contacts and their model.
+
+    ``parameters`` replace values of materials, by the names of parameters.  In a kernel ``surfaces`` (points, 4)
+    replace all materials, and ``planes`` are the axes and height of a ground, by part.
+    """
 
     parts: tuple[Any, ...]
     model: str = "convex"
-    numbers: tuple[tuple[str, Any], ...] = field(default=(), compare=False)  # in the place of materials', by name
-    surfaces: Any = field(default=None, compare=False)  # (points, 4) in the place of materials' numbers, in a kernel
-    planes: tuple[Any, ...] = field(default=(), compare=False)  # by part: axes and height of a ground, in a kernel
+    parameters: tuple[tuple[str, Any], ...] = field(default=(), compare=False)
+    surfaces: Any = field(default=None, compare=False)
+    planes: tuple[Any, ...] = field(default=(), compare=False)
 
     @staticmethod
     def of(value: Any, model: str, caller: str = "simulate") -> ContactSet | None:
-        """One kind of contacts, or a list of them; nothing of none.  Raises TypeError and UnknownNameError."""
+        """Read one kind of contacts, a list of them, or None.  Raises TypeError and UnknownNameError."""
         if model not in MODELS:
             raise UnknownNameError("model of contacts", model, MODELS)
         if value is None or isinstance(value, ContactSet):
@@ -68,22 +72,22 @@ class ContactSet:
         return ContactSet(parts, model)
 
     def checked(self, robot: Any) -> None:
-        """Raises UnknownNameError and ValueError for what does not go with a robot."""
-        asked = tuple(name for name, _ in self.numbers)
+        """Raise UnknownNameError and ValueError for contacts that do not fit the robot."""
+        names = tuple(name for name, _ in self.parameters)
         bare = replace(self, surfaces=None, planes=())
-        _CHECKED.get((self, robot, asked), lambda: bare._looked_at(robot))
+        _CHECKED.get((self, robot, names), lambda: bare._check(robot))
 
-    def check_number(self, robot: Any, name: str) -> None:
-        """Raises UnknownNameError for the name of a parameter that these contacts do not have."""
-        alone = replace(self, numbers=())
+    def check_parameter(self, robot: Any, name: str) -> None:
+        """Raise UnknownNameError for the name of a parameter that these contacts do not have."""
+        alone = replace(self, parameters=())
         named = lambda: tuple(of for place in alone.places(robot, robot.neutral()) for of in place.of)  # noqa: E731
         read_name(name, self.model, _WHOSE.get((alone, robot), named))
 
-    def varied(self, numbers: Mapping[str, Any]) -> ContactSet:
-        """The same contacts with numbers instead of their materials', by the names of parameters."""
-        return replace(self, numbers=tuple(numbers.items())) if numbers else self
+    def varied(self, parameters: Mapping[str, Any]) -> ContactSet:
+        """Return the contacts with parameters that replace values of materials, by name."""
+        return replace(self, parameters=tuple(parameters.items())) if parameters else self
 
-    def _looked_at(self, robot: Any) -> bool:
+    def _check(self, robot: Any) -> bool:
         for part in self.parts:
             part.checked(robot)
         for place in self.places(robot, robot.neutral()):
@@ -91,24 +95,27 @@ class ContactSet:
             if self.model == "convex":
                 if m.dissipation > 0.0:
                     raise ValueError(
-                        f"{caller}: dissipation is of contact_model='compliant' alone: leave it out, or take that model"
+                        f"{caller}: dissipation: expected 0 with contact_model='convex', got {m.dissipation:g}; use "
+                        "contact_model='compliant'"
                     )
                 continue
             if m.stiffness is None:
-                raise ValueError(f"{caller}: compliant contacts have a stiffness [N/m^1.5]")
+                raise ValueError(
+                    f"{caller}: stiffness: expected a number > 0 [N/m^1.5] with contact_model='compliant', got None"
+                )
             if m.restitution > 0.0:
                 raise ValueError(
-                    f"{caller}: restitution is of contact_model='convex' alone: compliant contacts lose speed by their "
-                    f"dissipation [s/m], about its product with the speed of the impact; got {m.restitution:g}"
+                    f"{caller}: restitution: expected 0 with contact_model='compliant', got {m.restitution:g}; set the "
+                    "dissipation c [s/m]: the relative loss of speed is about c times the impact speed"
                 )
         return True
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """What each point is called."""
+        """Return the names of all points."""
         return _NAMES.get((self, robot), lambda: tuple(name for part in self.parts for name in part.names(robot)))
 
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
-        """All points, at q (nq) of a trace, or at q (..., nq) of numbers."""
+        """Return all contact candidates, at q (nq) of a trace, or at q (..., nq) of numbers."""
         planes = self.planes or (None,) * len(self.parts)
         result = [
             place
@@ -119,12 +126,12 @@ class ContactSet:
             compliant = self.model == "compliant"
             rows = zip(result, self.surfaces, strict=True)
             result = [replace(x, material=given_surface(x.material, row, compliant)) for x, row in rows]
-        if not self.numbers:
+        if not self.parameters:
             return result
-        return [replace(x, material=varied_surface(x.material, x.of, self.numbers, x.name)) for x in result]
+        return [replace(x, material=varied_surface(x.material, x.of, self.parameters, x.name)) for x in result]
 
     def compliant(self, robot: Any, q: Any, v: Sequence[Any]) -> tuple[list[Any], Any]:
-        """The joint forces (nv) of compliant contacts, and each point's force in the world's axes (points, 3)."""
+        """Return the joint forces (nv) of compliant contacts, and the forces in world axes (points, 3)."""
         tau: list[Any] = [0.0] * robot.nv
         forces = []
         for place in self.places(robot, q):
@@ -136,18 +143,16 @@ class ContactSet:
         return tau, array(forces)
 
     def wrenches(self, robot: Any, q: Any, forces: Any) -> list[tuple[str, str, list[Any]]]:
-        """Return each point's ``forces`` (points, 3) as wrenches (link, "world", numbers) on the links, at their
-        origins.
-        """
+        """Return each point's ``forces`` (points, 3) as wrenches (link, "world", w) on the links, at their origins."""
         every = zip(self.places(robot, q), forces, strict=True)
         return [(link, "world", w) for place, force in every for link, w in place.wrenches(force)]
 
     def gaps(self, robot: Any, q: Any) -> Any:
-        """How far apart the two are at each point [m], negative inside."""
+        """Return the gap at each point [m], negative inside."""
         return array([place.gap for place in self.places(robot, q)])
 
     def slips(self, robot: Any, q: Any, v: Any, forces: Any) -> Any:
-        """How fast each point slides [m/s], where there is a force."""
+        """Return the sliding speed of each point [m/s], 0 where there is no force."""
         result = []
         for place, force in zip(self.places(robot, q), forces, strict=True):
             first, second, _ = (dot(row, list(v)) for row in velocity_rows(robot, q, place))
@@ -156,26 +161,26 @@ class ContactSet:
         return array(result)
 
     def warn_of_overlaps(self, robot: Any, q: np.ndarray) -> None:
-        """A SimulationWarning that names what begins too deep at q (..., nq), and how deep it is."""
+        """Warn (SimulationWarning) of contacts that overlap too deep at q (..., nq), with their depths."""
         result = self._too_deep(robot, q)
         if result:
             more = f", and {len(result) - 4} more" if len(result) > 4 else ""
-            what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(result[:4]) + more
+            what = "simulate: bodies that overlap at the start are pushed apart: " + "; ".join(result[:4]) + more
             warnings.warn(what, SimulationWarning, stacklevel=levels_up())
 
     def measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
-        """Return all points, and their gaps [m] at q (..., nq) of numbers."""
+        """Return all contact candidates and their gaps [m] at q (..., nq) of numbers."""
         try:
             return [(place, place.gap) for place in self.places(robot, q)]
-        except TypeError:  # what walks round a hull does so for one state: a kernel does it for many
-            alone = replace(self, numbers=())
+        except TypeError:  # the walk over a hull takes one state: a kernel evaluates it for many
+            alone = replace(self, parameters=())
             made = lambda: compile(lambda q: alone.gaps(robot, q), name="gaps", q=robot.configuration_space)  # noqa: E731
             gaps = _GAPS.get((alone, robot), made)(q)
             places = self.places(robot, robot.neutral())
             return [(place, gaps[..., k]) for k, place in enumerate(places)]
 
     def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
-        """What overlaps already, by more than it should."""
+        """Return the contacts that overlap by more than they should, with their depths."""
         weight = robot.mass * float(np.linalg.norm(robot.gravity))
         result = []
         for place, gap in self.measured(robot, q):
@@ -189,12 +194,12 @@ class ContactSet:
 
 @dataclass(frozen=True)
 class ContactDiagnostics:
-    """What is told of contacts besides their forces, by its name in `TOLD`."""
+    """Record of contacts in addition to their forces, by its name in `DIAGNOSTICS`."""
 
     name: str
 
     def __call__(self, contacts: ContactSet, robot: Any, state: Any) -> Any:
-        """Of a state of a simulation."""
+        """Return the record in a state of a simulation."""
         if self.name == "contact_residual":
             return state.residual
         if self.name == "contact_gap":
@@ -206,28 +211,28 @@ class ContactDiagnostics:
 
 
 def in_world(axes: Sequence[Sequence[Any]], force: Sequence[Any]) -> list[Any]:
-    """A force by two tangents and the normal, in the world's axes."""
+    """Return a force along two tangents and the normal, in the world's axes."""
     return [dot(column, force) for column in transposed(axes)]
 
 
 ContactData = Mapping[str, np.ndarray]
 SURFACES, PLANES = "contact_surfaces", "contact_planes"
-_SOME = 0.5  # in the place of numbers that are inputs
+_SOME = 0.5  # placeholder of values that are inputs
 _ASKEW = (0.6, 0.0, 0.8)
 _SPLIT: LazyCache[tuple[ContactSet, ContactData]] = LazyCache(64)
 
 
 def contact_data(contacts: ContactSet, robot: Any) -> tuple[ContactSet, ContactData]:
-    """Return contacts with other numbers in the place of those that are inputs, and the inputs by name.
+    """Return contacts with placeholders for the values that are inputs, and the inputs by name.
 
-    Contacts that differ in these alone have the same first part.
+    Contacts that differ only in these values have the same first result.
     """
-    own = replace(contacts, numbers=())
+    own = replace(contacts, parameters=())
     return _SPLIT.get((own, robot), lambda: (replace(own, parts=tuple(map(_bare, own.parts))), _data(own, robot)))
 
 
 def with_data(contacts: ContactSet, data: Mapping[str, Any]) -> ContactSet:
-    """Return contacts of the first part with such inputs, as symbols."""
+    """Return contacts with placeholders, the first result of `contact_data`, with inputs as symbols."""
     planes: list[Any] = []
     rest = iter(data.get(PLANES, ()))
     for part in contacts.parts:

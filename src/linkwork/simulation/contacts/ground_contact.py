@@ -1,4 +1,4 @@
-"""Contacts of a robot with the ground: points and spheres on its frames against a half-space."""
+"""Contacts of a robot with the ground: points and spheres on its frames, and a half-space."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from linkwork.spatial import Vec3
 
 __all__ = ["GROUND", "ContactGround", "ContactPoint"]
 
-GROUND = "ground"  # what parameters call the half-space
+GROUND = "ground"  # name of the half-space in parameters
 
 
 @public_constructor
 @dataclass(frozen=True)
 class ContactPoint:
-    """A point, or with a radius [m] a sphere, at ``offset`` (3,) [m] in a frame of the robot.
+    """Contact point at ``offset`` (3,) [m] in a frame of the robot, a sphere if ``radius`` [m] is not 0.
 
-    ``friction`` and ``restitution`` are its own, instead of the ground's.
+    ``friction`` and ``restitution`` replace those of the ground.
     """
 
     frame: str
@@ -53,14 +53,14 @@ class ContactPoint:
             object.__setattr__(self, name, check("ContactPoint", name, getattr(self, name)))
 
     def checked(self, caller: str, robot: Any) -> None:
-        """Raises UnknownNameError for a frame that the robot does not have, ValueError for one that does not move."""
+        """Raise UnknownNameError for an unknown frame, ValueError for one that does not move."""
         if self.frame not in robot.frames:
             raise UnknownNameError("frame", self.frame, [*robot.frames])
         if not np.any(robot.jacobian(robot.random_configuration(seed=0), self.frame)):
-            raise ValueError(f"{caller}: {self.frame!r} is fixed to the world: no joint moves it")
+            raise ValueError(f"{caller}: {self.frame!r} is fixed to the world; name a frame that a joint moves")
 
     def of(self, material: ContactMaterial) -> ContactMaterial:
-        """A material with what is the point's own."""
+        """Return a material with the point's own friction and restitution."""
         own = {"friction": self.friction, "restitution": self.restitution}
         return replace(material, **{name: x for name, x in own.items() if x is not None})
 
@@ -68,13 +68,13 @@ class ContactPoint:
 @public_constructor
 @dataclass(frozen=True)
 class ContactGround:
-    """The half-space below a plane, and what of the robot touches it: all of it fixed when code is made.
+    """Ground: the half-space below a plane, and the points of the robot that touch it.
 
-    ``points`` are `ContactPoint`, or names of frames, whose origins they are then.  ``friction`` is Coulomb's
-    coefficient, ``normal`` (3,) points out of the ground, whose points x have normal · x = ``height`` [m] in the world.
-    Contacts are as rigid as a step can tell, or have a ``stiffness`` [N/m].  What strikes the ground leaves it with
-    ``restitution`` (0 to 1) of its speed, by Newton's law.  ``dissipation`` [s/m] is of compliant contacts, as
-    `linkwork.simulation.ContactMaterial` has it.
+    ``points`` are `ContactPoint`, or names of frames for their origins.  ``friction`` is Coulomb's coefficient.
+    ``normal`` (3,) points out of the ground, and points x of its surface have normal · x = ``height`` [m] in the world.
+    Contacts are as rigid as the step resolves, or have a ``stiffness`` [N/m].  A body leaves the ground with
+    ``restitution`` (0 to 1) of its impact speed, by Newton's law.  ``dissipation`` [s/m] is for compliant contacts, as
+    in `linkwork.simulation.ContactMaterial`.
     """
 
     points: tuple[ContactPoint, ...]
@@ -86,38 +86,38 @@ class ContactGround:
     dissipation: float = 0.0
 
     def __post_init__(self) -> None:
-        given = (self.points,) if isinstance(self.points, (str, ContactPoint)) else self.points
-        if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
-            raise TypeError(f"ContactGround: points: expected contact points or names of frames, got {given!r}")
-        points = tuple(ContactPoint(p) if isinstance(p, str) else p for p in given)
+        value = (self.points,) if isinstance(self.points, (str, ContactPoint)) else self.points
+        if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
+            raise TypeError(f"ContactGround: points: expected contact points or names of frames, got {value!r}")
+        points = tuple(ContactPoint(p) if isinstance(p, str) else p for p in value)
         for p in points:
             if not isinstance(p, ContactPoint):
                 raise TypeError(f"ContactGround: points: expected contact points or names of frames, got {p!r}")
         if not points:
-            raise ValueError("ContactGround: points: expected at least one")
+            raise ValueError("ContactGround: points: expected at least one, got none")
         object.__setattr__(self, "points", points)
         check_surface("ContactGround", self)
         n = np.array(_three("ContactGround: normal", self.normal))
         length = float(np.linalg.norm(n))
         if not length > 0.0:
-            raise ValueError(f"ContactGround: normal: expected a direction, got {self.normal}")
+            raise ValueError(f"ContactGround: normal: expected a non-zero vector (3,), got {self.normal}")
         object.__setattr__(self, "normal", tuple((n / length).tolist()))
         height = finite_number("ContactGround", "height", self.height, symbols=False, unit="m")
         object.__setattr__(self, "height", height)
 
     def checked(self, robot: Any) -> None:
-        """Raises UnknownNameError for frames that the robot does not have."""
+        """Raise UnknownNameError for unknown frames."""
         for p in self.points:
             p.checked("ContactGround: points", robot)
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """What each point is called."""
+        """Return the names of the points."""
         return tuple(f"{p.frame!r} and the ground" for p in self.points)
 
     def places(self, robot: Any, q: Any, plane: tuple[Any, Any] | None = None) -> list[ContactPlace]:
-        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers.
+        """Return the contact candidate of each point at q, (nq) of a trace or (..., nq) of numbers.
 
-        ``plane`` is its axes (3, 3) and height, where they are others than the ground's own.
+        ``plane`` are axes (3, 3) and height, by default the ground's own.
         """
         axes, height = (self.axes(), self.height) if plane is None else plane
         n = Vec3(*self.normal) if plane is None else Vec3(*axes[2])
@@ -134,7 +134,7 @@ class ContactGround:
         return p.of(ContactMaterial(self.friction, self.restitution, self.stiffness, self.dissipation))
 
     def axes(self) -> list[list[float]]:
-        """Two tangents and the normal, of coordinate axes where the normal is one."""
+        """Return two tangents and the normal, coordinate axes if the normal is one."""
         n = np.array(self.normal)
         other = np.eye(3)[int(np.argmin(np.abs(n)))]
         first = other - n * (n @ other)

@@ -1,7 +1,7 @@
-"""Depth of rigid contacts over all steps of a simulation, and the warning of what a step does not explain.
+"""Depth of rigid contacts over all steps of a simulation, and the warning of depths that the step does not explain.
 
-Each step compares the gaps that it begins with anyway, so nothing is computed for it but some comparisons.  The gaps of
-the last state, with which no step begins, are computed once, at the end of a piece of a simulation.
+Each step has the gaps at its start already, so it only compares them.  The gaps of the last state, with which no step
+starts, are computed once, at the end of a segment of a simulation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from linkwork.simulation.contacts.contact_candidates import ContactPlace
 
 __all__ = ["deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
 
-_SUNK, _SUNK_PER_STEP = 1e-3, 50.0  # [m], [m/s²]: a depth beyond the first and the second times h² is warned of
+_SUNK, _SUNK_PER_STEP = 1e-3, 50.0  # [m], [m/s²]: a depth above _SUNK + _SUNK_PER_STEP h² causes a warning
 _FIRST = 3  # elements of the state before those of the pairs
 _POINT = re.compile(r" \(\d+ of \d+\)$")
 _PAIRS: LazyCache[tuple[tuple[str, tuple[int, ...]], ...]] = LazyCache(64)
@@ -32,7 +32,7 @@ _PAIRS: LazyCache[tuple[tuple[str, tuple[int, ...]], ...]] = LazyCache(64)
 
 def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Return each pair of bodies that may touch, with the indices of its contact points."""
-    own = replace(contacts, numbers=(), surfaces=None, planes=())  # without numbers of a trace
+    own = replace(contacts, parameters=(), surfaces=None, planes=())  # without symbols of a trace
 
     def made() -> tuple[tuple[str, tuple[int, ...]], ...]:
         result: dict[str, list[int]] = {}
@@ -44,16 +44,16 @@ def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def depth_state(contacts: Any, robot: Any, leading: tuple[int, ...]) -> np.ndarray:
-    """Return the state (..., 3 + pairs) that `deepened` carries on, before the first step.
+    """Return the state (..., 3 + pairs) of `deepened` before the first step.
 
-    It is the greatest depth beyond that of the start [m], its pair, the steps before it, and each pair's depth at the
-    start [m].
+    It is the greatest depth beyond that of the start [m], its pair, the number of steps before it, and each pair's
+    depth at the start [m].
     """
     return np.zeros((*leading, _FIRST + len(_pairs(contacts, robot))))
 
 
 def deepened(contacts: Any, robot: Any, state: Sequence[Any], gaps: Sequence[Any], steps: Any) -> Any:
-    """Return the state at a place that comes after ``steps`` steps, with ``gaps`` [m] by contact point."""
+    """Return the state after ``steps`` steps, with ``gaps`` [m] by contact point."""
     excess, pair, when, *begun = state
     first = lt(steps, 0.5)
     for k, (_, points) in enumerate(_pairs(contacts, robot)):
@@ -68,12 +68,12 @@ def deepened(contacts: Any, robot: Any, state: Sequence[Any], gaps: Sequence[Any
 
 
 def rigid_gaps(places: Sequence[ContactPlace]) -> list[Any]:
-    """Return the gaps [m] of contact points, inf in the place of those that are soft."""
+    """Return the gaps [m] of contact points, inf for soft contacts."""
     return [place.gap if place.material.stiffness is None else math.inf for place in places]
 
 
 def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> None:
-    """Warn, by a SimulationWarning, of the deepest rigid contact, if a step of h [s] does not explain its depth.
+    """Warn (SimulationWarning) of the deepest rigid contact, if a step of h [s] does not explain its depth.
 
     ``state`` is that of `deepened` (..., 3 + pairs).
     """
@@ -86,11 +86,11 @@ def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> Non
         return
     name, time = _pairs(contacts, robot)[int(rows[worst, 1])][0], h * rows[worst, 2]
     whole = depth[worst] + rows[worst, _FIRST + int(rows[worst, 1])]
-    place = np.unravel_index(worst, state.shape[:-1])
-    of = f" in environment {', '.join(map(str, map(int, place)))}" if place else ""
+    index = np.unravel_index(worst, state.shape[:-1])
+    of = f" in environment {', '.join(map(str, map(int, index)))}" if index else ""
     warnings.warn(
         f"simulate: contacts: {name} are rigid and overlap by {1e3 * whole:.3g} mm at "
-        f"{time:g} s{of}: take a shorter step, or make shapes thicker than what strikes them moves in one",
+        f"{time:g} s{of}; use a shorter dt, or shapes thicker than the distance that a body moves in one step",
         SimulationWarning,
         stacklevel=levels_up(),
     )

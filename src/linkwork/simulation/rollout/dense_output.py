@@ -1,4 +1,4 @@
-"""What lies between the records of a simulation: trajectories through them, over jumps, and by a method's own."""
+"""Dense output: trajectories through the records of a simulation, with jumps of events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork.expr.scalar.functions import lt
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.simulation.algorithms import adaptive_pieces
+from linkwork.simulation.algorithms import adaptive_segments
 from linkwork.simulation.algorithms.adaptive_runge_kutta import AdaptiveState, begun
 from linkwork.simulation.events import EventRecord
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
@@ -22,19 +22,19 @@ from linkwork.simulation.simulation_spec import SimulationSetup
 
 __all__ = ["DenseOutput", "held_forces", "trajectory_through"]
 
-_PARTS = 8  # of each step in a call
-_SAME = 1e-9  # of a record's distance from the next: what is nearer to it is it
+_PARTS = 8  # substeps of each step in a call
+_SAME = 1e-9  # distance of coincident records, relative to that of neighbouring records
 
 _KERNELS: LazyCache[Kernel] = LazyCache(16)
 
 
 def held_forces(t: Any, q: Any, v: Any, tau: Any) -> Any:
-    """What a step held, to be recorded."""
+    """Return the joint forces of a step, to be recorded."""
     return tau
 
 
 class _Stretch(NamedTuple):
-    """Where a motion is smooth: states at times (n,), and between which records (n - 1,) each of its parts is."""
+    """Smooth section of a motion: states at times (n,), and by interval (n - 1,) the index of its step."""
 
     t: np.ndarray
     q: np.ndarray
@@ -44,7 +44,7 @@ class _Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class DenseOutput:
-    """A simulation by Dormand and Prince's method that recorded all steps, and the forces (..., n, nv) of each."""
+    """Dense output of a Dormand-Prince simulation that recorded all steps, with the forces (..., n, nv) of each."""
 
     setup: SimulationSetup
     tau: np.ndarray
@@ -52,7 +52,7 @@ class DenseOutput:
     leading: tuple[int, ...]
 
     def trajectory(self, environment: tuple[int, ...], stretch: _Stretch) -> Trajectory:
-        """Through a stretch by the continuous extension of each of the method's own steps."""
+        """Return the trajectory of a section by the continuous extension of the method's own steps."""
         setup, nv = self.setup, self.setup.robot.nv
         own = {}
         for (name, x), (_, shape) in zip(self.parameters.items(), setup.parameters, strict=True):
@@ -74,10 +74,10 @@ class DenseOutput:
             state = result["state"]
             rows.append(result["rows"])
             if (state["steps"] > 1e3).any():
-                raise ValueError("trajectory: the simulation's own steps became too many")
+                raise ValueError("trajectory: expected at most 1000 substeps of a step; simulate with a shorter dt")
         start_, end, base, phi = (np.concatenate([getattr(x, k) for x in rows], axis=1) for k in _ROW)
         end = np.minimum(end, width[:, None])
-        made = end > start_  # others were not needed
+        made = end > start_  # the other substeps were not needed
         whole = np.concatenate([x.whole for x in rows], axis=1)[made][:, None]
         r = np.moveaxis(phi[made].reshape(-1, 5, nv), 1, 0)
         powers = [
@@ -103,20 +103,27 @@ class _Row(NamedTuple):
 
 
 def _parts(setup: SimulationSetup) -> Kernel:
-    """Some of the method's own steps, each as its row."""
+    """Return the kernel of some of the method's own steps, each as a row."""
 
     def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
         own = setup.own(parameters)
         pressed = setup.touched(parameters) if setup.is_compliant else None
         dynamics = SimulatedDynamics(
-            setup.robot, own, setup.method, bool(setup.passive), until, pressed, limits=setup.limits
+            setup.robot,
+            own,
+            setup.method,
+            setup.passive,
+            until,
+            pressed,
+            limits=setup.limits,
+            friction=setup.friction,
         )
-        pieces = adaptive_pieces(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
+        segments = adaptive_segments(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
 
         def further(state: AdaptiveState, _: Any) -> Any:
             def one(state: AdaptiveState) -> AdaptiveState:
-                begun = pieces.begun(0.0, state.q, state.v[: setup.robot.nv])
-                return pieces.further(begun._replace(inside=state)).inside  # type: ignore[no-any-return]
+                begun = segments.begun(0.0, state.q, state.v[: setup.robot.nv])
+                return segments.further(begun._replace(inside=state)).inside  # type: ignore[no-any-return]
 
             needed = lt(state.time, until * (1.0 - 1e-12))
             start = state.time
@@ -136,7 +143,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
             shapes["parameters"] = dict(setup.parameters)
         return compile(traced, name="between", **shapes)
 
-    key = (setup.robot, setup.passive, setup.contacts, setup.parameters, setup.asked)
+    key = (setup.robot, setup.passive, setup.friction, setup.contacts, setup.parameters, setup.asked)
     return _KERNELS.get(key, made)
 
 
@@ -150,9 +157,9 @@ def trajectory_through(
     own: DenseOutput | None,
     environment: tuple[int, ...],
 ) -> Trajectory:
-    """Through records (n, ...) up to the ``end``, or all; jumps among the events part it.
+    """Return the trajectory through records (n, ...) up to the ``end``, or all, in sections between jumps of events.
 
-    Raises ValueError where there is nothing to go through.
+    Raises ValueError for fewer than two records.
     """
     sections: list[Any] = []
     for stretch in _stretches(t, q, v, events, end):
@@ -162,7 +169,9 @@ def trajectory_through(
             made = robot.spline(stretch.t, stretch.q, "hermite", velocity=stretch.v)
         sections += made.sections
     if not sections:
-        raise ValueError("trajectory: the environment stopped before its second record: there is nothing between")
+        raise ValueError(
+            "trajectory: expected at least two records, got one: the environment stopped before its second"
+        )
     return Trajectory(sections, robot)
 
 

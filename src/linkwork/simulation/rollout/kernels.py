@@ -1,4 +1,4 @@
-"""Kernels of simulations: pieces of so many records, whatever the duration."""
+"""Kernels of simulations: segments of a fixed number of records, for any duration."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.contacts.contact_set import contact_data, with_data
 from linkwork.simulation.contacts.penetration_depth import deepened, depth_state, rigid_gaps
-from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, rolled, seen
+from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, recorded, rolled
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["SimulationKernel", "observer", "piece", "rows_of", "stepper"]
+__all__ = ["SimulationKernel", "observer", "rows_of", "segment", "stepper"]
 
-_LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a piece: steps after the last change nothing
+_LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a segment: steps after the last change nothing
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def rows_of(records: int) -> int:
-    """How many records a piece has, so that simulations of other durations find their kernel made."""
+    """Return the number of records of a segment, such that simulations of other durations reuse the kernel."""
     rows = _LEAST_ROWS
     while rows < min(records, _MOST_ROWS):
         rows *= 2
@@ -33,31 +33,33 @@ def rows_of(records: int) -> int:
 
 
 class SimulationKernel:
-    """A kernel of simulations with those of its inputs that a setup says: they are data, and others take the same code.
+    """A kernel of simulations with the inputs that a setup determines, so other setups use the same code.
 
-    They are how many steps a row of records has, where no signal has a shape of so many, and numbers of contacts.
+    These are the number of steps of a row of records, unless signals have that many rows, and parameters of contacts.
     """
 
     def __init__(self, kernel: Kernel, data: Mapping[str, Any]) -> None:
         self.kernel, self.data = kernel, data
 
-    def __call__(self, **given: Any) -> Any:
-        return self.kernel(**self.data, **given)
+    def __call__(self, **inputs: Any) -> Any:
+        return self.kernel(**self.data, **inputs)
 
 
-def piece(setup: SimulationSetup, rows: int) -> SimulationKernel:
-    """The kernel of so many records: from where a simulation is to where it is then."""
+def segment(setup: SimulationSetup, rows: int) -> SimulationKernel:
+    """Return the kernel of a segment of records, from the state of a simulation to that at the segment's end."""
     bare, data = _split(setup)
 
-    def traced(**given: Any) -> Any:
-        full, groups, every = _joined(bare, given)
-        begun = _begun(given)._replace(depths=given.get(_DEPTHS, ()))
-        end, (q, v, records) = rolled(full, begun, given["h"], given["last"], rows, *groups, skipping=True, every=every)
+    def traced(**inputs: Any) -> Any:
+        full, groups, every = _joined(bare, inputs)
+        begun = _begun(inputs)._replace(depths=inputs.get(_DEPTHS, ()))
+        end, (q, v, records) = rolled(
+            full, begun, inputs["h"], inputs["last"], rows, *groups, skipping=True, every=every
+        )
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
         if setup.start is not None:
             state["z"] = end.z
         if setup.watches_depth:
-            state["depths"] = _ended_depths(full, end, given.get("parameters", {}))
+            state["depths"] = _ended_depths(full, end, inputs.get("parameters", {}))
         if setup.events:
             state["ended"] = end.events.ended
         return {"end": state, "rows": {"q": q, "v": v, **records}}
@@ -66,19 +68,19 @@ def piece(setup: SimulationSetup, rows: int) -> SimulationKernel:
 
 
 def _ended_depths(setup: SimulationSetup, end: SimulationState, parameters: Mapping[str, Any]) -> Any:
-    """Depths of rigid contacts with those of the last state, with which no step began."""
+    """Return the depths of rigid contacts including the last state, with which no step starts."""
     contacts: Any = setup.touched(parameters)
     places = contacts.places(moving_robot(setup.robot, setup.own(parameters)), array(list(end.q)))
     return deepened(contacts, setup.robot, end.depths, rigid_gaps(places), end.steps)
 
 
 def stepper(setup: SimulationSetup) -> SimulationKernel:
-    """The kernel of one record's steps, which says where a simulation is then, and what events there were."""
+    """Return the kernel of one record's steps, which returns the state at their end, and the events."""
     bare, data = _split(setup)
 
-    def traced(**given: Any) -> Any:
-        full, groups, every = _joined(bare, given)
-        end, (_, _, told) = rolled(full, _begun(given), given["h"], given["last"], 1, *groups, every=every)
+    def traced(**inputs: Any) -> Any:
+        full, groups, every = _joined(bare, inputs)
+        end, (_, _, told) = rolled(full, _begun(inputs), inputs["h"], inputs["last"], 1, *groups, every=every)
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
         happened = {EVENTS: told[EVENTS]} if setup.events else {}
         return {"end": state if setup.start is None else {**state, "z": end.z}, **happened}
@@ -87,44 +89,46 @@ def stepper(setup: SimulationSetup) -> SimulationKernel:
 
 
 def observer(setup: SimulationSetup) -> SimulationKernel:
-    """The kernel of what is recorded of one state."""
+    """Return the kernel of the records of one state."""
     bare, data = _split(setup)
 
-    def traced(**given: Any) -> Any:
-        full, _, _ = _joined(bare, given)
-        state = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), RUNNING)
+    def traced(**inputs: Any) -> Any:
+        full, _, _ = _joined(bare, inputs)
+        state = SimulationState(inputs["steps"], inputs["q"], inputs["v"], inputs.get("z", ()), RUNNING)
         state = state._replace(forces=full.no_forces)
-        t = given["h"] * given["steps"]
-        acting = {**given.get("inputs", {}), **given.get("signals", {})}
+        t = inputs["h"] * inputs["steps"]
+        acting = {**inputs.get("inputs", {}), **inputs.get("signals", {})}
         tau, _, wrenches = commanded(full, t, state, acting, now=True)
-        result = seen(full, given["h"], state._replace(tau=array(tau), wrenches=wrenches), given.get("parameters"))
+        result = recorded(
+            full, inputs["h"], state._replace(tau=array(tau), wrenches=wrenches), inputs.get("parameters")
+        )
         return {"records": result}
 
-    return _kernel("observe", bare, {name: x for name, x in data.items() if name not in _OF_PIECES}, None, traced)
+    return _kernel("observe", bare, {name: x for name, x in data.items() if name not in _OF_SEGMENTS}, None, traced)
 
 
 def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
-    """A setup with other numbers in the place of those that are inputs, and these by name."""
+    """Return a setup with placeholders for values that are inputs, and these values by name."""
     data: dict[str, Any] = {}
     changed: dict[str, Any] = {}
     if not setup.signals:
         changed["every"], data[_EVERY] = 1, np.array(float(setup.every))
     if setup.contacts is not None:
-        changed["contacts"], numbers = contact_data(setup.contacts, setup.robot)
-        data |= numbers
+        changed["contacts"], own = contact_data(setup.contacts, setup.robot)
+        data |= own
     return replace(setup, **changed), data
 
 
-def _joined(bare: SimulationSetup, given: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:
-    """The setup with its inputs, the groups of a simulation's own, and how many steps a row has, where that is one."""
-    groups = [given.get(name, {}) for name in ("inputs", "signals", "parameters")]
+def _joined(bare: SimulationSetup, inputs: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:
+    """Return the setup with its inputs, the groups of other inputs, and the number of steps of a row if it is one."""
+    groups = [inputs.get(name, {}) for name in ("inputs", "signals", "parameters")]
     if bare.contacts is not None:
-        bare = replace(bare, contacts=with_data(bare.contacts, given))
-    return bare, groups, given.get(_EVERY)
+        bare = replace(bare, contacts=with_data(bare.contacts, inputs))
+    return bare, groups, inputs.get(_EVERY)
 
 
-def _begun(given: Mapping[str, Any]) -> SimulationState:
-    return SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), given["status"])
+def _begun(inputs: Mapping[str, Any]) -> SimulationState:
+    return SimulationState(inputs["steps"], inputs["q"], inputs["v"], inputs.get("z", ()), inputs["status"])
 
 
 def _kernel(
@@ -135,7 +139,7 @@ def _kernel(
         if name == "simulate" and bare.watches_depth:
             shapes[_DEPTHS] = depth_state(bare.contacts, bare.robot, ()).shape
         if rows is None:
-            shapes = {key: x for key, x in shapes.items() if key not in _OF_PIECES}
+            shapes = {key: x for key, x in shapes.items() if key not in _OF_SEGMENTS}
         return compile(traced, name=name, **shapes)
 
     return SimulationKernel(_KERNELS.get((bare, name, rows), made), data)
@@ -143,7 +147,7 @@ def _kernel(
 
 _EVERY = "every"
 _DEPTHS = "depths"
-_OF_PIECES = ("last", "status", _EVERY)
+_OF_SEGMENTS = ("last", "status", _EVERY)
 
 
 def _shapes(setup: SimulationSetup, rows: int | None, data: Mapping[str, Any]) -> dict[str, Any]:

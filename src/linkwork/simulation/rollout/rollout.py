@@ -1,20 +1,12 @@
-"""Steps of a simulation, one after the other, on symbols or any other scalars.
+"""Roll-out: the steps of a simulation one after the other, on symbols or any other scalars.
 
-A sample that stops, because a number was none, keeps its state from then on, and its neighbours go on.
-
-A step with events once more, so that it is differentiated: their times move with what they depend on.
-
-Where an event was found at T, as a number, its time is given the derivative of the root: of the guard g(T, θ) = 0,
-
-    dT/dθ = −(∂g/∂θ) / (∂g/∂T),
-
-the step up to T, what jumps there, and the rest of the step are done again with it, and what they vary by follows.
+A sample that stops retains its state; its neighbours continue.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,17 +14,14 @@ import numpy as np
 
 from linkwork.expr.arrays.pytree import flatten, tree_map, unflatten
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.autodiff.custom_derivative import stop_gradient, with_derivative_of
-from linkwork.expr.autodiff.graph_derivative import tangent
+from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import cond, scan
 from linkwork.expr.control.loops import watching_while_loop
-from linkwork.expr.scalar.functions import and_, eq, fabs, floor, fmax, lt, or_, where
-from linkwork.expr.scalar.symbol import Symbol
+from linkwork.expr.scalar.functions import and_, fabs, fmax, lt, where
 from linkwork.simulation.algorithms import (
     METHODS,
-    StepPieces,
-    WatchedFunction,
-    adaptive_pieces,
+    StepSegments,
+    adaptive_segments,
     located_step,
     shorter_steps,
 )
@@ -41,6 +30,7 @@ from linkwork.simulation.contacts.penetration_depth import deepened
 from linkwork.simulation.control_output import command_form, split_command
 from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
 from linkwork.simulation.reaction_records import RecordedReaction
+from linkwork.simulation.rollout.event_derivatives import replayed
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.sensors.sensor_readings import sensed
 from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
@@ -64,25 +54,26 @@ __all__ = [
     "UNSOLVED",
     "SimulationState",
     "commanded",
+    "recorded",
     "rolled",
-    "seen",
 ]
 
 
-RUNNING, CONTROLLER, STATE, ENDED, PILED, UNSOLVED = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # why a sample stopped
-GUARD = 6.0  # and k more: the guard of event k is no number
-_MOVED = 1e-6  # of a step: what ended before is where it began
-_KEPT = 1000  # states that a gradient keeps of as many steps, or rows: of more it keeps those between segments
-_HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
-_FOREVER = 2**31 - 1  # steps of a row at most
+RUNNING, CONTROLLER, STATE, ENDED, PILED, UNSOLVED = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # codes of a sample's status
+GUARD = 6.0  # GUARD + k: the guard of event k is NaN
+_MOVED = 1e-6  # part of a step below which an end counts as that at the step's start
+_STORED = 1000  # number of steps, or rows, up to which a gradient stores all states
+_HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N] sum of absolute values from which on a sample counts as diverged
+_FOREVER = 2**31 - 1  # maximum number of steps of a row
 FORCES, EVENTS = "contact_forces", "events"
 Named = Mapping[str, Any]
 
 
 class SimulationState(NamedTuple):
-    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, the last forces of
-    joints and of contacts, with what was left of the program that finds these, what happened since the record, and what
-    records of reactions need of the last step.
+    """State of a simulation: number of steps, q, v, state z of controller and sensors, and status code.
+
+    In addition it has the last forces of joints and of contacts, the residual of the program that solves for these, the
+    events since the last record, and the values of the last step that records of reactions need.
     """
 
     steps: Any
@@ -94,9 +85,9 @@ class SimulationState(NamedTuple):
     forces: Any = ()
     residual: Any = 0.0
     events: Any = ()
-    wrenches: Any = ()  # external ones of the last step, (frame, axes, numbers) each, where reactions are recorded
-    motion: Any = ()  # acceleration of the last step and what constraints exerted in it, where it is found by a program
-    depths: Any = ()  # what `depth.deepened` carries on, where depths are watched
+    wrenches: Any = ()  # external wrenches of the last step, (frame, axes, components), if reactions are recorded
+    motion: Any = ()  # acceleration and constraint forces of the last step, if a program solves for them
+    depths: Any = ()  # state of `penetration_depth.deepened`, if depths are watched
 
 
 def rolled(
@@ -114,74 +105,81 @@ def rolled(
     segments: int | None = None,
     every: Any = None,
 ) -> tuple[SimulationState, tuple[Any, Any, Any]]:
-    """So many ``rows`` of steps: the state at the end, and q, v and what else is recorded, after each row.
+    """Return the state after a number of ``rows`` of steps, and q, v and the other records after each row.
 
-    ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is; with
-    ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``; of these a
-    gradient keeps the states between ``segments`` of rows, or of the steps of a single row.  Rows have the setup's
-    number of steps, or ``every``, a symbol, where there are no signals.  Depths of rigid contacts are watched where the
-    start has their state.
+    ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on change nothing; with ``skipping``
+    rows of such steps are not computed.  ``closely`` solves steps to rounding, for derivatives; a gradient then stores
+    the states between ``segments`` of rows, or of the steps of a single row.  A row has the setup's number of steps, or
+    ``every``, a symbol, if there are no signals.  Depths of rigid contacts are watched if the start has their state.
     """
     own, contacts = setup.own(parameters), setup.touched(parameters)
     compliant = contacts if setup.is_compliant else None
     dynamics = SimulatedDynamics(
-        setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry, setup.limits
+        setup.robot,
+        own,
+        setup.method,
+        setup.passive,
+        h,
+        compliant,
+        closely,
+        limits=setup.limits,
+        friction=setup.friction,
     )
     method, watching = METHODS[setup.method], len(start.depths) > 0
 
     def rows_of(function: Any, state: Any, value: Any, length: int, cuts: int | None = None) -> Any:
         if not closely or length != 1:
-            if closely and cuts is None and length > _KEPT:
+            if closely and cuts is None and length > _STORED:
                 cuts = math.isqrt(length)
             return scan(function, state, value, length=length, segments=None if cuts is None else min(cuts, length))
-        # a loop's derivative is by all that it carries: one step has one of its own
+        # the derivative of a loop is by all of its state: a single step is differentiated directly
         state, result = function(state, tree_map(lambda x: x[0], value))
         return state, tree_map(lambda x: np.asarray(x)[None], result)
 
     def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> Any:
-        """q, v and what is told, forces of joints, contacts and constraints, after a step as wide as that."""
+        """Return q, v and diagnostics (forces of joints, contacts and constraints) after a step of ``width`` [s]."""
         moving = replace(acting, h=width)
-        if not setup.robot.nv:  # nothing moves, by any method
+        if not setup.robot.nv:  # the robot cannot move
             return q, v, told
         if isinstance(tau, ServoForces) or setup.is_bounded:
             q, v, value, *told, gaps = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(value), *told, array(gaps) if watching else ())
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
         solves = method.solves or (method.damped_within and setup.has_constraints)
-        if solves and v:  # a residual of 1 and more is of equations that were not solved
+        if solves and v:  # a residual from 1 on marks equations that were not solved
             told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf), *told[3:])
-        return *moving.held(t + width, q, v), told
+        return *moving.projected(t + width, q, v), told
 
     def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, told: Any) -> Any:
-        """A step in which events are looked for: q, v, what is told, how it ended, and what happened."""
+        """Return q, v, diagnostics, status code and events of a step in which events are located."""
         known = state.events
 
         def shorter(begin: Any, q: Any, v: Any, width: Any) -> tuple[Any, Any, Any]:
             q, v, more = advanced(acting, t + begin, q, v, tau, width, told)
             return array(list(q)), array(list(v)), more
 
-        pieces: StepPieces
+        parts: StepSegments
         adaptive = method.adaptive and not closely and setup.robot.nv > 0
         if adaptive:
-            pieces = adaptive_pieces(acting.system(tau), t, h, lambda x: array(list(x)))
+            parts = adaptive_segments(acting.system(tau), t, h, lambda x: array(list(x)))
         else:
-            pieces = shorter_steps(shorter, h, told)
+            parts = shorter_steps(shorter, h, told)
         guards, table, count = watched(setup.robot, setup.events), known.table, known.count
         begun = state.q, state.v
-        if closely:  # looked for as numbers: what happens then is done again, and varies
+        if closely:  # events are located without derivatives; the step is then repeated with them
             table, count = no_slots(setup.robot).table, 0.0
-            numbers = stop_gradient([*state.q, *state.v])
-            begun = array(numbers[: len(state.q)]), array(numbers[len(state.q) :])
-        result = located_step(pieces, guards, t, h, *begun, table, count)
+            values = stop_gradient([*state.q, *state.v])
+            begun = array(values[: len(state.q)]), array(values[len(state.q) :])
+        result = located_step(parts, guards, t, h, *begun, table, count)
         ended = where(lt(0.5, result.stopped), ENDED, where(lt(SLOTS + 0.5, result.count), PILED, RUNNING))
         ended = where(lt(0.5, result.lost), GUARD - 1.0 + result.lost, ended)
         if closely:
             rows = array(stop_gradient([x for row in result.table for x in row])).reshape(np.shape(result.table))
             again = replayed(shorter, guards, t, h, state.q, state.v, told, rows, result.count, result.stopped)
-            return list(again.q), list(again.v), again.more, ended, EventSlots((), result.count, again.seen)
-        q, v = dynamics.held(t + h, result.q, result.v) if adaptive else (result.q, result.v)
-        more = told if adaptive else result.piece.more
-        return list(q), list(v), more, ended, EventSlots(result.table, result.count, result.seen)
+            return list(again.q), list(again.v), again.more, ended, EventSlots((), result.count, again.time)
+        q, v = dynamics.projected(t + h, result.q, result.v) if adaptive else (result.q, result.v)
+        more = told if adaptive else result.segment.more
+        return list(q), list(v), more, ended, EventSlots(result.table, result.count, result.time)
 
     def noted(
         state: SimulationState,
@@ -194,7 +192,7 @@ def rolled(
         events: Any,
         wrenches: Any,
     ) -> Any:
-        """What sensors carry on from a step, or from as much of it as there was."""
+        """Return the state of sensors after a step, or its part up to an event."""
         width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
         some = fmax(width, _MOVED * h) if setup.events else h
         a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
@@ -207,9 +205,9 @@ def rolled(
         tau, z, wrenches = commanded(setup, t, state, {**inputs, **(now or {})})
         acting = replace(dynamics, wrenches=wrenches) if wrenches else dynamics
         carries = setup.carried(z)
-        carried, _ = flatten(() if carries is None else carries, "controller: what it carries")
+        carried, _ = flatten(() if carries is None else carries, "controller: its state")
         ended, events = RUNNING, state.events
-        stepped = isinstance(tau, ServoForces) or setup.is_bounded  # then the step itself says what constraints exert
+        stepped = isinstance(tau, ServoForces) or setup.is_bounded  # the step's program solves for constraint forces
         held = setup.no_constraint_forces if stepped else ()
         forces_at_first = state.tau if isinstance(tau, ServoForces) else array(list(tau))
         gaps = array([0.0] * len(state.forces)) if watching else ()
@@ -227,7 +225,7 @@ def rolled(
             motion = (array([(x - y) / h for x, y in zip(v, state.v, strict=True)]), borne) if stepped else ()
         told, moved = _finite(tau), _finite([*q, *v])
         told = and_(told, _finite(carried, math.inf)) if carried else told
-        # of a sample that does not go on, gaps and so depths stay as they are
+        # gaps, and so depths, of a stopped sample do not change
         depths = deepened(contacts, setup.robot, state.depths, gaps, state.steps) if watching else ()
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
@@ -282,15 +280,16 @@ def rolled(
             state = state._replace(events=state.events._replace(table=no_slots(setup.robot).table, count=0.0))
         state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
         pressed = tuple((*frame, w) for frame, w in zip(frames, state.wrenches, strict=True))
-        result = seen(setup, h, state._replace(wrenches=pressed), parameters)
+        result = recorded(setup, h, state._replace(wrenches=pressed), parameters)
         return state, (state.q, state.v, {**result, EVENTS: state.events} if setup.events and not closely else result)
 
     return rows_of(row, start, dict(signals) or None, rows, segments)  # type: ignore[no-any-return]
 
 
-def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Named | None) -> Any:
-    """What is recorded of a state, by name, with the forces of the step that led to it; of the robot and contacts with
-    these ``parameters``.
+def recorded(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Named | None) -> Any:
+    """Return the records of a state by name, with the forces of the step before it.
+
+    ``parameters`` are those of the robot and its contacts.
     """
     robot: Any = setup.robot
     moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
@@ -304,7 +303,7 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Nam
         else:
             result[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
     if setup.sensors is not None:
-        result |= setup.sensors.told(robot, state.z[SENSORS])
+        result |= setup.sensors.outputs(robot, state.z[SENSORS])
     if contacts is not None:
         if setup.is_compliant:
             result[FORCES] = contacts.compliant(moving, state.q, list(state.v))[1]
@@ -316,10 +315,11 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Nam
 def commanded(
     setup: SimulationSetup, t: Any, state: SimulationState, value: Named, *, now: bool = False
 ) -> tuple[Any, Any, tuple[tuple[str, str, Any], ...]]:
-    """τ (nv) or servos, which ``now`` are their forces in this state, what the controller carries further, and the
-    external wrenches (frame, axes, numbers) of the simulation and of the controller.
+    """Return the command in a state: τ (nv) or servos, the next state of the controller, and external wrenches.
 
-    Raises ValueError for a controller that gives another number of numbers, and for servos with another method.
+    With ``now`` servos are replaced by their forces in this state.  Wrenches (frame, axes, components) are those of the
+    simulation and of the controller.  Raises ValueError for a controller that returns another number of forces, and for
+    servos with another method than the default.
     """
     n = setup.robot.nv
     own = [(frame, axes, list(value[name])) for frame, axes, name in setup.wrenches]
@@ -328,99 +328,36 @@ def commanded(
         return [0.0] * n, state.z, wrenches
     value = {name: x for name, x in value.items() if name not in setup.hidden}
     if setup.sensors is not None:
-        value = {**value, **setup.sensors.told(setup.robot, state.z[SENSORS])}
+        value = {**value, **setup.sensors.outputs(setup.robot, state.z[SENSORS])}
     if setup.begins is None:
         command, z = setup.controller(t, state.q, state.v, **value), state.z
     else:
         result = setup.controller(t, state.q, state.v, setup.carried(state.z), **value)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {result!r}")
+            raise ValueError(f"controller: expected (τ, z) of a controller with a start, got {result!r}")
         command, z = result
         z = z if setup.sensors is None else {**state.z, OWN: z}
     tau, more = split_command(setup.robot, command)
     wrenches += more
     if isinstance(tau, ServoActuators):
-        setup.bounded("a controller that gives ServoActuators")
+        setup.bounded("a controller that returns ServoActuators")
         servos = tau.of(setup.robot)
         return (servos.now(setup.robot, state.q, state.v) if now else servos), z, wrenches
-    scalars, _ = flatten(array(tau), "controller: what it returns")
+    scalars, _ = flatten(array(tau), "controller: its result")
     if len(scalars) != n:
-        raise ValueError(f"controller: expected {n} joint forces, one for each velocity, got {len(scalars)}")
+        raise ValueError(f"controller: expected joint forces ({n},) [N·m, N], got {len(scalars)} values")
     return scalars, z, wrenches
 
 
-def _finite(numbers: Sequence[Any], least: float = _HUGE) -> Any:
-    """Whether they are numbers, in sum below that."""
-    return lt(sum((fabs(x) for x in numbers), 0.0), least)
+def _finite(values: Sequence[Any], least: float = _HUGE) -> Any:
+    """Return True if the sum of absolute values is below ``least``, and so none is NaN or infinite."""
+    return lt(sum((fabs(x) for x in values), 0.0), least)
 
 
 def _either(first: Any, new: Any, old: Any) -> Any:
-    """New numbers or old ones, of nested values."""
-    before, form = flatten(old, "controller: what it carries")
-    after, other = flatten(array(new) if isinstance(new, list) else new, "controller: what it carries")
+    """Return the new values where ``first`` is True and the old ones elsewhere, of nested values."""
+    before, form = flatten(old, "controller: its state")
+    after, other = flatten(array(new) if isinstance(new, list) else new, "controller: its state")
     if len(after) != len(before):
-        raise ValueError(f"controller: expected that it carries on {form}, as it began, got {other}")
+        raise ValueError(f"controller: expected a state of the form of its start, {form}, got {other}")
     return unflatten(form, [where(first, a, b) for a, b in zip(after, before, strict=True)])
-
-
-class ReplayedStep(NamedTuple):
-    """Up to where it was done [s], q and v there, and what else a step gives."""
-
-    seen: Any
-    q: Any
-    v: Any
-    more: Any
-
-
-def replayed(
-    advance: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]],
-    events: Sequence[WatchedFunction],
-    t: Any,
-    h: Any,
-    q: Any,
-    v: Any,
-    more: Any,
-    table: Any,
-    count: Any,
-    stopped: Any,
-) -> ReplayedStep:
-    """The step of h from q and v at t through what was found of it: ``count`` rows of a ``table``, of which a last one
-    may have ``stopped`` it.  ``advance(begin, q, v, width)`` gives q, v and more of a step as wide as asked.
-    """
-    changing = [(k, event) for k, event in enumerate(events) if event.stop or event.jump is not None]
-
-    def through(s: ReplayedStep, row: Any) -> ReplayedStep:
-        happened = [lt(0.5, floor(row[0] * 0.5**k) - 2.0 * floor(row[0] * 0.5 ** (k + 1))) for k, _ in changing]
-        (at,) = stop_gradient([row[1] - t])
-        end, rates, _ = advance(s.seen, s.q, s.v, at - s.seen)
-        guard: Any = 0.0
-        for (_, event), here in zip(reversed(changing), reversed(happened), strict=True):
-            guard = where(here, event.guard(t + at, end, rates), guard)
-        slope = tangent([guard], [at], [1.0])[0] if at.__class__ is Symbol else 0.0
-        flat = eq(slope, 0.0)  # a guard that only touches zero, say: its time is taken to stay
-        (steep,) = stop_gradient([where(flat, 1.0, slope)])
-        (time,) = with_derivative_of([at], [where(flat, at, -guard / steep)])
-        end, rates, given = advance(s.seen, s.q, s.v, time - s.seen)
-        for (_, event), here in zip(changing, happened, strict=True):
-            if event.jump is not None:
-                jumped = event.jump(t + time, end, rates)
-                end, rates = tree_map(lambda a, b, here=here: where(here, a, b), jumped, (end, rates))
-        return ReplayedStep(time, end, rates, given)
-
-    def row(s: ReplayedStep, result: tuple[Any, Any]) -> tuple[ReplayedStep, None]:
-        number, numbers = result
-        some: Any = False
-        for k, _ in changing:
-            here = lt(0.5, floor(numbers[0] * 0.5**k) - 2.0 * floor(numbers[0] * 0.5 ** (k + 1)))
-            some = here if some is False else or_(some, here)
-        there = and_(lt(number, count), some)
-        return cond(there, lambda s: through(s, numbers), lambda s: s, s), None
-
-    start = ReplayedStep(0.0 * h, q, v, more)
-    if changing:
-        start, _ = scan(row, start, (np.arange(float(len(table))), table))
-
-    def finished(s: ReplayedStep) -> ReplayedStep:
-        return ReplayedStep(h + 0.0 * s.seen, *advance(s.seen, s.q, s.v, h - s.seen))
-
-    return cond(lt(0.5, stopped), lambda s: s, finished, start)  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""SciPy's `solve_ivp` as the other way to simulate, from step to step in the chart about where each begins.
+"""Simulation with `scipy.integrate.solve_ivp`, one step at a time, in local coordinates at the start of each step.
 
-What SciPy integrates are φ and v: φ̇ in the chart about q, v̇ = a(t, q ⊕ φ, v), under the forces that the step holds.
-At its end the chart is made anew, and what constraints hold is projected, as after any method's step.
+SciPy integrates φ and v: φ̇ of local coordinates around q, and v̇ = a(t, q ⊕ φ, v), under the constant forces of the
+step.  At its end the local coordinates are reset, and the state is projected on constraints, as with other methods.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RELATIVE, _ABSOLUTE = 1e-10, 1e-12
 
 
 class _Kernels(NamedTuple):
-    """The rates of (φ, v), the forces that a step holds, and the state at a step's end."""
+    """Kernels of the rates of (φ, v), of the forces of a step, and of the state at a step's end."""
 
     rates: Kernel
     command: Kernel
@@ -42,19 +42,19 @@ _KERNELS: LazyCache[_Kernels] = LazyCache(16)
 
 
 def scipy_solver(method: Any) -> str:
-    """The solver that ``"scipy:<solver>"`` names; nothing of other methods.  Raises UnknownNameError."""
+    """Return the solver of ``"scipy:<solver>"``, "" for other methods.  Raises UnknownNameError."""
     if not (isinstance(method, str) and method.startswith(_PREFIX)):
         return ""
     solver = method.removeprefix(_PREFIX)
     if solver not in _SOLVERS:
-        raise UnknownNameError("solver of SciPy's", solver, _SOLVERS)
+        raise UnknownNameError("solver of SciPy", solver, _SOLVERS)
     return solver
 
 
 def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progress: Any) -> Simulation:
-    """Each environment by itself, in Python: slow, and another's.
+    """Simulate each environment by itself in Python with SciPy: slow, for comparison.
 
-    Raises ValueError for what it does not do, ImportError where SciPy is not installed.
+    Raises ValueError for options that it does not support, ImportError if SciPy is not installed.
     """
     setup: SimulationSetup = run.setup
     rigid = setup.contacts is not None and not setup.is_compliant
@@ -64,11 +64,11 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progres
         "wrenches": setup.wrenches,
         "sensors": setup.sensors,
         "convex contacts": rigid,
-        "a controller that carries something": setup.start is not None,
+        "controllers or sensors with a state": setup.start is not None,
     }
     for what, asked in wrong.items():
         if asked:
-            raise ValueError(f"simulate: method='{_PREFIX}{solver}' takes no {what}")
+            raise ValueError(f"simulate: method: '{_PREFIX}{solver}' does not support {what}; choose another method")
     try:
         solve_ivp: Any = importlib.import_module("scipy.integrate").solve_ivp
     except ImportError:
@@ -126,7 +126,8 @@ def _made(setup: SimulationSetup) -> _Kernels:
     def dynamics(parameters: Any) -> SimulatedDynamics:
         own = setup.own(parameters)
         pressed = setup.touched(parameters) if setup.is_compliant else None
-        return SimulatedDynamics(robot, own, setup.method, bool(setup.passive), 0.0, pressed, limits=setup.limits)
+        given = robot, own, setup.method, setup.passive, 0.0, pressed
+        return SimulatedDynamics(*given, limits=setup.limits, friction=setup.friction)
 
     def rates(t: Any, q: Any, x: Any, tau: Any, parameters: Any = None) -> Any:
         phi, v = dynamics(parameters).system(list(tau)).rates(t, list(q), list(x[:nv]), list(x[nv:]))
@@ -135,13 +136,13 @@ def _made(setup: SimulationSetup) -> _Kernels:
     def command(t: Any, q: Any, v: Any, told: Any = None) -> Any:
         tau, _, wrenches = commanded(setup, t, SimulationState(0.0, q, v, (), RUNNING), told or {})
         if wrenches:
-            raise ValueError(f"simulate: method='{_PREFIX}...' takes no wrenches")
+            raise ValueError(f"simulate: method: '{_PREFIX}...' does not support wrenches; choose another method")
         return array(list(tau))
 
     def end(t: Any, q: Any, x: Any, parameters: Any = None) -> Any:
         moving = dynamics(parameters)
         there = moving.system([0.0] * nv).moved(list(q), list(x[:nv]))
-        result = moving.held(t, there, list(x[nv:]))
+        result = moving.projected(t, there, list(x[nv:]))
         return array(list(result[0])), array(list(result[1]))
 
     state: dict[str, Any] = {"t": (), "q": robot.configuration_space}

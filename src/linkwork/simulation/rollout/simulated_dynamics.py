@@ -1,4 +1,4 @@
-"""A robot as methods of simulation ask about it, on symbols."""
+"""Equations of a simulated robot for the methods of simulation, on symbols."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
 from linkwork.dynamics.algorithms.force_element_forces import element_rows
 from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
@@ -17,7 +18,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
-from linkwork.model.friction_laws import DEFAULT, DryFriction
+from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, DryFriction, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
@@ -38,7 +39,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True)
 class SimulatedDynamics:
-    """A robot with other ``parameters`` than its own, and how it is stepped by h [s]."""
+    """A robot with ``parameters`` in place of its own, and the method of its steps of h [s]."""
 
     robot: Any
     parameters: Mapping[str, Any]
@@ -46,10 +47,20 @@ class SimulatedDynamics:
     passive: bool
     h: Any
     contacts: ContactSet | None = None
-    closely: bool = False  # slips to rounding, for derivatives
-    dry: bool = False  # whether dry friction sticks
+    closely: bool = False  # solve for slips to rounding, for derivatives
     limits: str | JointStops | None = None
-    wrenches: tuple[tuple[str, str, Any], ...] = ()  # external ones: frame, axes, (moment; force)
+    wrenches: tuple[tuple[str, str, Any], ...] = ()  # external wrenches: frame, axes, (moment; force)
+    friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints
+
+    @property
+    def law(self) -> FrictionLaw:
+        """Law of dry friction in joints."""
+        return friction_law(self.friction)
+
+    @property
+    def sticks(self) -> bool:
+        """True where each step's program solves for dry friction that sticks."""
+        return self.passive and self.law.sticks
 
     @property
     def moving(self) -> Any:
@@ -57,8 +68,9 @@ class SimulatedDynamics:
         return moving_robot(self.robot, self.parameters)
 
     def system(self, tau: Scalars) -> MotionSystem:
-        """Under joint forces τ (nv), held over the step, with what is in the joints, and compliant contacts."""
-        passive, moving, method = self.passive, self.moving, METHODS[self.method]
+        """Return the system under constant joint forces τ (nv), with passive forces and compliant contacts."""
+        moving, method = self.moving, METHODS[self.method]
+        acting = {"passive": self.passive, "friction": self.friction}
 
         def pushed(q: Scalars, v: Scalars, tau: Scalars = tau) -> Any:
             result = self._stopped(tau, q, v)
@@ -72,11 +84,11 @@ class SimulatedDynamics:
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
             state = array(list(q)), array(list(v)), pushed(q, v)
             if timed:
-                return list(moving.constrained_forward_dynamics(*state, time=t, passive=passive)[0])
-            return list(moving.forward_dynamics(*state, passive=passive))
+                return list(moving.constrained_forward_dynamics(*state, time=t, **acting)[0])
+            return list(moving.forward_dynamics(*state, **acting))
 
         def imbalance(t: Any, q: Scalars, v: Scalars, a: Scalars) -> Scalars:
-            needed = moving.inverse_dynamics(array(list(q)), array(list(v)), array(list(a)), passive=passive)
+            needed = moving.inverse_dynamics(array(list(q)), array(list(v)), array(list(a)), **acting)
             return [x - y for x, y in zip(needed, pushed(q, v), strict=True)]
 
         if method.by_action:
@@ -84,13 +96,13 @@ class SimulatedDynamics:
         if method.damped_within and self.robot.constraints:
             return self._by_rattle(moving, acceleration, tau, pushed)
         if not method.damped_within or self.robot.tree.has_couplings:
-            by_forces = method.by_forces and not self.robot.constraints  # whose forces accelerations know
+            by_forces = method.by_forces and not self.robot.constraints  # their forces are part of accelerations
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         flying = partial(flown, moving.tree)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
     def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
-        """Joint forces with those of external wrenches and of compliant stops, if there are any."""
+        """Return joint forces with those of external wrenches and of compliant stops."""
         result = list(tau)
         if self.wrenches:
             acting = {frame: array(list(w)) for frame, _, w in self.wrenches}
@@ -102,10 +114,10 @@ class SimulatedDynamics:
         stops = self.limits.forces(self.robot, self.passive, q, v)
         return [a if is_zero(b) else a + b for a, b in zip(result, stops, strict=True)]
 
-    def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
-        """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
+    def projected(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
+        """Return the nearest state that satisfies the constraints, the state itself without constraints."""
         method = METHODS[self.method]
-        if not self.robot.constraints or method.by_action or method.damped_within:  # whose steps end there
+        if not self.robot.constraints or method.by_action or method.damped_within:  # their steps end there
             return list(q), list(v)
         moving = self.moving
         timed = {"time": t}
@@ -113,11 +125,11 @@ class SimulatedDynamics:
         return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
 
     def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
-        """v̇ with damping of the step's end, and springs as in `springs`, with their shares g:
+        """Return v̇ with damping at the step's end, and springs as in `spring_steps`, with their shares g.
 
             (M + h D + h² K (1 + 3 g)/4) v̇ = τ + τ_p − b − g h K v.
 
-        What is in a joint touches that joint alone, so D and K are on the diagonal, where armature is.
+        Passive forces of a joint depend on that joint only, so D and K are on the diagonal, like armature.
         """
         I, still = self._of_joints("armature"), array([0.0] * self.robot.nv)
         without = dict.fromkeys(("damping", "friction", "stiffness"), still)
@@ -131,7 +143,9 @@ class SimulatedDynamics:
             heavier = array([a + b for a, b in zip(I, extra, strict=True)])
             forces = array([a + b for a, b in zip(held, own, strict=True)])
             joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
-            alone = joints.with_parameters({**others, **without, "armature": heavier})  # what else acts is in own
+            alone = joints.with_parameters(
+                {**others, **without, "armature": heavier}
+            )  # other passive forces are in own
             if not rows:
                 return list(alone.forward_dynamics(at, rates, forces, passive=True))
             M = with_resistance([list(row) for row in alone.mass_matrix(at, passive=True)], rows)
@@ -140,8 +154,9 @@ class SimulatedDynamics:
         return acceleration
 
     def _element_resistance(self, tree: Any, damped_after: bool) -> ElementResistance | None:
-        """How force elements resist in a step whose springs are taken by the midpoint rule, and dampers by it or after
-        it.
+        """Return the resistance of force elements in a step with springs by the midpoint rule.
+
+        Dampers are treated by it too, or with ``damped_after`` at the step's end.
         """
         if not (self.passive and self.robot.force_elements):
             return None
@@ -163,44 +178,44 @@ class SimulatedDynamics:
         return ElementResistance(within, settling, after)
 
     def _slopes(self, v: Scalars) -> list[tuple[Any, Any, Any]]:
-        """For each velocity the slope of what resists it, D + s, the slope s of dry friction alone, and dry friction.
+        """Return for each velocity D + s, the implicit damping s of dry friction alone, and dry friction.
 
-        Dry friction has the default law.  Where it sticks it is in the program of the step instead, and is zero here.
+        Where dry friction sticks, the program of the step has it instead, and it is zero here.
         """
-        names = ("damping", "friction", "static_friction", "friction_velocity")
         slopes: list[tuple[Any, Any, Any]] = []
-        for x, d, *numbers in zip(v, *map(self._of_joints, names), strict=True):
-            dry = DryFriction(*numbers)
-            if self.dry or DEFAULT.vanishes(dry):
+        for x, d, dry in zip(v, self._of_joints("damping"), self._dry_friction, strict=True):
+            if self.sticks or self.law.vanishes(dry):
                 slopes.append((d, 0.0, 0.0))
             else:
-                slope = DEFAULT.slope(x, dry)
-                slopes.append((d + slope, slope, DEFAULT.resistance(x, dry)))
+                slope = self.law.implicit_damping(x, dry)
+                slopes.append((d + slope, slope, self.law.resistance(x, dry)))
         return slopes
 
-    def _without_friction(self) -> Any:
-        """The robot with these parameters, but no dry friction."""
-        if not any(not is_zero(x) for x in self._of_joints("friction")):
-            return self.moving
-        others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] != "friction"}
-        return self.robot.with_parameters({**others, "friction": array([0.0] * self.robot.nv)})
+    @property
+    def _dry_friction(self) -> list[DryFriction]:
+        """Parameters of dry friction by velocity (nv)."""
+        return dry_parameters(self.moving.tree)
+
+    @property
+    def _slides(self) -> bool:
+        """True where some joint has dry friction."""
+        return not all(map(self.law.vanishes, self._dry_friction))
 
     def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any], list[tuple[Scalars, Any]]]:
-        """h D + h² K (1 + 3 g)/4 on the diagonal, and τ_p − g h K v; D with the slope of smooth dry friction.
+        """Return h D + h² K (1 + 3 g)/4 (nv), passive forces τ_p − g h K v (nv), and rows of force elements.
 
-        And the rows in which force elements resist, by h c + h² g k: the force of their springs at the step's start is
-        symplectic already, and their stiffness counts where they are too stiff for the step.
+        D includes the implicit damping of dry friction.  The rows in which force elements resist have h c + h² g k: the
+        force of their springs at the step's start is symplectic already, and their stiffness only counts if they are
+        too stiff for the step.
         """
         K = self._of_joints("stiffness")
-        if self.dry:
-            moving = self._without_friction()
         slopes = [slope for slope, _, _ in self._slopes(v)]
         shares = implicit_shares(self.robot, K, self.h)
         extra = [
             self.h * (d + self.h * (k * (0.25 + 0.75 * g))) if not is_zero(k) else self.h * d
             for d, k, g in zip(slopes, K, shares, strict=True)
         ]
-        own = passive_force(moving.tree, q, v)
+        own = passive_force(moving.tree, q, v, NO_FRICTION if self.sticks else self.law)
         each = zip(own, K, shares, v, strict=True)
         own = [a - self.h * (g * k) * x if not (is_zero(g) or is_zero(k)) else a for a, k, g, x in each]
         if not self.robot.force_elements:
@@ -219,12 +234,11 @@ class SimulatedDynamics:
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
     ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any, list[Any]]:
-        """A step with contacts, and all else that has bounds: q, v, the joint forces, each point's force in the
-        world's axes (points, 3), what is left, what the rows of constraints exert (nc), and the gaps [m] of rigid
-        contacts that it began with, inf in the place of those of soft ones.
+        """Return the result of a step with contacts and other terms with bounds.
 
-        In one program with contacts are limits of joints, their dry friction, which sticks, servos, and what closes
-        loops.
+        It is q, v, the joint forces, each point's force in the world's axes (points, 3), the residual, the forces of
+        the rows of constraints (nc), and the gaps [m] of rigid contacts at its start, inf for soft ones.  One program
+        has contacts, joint limits, dry friction that sticks, servos, and constraints.
         """
         moving, h = self.moving, self.h
         at, rates, n = array(list(q)), array(pushed_rates(self.robot.tree, v)), self.robot.nv
@@ -234,7 +248,8 @@ class SimulatedDynamics:
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
         extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
         rows: list[tuple[Scalars, Any]] = []
-        pushed = with_loop_forces(moving.tree, q, v, pushed, None, bool(self.passive))
+        loops = DEFAULT if self.sticks else self.law  # no row of the program is of a loop's dry friction
+        pushed = with_loop_forces(moving.tree, q, v, pushed, None, self.passive, loops)
         if self.passive:
             armature = self._of_joints("armature")
             extra, own, rows = self._resisting(moving, at, array(list(v)))
@@ -249,13 +264,13 @@ class SimulatedDynamics:
             intervals += joint_limits(self.robot, A, q, h)
         closing, before = loops_held(moving, A, t, q, v, h), len(intervals)
         intervals += [one for one in closing if one is not None]
-        if self.dry:
-            intervals += dry_joints(moving, A, v, h)
+        if self.sticks:
+            intervals += dry_joints(moving.tree, self.law, A, v, h)
         places = [] if contacts is None else contacts.places(moving, at)
         touching = [place.at(moving, at) for place in places]
 
         def change(w: Scalars) -> list[Any]:
-            """A (w − v) − p by inverse dynamics, whose derivative takes less than that of the mass matrix."""
+            """Return A (w − v) − p by inverse dynamics, whose derivative costs less than that of the mass matrix."""
             apart = [x - y for x, y in zip(w, v, strict=True)]
             moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
             more = [m + e for m, e in zip(armature, extra, strict=True)]
@@ -268,10 +283,10 @@ class SimulatedDynamics:
 
         push = [h * f for f in forces]
         result = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
-        w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # what was not found is noticed
+        w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
         per = 1.0 / h
         for k, impulse in zip(driven, result.pushes, strict=False):
-            given[k] = impulse / h  # so that what is bounded by h times a limit is within it, to the bit
+            given[k] = impulse / h  # the exact quotient, so forces are within their limits to the bit
         pressed = [
             in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, result.impulses, strict=True)
         ]
@@ -279,14 +294,14 @@ class SimulatedDynamics:
         held = [0.0 if one is None else next(pulls) * per for one in closing]
         end = flown(moving.tree, q, w, h)
         if self.robot.constraints:
-            rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, bool(self.passive)), t + h, *end)
+            rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, self.passive), t + h, *end)
             held = [a + b * per for a, b in zip(held, impulses, strict=True)]
             end = end[0], rates
         pressed_by = array(pressed) if pressed else ()
         return *end, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(places)
 
     def _of_joints(self, name: str) -> list[Any]:
-        """What is in the joints (nv), the robot's own or what comes in its place."""
+        """Return a parameter of the joints (nv), the robot's own or its replacement."""
         result = [float(x) for x in getattr(self.robot, name)]
         for key, x in self.parameters.items():
             kind, _, joint = key.partition(":")
@@ -296,21 +311,21 @@ class SimulatedDynamics:
         return result
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
-        """What variational methods need: the momenta of steps, and all forces besides gravity."""
-        passive = self.passive
+        """Return the system for variational methods: the momenta of steps, and all forces except gravity."""
+        passive, law = self.passive, self.law
 
         def forces(t: Any, q: Scalars, v: Scalars) -> list[Any]:
-            held = with_loop_forces(moving.tree, q, v, pushed(q, v), None, passive)
+            held = with_loop_forces(moving.tree, q, v, pushed(q, v), None, passive, law)
             if not passive:
                 return list(held)
-            own = passive_force(moving.tree, q, v)
+            own = passive_force(moving.tree, q, v, law)
             return [a + b for a, b in zip(held, own, strict=True)]
 
         mechanics = DiscreteMechanics(moving.tree, passive)
-        D, K, dry = (self._of_joints(name) for name in ("damping", "stiffness", "friction"))
+        D, K = (self._of_joints(name) for name in ("damping", "stiffness"))
         linear = list(zip(D, K, strict=True)) if passive else [(0.0, 0.0)] * self.robot.nv
         bends = self.contacts is not None or isinstance(self.limits, JointStops)
-        bends = bends or (passive and not all(map(is_zero, dry)))
+        bends = bends or (passive and self._slides)
         settles = passive and not self.robot.tree.has_couplings
         return MotionSystem(
             self.robot.tree,
@@ -324,34 +339,33 @@ class SimulatedDynamics:
         )
 
     def _settling(self, K: Scalars) -> list[Any] | None:
-        """h² K of the joint springs that are too stiff for the step, if there are any springs."""
+        """Return h² K of the joint springs that are too stiff for the step, None without springs."""
         if all(map(is_zero, K)):
             return None
         shares = implicit_shares(self.robot, K, self.h)
         return [self.h * self.h * (g * k) for g, k in zip(shares, K, strict=True)]
 
     def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
-        """What RATTLE needs: the momenta of steps, and forces by where in a step they act.
+        """Return the system for RATTLE: the momenta of steps, and forces by the time in the step at which they act.
 
-        Joints that follow others share what resists them, so there it acts at the step's start.
+        Damping of joints that follow others is not on the diagonal, so there it acts at the step's start.
         """
-        passive, tree, still = self.passive, moving.tree, [0.0] * self.robot.nv
+        passive, law, tree, still = self.passive, self.law, moving.tree, [0.0] * self.robot.nv
         explicit = passive and tree.has_couplings
-        D, f, K = (self._of_joints(name) for name in ("damping", "friction", "stiffness"))
+        D, K, slides = self._of_joints("damping"), self._of_joints("stiffness"), self._slides
         if explicit or not passive:
-            D = f = K = still
+            D, K, slides = still, still, False
 
         def of_state(t: Any, q: Scalars, v: Scalars) -> list[Any]:
-            given = [
-                x.item() if isinstance(x, np.generic) else x for x in pushed(q, v, still)
-            ]  # what is 0 is seen to be
-            result = with_loop_forces(tree, q, v, given, None, passive)
+            exerted = pushed(q, v, still)
+            known = [x.item() if isinstance(x, np.generic) else x for x in exerted]  # floats, whose zeros are folded
+            result = with_loop_forces(tree, q, v, known, None, passive, law)
             if not explicit:
                 return result
-            return [a + b for a, b in zip(result, passive_force(tree, q, v), strict=True)]
+            return [a + b for a, b in zip(result, passive_force(tree, q, v, law), strict=True)]
 
         def springs(q: Scalars) -> list[Any]:
-            return passive_force(tree, q, still)
+            return passive_force(tree, q, still, NO_FRICTION)
 
         def resisting(v: Scalars) -> tuple[list[Any], list[Any]]:
             slopes = self._slopes(v)
@@ -361,11 +375,11 @@ class SimulatedDynamics:
             return added, [self.h * (slope * x - resistance) for (_, slope, resistance), x in dry]
 
         none = all(map(is_zero, K))
-        resists = not (none and all(map(is_zero, [*D, *f])))
+        resists = slides or not (none and all(map(is_zero, D)))
         elements = None if explicit else self._element_resistance(tree, damped_after=True)
         pulls = springs if not none or elements is not None else None
         forces = StepForces(tau, of_state, pulls, K, resisting if resists else None)
-        mechanics = DiscreteMechanics(tree, bool(passive))
+        mechanics = DiscreteMechanics(tree, passive)
         return MotionSystem(
             self.robot.tree,
             acceleration,

@@ -1,12 +1,12 @@
-"""Joint springs within a step of the default method: symplectic where the step resolves them, implicit where not.
+"""Joint springs in a step of the default method: symplectic where the step resolves them, else implicit.
 
 With a share g from 0 to 1 of each spring,
 
     (M + h D + h² K (1 + 3 g)/4) (v⁺ − v) = h (τ − K φ(q) − D v − g h K v − b),      q⁺ = q ⊕ h v⁺.
 
-With g = 0 it is the trapezoidal rule for the midpoints between configurations, which keeps the energy of linear
-springs at any step; with g = 1 it is implicit Euler, whose energy falls by 1/(1 + ω² h²) a step.  Every share between
-is stable.  The share grows with ω h, ω² = K/m being that of the least inertia m which the joint feels.
+g = 0 is the trapezoidal rule for the midpoints between configurations, which conserves the energy of linear springs for
+any step.  g = 1 is implicit Euler, whose energy falls by 1/(1 + ω² h²) a step.  Every share in between is stable.  The
+share grows with ω h, where ω² = K/m and m is the smallest effective inertia of the joint.
 
 Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, sections I.1 and VI.3.
 """
@@ -31,18 +31,16 @@ __all__ = ["element_rates", "element_shares", "implicit_shares", "least_inertias
 
 Scalars = Sequence[Any]
 
-_SAMPLES = 32  # configurations in which inertias are looked at
-_RESOLVED, _STIFF = 0.25, 4.0  # (ω h)² up to which a spring is symplectic, and from which it is implicit
-_VIBRATES = 0.6  # twice the damping ratio below which what a spring does is told of as a vibration
+_SAMPLES = 32  # random configurations in which inertias are evaluated
+_RESOLVED, _STIFF = 0.25, 4.0  # (ω h)² up to which a spring is symplectic, and from which on it is implicit
+_VIBRATES = 0.6  # twice the damping ratio below which a spring vibrates, and is reported
 _INERTIAS: LazyCache[tuple[float, ...]] = LazyCache(64)
 _ELEMENTS: LazyCache[tuple[tuple[float, float], ...]] = LazyCache(64)
-_DRIVES: LazyCache[tuple[np.ndarray, np.ndarray]] = LazyCache(
-    64
-)  # stiffness and damping, none where no joint has a spring
+_DRIVES: LazyCache[tuple[np.ndarray, np.ndarray]] = LazyCache(64)  # stiffness and damping, empty without springs
 
 
 def least_inertias(robot: Any, passive: bool) -> tuple[float, ...]:
-    """The least 1/(M⁻¹)ₖₖ (nv) in some configurations within the robot's limits; NaN or 0 where nothing resists."""
+    """Return the smallest 1/(M⁻¹)ₖₖ (nv) in random configurations within limits; NaN or 0 without inertia."""
     return _INERTIAS.get((robot, passive), lambda: _inertias(robot, passive))
 
 
@@ -54,7 +52,7 @@ def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
 
 
 def implicit_shares(robot: Any, stiffness: Scalars, h: Any) -> list[Any]:
-    """g (nv) of springs of this stiffness (nv) in a step of h [s]."""
+    """Return the shares g (nv) of springs of this stiffness (nv) in a step of h [s]."""
     if all(map(is_zero, stiffness)):
         return [0.0] * robot.nv
     each = zip(stiffness, least_inertias(robot, True), strict=True)
@@ -62,13 +60,14 @@ def implicit_shares(robot: Any, stiffness: Scalars, h: Any) -> list[Any]:
 
 
 def element_shares(robot: Any, h: Any) -> list[Any]:
-    """The share g of each force element's springs that a step of h [s] takes implicitly."""
+    """Return the implicit share g of each force element's springs in a step of h [s]."""
     return [0.0 if square == 0.0 else _share(h * h * square) for square, _ in element_rates(robot)]
 
 
 def element_rates(robot: Any) -> tuple[tuple[float, float], ...]:
-    """By force element the largest ω² [1/s²] with which its springs let the robot vibrate, and the largest rate [1/s]
-    at which its dampers settle it, in some configurations.
+    """Return by force element the largest ω² [1/s²] of its springs, and the largest rate [1/s] of its dampers.
+
+    They are maxima over random configurations, with the robot's inertia.
     """
     return _ELEMENTS.get(robot, lambda: _rates(robot))
 
@@ -94,38 +93,36 @@ def _drives(robot: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def warn_of_implicit_springs(robot: Any, h: float) -> None:
-    """Warn of the stiffest spring, of a joint or a force element, whose vibration a step of h [s] damps more than its
-    own damping does.
-    """
+    """Warn of the stiffest spring, of a joint or a force element, that a step of h [s] damps more than its damper."""
     result = [*_fast_joints(robot, h), *_fast_elements(robot, h)]
     if not result:
         return
     omega, what = max(result)
     warnings.warn(
         f"simulate: dt: the spring in {what!r} vibrates at up to {omega:.3g} rad/s, too fast for "
-        f"steps of {h:g} s: it is taken implicitly, which damps it; a step of {0.5 / omega:.2g} s keeps its energy",
+        f"steps of {h:g} s, and is treated implicitly, which damps it; use a step of {0.5 / omega:.2g} s",
         SimulationWarning,
         stacklevel=levels_up(),
     )
 
 
 def _fast_joints(robot: Any, h: float) -> list[tuple[float, str]]:
-    """ω [rad/s] and names of joints' springs that are told of."""
+    """Return ω [rad/s] and names of joints' springs that are reported."""
     K, D = _DRIVES.get(robot, lambda: _drives(robot))
     if not K.size:
         return []
     each = zip(K, D, least_inertias(robot, True), robot.v_names, strict=True)
-    return [(math.sqrt(k / m), name) for k, d, m, name in each if k > 0.0 and m > 0.0 and _is_told(k / m, d / m, h)]
+    return [(math.sqrt(k / m), name) for k, d, m, name in each if k > 0.0 and m > 0.0 and _is_reported(k / m, d / m, h)]
 
 
 def _fast_elements(robot: Any, h: float) -> list[tuple[float, str]]:
-    """The same of force elements."""
+    """Return ω [rad/s] and names of force elements that are reported."""
     if not robot.force_elements:
         return []
     each = zip(element_rates(robot), robot.force_elements, strict=True)
-    return [(math.sqrt(square), one.name) for (square, rate), one in each if _is_told(square, rate, h)]
+    return [(math.sqrt(square), one.name) for (square, rate), one in each if _is_reported(square, rate, h)]
 
 
-def _is_told(square: float, rate: float, h: float) -> bool:
-    """Whether a step of h damps what vibrates with ω² = ``square`` more than its damper does, at this rate."""
+def _is_reported(square: float, rate: float, h: float) -> bool:
+    """Return True if a step of h damps a vibration of ω² = ``square`` more than its damper of this rate."""
     return float(_share(h * h * square)) * h * square > rate and _VIBRATES * math.sqrt(square) > rate

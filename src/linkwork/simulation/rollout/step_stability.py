@@ -1,14 +1,14 @@
-"""Steps too long to be stable, told by the eigenvalues of a step.
+"""Warnings of unstable steps, by the eigenvalues of a step, and of compliant contacts that are too stiff for a step.
 
-A step maps deviations of (q, v) linearly, to first order: what it multiplies by more than 1.5, or by less than −1, is
-no motion that the step resolves.  All is in it: stiffness and damping of joints, feedback of controllers, the method.
+A step maps deviations of (q, v) linearly to first order.  A step does not resolve a motion whose deviation it
+multiplies by more than 1.5, or by less than −1.  This includes stiffness and damping of joints, feedback of
+controllers, and the method.
 
 Source: Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed. 1996, section IV.2.
 
-Compliant contacts that are too stiff for a step, told before anything touches.
-
-At a depth δ a contact is a spring of K = 3/2 k √δ on the inertia m = 1/(n M⁻¹ nᵀ) that its normal n meets.  At least it
-will carry that mass; what falls on it, or comes, goes in until ½ m u² = 2/5 k δ^(5/2).
+Compliant contacts are checked before bodies touch: at a depth δ a contact is a spring of K = 3/2 k √δ on the effective
+inertia m = 1/(n M⁻¹ nᵀ) along its normal n.  It carries at least the weight of that mass; a mass with impact speed u
+penetrates until ½ m u² = 2/5 k δ^(5/2).
 
 Source: Hunt and Crossley, Journal of Applied Mechanics 42, 1975; Hairer, Lubich and Wanner, Geometric Numerical
 Integration, 2nd ed. 2006, section I.5 (the steps of explicit methods).
@@ -30,20 +30,20 @@ from linkwork.expr.arrays.pytree import tree_map
 from linkwork.simulation.contacts.contact_candidates import velocity_rows
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["look_at_step", "warn_of_fast_turns"]
+__all__ = ["check_step_stability", "warn_of_fast_turns"]
 
 
 EXPLICIT = ("semi_implicit_euler", "rk4")
-_MOST, _BACK = 1.5, 1e-3  # what a step may multiply by; and how much more than −1
+_MOST, _BACK = 1.5, 1e-3  # accepted growth of a deviation in a step, and accepted excess of −1
 _DEVIATION = 1e-5
-_BESIDE_CONTACTS = 1e-8  # the same where contacts are or are not: so little that none begins or ends by it
+_BESIDE_CONTACTS = 1e-8  # deviation with rigid contacts, so small that none starts or ends by it
 _HALVINGS = 12
-_TURN, _FINE = 0.3, 0.1  # [rad] in a step of a robot with loops: what is told of, and what keeps energy to some 1e-3
-_SEEN: set[Any] = set()  # what was simulated by what steps
+_TURN, _FINE = 0.3, 0.1  # [rad] rotation in a step with loops: reported, and with an energy error of some 1e-3
+_CHECKED: set[Any] = set()  # setups and steps that were checked
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
 
 
-def look_at_step(
+def check_step_stability(
     setup: SimulationSetup,
     h: float,
     kernel: Callable[..., Any],
@@ -53,17 +53,17 @@ def look_at_step(
     leading: tuple[int, ...],
     duration: float,
 ) -> None:
-    """Warn of a step of h [s] that is too long for the first environment: once for what is asked with the same code.
+    """Warn of a step of h [s] that is too long for the first environment, once for a setup.
 
-    ``kernel`` makes it; ``state`` and ``groups``, inputs and parameters by name, are of a batch (``leading``), and
-    ``signals`` of its first environment.  ``duration`` is how long it moves [s].
+    ``kernel`` computes steps.  ``state`` and ``groups``, inputs and parameters by name, are those of a batch
+    (``leading``), ``signals`` those of its first environment, and ``duration`` that of the simulation [s].
     """
     known = (replace(setup, every=1), h)
-    if known in _SEEN or 0 in leading or not _may_be_unstable(setup):
+    if known in _CHECKED or 0 in leading or not _may_be_unstable(setup):
         return
-    if len(_SEEN) > 256:
-        _SEEN.clear()
-    _SEEN.add(known)
+    if len(_CHECKED) > 256:
+        _CHECKED.clear()
+    _CHECKED.add(known)
     n = len(leading)
 
     def first(x: Any) -> Any:
@@ -72,8 +72,8 @@ def look_at_step(
 
     cores = {"inputs": dict(setup.inputs), "parameters": dict(setup.parameters)}
     own = tree_map(first, dict(state))
-    for group, given in groups.items():
-        whole = {name: np.broadcast_to(x, (*leading, *cores[group][name])) for name, x in given.items()}
+    for group, values in groups.items():
+        whole = {name: np.broadcast_to(x, (*leading, *cores[group][name])) for name, x in values.items()}
         own[group] = {name: x[(0,) * n] for name, x in whole.items()}
     if signals:
         own["signals"] = signals
@@ -86,14 +86,15 @@ def look_at_step(
         ends = [kernel(**{**own, "q": a, "v": b}, h=h, last=last)["end"] for a, b in zip(q, v, strict=True)]
         return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
 
-    told = _warn_of_long_step(setup, step, own["q"], own["v"], h)
-    if not told and setup.is_compliant and setup.method in EXPLICIT:
+    warned = _warn_of_long_step(setup, step, own["q"], own["v"], h)
+    if not warned and setup.is_compliant and setup.method in EXPLICIT:
         warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
 
 
 def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> None:
-    """Warn of the fastest joint of a robot with loops that turns too far in a step of h [s], in records v (..., n, nv)
-    at times t (n,).
+    """Warn of the fastest joint of a robot with loops that rotates too far in a step of h [s].
+
+    Records are v (..., n, nv) at times t (n,).
     """
     if not any(constraint.holonomic for constraint in robot.constraints) or not v.size:
         return
@@ -101,21 +102,20 @@ def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> No
     turned = np.where(turning, np.abs(v) * h, 0.0)
     if not turned.max() > _TURN:
         return
-    place = np.unravel_index(int(np.argmax(turned)), turned.shape)
-    of = f" in environment {', '.join(map(str, map(int, place[:-2])))}" if len(place) > 2 else ""
+    index = np.unravel_index(int(np.argmax(turned)), turned.shape)
+    of = f" in environment {', '.join(map(str, map(int, index[:-2])))}" if len(index) > 2 else ""
     warnings.warn(
-        f"simulate: dt: {robot.v_names[place[-1]]!r} turns by {turned[place]:.2g} rad in a step of {h:g} s at "
-        f"{t[place[-2]]:g} s{of}: too far for what constraints make of it; a step of {h * _FINE / turned[place]:.2g} s "
-        f"would do",
+        f"simulate: dt: {robot.v_names[index[-1]]!r} rotates by {turned[index]:.2g} rad in a step of {h:g} s at "
+        f"{t[index[-2]]:g} s{of}, too far for the constraints; use a step of {h * _FINE / turned[index]:.2g} s",
         SimulationWarning,
         stacklevel=levels_up(),
     )
 
 
 def _may_be_unstable(setup: SimulationSetup) -> bool:
-    """Whether something in a step is taken at its start, and varies smoothly.
+    """Return True if some forces of a step are those of its start, and vary smoothly.
 
-    Controllers are, whatever the method; rigid contacts, which have no slopes, are taken at its end.
+    Controllers are, with any method; rigid contacts, which have no stiffness, are evaluated at its end.
     """
     robot: Any = setup.robot
     if not robot.nv:
@@ -128,10 +128,9 @@ def _may_be_unstable(setup: SimulationSetup) -> bool:
 
 
 def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.ndarray, h: float) -> bool:
-    """Warn where a step of h from q (nq,) and v (nv,) is not stable, with the eigenvalue, and with a step that is; told
-    whether that was so.
+    """Warn if a step of h from q (nq,) and v (nv,) is not stable, with the eigenvalue and a stable step.
 
-    ``step(q, v, h)`` takes states (n, nq), (n, nv).
+    ``step(q, v, h)`` takes states (n, nq), (n, nv).  Returns True if it warned.
     """
     rigid = setup.contacts is not None and not setup.is_compliant
     deviation = _BESIDE_CONTACTS if rigid else _DEVIATION
@@ -142,15 +141,13 @@ def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.
     for _ in range(_HALVINGS):
         shorter *= 0.5
         if _worst(setup.robot, step, q, v, shorter, deviation) is None:
-            advice = f"{shorter:.2g} s would do"
+            advice = f"use {shorter:.2g} s"
             break
     else:
-        advice = f"{shorter:.2g} s is too long, too"
+        advice = f"{shorter:.2g} s is also too long"
     other = "or an implicit method"
     if setup.is_fed_back:
-        other = (
-            "a controller's forces are held over a step, whatever the method, but those of Servos are the step's end's"
-        )
+        other = "a controller's forces are constant over a step with any method, but those of ServoActuators implicit"
     factor = f"{worst.real:.3g}" if abs(worst.imag) < 1e-9 * abs(worst) else f"{worst:.3g}"
     joined = ", " if other.startswith("or") else "; "
     warnings.warn(
@@ -163,14 +160,14 @@ def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.
 
 
 def _worst(robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, deviation: float) -> complex | None:
-    """The largest eigenvalue of a step that is not stable, if there is one."""
+    """Return the largest eigenvalue of a step that is not stable, None for a stable step."""
     n = robot.nv
     size = deviation * np.concatenate([np.ones(n), np.full(n, 1.0 + float(np.abs(v).max(initial=0.0)))])
     moved = np.concatenate([np.diag(size), -np.diag(size)])
     qs = robot.integrate(np.broadcast_to(q, (4 * n, robot.nq)), moved[:, :n])
     ends, rates = step(qs, v + moved[:, n:], h)
-    way = np.concatenate([robot.difference(ends[2 * n :], ends[: 2 * n]), rates[: 2 * n] - rates[2 * n :]], axis=1)
-    A = (way / (2.0 * size[:, None])).T
+    change = np.concatenate([robot.difference(ends[2 * n :], ends[: 2 * n]), rates[: 2 * n] - rates[2 * n :]], axis=1)
+    A = (change / (2.0 * size[:, None])).T
     if not np.isfinite(A).all():
         return None
     result = np.linalg.eigvals(A)
@@ -178,18 +175,18 @@ def _worst(robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, devia
     return complex(max(result[unstable], key=abs)) if unstable.any() else None
 
 
-_FAR = 100.0  # [m]: what is farther apart is none of those that may meet
-_ABOVE = 1e-3  # how much more than 1 a step may multiply by
+_FAR = 100.0  # [m] gap beyond which bodies are not expected to meet
+_ABOVE = 1e-3  # accepted excess of an eigenvalue's size above 1
 
 
 def warn_of_stiff_contacts(
     setup: SimulationSetup, h: float, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, Any], duration: float
 ) -> None:
-    """Warn of the worst contact that steps of h [s] do not bear, from q (nq) and v (nv), with the eigenvalue."""
+    """Warn of the stiffest contact for which steps of h [s] are unstable, from q (nq) and v (nv)."""
     contacts = setup.touched(parameters)
     assert contacts is not None
     robot: Any = moving_robot(setup.robot, setup.own(parameters))
-    yielding = robot.mass_matrix_inverse(q, passive=bool(setup.passive))
+    yielding = robot.mass_matrix_inverse(q, passive=setup.passive)
     weight = float(np.linalg.norm(robot.gravity))
     worst: tuple[float, float, str] | None = None
     for place in contacts.places(robot, q):
@@ -212,18 +209,18 @@ def warn_of_stiff_contacts(
     while abs(_factor(setup.method, shorter * shorter * stiff)) > 1.0 + _ABOVE:
         shorter *= 0.5
     factor = _factor(setup.method, h * h * stiff)
-    told = f"{factor.real:.3g}" if not factor.imag else f"{factor:.3g}"
+    text = f"{factor.real:.3g}" if not factor.imag else f"{factor:.3g}"
     warnings.warn(
         f"simulate: dt: {h:g} s is too long to be stable: where {name} overlap by {1e3 * depth:.2g} mm, as they may, "
-        f"each step multiplies some deviation by the eigenvalue {told}; {shorter:.2g} s would do, or an implicit "
-        "method, or less stiffness",
+        f"each step multiplies some deviation by the eigenvalue {text}; use {shorter:.2g} s, an implicit method, or "
+        "less stiffness",
         SimulationWarning,
         stacklevel=levels_up(),
     )
 
 
 def _factor(method: str, x: float) -> complex:
-    """The eigenvalue of a step on a spring, x = h² K/m: of the two that with the larger size."""
+    """Return the larger of the two eigenvalues of a step on a spring, x = h² K/m."""
     if method == "rk4":
         z = 1j * math.sqrt(x)
         return 1.0 + z + z**2 / 2.0 + z**3 / 6.0 + z**4 / 24.0

@@ -1,1 +1,1 @@
-"""Sensors of simulated robots: one kind or family a file, each a `Sensor`."""
+"""Sensors of simulated robots, each kind a `Sensor`."""

@@ -1,7 +1,7 @@
-"""`check_sensor`: a sensor of a robot against the contract of `Sensor`.
+"""`check_sensor`: check of a sensor of a robot against the contract of `Sensor`.
 
 The sensor is read in a simulation, as it is and with other noise, bias and delay.  The references are its own
-``readings`` on NumPy arrays in the recorded states, and each other.
+``readings`` on NumPy arrays in the recorded states, and the other variants.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 __all__ = ["REQUIREMENTS", "check_sensor"]
 
 _STEPS, _STEP = 100, 1e-3  # [1], [s] of the simulation
-_LATE = 3  # steps of the delay that is tried
-_SIGMA, _BIAS = 0.01, 0.25  # noise and bias that are tried, in units of the readings
+_LATE = 3  # delay of the delayed variant, in steps
+_SIGMA, _BIAS = 0.01, 0.25  # noise and bias of the variants, in units of the readings
 _TOLERANCE = 1e-9
-_DEVIATIONS = 5.0  # of the estimate of a standard deviation: beyond, noise is not what the sensor says
+_DEVIATIONS = 5.0  # accepted error of an estimated mean or deviation, in its standard deviations
 
 
 @public
@@ -39,9 +39,9 @@ def check_sensor(
 ) -> ContractReport:
     """Check a sensor of a robot, for example one of your own, against the contract of `linkwork.simulation.Sensor`.
 
-    The robot moves for 0.1 s from ``q``, by default a random configuration in which its constraints hold, at a random
-    velocity.  ``contacts`` are those of `Robot.simulate`, for sensors that feel contacts; their readings are then not
-    compared with those on arrays.  ``seed`` is of the random state.  The report prints as a table;
+    The robot moves for 0.1 s from ``q``, by default a random configuration that satisfies its constraints, with a
+    random velocity.  ``contacts`` are those of `Robot.simulate`, for sensors of contacts; readings are then not
+    compared with those on arrays.  ``seed`` draws the random state.  The report prints as a table;
     ``check_sensor(sensor, robot).raise_if_failed()`` is a test.
 
     >>> import linkwork as lw
@@ -57,7 +57,7 @@ def check_sensor(
 
 
 class _Trial:
-    """A sensor, a robot, and the simulation in which the sensor is tried."""
+    """A sensor, a robot, and the simulation in which the sensor is checked."""
 
     def __init__(self, sensor: Sensor, robot: Any, q: Any, contacts: Any, rng: np.random.Generator) -> None:
         self.sensor, self.robot, self.contacts = sensor, robot, contacts
@@ -81,7 +81,7 @@ class _Trial:
         }
 
     def simulated(self, seed: int = 0, batch: bool = False) -> Any:
-        """The simulation of one environment, or of two from the same state."""
+        """Simulate one environment, or two from the same state."""
         q, v = (np.stack([x, x]) if batch else x for x in self.start)
         how = {} if self.contacts is None else {"contacts": self.contacts}
         return self.robot.simulate(
@@ -89,15 +89,15 @@ class _Trial:
         )
 
     @cached_property
-    def found(self) -> Any:
+    def result(self) -> Any:
         return self.simulated()
 
     def records(self, name: str) -> np.ndarray:
-        return np.asarray(self.found.records[name])
+        return np.asarray(self.result.records[name])
 
     def read(self, k: int) -> np.ndarray:
-        """Readings on arrays of the state of a record."""
-        result, robot = self.found, self.robot
+        """Return the readings on arrays of the state of a record."""
+        result, robot = self.result, self.robot
         a = (result.v[k] - result.v[k - 1]) / _STEP if k else np.zeros(robot.nv)
         at_rest = [0.0] * sum(len(one.component_names) for one in robot.constraints)  # λ before the first step
         state = SensorInput(robot, result.t[k], result.q[k], result.v[k], a, np.zeros(robot.nv), (), False, at_rest)
@@ -131,7 +131,7 @@ def _size(t: _Trial) -> list[float]:
 def _finite(t: _Trial) -> list[float]:
     bad = np.argwhere(~np.isfinite(t.records("plain")))
     if len(bad):
-        raise ValueError(f"reading {bad[0][1]} is not finite at t = {t.found.t[bad[0][0]]:.3g} s")
+        raise ValueError(f"reading {bad[0][1]} is not finite at t = {t.result.t[bad[0][0]]:.3g} s")
     return []
 
 
@@ -153,7 +153,7 @@ def _bias(t: _Trial) -> list[float]:
 
 
 def _noise(t: _Trial) -> list[float]:
-    """Mean and standard deviation of normal numbers, and no two readings with the same noise."""
+    """Check mean and standard deviation of the noise, and that no two readings have the same noise."""
     drawn = (t.records("noisy") - t.records("plain")) / _SIGMA
     count = drawn.size
     if not count:
@@ -161,7 +161,7 @@ def _noise(t: _Trial) -> list[float]:
     mean, deviation = float(drawn.mean()), float(drawn.std())
     if abs(mean) > _DEVIATIONS / math.sqrt(count) or abs(deviation - 1.0) > _DEVIATIONS / math.sqrt(2.0 * count):
         raise ValueError(
-            f"noise: expected mean 0 and standard deviation 1, in its unit, got {mean:.2g}, {deviation:.2g}"
+            f"noise: expected mean 0 and standard deviation 1 in units of noise, got {mean:.2g}, {deviation:.2g}"
         )
     if len(np.unique(drawn.round(9))) < count:
         raise ValueError("noise: some readings have the same noise")
@@ -193,7 +193,7 @@ REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
     Requirement("traced", "compiled readings are those on NumPy arrays", 1e-7, _traced),
     Requirement("batches", "readings are the same alone and in a batch", _TOLERANCE, _batches),
     Requirement("bias", "is added to each reading", _TOLERANCE, _bias),
-    Requirement("noise", "is normal, of its standard deviation, and another in each step", 0.0, _noise),
-    Requirement("delay", "readings come as many steps later", _TOLERANCE, _delay),
+    Requirement("noise", "is normal, with the given deviation, and independent in each step", 0.0, _noise),
+    Requirement("delay", "readings are delayed by as many steps", _TOLERANCE, _delay),
     Requirement("seed", "the same seed gives the same readings, another seed other noise", 0.0, _seed),
 )

@@ -23,18 +23,18 @@ from linkwork.spatial import Pose, Vec3
 
 __all__ = ["IMU", "RangeSensor", "TouchSensor"]
 
-_MET = (*SOLIDS, HeightField)  # shapes at which rays end
+_RAY_SHAPES = (*SOLIDS, HeightField)  # shapes at which rays end
 
 
 @public_constructor
 @dataclass(frozen=True)
 class IMU(Sensor):
-    """An inertial unit at a frame: angular velocity (3) [rad/s] and specific force (3) [m/s²], in the frame's axes.
+    """Inertial measurement unit: angular velocity (3) [rad/s] and specific force (3) [m/s²], in the frame's axes.
 
-    The specific force is what its accelerometers feel: the acceleration of the frame's origin less gravity, so at rest
-    it points up.  The acceleration is that of the last step, v̇ = (v⁺ − v)/h, or where an event stopped it that of the
-    part of the step until then; where one jumps, this has the jump's change of v too, as if it took all that time.
-    Before the first step v̇ is 0, of a floating body by its own axes: one that turns at ω and moves at v feels ω × v.
+    The specific force is the acceleration of the frame's origin minus gravity, so it points up at rest.  The
+    acceleration is the mean of the last step, v̇ = (v⁺ − v)/h, or of its part until an event that stopped it; it
+    includes the change of v in a jump.  Before the first step v̇ is 0.  For a floating body v̇ is in its own axes: with
+    ω and v its reading is then ω × v.
 
     >>> from linkwork.simulation import IMU
     >>> IMU("base", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002).frame
@@ -50,11 +50,11 @@ class IMU(Sensor):
     def size(self, robot: Any) -> int:
         return 6
 
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
-        robot, frame = seen.robot, self.frame
-        turning = robot.twist(seen.q, seen.v, frame, expressed_in=frame)
-        moved = robot.acceleration(seen.q, seen.v, seen.a, frame, expressed_in=frame)
-        R = robot.pose(seen.q, frame)[:3, :3]
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        robot, frame = state.robot, self.frame
+        turning = robot.twist(state.q, state.v, frame, expressed_in=frame)
+        moved = robot.acceleration(state.q, state.v, state.a, frame, expressed_in=frame)
+        R = robot.pose(state.q, frame)[:3, :3]
         g = robot.gravity
         felt = [moved[3 + i] - sum(R[j, i] * g[j] for j in range(3)) for i in range(3)]
         return [*(turning[i] for i in range(3)), *felt]
@@ -63,9 +63,9 @@ class IMU(Sensor):
 @public_constructor
 @dataclass(frozen=True)
 class TouchSensor(Sensor):
-    """How hard something presses on each of ``links`` [N]: the normal parts of its contacts' forces, in sum.
+    """Contact force on each of ``links`` [N]: the sum of the normal components of its contacts.
 
-    A contact of a point on a frame is one of that frame: name it here.
+    A contact of a `ContactPoint` belongs to the point's frame: name that frame.
 
     >>> from linkwork.simulation import TouchSensor
     >>> TouchSensor(("left_foot", "right_foot")).links
@@ -80,7 +80,7 @@ class TouchSensor(Sensor):
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         if not has_contacts:
-            raise ValueError("TouchSensor: there are no contacts that it could feel: give contacts")
+            raise ValueError("TouchSensor: expected a simulation with contacts, got none; pass contacts=")
         for link in self.links:
             _check_frame("TouchSensor", robot, link)
         super().checked(robot, has_contacts)
@@ -88,11 +88,11 @@ class TouchSensor(Sensor):
     def size(self, robot: Any) -> int:
         return len(self.links)
 
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
+    def readings(self, state: SensorInput) -> Sequence[Any]:
         result = []
         for link in self.links:
             total: Any = 0.0
-            for place, force in seen.contacts:
+            for place, force in state.contacts:
                 if link in (place.first, place.second):
                     total = total + sum(n * f for n, f in zip(place.axes[2], force, strict=True))
             result.append(total)
@@ -102,9 +102,11 @@ class TouchSensor(Sensor):
 @public_constructor
 @dataclass(frozen=True)
 class RangeSensor(Sensor):
-    """How far it is [m] from a frame's origin along each of some ``directions`` in the frame's axes, to what stands in
-    a ``scene`` or is a collision shape of one of the robot's ``links``: ``max_range`` where there is nothing so far, 0
-    from inside.  Rays end at convex shapes and at height fields' triangles, not at other fields.
+    """Distances [m] from a frame's origin along ``directions`` in the frame's axes, to obstacles and links.
+
+    Rays end at obstacles of a ``scene`` and at collision shapes of the robot's ``links``.  A reading is ``max_range``
+    where nothing is nearer, and 0 from inside a shape.  Rays end at convex shapes and at the triangles of height
+    fields, not at other fields.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import RangeSensor
@@ -122,21 +124,21 @@ class RangeSensor(Sensor):
     def __post_init__(self) -> None:
         super().__post_init__()
         try:
-            ways = np.atleast_2d(np.array(self.directions, dtype=float))
-            lengths = np.linalg.norm(ways, axis=-1, keepdims=True)
-            fits = ways.ndim == 2 and ways.shape[1] == 3 and np.isfinite(ways).all() and (lengths > 0.0).all()
+            rays = np.atleast_2d(np.array(self.directions, dtype=float))
+            lengths = np.linalg.norm(rays, axis=-1, keepdims=True)
+            fits = rays.ndim == 2 and rays.shape[1] == 3 and np.isfinite(rays).all() and (lengths > 0.0).all()
         except (TypeError, ValueError):
             fits = False
         if not fits:
-            raise ValueError(f"RangeSensor: directions: expected directions (n, 3), got {self.directions!r}")
-        object.__setattr__(self, "directions", tuple(map(tuple, (ways / lengths).tolist())))
+            raise ValueError(f"RangeSensor: directions: expected non-zero vectors (n, 3), got {self.directions!r}")
+        object.__setattr__(self, "directions", tuple(map(tuple, (rays / lengths).tolist())))
         object.__setattr__(self, "links", (self.links,) if isinstance(self.links, str) else tuple(self.links))
         if not (isinstance(self.scene, Scene) or self.scene is None):
             raise TypeError(f"RangeSensor: scene: expected a linkwork.Scene, got {self.scene!r}")
         if self.scene is None and not self.links:
-            raise ValueError("RangeSensor: scene or links: expected a scene, or links that it may see")
+            raise ValueError("RangeSensor: scene, links: expected a scene or links at which rays may end, got neither")
         if not 0.0 < self.max_range < math.inf:
-            raise ValueError(f"RangeSensor: max_range: expected a length above 0 [m], got {self.max_range!r}")
+            raise ValueError(f"RangeSensor: max_range: expected a finite number > 0 [m], got {self.max_range!r}")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         _check_frame("RangeSensor", robot, self.frame)
@@ -145,23 +147,23 @@ class RangeSensor(Sensor):
             if link not in there:
                 raise UnknownNameError("link with a collision shape, for a sensor of kind RangeSensor,", link, there)
         for name, shape in self._shapes(robot):
-            if type(shape) not in _MET:
+            if type(shape) not in _RAY_SHAPES:
                 raise ValueError(
-                    f"RangeSensor: {name!r} is a {type(shape).__name__}, at which no ray ends: expected "
-                    f"{', '.join(kind.__name__ for kind in _MET)}; leave it out of the scene or the links that it sees"
+                    f"RangeSensor: {name!r}: expected {', '.join(kind.__name__ for kind in _RAY_SHAPES)}, got "
+                    f"{type(shape).__name__}, at which rays do not end; remove it from the sensor's scene or links"
                 )
         super().checked(robot, has_contacts)
 
     def _shapes(self, robot: Any) -> list[tuple[str, Shape]]:
-        """What rays may end at, by name."""
+        """Return the shapes at which rays may end, by name."""
         standing = [] if self.scene is None else [(name, self.scene[name].shape) for name in self.scene.names]
         return [*standing, *((one.name, one.shape) for one in link_shapes(robot.tree) if one.link in self.links)]
 
     def size(self, robot: Any) -> int:
         return len(self.directions)
 
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
-        robot, X = seen.robot, frame_pose(seen.robot, seen.q, self.frame)
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        robot, X = state.robot, frame_pose(state.robot, state.q, self.frame)
         shapes: list[tuple[Shape, Pose]] = []
         for name in self.scene.names if self.scene is not None else ():
             one = self.scene[name]  # type: ignore[index]
@@ -169,11 +171,11 @@ class RangeSensor(Sensor):
         for part in link_shapes(robot.tree):
             if part.link in self.links:
                 placed = robot.tree.frame(part.link).placement.inv() @ part.placement
-                shapes.append((part.shape, frame_pose(robot, seen.q, part.link) @ placed))
+                shapes.append((part.shape, frame_pose(robot, state.q, part.link) @ placed))
         return [self._length(X, Vec3(*d), shapes) for d in self.directions]
 
-    def _length(self, X: Pose, way: Vec3, shapes: Sequence[tuple[Shape, Pose]]) -> Any:
-        origin, direction, length = X.translation, X.rotation @ way, self.max_range
+    def _length(self, X: Pose, ray: Vec3, shapes: Sequence[tuple[Shape, Pose]]) -> Any:
+        origin, direction, length = X.translation, X.rotation @ ray, self.max_range
         for shape, placed in shapes:
             if isinstance(shape, HeightField):
                 R, ground = placed.rotation, Ground(**ground_arrays(shape))

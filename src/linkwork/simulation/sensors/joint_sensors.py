@@ -1,4 +1,4 @@
-"""Sensors in joints."""
+"""Sensors of joints: encoders and force-torque sensors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Encoder", "ForceTorqueSensor"]
 @public_constructor
 @dataclass(frozen=True)
 class Encoder(Sensor):
-    """Positions of ``joints`` [rad, m], or with ``of="velocity"`` their velocities [rad/s, m/s], or with ``of="force"``
-    the forces that act in them [N m, N], of all joints that are none of a floating base if none are named.
+    """Encoder of ``joints``: positions [rad, m], velocities [rad/s, m/s] or joint forces [N m, N].
 
-    Readings are whole multiples of the ``resolution``, if it is not 0.
+    ``of`` is "position", "velocity" or "force".  ``joints`` are all but floating bases by default.  Readings are
+    rounded to multiples of the ``resolution``, if it is not 0.
 
     >>> from linkwork.simulation import Encoder
     >>> Encoder(("elbow",), noise=1e-4, resolution=2e-4).of
@@ -40,31 +40,31 @@ class Encoder(Sensor):
         if self.of not in ("position", "velocity", "force"):
             raise ValueError(f"Encoder: of: expected 'position', 'velocity' or 'force', got {self.of!r}")
         if not 0.0 <= self.resolution < float("inf"):
-            raise ValueError(f"Encoder: resolution: expected a number, not negative, got {self.resolution!r}")
+            raise ValueError(f"Encoder: resolution: expected a finite number >= 0, got {self.resolution!r}")
 
-    def places(self, robot: Any) -> list[int]:
-        """Which numbers of q, of v or of τ are read.
+    def indices(self, robot: Any) -> list[int]:
+        """Return the indices of q, v or τ that are read.
 
-        Raises UnknownNameError, and ValueError for positions of joints that have no number for each velocity.
+        Raises UnknownNameError, and ValueError for positions of joints with more coordinates than velocities.
         """
         result: list[int] = []
         names = [j.name for j in robot.joints if not j.is_floating] if self.joints is None else self.joints
         for joint in map(robot.joint, names):
             if self.of == "position" and joint.nq != joint.nv:
                 raise ValueError(
-                    f"Encoder: joint {joint.name!r} ({joint.type_name}) has {joint.nq} numbers for {joint.nv} degrees "
-                    "of freedom: an encoder reads joints of as many; name others"
+                    f"Encoder: joints: joint {joint.name!r} ({joint.type_name}) has {joint.nq} coordinates for "
+                    f"{joint.nv} degrees of freedom; name joints with one coordinate for each"
                 )
             which = joint.q_slice if self.of == "position" else joint.v_slice
             result += range(which.start, which.stop)
         return result
 
     def size(self, robot: Any) -> int:
-        return len(self.places(robot))
+        return len(self.indices(robot))
 
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
-        numbers = {"position": seen.q, "velocity": seen.v, "force": seen.tau}[self.of]
-        result = [numbers[k] for k in self.places(seen.robot)]
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        values = {"position": state.q, "velocity": state.v, "force": state.tau}[self.of]
+        result = [values[k] for k in self.indices(state.robot)]
         r = self.resolution
         return [r * floor(x / r + 0.5) for x in result] if r > 0.0 else result
 
@@ -72,14 +72,14 @@ class Encoder(Sensor):
 @public_constructor
 @dataclass(frozen=True)
 class ForceTorqueSensor(Sensor):
-    """The wrench (moment; force) [N m, N] that a joint's parent exerts on its child, at the origin and in the axes of
-    the joint's moving frame, as `Robot.joint_wrenches` has it, with contacts.  It is that of the acceleration that an
-    `IMU` feels, with what jumps do to it.
+    """Force-torque sensor: the wrench (moment; force) [N m, N] of a joint's parent on its child.
 
-    Where joints close loops, wheels roll, or other constraints hold bodies, their forces go through the joint too: it
-    is what is left of what its child and all behind it take, w = w₀ − Gᵀ λ.  Forces that rigid bodies leave open, as
-    those across the plane of a four-bar, are the least ones that hold.  Before the first step constraints exert
-    nothing, as contacts do not.
+    It is at the origin and in the axes of the joint's moving frame, as of `Robot.joint_wrenches`, with contacts.  The
+    acceleration is the one that an `IMU` reads, including jumps.
+
+    Forces of constraints are included: with loops, rolling wheels or other constraints the wrench is w = w₀ − Gᵀ λ.
+    Forces that rigid bodies leave undetermined, as those across the plane of a four-bar, have least norm.  Before the
+    first step the forces of constraints and contacts are zero.
 
     >>> from linkwork.simulation import ForceTorqueSensor
     >>> ForceTorqueSensor("wrist", noise=0.05).joint
@@ -97,20 +97,21 @@ class ForceTorqueSensor(Sensor):
     def size(self, robot: Any) -> int:
         return 6
 
-    def readings(self, seen: SensorInput) -> Sequence[Any]:
-        robot, wrenches = seen.robot, seen.external_wrenches
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        robot, wrenches = state.robot, state.external_wrenches
         if not robot.constraints:
-            acts = seen.passive and bool(robot.force_elements)
-            result = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=wrenches or None, passive=acts)
+            acts = state.passive and bool(robot.force_elements)
+            result = robot.joint_wrenches(state.q, state.v, state.a, wrenches=wrenches or None, passive=acts)
             return list(result[[joint.name for joint in robot.joints].index(self.joint)])
         return constrained_joint_wrench(
             robot.tree,
             self.joint,
-            list(seen.q),
-            list(seen.v),
-            list(seen.a),
-            seen.constraint_forces,
+            list(state.q),
+            list(state.v),
+            list(state.a),
+            state.constraint_forces,
             [(link, "world", x) for link, x in wrenches.items()],
-            seen.t,
-            seen.passive,
+            state.t,
+            state.passive,
+            state.friction,
         )

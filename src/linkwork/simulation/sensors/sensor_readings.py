@@ -1,4 +1,4 @@
-"""Sensors of a simulation: what they are told of a state, and what a controller is told by them."""
+"""Inputs of sensors in a simulation, and the state of sensors from step to step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.sensors.sensor import SensorInput
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["begun", "noticed", "sensed"]
+__all__ = ["first_readings", "initial_sensor_state", "sensed"]
 
 Scalars = Sequence[Any]
 
@@ -32,15 +32,16 @@ def sensed(
     tau: Scalars,
     forces: Any,
     carried: Any,
-    held: Any = (),
+    constrained: Any = (),
     wrenches: Sequence[tuple[str, str, Scalars]] = (),
     *,
     first: bool = False,
 ) -> Any:
-    """What sensors carry on from a state that a step ended in: of the robot with these ``parameters``, which
-    accelerated by a (nv) under τ (nv) and the ``forces`` of contacts (points, 3), and what constraints exerted (nc),
-    where the step ``held`` them by itself.  Elsewhere it is what they exert in the state.  External ``wrenches`` are
-    those of the step.
+    """Return the next state of sensors, ``carried`` before, in the state q, v at the end of a step.
+
+    The robot has these ``parameters``, and accelerated by a (nv) under τ (nv), external ``wrenches``, and the
+    ``forces`` of contacts (points, 3).  ``constrained`` are the forces of constraints (nc) if the step solved for them;
+    by default they are those in the state.  ``first`` marks the start of the simulation.
     """
     assert setup.sensors is not None
     robot: Any = setup.robot
@@ -50,39 +51,40 @@ def sensed(
     if contacts is not None:
         result = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
         pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), result, strict=True)]
-    passive, constrained = bool(setup.passive), held if len(held) else partial(_constraint_forces, setup)
-    seen = SensorInput(moving, t, q, v, array(list(a)), array(list(tau)), pressed, passive, constrained, wrenches)
-    return setup.sensors.sensed(seen, carried, first)
+    exerted = constrained if len(constrained) else partial(_constraint_forces, setup)
+    values = moving, t, q, v, array(list(a)), array(list(tau)), pressed, setup.passive, exerted, wrenches
+    state = SensorInput(*values, friction=setup.smooth_friction)
+    return setup.sensors.sensed(state, carried, first)
 
 
-def begun(setup: SimulationSetup, parameters: Mapping[str, Any] | None, q: Any, v: Any, carried: Any) -> Any:
-    """What sensors carry at first, before anything has moved."""
-    none, held = [0.0] * setup.robot.nv, setup.no_constraint_forces
-    return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, held, first=True)
+def first_readings(setup: SimulationSetup, parameters: Mapping[str, Any] | None, q: Any, v: Any, carried: Any) -> Any:
+    """Return the state of sensors before the first step."""
+    none, constrained = [0.0] * setup.robot.nv, setup.no_constraint_forces
+    return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, constrained, first=True)
 
 
-def _constraint_forces(setup: SimulationSetup, seen: SensorInput) -> list[Any]:
-    """λ (nc) under the forces of joints, of their stops and of compliant contacts."""
-    robot, q, v, tau = seen.robot, list(seen.q), list(seen.v), list(seen.tau)
+def _constraint_forces(setup: SimulationSetup, state: SensorInput) -> list[Any]:
+    """Return λ (nc) under the forces of joints, of their stops and of compliant contacts."""
+    robot, q, v, tau = state.robot, list(state.q), list(state.v), list(state.tau)
     if not robot.constraints:
         return []
     if isinstance(setup.limits, JointStops):
-        stops = setup.limits.forces(setup.robot, bool(setup.passive), q, v)
+        stops = setup.limits.forces(setup.robot, setup.passive, q, v)
         tau = [a + b for a, b in zip(tau, stops, strict=True)]
-    pushed = seen.external_wrenches
-    timed = {"time": seen.t} if any(one.time_dependent for one in robot.constraints) else {}
-    how = {"wrenches": pushed or None, "passive": seen.passive, **timed}
-    return list(robot.constrained_forward_dynamics(seen.q, seen.v, array(tau), **how)[1])
+    pushed = state.external_wrenches
+    timed = {"time": state.t} if any(one.time_dependent for one in robot.constraints) else {}
+    how = {"wrenches": pushed or None, "passive": state.passive, "friction": state.friction, **timed}
+    return list(robot.constrained_forward_dynamics(state.q, state.v, array(tau), **how)[1])
 
 
-def noticed(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any], carried: Any) -> Any:
-    """The same of numbers (..., nq), (..., nv), (..., n)."""
+def initial_sensor_state(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any], carried: Any) -> Any:
+    """Return `first_readings` of numbers q (..., nq), v (..., nv) and carried (..., n), by a kernel."""
     contacts, data = (None, {}) if setup.contacts is None else contact_data(setup.contacts, setup.robot)
     bare = setup if contacts is None else replace(setup, contacts=contacts)
 
-    def traced(q: Any, v: Any, carried: Any, **given: Any) -> Any:
-        full = bare if contacts is None else replace(bare, contacts=with_data(contacts, given))
-        return begun(full, given.get("parameters"), q, v, carried)
+    def traced(q: Any, v: Any, carried: Any, **inputs: Any) -> Any:
+        full = bare if contacts is None else replace(bare, contacts=with_data(contacts, inputs))
+        return first_readings(full, inputs.get("parameters"), q, v, carried)
 
     def made() -> Kernel:
         robot: Any = setup.robot
@@ -92,6 +94,7 @@ def noticed(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any
         shapes |= {name: x.shape for name, x in data.items()}
         return compile(traced, name="sense", **shapes)
 
-    kernel = _KERNELS.get((setup.robot, setup.sensors, contacts, setup.parameters, setup.asked), made)
+    acting = setup.passive, setup.smooth_friction
+    kernel = _KERNELS.get((setup.robot, setup.sensors, contacts, setup.parameters, setup.asked, *acting), made)
     more = {"parameters": parameters} if parameters else {}
     return kernel(q=q, v=v, carried=carried, **more, **data)

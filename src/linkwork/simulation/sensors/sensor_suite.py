@@ -1,6 +1,6 @@
-"""All sensors of a simulation as one value, the numbers that they carry from step to step, and their random numbers.
+"""All sensors of a simulation as one value, their state from step to step, and their random numbers.
 
-Each sample has a generator of its own, whose state are two integers.  All that is computed is exact in float64, so
+Each environment has its own generator, whose state are two integers.  Its arithmetic is exact in float64, so random
 numbers are the same on every machine and in every lane.
 
 Sources: L'Ecuyer, Efficient and portable combined random number generators, Communications of the ACM 31, 1988; Box
@@ -20,37 +20,37 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import cos, floor, log, lt, sin, sqrt, where
 from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 
-__all__ = ["SensorSuite", "first_numbers"]
+__all__ = ["SensorSuite", "generator_states"]
 
 
 class _Placed(NamedTuple):
-    """A sensor, and where its readings stand in what is carried: of now, and before them the ``late`` ones."""
+    """A sensor, and the position of its readings in the sensors' state: the current one, then ``late`` later ones."""
 
     name: str
     sensor: Sensor
     size: int
-    late: int  # how many steps later readings come
-    at: int
+    late: int  # delay in steps
+    at: int  # index of its first reading in the state
 
     @property
     def row(self) -> slice:
-        """What comes out now."""
+        """Slice of the current readings in the state."""
         return slice(self.at, self.at + self.size)
 
 
 @dataclass(frozen=True)
 class SensorSuite:
-    """Sensors by name, each with how many steps later its readings come.
+    """Sensors by name, each with its delay in steps.
 
-    What is carried is one array: two numbers of the generator, then of each sensor what comes out now, in one step, in
-    two, and so on up to its delay.
+    Their state is one array: the two values of the generator, then for each sensor the readings that it outputs now, in
+    one step, in two, and so on up to its delay.
     """
 
     sensors: tuple[tuple[str, Sensor, int], ...]
 
     @staticmethod
     def of(value: Any, robot: Any, h: float, has_contacts: bool) -> SensorSuite | None:
-        """Raises TypeError, ValueError and UnknownNameError for what is no dict of sensors of the robot."""
+        """Read a dict of sensors; None for none.  Raises TypeError, ValueError and UnknownNameError."""
         if not value:
             return None
         if not isinstance(value, Mapping):
@@ -68,26 +68,26 @@ class SensorSuite:
         return tuple(name for name, _, _ in self.sensors)
 
     def count(self, robot: Any) -> int:
-        """How many numbers are carried."""
+        """Return the size of the state."""
         return 2 + sum((one.late + 1) * one.size for one in self._placed(robot))
 
-    def told(self, robot: Any, carried: Any) -> dict[str, Any]:
-        """The readings that come out now (...), by name."""
+    def outputs(self, robot: Any, carried: Any) -> dict[str, Any]:
+        """Return the readings that sensors in the state ``carried`` output now (...), by name."""
         return {one.name: carried[..., one.row] for one in self._placed(robot)}
 
-    def sensed(self, seen: SensorInput, carried: Any, first: bool = False) -> Any:
-        """What is carried on from a state; at the ``first`` one, readings come out at once."""
-        numbers = [*carried]
-        generator: Any = (numbers[0], numbers[1])
+    def sensed(self, inputs: SensorInput, carried: Any, first: bool = False) -> Any:
+        """Return the next state of the sensors; in the ``first`` one readings are output without delay."""
+        state = [*carried]
+        generator: Any = (state[0], state[1])
         after: list[Any] = []
-        for one in self._placed(seen.robot):
-            result = list(one.sensor.readings(seen))
+        for one in self._placed(inputs.robot):
+            result = list(one.sensor.readings(inputs))
             noise = one.sensor.each("noise", one.size)
             if any(noise):
                 generator, drawn = normal_numbers(generator, one.size)
                 result = [x + s * z for x, s, z in zip(result, noise, drawn, strict=True)]
             result = [x + b for x, b in zip(result, one.sensor.each("bias", one.size), strict=True)]
-            waiting = numbers[one.at + one.size : one.at + (one.late + 1) * one.size]
+            waiting = state[one.at + one.size : one.at + (one.late + 1) * one.size]
             after += result * (one.late + 1) if first else [*waiting, *result]
         return array([*generator, *after])
 
@@ -99,18 +99,16 @@ class SensorSuite:
             at += (late + 1) * size
 
 
-def first_numbers(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
-    """The states of generators (..., 2), of environments whose seeds are ``seed`` + 0, 1, ..., or seeds (...) of each.
+def generator_states(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
+    """Return the states of generators (..., 2), with seeds ``seed`` + 0, 1, ... of environments, or seeds (...).
 
-    ``leading`` is None where only the seed is looked at, and its shape is not known yet.  Raises ValueError for what
-    are no whole numbers.
+    ``leading`` is None if only the seed is checked, and the batch is not known yet.  Raises ValueError for seeds that
+    are not integers >= 0.
     """
     seeds = np.asarray(seed)
     fits = not seeds.ndim or leading is None or seeds.shape == leading
     if seeds.dtype.kind not in "iu" or isinstance(seed, np.matrix) or not fits or np.min(seeds, initial=0) < 0:
-        raise ValueError(
-            f"simulate: seed: expected a whole number, not negative, or one for each environment, got {seed!r}"
-        )
+        raise ValueError(f"simulate: seed: expected an integer >= 0, or one for each environment, got {seed!r}")
     if leading is None:
         return np.empty(0)
     if not seeds.ndim:
@@ -121,13 +119,13 @@ def first_numbers(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
 
 
 MODULI = (2147483563.0, 2147483399.0)
-"""The two numbers of a state are whole, from 1, and less than these."""
+"""Upper bounds of the two integers of a state, which are at least 1 and less than these."""
 _FACTORS = (40014.0, 40692.0)
 State = tuple[Any, Any]
 
 
 def normal_numbers(state: State, count: int) -> tuple[State, list[Any]]:
-    """The next state, and so many independent numbers of mean 0 and variance 1."""
+    """Return the next state, and ``count`` independent normal numbers of mean 0 and variance 1."""
     result: list[Any] = []
     while len(result) < count:
         state, u = _uniform(state)
@@ -138,7 +136,7 @@ def normal_numbers(state: State, count: int) -> tuple[State, list[Any]]:
 
 
 def _uniform(state: State) -> tuple[State, Any]:
-    """Between 0 and 1, neither of them."""
+    """Return the next state, and a uniform number in (0, 1)."""
     first, second = (_rest(a * x, m) for a, x, m in zip(_FACTORS, state, MODULI, strict=True))
     z = first - second
     z = where(lt(z, 1.0), z + (MODULI[0] - 1.0), z)
@@ -146,5 +144,5 @@ def _uniform(state: State) -> tuple[State, Any]:
 
 
 def _rest(product: Any, modulus: float) -> Any:
-    """Of a division: products are less than 2⁵³, so quotients are rounded by less than what tells them from a whole."""
+    """Return the remainder of a division, exact since products are less than 2⁵³."""
     return product - modulus * floor(product / modulus)

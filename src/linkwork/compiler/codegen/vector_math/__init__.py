@@ -1,10 +1,10 @@
 """Elementary functions as LLVM IR text whose lanes are independent arguments, in float64 and float32.
 
-The value is the same, bit for bit, for every lane count: every lane goes through the same operations in the same
-order, no operation carries a fast-math flag and no library function is called.  What is called are LLVM intrinsics
-that have instructions on every 64-bit target (`llvm.fma` only where the caller says that the target fuses).
+The value is the same, bit for bit, for every number of lanes: every lane goes through the same operations in the same
+order, no operation has a fast-math flag and no library function is called. Only LLVM intrinsics are called that have
+instructions on every 64-bit target (`llvm.fma` only if the caller states that the target fuses).
 
-Rounding to nearest is assumed, as LLVM assumes it; where a thread flushes subnormal numbers, they are zeros.
+Rounding to nearest is assumed, as LLVM assumes it; in threads that flush subnormal numbers, they are zeros.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import cache
 
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
-from linkwork.compiler.codegen.llvm_ir import Function, structure
-from linkwork.compiler.codegen.simd_values import Code, Number
+from linkwork.compiler.codegen.llvm_ir import IrFunction, structure
+from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder
 from linkwork.compiler.codegen.vector_math import exponential
 from linkwork.compiler.codegen.vector_math import float32_functions as single
 from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
@@ -29,9 +29,9 @@ __all__ = ["CODES", "LANES", "vector_function"]
 
 LANES = (1, 2, 4, 8, 16)
 
-Body = Callable[..., Number | tuple[Number, Number]]
+Body = Callable[..., FloatLanes | tuple[FloatLanes, FloatLanes]]
 
-_BODIES: dict[str, tuple[Body, str]] = {  # what writes the float64 function, and its arguments
+_BODIES: dict[str, tuple[Body, str]] = {  # the writer of the float64 function, and its arguments
     "sincos": (circular.sincos, "x"),
     "tan": (tangent.tan, "x"),
     "asin": (inverse.asin, "x"),
@@ -51,20 +51,20 @@ CODES = tuple(_BODIES)
 
 
 @cache
-def vector_function(code: str, lanes: int, bits: int, fma: bool) -> Function:
-    """The function of that name on `lanes` numbers of `bits` bits; it is the same object whenever it is asked for.
+def vector_function(code: str, lanes: int, bits: int, fma: bool) -> IrFunction:
+    """Return the function of a name on `lanes` numbers of `bits` bits; repeated calls return the same object.
 
-    With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for atan2,
-    pow and hypot; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos.  `fma` says that the target has an
-    instruction for the fused multiply-add (where it has not, LLVM would call the C library); the two variants differ
-    in the last bit here and there.
+    With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for atan2, pow
+    and hypot; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos. `fma` states that the target has an
+    instruction for the fused multiply-add (without it, LLVM would call the C library); the two variants differ
+    occasionally in the last bit.
     """
     if lanes not in LANES:
-        raise ValueError(f"vector functions have 1, 2, 4, 8 or 16 lanes, not {lanes}")
+        raise ValueError(f"vector_function: lanes: expected 1, 2, 4, 8 or 16, got {lanes}")
     if bits not in (32, 64):
-        raise ValueError(f"vector functions have 32 or 64 bits, not {bits}")
+        raise ValueError(f"vector_function: bits: expected 32 or 64, got {bits}")
     if code not in _BODIES:
-        raise ValueError(f"no vector function {code!r}")
+        raise ValueError(f"vector_function: code: expected one of {', '.join(CODES)}, got {code!r}")
     body, arguments = _BODIES[code]
     real = DOUBLE
     if bits == 32:
@@ -72,8 +72,8 @@ def vector_function(code: str, lanes: int, bits: int, fma: bool) -> Function:
     kind, name = real.vector(lanes), f"@lw.{code}.f{bits}x{lanes}"
     returned = structure([kind, kind]) if code == "sincos" else kind
     parameters = ", ".join(f"{kind} %{a}" for a in arguments)
-    f = Code(f"define internal {returned} {name}({parameters})", lanes, fma, "noinline nounwind")
-    results = body(f, *(Number(f, f"%{a}", real) for a in arguments))
-    value = f.together([kind, kind], [r.name for r in results]) if isinstance(results, tuple) else results.name
+    f = LaneBuilder(f"define internal {returned} {name}({parameters})", lanes, fma, "noinline nounwind")
+    results = body(f, *(FloatLanes(f, f"%{a}", real) for a in arguments))
+    value = f.structure_of([kind, kind], [r.name for r in results]) if isinstance(results, tuple) else results.name
     f.end = f"ret {returned} {value}"
     return f

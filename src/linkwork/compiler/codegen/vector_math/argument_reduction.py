@@ -1,10 +1,10 @@
-"""Arguments of circular functions, in float64, less their multiples of pi/2.
+"""Argument reduction of circular functions, in float64: subtraction of the nearest multiple of pi/2.
 
-n = the integer next to x / (pi/2), and the rest  x - n pi/2  as an unevaluated difference  r - c  of two doubles:
-with pi/2 cut into short parts (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980) where
-|x| <= 2^20, and beyond that from a long table of the bits of 2/pi (M. H. Payne and R. N. Hanek, "Radian reduction
-for trigonometric functions", SIGNUM Newsletter 18, 1983).  J.-M. Muller et al., Handbook of Floating-Point
-Arithmetic, chapter "Evaluating floating-point elementary functions", explains both.
+n is the integer nearest to x / (pi/2), and the rest x - n pi/2 is an unevaluated difference r - c of two doubles: with
+pi/2 split into short parts (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980) for |x| <=
+2^20, and beyond that from a long table of the bits of 2/pi (M. H. Payne and R. N. Hanek, "Radian reduction for
+trigonometric functions", SIGNUM Newsletter 18, 1983). J.-M. Muller et al., Handbook of Floating-Point Arithmetic,
+chapter "Evaluating floating-point elementary functions", explains both.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from linkwork.compiler.codegen.float_type import DOUBLE, vector
-from linkwork.compiler.codegen.llvm_ir import Function, structure
-from linkwork.compiler.codegen.simd_values import Code, Int, Number
+from linkwork.compiler.codegen.llvm_ir import IrFunction, structure
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
 
 __all__ = [
     "HALF_PI",
@@ -27,7 +27,7 @@ __all__ = [
     "table_declaration",
 ]
 
-# floor(2^255 pi/2), and floor(2^1216 2/pi): 19 words of 64 bits, as many as the largest double can ask for.
+# floor(2^255 pi/2), and floor(2^1216 2/pi): 19 words of 64 bits, as many as the largest double needs.
 HALF_PI = 0xC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22
 TWO_OVER_PI = int(
     "A2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561B7246E3A424DD2E006492EEA09D1921CFE1DEB1CB129A73E"
@@ -61,28 +61,28 @@ _COLD = "noinline cold nounwind"
 
 
 def table_declaration() -> str:
-    """The bits of 2/pi, as a constant of the module."""
+    """Return the declaration of the bits of 2/pi, a constant of the module."""
     words = [TWO_OVER_PI >> 64 * i & (1 << 64) - 1 for i in reversed(range(TABLE_WORDS))]
     table = ", ".join(f"i64 {word}" for word in words)
     return f"{TABLE} = internal unnamed_addr constant [{TABLE_WORDS} x i64] [{table}]\n"
 
 
-def reduce(code: Code, x: Number) -> tuple[Number, Number, Int]:
-    """r, c and an integer congruent to n modulo 4."""
+def reduce(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
+    """Return r, c and an integer congruent to n modulo 4."""
     near = _near(code, x)
     code.needs.append(each_lane(_far(), code.lanes, {"x": "double", "r": "double", "c": "double", "n": "i64"}, _PARTS))
     kinds = [part.type for part in near]
     with code.instead((abs(x) > BOUND).any(), kinds, [part.name for part in near]) as chosen:
         given = ", ".join(f"{v.type} {v.name}" for v in (x, *near))
-        chosen[:] = code.parts(kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({given})"))
+        chosen[:] = code.structure_values(kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({given})"))
     r, c, n = chosen
-    return Number(code, r, DOUBLE), Number(code, c, DOUBLE), Int(code, n, DOUBLE)
+    return FloatLanes(code, r, DOUBLE), FloatLanes(code, c, DOUBLE), IntLanes(code, n, DOUBLE)
 
 
-def _near(code: Code, x: Number) -> tuple[Number, Number, Int]:
-    """Cody and Waite: r, c and an integer congruent to n modulo 4, for arguments in the common range.
+def _near(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
+    """Return r, c and an integer congruent to n modulo 4, in the common range (Cody and Waite).
 
-    c is subtracted, not added, because then it is +0 for both zeros, which is what lets -0 come out as -0.
+    c is subtracted, not added, because then it is +0 for both zeros, so that -0 gives -0.
     """
     shifted = code.fma(x, TWO_OVER_PI / 2**1216, ROUNDER)
     n = shifted - ROUNDER
@@ -101,7 +101,7 @@ def _near(code: Code, x: Number) -> tuple[Number, Number, Int]:
 
 
 def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
-    """pi/2 as a sum of doubles: part by part the bits up to each of `ends`, and last the nearest double to the rest."""
+    """Return pi/2 as a sum of doubles: the bits up to each of `ends`, and last the double nearest to the rest."""
     parts, left = [], HALF_PI
     for end in ends:
         head = left >> (255 - end) << (255 - end)
@@ -110,13 +110,13 @@ def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
     return [*parts, left * 2.0**-255]
 
 
-def each_lane(scalar: Function, lanes: int, arguments: Mapping[str, str], results: Sequence[str]) -> Function:
-    """A function of scalars for one lane after the other, as a function of vectors; types are those of scalars."""
+def each_lane(scalar: IrFunction, lanes: int, arguments: Mapping[str, str], results: Sequence[str]) -> IrFunction:
+    """Return a function of vectors that calls a function of scalars for each lane; types are those of scalars."""
     if lanes == 1:
         return scalar
     kinds = [vector(kind, lanes) for kind in results]
     parameters = ", ".join(f"{vector(kind, lanes)} %{name}" for name, kind in arguments.items())
-    f = Function(f"define internal {structure(kinds)} {scalar.name[:-1]}{lanes}({parameters})", _COLD)
+    f = IrFunction(f"define internal {structure(kinds)} {scalar.name[:-1]}{lanes}({parameters})", _COLD)
     f.needs.append(scalar)
     columns = ["poison"] * len(results)
     for i in range(lanes):
@@ -124,22 +124,22 @@ def each_lane(scalar: Function, lanes: int, arguments: Mapping[str, str], result
             f"{kind} {f.let(f'extractelement {vector(kind, lanes)} %{name}, i32 {i}')}"
             for name, kind in arguments.items()
         )
-        parts = f.parts(results, f.let(f"call {structure(results)} {scalar.name}({given})"))
+        parts = f.structure_values(results, f.let(f"call {structure(results)} {scalar.name}({given})"))
         for j, (kind, part) in enumerate(zip(results, parts, strict=True)):
             columns[j] = f.let(f"insertelement {kinds[j]} {columns[j]}, {kind} {part}, i32 {i}")
-    f.end = f"ret {structure(kinds)} {f.together(kinds, columns)}"
+    f.end = f"ret {structure(kinds)} {f.structure_of(kinds, columns)}"
     return f
 
 
 @cache
-def _far() -> Function:
-    """Payne and Hanek: a function from x, r, c, n to the right r, c, n if x is beyond the common range.
+def _far() -> IrFunction:
+    """Return a function from x, r, c, n to the right r, c, n for x beyond the common range (Payne and Hanek).
 
-    |x| = m 2^e with an integer m < 2^53 and e > -33.  The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
-    of 4 to |x| 2/pi; the 192 bits after those, times m, modulo 2^192, are |x| 2/pi modulo 4 with 190 bits behind the
-    point, too low by less than 2^53 units there.  No double is closer to a multiple of pi/2 than 2^-61 (Muller et al.,
+    Let |x| = m 2^e with an integer m < 2^53 and e > -33. The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
+    of 4 to |x| 2/pi; the 192 bits after those, times m, modulo 2^192, are |x| 2/pi modulo 4 with 190 fractional bits,
+    too low by less than 2^53 units of the last. No double is closer to a multiple of pi/2 than 2^-61 (Muller et al.,
     who name 6381956970095103 2^797 as the closest), so that at least 2^128 units are left of the fraction, and its
-    relative error is below 2^-74.  Everything is integer arithmetic up to the exact conversions of 53 bits at the end.
+    relative error is below 2^-74. Everything is integer arithmetic up to the exact conversions of 53 bits at the end.
     """
     read = "\n".join(
         f"  %at.{i} = add i64 %first, {i}\n"
@@ -151,7 +151,7 @@ def _far() -> Function:
         for i in range(4)
     )
     parameters = "double %x, double %r.near, double %c.near, i64 %n.near"
-    f = Function(f"define internal {structure(_PARTS)} @lw.reduce.f64x1({parameters})", _COLD)
+    f = IrFunction(f"define internal {structure(_PARTS)} @lw.reduce.f64x1({parameters})", _COLD)
     f.declare("declare double @llvm.fabs.f64(double)", "declare i192 @llvm.ctlz.i192(i192, i1 immarg)")
     f.declare(table_declaration())
     f.do(f"""\
@@ -223,5 +223,5 @@ done:
   %r = phi double [ %r.near, %entry ], [ %r.far, %far ]
   %c = phi double [ %c.near, %entry ], [ %c.far, %far ]
   %n = phi i64 [ %n.near, %entry ], [ %n.far, %far ]""")
-    f.end = f"ret {structure(_PARTS)} {f.together(_PARTS, ['%r', '%c', '%n'])}"
+    f.end = f"ret {structure(_PARTS)} {f.structure_of(_PARTS, ['%r', '%c', '%n'])}"
     return f

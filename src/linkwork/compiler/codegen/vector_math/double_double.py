@@ -1,38 +1,38 @@
-"""Sums and products of float64 with what they miss, and functions of such unevaluated sums of two numbers.
+"""Double-double arithmetic: sums and products of float64 with their rounding errors, and functions of such pairs.
 
 T. J. Dekker, "A floating-point technique for extending the available precision", Numerische Mathematik 18, 1971.
 """
 
 from __future__ import annotations
 
-from linkwork.compiler.codegen.simd_values import Code, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder
 
 __all__ = ["Pair", "add_fast", "add_pairs", "divide", "multiply", "multiply_pairs", "remainder", "split", "two_sum"]
 
-Pair = tuple[Number, Number]
+Pair = tuple[FloatLanes, FloatLanes]
 
 
-def add_fast(a: Number | float, b: Number) -> Pair:
-    """a + b exactly, where |a| >= |b| or a = 0."""
+def add_fast(a: FloatLanes | float, b: FloatLanes) -> Pair:
+    """Return a + b exactly, for |a| >= |b| or a = 0."""
     total = a + b
     return total, b - (total - a)
 
 
-def two_sum(a: Number | float, b: Number) -> Pair:
-    """a + b exactly (D. E. Knuth)."""
+def two_sum(a: FloatLanes | float, b: FloatLanes) -> Pair:
+    """Return a + b exactly (D. E. Knuth)."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
-def split(a: Number) -> Pair:
-    """The leading 26 bits of a number, and the other 27."""
+def split(a: FloatLanes) -> Pair:
+    """Return the leading 26 bits of a number, and the other 27."""
     head = (a.to_bits() & (-1 << 27)).to_real()
     return head, a - head
 
 
-def multiply(code: Code, a: Number, b: Number) -> Pair:
-    """a b exactly, or without fma to 105 bits."""
+def multiply(code: LaneBuilder, a: FloatLanes, b: FloatLanes) -> Pair:
+    """Return a b exactly, or without fma to 105 bits."""
     product = a * b
     if code.fused:
         return product, code.fma(a, b, -product)
@@ -42,28 +42,28 @@ def multiply(code: Code, a: Number, b: Number) -> Pair:
     return product, (low + a_tail * b_head) + a_tail * b_tail
 
 
-def multiply_pairs(code: Code, a: Pair, b: Pair) -> Pair:
-    """The product of two sums, to about 100 bits."""
+def multiply_pairs(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
+    """Return the product of two pairs, to about 100 bits."""
     product, low = multiply(code, a[0], b[0])
     low = code.fma(a[0], b[1], code.fma(a[1], b[0], low))
     return add_fast(product, low)
 
 
-def add_pairs(a: tuple[Number | float, Number | float], b: Pair) -> Pair:
-    """The sum of two sums, the first the larger or zero, to about 100 bits where they do not cancel."""
+def add_pairs(a: tuple[FloatLanes | float, FloatLanes | float], b: Pair) -> Pair:
+    """Return the sum of two pairs, the first larger or zero, to about 100 bits without cancellation."""
     total, low = add_fast(a[0], b[0])
     return add_fast(total, (low + b[1]) + a[1])
 
 
-def divide(code: Code, a: Pair, b: Pair) -> Pair:
-    """The quotient of two sums as its rounded value, near enough, and a correction to it, with one division."""
+def divide(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
+    """Return the quotient of two pairs as its nearly rounded value and a correction, with one division."""
     inverse = 1.0 / b[0]
     quotient = a[0] * inverse
     return quotient, remainder(code, quotient, a, b) * inverse
 
 
-def remainder(code: Code, quotient: Number, a: Pair, b: Pair) -> Number:
-    """a - quotient b, for a quotient that is nearly a / b."""
+def remainder(code: LaneBuilder, quotient: FloatLanes, a: Pair, b: Pair) -> FloatLanes:
+    """Return a - quotient b, for a quotient that is nearly a / b."""
     if code.fused:
         left = code.fma(-quotient, b[0], a[0])
     else:

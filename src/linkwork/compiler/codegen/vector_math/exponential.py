@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.compiler.codegen.simd_values import Code, Int, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
 from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, two_sum
 
 __all__ = ["LN2_HIGH", "LN2_LOW", "SINH", "Q", "cosh", "exp", "reduced", "scaled", "sinh", "tanh"]
@@ -20,7 +20,7 @@ _ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `argument_reduc
 
 # e^r = 1 + r + r^2 (Q0 + Q1 r + ...).  Found with the Remez exchange algorithm in 300-bit arithmetic on
 # |r| <= ln(2)/2 (1 + 2^-20) for the least error relative to r, and rounded to double together.  Largest error with the
-# coefficients as they stand: 2^-60.5, relative to r.
+# rounded coefficients: 2^-60.5, relative to r.
 Q = (
     0.5,
     0.16666666666666677,
@@ -50,10 +50,10 @@ SINH = (
 _ONE = 1023 << 52  # the bits of 1.0
 
 
-def reduced(code: Code, x: Number, low: Number | None = None) -> tuple[Int, Number, Number]:
-    """n in the lowest bits of an integer, and r and t such that e^(x + low) = 2^n (1 + r + t), t about r^2/2.
+def reduced(code: LaneBuilder, x: FloatLanes, low: FloatLanes | None = None) -> tuple[IntLanes, FloatLanes, FloatLanes]:
+    """Return n in the lowest bits of an integer, and r and t with e^(x + low) = 2^n (1 + r + t), t about r^2/2.
 
-    `low` is at most half a last place of x.
+    `low` is at most half a unit in the last place of x.
     """
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
     n = shifted - _ROUNDER
@@ -64,28 +64,28 @@ def reduced(code: Code, x: Number, low: Number | None = None) -> tuple[Int, Numb
     return shifted.to_bits(), r, code.fma(square, code.polynomial(r, Q, square), code.fma(left, r, left))
 
 
-def scaled(value: Number, n: Int, half: bool = False) -> Number:
-    """value 2^n, or half of it, rounded once; |n| < 2000."""
+def scaled(value: FloatLanes, n: IntLanes, half: bool = False) -> FloatLanes:
+    """Return value 2^n, or half of it, rounded once; |n| < 2000."""
     first = n >> 1
     factors = [((part << 52) + _ONE).to_real() for part in (first, n - first)]
     return value * (factors[0] * 0.5 if half else factors[0]) * factors[1]
 
 
-def _clamped(x: Number, low: float, high: float) -> Number:
-    """x within bounds; NaN stays."""
+def _clamped(x: FloatLanes, low: float, high: float) -> FloatLanes:
+    """Return x limited to the bounds; NaN stays."""
     x = (x > high).where(high, x)
     return (x < low).where(low, x)
 
 
-def exp(code: Code, x: Number) -> Number:
-    """e^x; beyond the bounds on x the result is infinity or 0 anyway."""
+def exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return e^x; beyond the bounds on x the result is infinity or 0 anyway."""
     n, r, t = reduced(code, _clamped(x, -760.0, 720.0))
     head, left = add_fast(1.0, r)
     return scaled(head + (left + t), n)
 
 
-def _both_exponentials(code: Code, size: Number) -> tuple[Int, Number, Number, Number]:
-    """n, and e^x 2^-n as a sum of two numbers and e^-x 2^-n, for x >= 0."""
+def _both_exponentials(code: LaneBuilder, size: FloatLanes) -> tuple[IntLanes, FloatLanes, FloatLanes, FloatLanes]:
+    """Return n, e^x 2^-n as a sum of two numbers, and e^-x 2^-n, for x >= 0."""
     n, r, t = reduced(code, (size > 720.0).where(720.0, size))
     head, left = add_fast(1.0, r)
     head, left = add_fast(head, left + t)
@@ -95,15 +95,15 @@ def _both_exponentials(code: Code, size: Number) -> tuple[Int, Number, Number, N
     return n, head, left, 1.0 / head * down * down
 
 
-def cosh(code: Code, x: Number) -> Number:
-    """(e^|x| + e^-|x|) / 2."""
+def cosh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return (e^|x| + e^-|x|) / 2."""
     n, head, left, inverse = _both_exponentials(code, abs(x))
     total, low = add_fast(head, inverse)
     return scaled(total + (low + left), n, half=True)
 
 
-def sinh(code: Code, x: Number) -> Number:
-    """(e^|x| - e^-|x|) / 2 with the sign of x, or a polynomial below 1."""
+def sinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return (e^|x| - e^-|x|) / 2 with the sign of x, or a polynomial below 1."""
     size = abs(x)
     n, head, left, inverse = _both_exponentials(code, size)
     total, low = add_fast(head, -inverse)
@@ -113,8 +113,8 @@ def sinh(code: Code, x: Number) -> Number:
     return code.with_sign((size < 1.0).where(small, large), x)
 
 
-def tanh(code: Code, x: Number) -> Number:
-    """E / (E + 2) with E = e^(2|x|) - 1, as sums of two numbers, with the sign of x; 1 beyond 22."""
+def tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return E / (E + 2) with E = e^(2|x|) - 1, as sums of two numbers, with the sign of x; 1 beyond 22."""
     size = abs(x)
     size = (size > 22.0).where(22.0, size)
     n, r, t = reduced(code, size + size)

@@ -1,7 +1,7 @@
 """float32 functions in float64 arithmetic: no sums of two numbers, and shorter polynomials than float64 needs.
 
-Nothing on the way overflows or fades, as all that float32 knows is in the middle of float64's range.  The results
-before their rounding to float32 are good to 2^-33 or better, so that their errors are hardly above 0.5 units in the
+No intermediate value overflows or underflows, since the range of float32 is in the middle of float64's. The results
+before their rounding to float32 are accurate to 2^-33 or better, so that their errors are hardly above 0.5 units in the
 last place.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from linkwork.compiler.codegen.simd_values import Code, Int, Mask, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder, LaneMask
 from linkwork.compiler.codegen.vector_math.logarithm_and_power import decomposed, with_edges, with_special_cases
 from linkwork.compiler.codegen.vector_math.sincos_float32 import reduce32
 
 __all__ = ["ASIN", "ATAN", "BODIES", "COS", "SIN", "Q", "R"]
 
-# All found as the coefficients of the float64 functions of the same form were, on the same ranges (SIN and COS up to
+# Determined as the coefficients of the float64 functions of the same form were, on the same ranges (SIN and COS up to
 # pi/4 (1 + 2^-9)).  Largest relative errors: 2^-37.4 (Q), 2^-44.9 (R), 2^-40.1 (ATAN), 2^-39.8 (ASIN), 2^-37.4 (SIN),
 # 2^-33.8 (COS).
 # e^r = 1 + r + r^2 (Q0 + Q1 r + ...)
@@ -60,34 +60,34 @@ _ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `argument_reduc
 _ONE = 1023 << 52
 
 
-def _clamped(x: Number, bound: float) -> Number:
-    """x within both signs of a bound; NaN stays."""
+def _clamped(x: FloatLanes, bound: float) -> FloatLanes:
+    """Return x limited to [-bound, bound]; NaN stays."""
     x = (x > bound).where(bound, x)
     return (x < -bound).where(-bound, x)
 
 
-def _exp_parts(code: Code, x: Number) -> tuple[Number, Number]:
-    """2^n, and e^r - 1, whose product with 2^n and sum with that is e^x."""
+def _exp_parts(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
+    """Return 2^n, and e^r - 1, with e^x = 2^n + 2^n (e^r - 1)."""
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
-    n: Int = shifted.to_bits()
+    n: IntLanes = shifted.to_bits()
     r = code.fma(-(shifted - _ROUNDER), math.log(2), x)
     z = r * r
     return ((n << 52) + _ONE).to_real(), code.fma(z, code.polynomial(r, Q, z), r)
 
 
-def _exp_wide(code: Code, x: Number) -> Number:
+def _exp_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     power, more = _exp_parts(code, _clamped(x, 200.0))
     return code.fma(power, more, power)
 
 
-def _exp_less_one(code: Code, size: Number) -> Number:
-    """e^x - 1 for x >= 0."""
+def _exp_less_one(code: LaneBuilder, size: FloatLanes) -> FloatLanes:
+    """Return e^x - 1 for x >= 0."""
     power, more = _exp_parts(code, (size > 200.0).where(200.0, size))
     return code.fma(power, more, power - 1.0)
 
 
-def _log_wide(code: Code, x: Number) -> Number:
-    """The logarithm of a positive finite number."""
+def _log_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return the logarithm of a positive finite number."""
     k, m = decomposed(x, subnormals=False)
     f = m - 1.0
     s = f / (2.0 + f)
@@ -95,39 +95,39 @@ def _log_wide(code: Code, x: Number) -> Number:
     return code.fma(k, math.log(2), code.fma(s * z, code.polynomial(z, R), s + s))
 
 
-def _exp(code: Code, x: Number) -> Number:
+def _exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     return _exp_wide(code, x.widened()).narrowed()
 
 
-def _log(code: Code, x: Number) -> Number:
+def _log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     wide = x.widened()
     return with_edges(wide, _log_wide(code, wide)).narrowed()
 
 
-def _pow(code: Code, x: Number, y: Number) -> Number:
+def _pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     wide_x, wide_y = x.widened(), y.widened()
-    # beyond 2^65 nothing changes, as |log x| is at least 2^-25 or else 0
+    # beyond 2^65 the result is constant, as |log x| is at least 2^-25 or else 0
     result = _exp_wide(code, _clamped(wide_y, 2.0**65) * _log_wide(code, abs(wide_x)))
     return with_special_cases(code, wide_x, wide_y, result).narrowed()
 
 
-def _sinh(code: Code, x: Number) -> Number:
+def _sinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     e = _exp_less_one(code, abs(x).widened())
     return code.with_sign(((e + e / (e + 1.0)) * 0.5).narrowed(), x)
 
 
-def _cosh(code: Code, x: Number) -> Number:
+def _cosh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     e = _exp_wide(code, abs(x).widened())
     return ((e + 1.0 / e) * 0.5).narrowed()
 
 
-def _tanh(code: Code, x: Number) -> Number:
+def _tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     size = abs(x).widened()
     e = _exp_less_one(code, size + size)
     return code.with_sign((e / (e + 2.0)).narrowed(), x)
 
 
-def _tan(code: Code, x: Number) -> Number:
+def _tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     r, turns = reduce32(code, abs(x))
     z = r * r
     sine = code.fma(r * z, code.polynomial(z, SIN), r)
@@ -138,8 +138,8 @@ def _tan(code: Code, x: Number) -> Number:
     return (tangent.to_bits() ^ signs).to_real()
 
 
-def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
-    """As in `inverse`, without corrections."""
+def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
+    """Return the angle as `inverse_trigonometric` does, without corrections."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
     wide = low > high * 0.41421356237309503
@@ -154,22 +154,22 @@ def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
     return k + code.fma(q * z, code.polynomial(z, ATAN), q)
 
 
-def _atan(code: Code, x: Number) -> Number:
+def _atan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     return code.with_sign(_angle(code, abs(x).widened(), code.number(1.0), None).narrowed(), x)
 
 
-def _atan2(code: Code, y: Number, x: Number) -> Number:
+def _atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
     across, along = abs(y).widened(), abs(x).widened()
-    both_endless = across.equals(math.inf) & along.equals(math.inf)
-    both_nothing = across.equals(0.0) & along.equals(0.0)
-    across = both_endless.where(1.0, across)
-    along = (both_endless | both_nothing).where(1.0, along)
+    both_infinite = across.equals(math.inf) & along.equals(math.inf)
+    both_zero = across.equals(0.0) & along.equals(0.0)
+    across = both_infinite.where(1.0, across)
+    along = (both_infinite | both_zero).where(1.0, along)
     obtuse = (x.to_bits() & (-1 << 31)).nonzero()
     return code.with_sign(_angle(code, across, along, obtuse).narrowed(), y)
 
 
-def _arc(code: Code, size: Number) -> tuple[Mask, Number]:
-    """Whether size <= 1/2, and asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
+def _arc(code: LaneBuilder, size: FloatLanes) -> tuple[LaneMask, FloatLanes]:
+    """Return the mask size <= 1/2, and asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
     z = small.where(size * size, half)
@@ -177,12 +177,12 @@ def _arc(code: Code, size: Number) -> tuple[Mask, Number]:
     return small, code.fma(t * z, code.polynomial(z, ASIN), t)
 
 
-def _asin(code: Code, x: Number) -> Number:
+def _asin(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     small, arc = _arc(code, abs(x).widened())
     return code.with_sign(small.where(arc, code.fma(arc, -2.0, math.pi / 2)).narrowed(), x)
 
 
-def _acos(code: Code, x: Number) -> Number:
+def _acos(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     small, arc = _arc(code, abs(x).widened())
     negative = x < 0.0
     signed = negative.where(-arc, arc)
@@ -190,14 +190,14 @@ def _acos(code: Code, x: Number) -> Number:
     return small.where(math.pi / 2 - signed, beyond).narrowed()
 
 
-def _hypot(code: Code, x: Number, y: Number) -> Number:
+def _hypot(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     a, b = x.widened(), y.widened()
     length = code.fma(a, a, b * b).sqrt()
-    endless = abs(a).equals(math.inf) | abs(b).equals(math.inf)
-    return endless.where(math.inf, length).narrowed()
+    infinite = abs(a).equals(math.inf) | abs(b).equals(math.inf)
+    return infinite.where(math.inf, length).narrowed()
 
 
-BODIES: dict[str, Callable[..., Number | tuple[Number, Number]]] = {
+BODIES: dict[str, Callable[..., FloatLanes | tuple[FloatLanes, FloatLanes]]] = {
     "tan": _tan,
     "asin": _asin,
     "acos": _acos,

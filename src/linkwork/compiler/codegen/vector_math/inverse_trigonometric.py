@@ -1,24 +1,21 @@
-"""Inverse circular functions, in float64.
+"""Inverse circular functions and the length of a vector of two components (hypot), in float64.
 
-atan(a/b) for 0 <= a <= b: either of a/b itself or, where that exceeds tan(pi/8), pi/4 plus that of (a - b)/(a + b); a
-minimax polynomial for what is then below tan(pi/8) in size, with a correction for the rounding of the quotient.
+atan(a/b) for 0 <= a <= b: either of a/b itself or, if that exceeds tan(pi/8), pi/4 plus that of (a - b)/(a + b); a
+minimax polynomial for arguments below tan(pi/8) in magnitude, with a correction for the rounding of the quotient.
 
 asin and acos: a minimax polynomial up to 1/2, and beyond it asin x = pi/2 - 2 asin sqrt((1 - x)/2).
 
+hypot: the components are scaled by a power of two if their squares could overflow or underflow; the sum of the squares
+is computed with its rounding error, and the root corrected for that and for its own rounding.
+
 Special cases are those of C99, Annex F; `docs/mathematics.md` has the errors.
-
-The length of a vector of two components, in float64.
-
-The components are scaled by a power of two where their squares could overflow or fade; the sum of the squares is formed
-with what it misses, and the root corrected for that and for its own rounding.  Special cases are those of C99, Annex F;
-`docs/mathematics.md` has the error.
 """
 
 from __future__ import annotations
 
 import math
 
-from linkwork.compiler.codegen.simd_values import Code, Mask, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder, LaneMask
 from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, multiply, remainder, two_sum
 
 __all__ = ["ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
@@ -27,7 +24,7 @@ __all__ = ["ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
 # atan q = q + q^3 (A0 + A1 z + ...), z = q^2 up to tan(pi/8)^2 (1 + 2^-20), and asin q = q + q^3 (B0 + B1 z + ...),
 # z up to (1 + 2^-20)/4.  Found with the Remez exchange algorithm in 300-bit arithmetic, the error taken relative to q.
 # Each coefficient was rounded to double, lowest first, and the exchange repeated for those after it.  Largest error
-# with the coefficients as they stand: 2^-59.2 (atan), 2^-59.3 (asin).
+# with the rounded coefficients: 2^-59.2 (atan), 2^-59.3 (asin).
 ATAN = (
     -0.333333333333332,
     0.19999999999953819,
@@ -62,8 +59,8 @@ _QUARTER = (math.pi / 2, 6.123233995736766e-17)
 _HALF = (math.pi, 1.2246467991473532e-16)
 
 
-def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
-    """The angle of the point (x, y) in the first quadrant, or where `obtuse` the supplement of it; not for (0, 0)."""
+def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
+    """Return the angle of (x, y) in the first quadrant, or where `obtuse` its supplement; not for (0, 0)."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
     wide = low > high * 0.41421356237309503
@@ -86,29 +83,32 @@ def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
     return head + (left + code.fma(k, _EIGHTH[1], more))
 
 
-def atan(code: Code, x: Number) -> Number:
-    """The angle of (1, |x|) with the sign of x; beyond 2^100 nothing changes."""
+def atan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return the angle of (1, |x|) with the sign of x; beyond 2^100 the result is constant."""
     size = abs(x)
     size = (size > 2.0**100).where(2.0**100, size)
     return code.with_sign(_angle(code, size, code.number(1.0), None), x)
 
 
-def atan2(code: Code, y: Number, x: Number) -> Number:
-    """The angle of (|x|, |y|), scaled so that quotients of normal numbers lose nothing, in the quadrant of (x, y)."""
+def atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
+    """Return the angle of (|x|, |y|) in the quadrant of (x, y).
+
+    It is scaled so that quotients of normal numbers are accurate.
+    """
     across, along = abs(y), abs(x)
     largest = (across > along).where(across, along)
     scale = (largest > 2.0**900).where(2.0**-540, (largest < 2.0**100).where(2.0**540, code.number(1.0)))
-    endless, nothing = largest.equals(math.inf), largest.equals(0.0)
-    scaled_x = endless.where(along.equals(math.inf).where(1.0, code.number(0.0)), along * scale)
-    scaled_y = endless.where(across.equals(math.inf).where(1.0, code.number(0.0)), across * scale)
-    scaled_x = nothing.where(1.0, scaled_x)
+    infinite, zero_vector = largest.equals(math.inf), largest.equals(0.0)
+    scaled_x = infinite.where(along.equals(math.inf).where(1.0, code.number(0.0)), along * scale)
+    scaled_y = infinite.where(across.equals(math.inf).where(1.0, code.number(0.0)), across * scale)
+    scaled_x = zero_vector.where(1.0, scaled_x)
     obtuse = (x.to_bits() & (-1 << 63)).nonzero()
     angle = code.with_sign(_angle(code, scaled_y, scaled_x, obtuse), y)
     return x.unordered(y).where(math.nan, angle)
 
 
-def _arc(code: Code, size: Number) -> tuple[Mask, Number, Number]:
-    """Whether size <= 1/2, and t and u such that t + u is asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
+def _arc(code: LaneBuilder, size: FloatLanes) -> tuple[LaneMask, FloatLanes, FloatLanes]:
+    """Return the mask size <= 1/2, and t and u with t + u = asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
     root = half.sqrt()
@@ -118,16 +118,16 @@ def _arc(code: Code, size: Number) -> tuple[Mask, Number, Number]:
     return small, t, code.fma(t * z, code.polynomial(z, ASIN), small.where(0.0, correction))
 
 
-def asin(code: Code, x: Number) -> Number:
-    """NaN beyond 1."""
+def asin(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return asin x; NaN beyond 1."""
     small, t, u = _arc(code, abs(x))
     head, left = add_fast(_QUARTER[0], t * -2.0)
     large = head + (left + code.fma(u, -2.0, _QUARTER[1]))
     return code.with_sign(small.where(t + u, large), x)
 
 
-def acos(code: Code, x: Number) -> Number:
-    """NaN beyond 1."""
+def acos(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return acos x; NaN beyond 1."""
     small, t, u = _arc(code, abs(x))
     negative = x < 0.0
     t, u = negative.where(-t, t), negative.where(-u, u)
@@ -139,8 +139,8 @@ def acos(code: Code, x: Number) -> Number:
     return small.where(near_right, large)
 
 
-def hypot(code: Code, x: Number, y: Number) -> Number:
-    """sqrt(x^2 + y^2); infinity if one of the two is infinite, even if the other is NaN."""
+def hypot(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
+    """Return sqrt(x^2 + y^2); infinity if one of the two is infinite, even if the other is NaN."""
     a, b = abs(x), abs(y)
     swapped = a < b
     a, b = swapped.where(b, a), swapped.where(a, b)
@@ -155,5 +155,5 @@ def hypot(code: Code, x: Number, y: Number) -> Number:
     missed = ((square - root2) - root2_low) + (left + (a2_low + b2_low))
     length = (root + missed / (root + root)) * back
     length = a.equals(0.0).where(b, length)
-    endless = a.equals(math.inf) | b.equals(math.inf)
-    return endless.where(math.inf, length)
+    infinite = a.equals(math.inf) | b.equals(math.inf)
+    return infinite.where(math.inf, length)

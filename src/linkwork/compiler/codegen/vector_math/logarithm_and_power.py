@@ -1,21 +1,21 @@
-"""The natural logarithm, in float64.
+"""The natural logarithm and x^y, in float64.
 
-x = 2^k m with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), log m = 2 artanh s =
-f - f^2/2 + s (f^2/2 + R(s^2)), where R is a minimax polynomial; and log x = k ln 2 + log m.  The large terms are added
-with what their sums miss.  `docs/mathematics.md` has the error.
+Logarithm: x = 2^k m with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), log m = 2 artanh s = f -
+f^2/2 + s (f^2/2 + R(s^2)), where R is a minimax polynomial; and log x = k ln 2 + log m. The large terms are added with
+the rounding errors of their sums.
 
-x^y in float64: e^(y log x), with the logarithm to about 2^-68 of itself.
+Power: e^(y log x), with the logarithm to about 2^-68 of itself: s, s^2 and the first terms of the series are sums of
+two numbers, and so is its product with y; e^(sum of two numbers) is that of `exponential`. Special cases are those of
+C99, Annex F.
 
-log|x| is found as in `logarithm`, but with s, s^2 and the first terms of the series as sums of two numbers, and so is
-its product with y; e^(sum of two numbers) is that of `exponential`.  Special cases are those of C99, Annex F;
-`docs/mathematics.md` has the error.
+`docs/mathematics.md` has the errors.
 """
 
 from __future__ import annotations
 
 import math
 
-from linkwork.compiler.codegen.simd_values import Code, Mask, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder, LaneMask
 from linkwork.compiler.codegen.vector_math.double_double import (
     Pair,
     add_fast,
@@ -31,8 +31,8 @@ __all__ = ["R", "decomposed", "log", "with_edges", "with_special_cases"]
 
 # log((1 + s)/(1 - s)) = 2 s + s (R0 z + R1 z^2 + ...), z = s^2.  Found with the Remez exchange algorithm in 300-bit
 # arithmetic on 0 <= z <= 0.0294373 (s^2 for m = sqrt(2), and 2^-20 more), the error taken relative to 2 s.  Each
-# coefficient was rounded to double, lowest first, and the exchange repeated for those after it.  Largest error as they
-# stand: 2^-59.4.
+# coefficient was rounded to double, lowest first, and the exchange repeated for those after it.  Largest error with
+# them: 2^-59.4.
 R = (
     0.6666666666666734,
     0.3999999999941666,
@@ -47,9 +47,9 @@ _ONE = 1023 << 52
 _TWO_52 = 0x433 << 52  # the bits of 2^52
 
 
-def decomposed(x: Number, subnormals: bool = True) -> tuple[Number, Number]:
-    """k and m such that x = 2^k m, for positive finite x; for subnormal numbers only on request."""
-    bias: Number | float = 2.0**52 + 1023
+def decomposed(x: FloatLanes, subnormals: bool = True) -> tuple[FloatLanes, FloatLanes]:
+    """Return k and m with x = 2^k m, for positive finite x; for subnormal numbers only on request."""
+    bias: FloatLanes | float = 2.0**52 + 1023
     if subnormals:
         subnormal = x < 2.0**-1022
         x = subnormal.where(x * 2.0**54, x)
@@ -59,8 +59,8 @@ def decomposed(x: Number, subnormals: bool = True) -> tuple[Number, Number]:
     return k, ((bits & ((1 << 52) - 1)) + _ROOT_HALF).to_real()
 
 
-def log(code: Code, x: Number) -> Number:
-    """-inf for zeros, NaN below."""
+def log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return log x: -inf for zeros, NaN for negative numbers."""
     k, m = decomposed(x)
     f = m - 1.0
     s = f / (2.0 + f)
@@ -72,15 +72,15 @@ def log(code: Code, x: Number) -> Number:
     return with_edges(x, total + (missed + code.fma(k, LN2_LOW, tail)))
 
 
-def with_edges(x: Number, result: Number) -> Number:
-    """The logarithm of what is not positive and finite too."""
+def with_edges(x: FloatLanes, result: FloatLanes) -> FloatLanes:
+    """Return the logarithm, corrected for zero, infinite and negative x."""
     result = x.equals(math.inf).where(math.inf, result)
     result = x.equals(0.0).where(-math.inf, result)
     return (x >= 0.0).where(result, math.nan)
 
 
 # log((1 + s)/(1 - s)) = 2 s + s^3 (2/3 + z (2/5 + z (P0 + P1 z + ...))), z = s^2: as for `logarithm.R`, on the same
-# range.  Largest error as they stand, relative to 2 s: 2^-80.
+# range.  Largest error, relative to 2 s: 2^-80.
 P = (
     0.2857142857142852,
     0.2222222222225288,
@@ -91,13 +91,13 @@ P = (
     0.10432654576536432,
     0.1094673188946827,
 )
-# 2/3 and 2/5: what the doubles next to them lack is a power of two times the double
+# 2/3 and 2/5: the error of the nearest double is a power of two times the double
 _TWO_THIRDS = (2 / 3, 2 / 3 * 2.0**-54)
 _TWO_FIFTHS = (2 / 5, -2 / 5 * 2.0**-54)
 
 
-def _log(code: Code, x: Number) -> Pair:
-    """The logarithm of a positive finite number."""
+def _log(code: LaneBuilder, x: FloatLanes) -> Pair:
+    """Return the logarithm of a positive finite number as a pair."""
     k, m = decomposed(x)
     f = m - 1.0
     s = divide(code, (f, code.number(0.0)), add_fast(2.0, f))
@@ -110,15 +110,15 @@ def _log(code: Code, x: Number) -> Pair:
     return add_pairs((k * LN2_HIGH, k * LN2_LOW), log_m)
 
 
-def _is_integer(size: Number) -> Mask:
-    """Whether a number that is not negative is an integer; infinity is one."""
+def _is_integer(size: FloatLanes) -> LaneMask:
+    """Return the mask of integers among numbers >= 0; infinity is one."""
     return ((size + 2.0**52) - 2.0**52).equals(size) | (size >= 2.0**52)
 
 
-def pow(code: Code, x: Number, y: Number) -> Number:
-    """x^y."""
+def pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
+    """Return x^y."""
     logarithm = _log(code, abs(x))
-    # beyond 2^65 nothing changes, as |log x| is at least 2^-53 or else 0
+    # beyond 2^65 the result is constant, as |log x| is at least 2^-53 or else 0
     near = (y > 2.0**65).where(2.0**65, y)
     near = (near < -(2.0**65)).where(-(2.0**65), near)
     product, low = multiply(code, near, logarithm[0])
@@ -130,8 +130,8 @@ def pow(code: Code, x: Number, y: Number) -> Number:
     return with_special_cases(code, x, y, scaled(head + (left + t), n))
 
 
-def with_special_cases(code: Code, x: Number, y: Number, result: Number) -> Number:
-    """x^y, given |x|^y where |x| is neither 0 nor infinite; beyond 2^65 of y, only whether it is 0, 1 or infinite."""
+def with_special_cases(code: LaneBuilder, x: FloatLanes, y: FloatLanes, result: FloatLanes) -> FloatLanes:
+    """Return x^y from |x|^y for finite nonzero |x|; for |y| beyond 2^65 it only has to be 0, 1 or infinite."""
     size, y_size = abs(x), abs(y)
     negative = y < 0.0
     edge = size.equals(0.0) | size.equals(math.inf)

@@ -1,17 +1,15 @@
-"""Sine and cosine of one argument together, in float64.
+"""Sine, cosine and tangent, in float64.
 
-The argument less its multiple n of pi/2 is r - c (`argument_reduction`); minimax polynomials give sin(r - c) and
-cos(r - c) on |r| <= pi/4; n mod 4 decides which of the two is the sine, and the signs.  The error is below 0.75 units
-in the last place for every finite argument; infinities and NaN give NaN.
+The argument minus its multiple n of pi/2 is r - c (`argument_reduction`); minimax polynomials give sin(r - c) and cos(r
+- c) on |r| <= pi/4; n mod 4 selects which of the two is the sine, and the signs. The error is below 0.75 units in the
+last place for every finite argument; infinities and NaN give NaN.
 
-The tangent, in float64: the quotient of sine and cosine, each as a sum of two numbers.
-
-Infinities and NaN give NaN; `docs/mathematics.md` has the error.
+The tangent is the quotient of sine and cosine, each as a sum of two numbers; `docs/mathematics.md` has its error.
 """
 
 from __future__ import annotations
 
-from linkwork.compiler.codegen.simd_values import Code, Int, Number
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder
 from linkwork.compiler.codegen.vector_math.argument_reduction import reduce
 from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide
 
@@ -22,7 +20,7 @@ __all__ = ["COS", "SIN", "sincos", "to_quadrant"]
 #
 # Found with the Remez exchange algorithm in 300-bit arithmetic on 0 <= z <= (pi/4)^2 (1 + 2^-19), the error taken
 # relative to sin r and cos r.  Each coefficient was rounded to double, lowest first, and the exchange repeated for
-# those after it.  Largest relative error with the coefficients as they stand: 2^-57.8 (sine), 2^-63.9 (cosine).
+# those after it.  Largest relative error with the rounded coefficients: 2^-57.8 (sine), 2^-63.9 (cosine).
 # The digits are those that give the very doubles back.
 SIN, COS = zip(
     (0.1666666666666663, 0.041666666666666595),
@@ -35,8 +33,8 @@ SIN, COS = zip(
 )
 
 
-def sincos(code: Code, x: Number) -> tuple[Number, Number]:
-    """The pair sin x, cos x."""
+def sincos(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
+    """Return the pair sin x, cos x."""
     r, c, n = reduce(code, x)
     z, z2, h, h_rest = half_square(code, r, c)
     cosine = h + parts_of_cosine(code, z, z2, h_rest)
@@ -44,11 +42,13 @@ def sincos(code: Code, x: Number) -> tuple[Number, Number]:
     return to_quadrant(sine, cosine, n)
 
 
-def half_square(code: Code, r: Number, c: Number) -> tuple[Number, Number, Number, Number]:
-    """r^2, r^4, and 1 - (r - c)^2/2 as a sum of two numbers, for |r| <= pi/4 and c at most half a last place of r.
+def half_square(
+    code: LaneBuilder, r: FloatLanes, c: FloatLanes
+) -> tuple[FloatLanes, FloatLanes, FloatLanes, FloatLanes]:
+    """Return r^2, r^4, and 1 - (r - c)^2/2 as a sum of two numbers.
 
-    What the first of the two misses is exact to twofold precision, without fma by means of the leading 26 bits of r,
-    whose square is exact.
+    It holds for |r| <= pi/4 and c at most half a unit in the last place of r. The rounding error of the first number is
+    exact to twofold precision, without fma by means of the leading 26 bits of r, whose square is exact.
     """
     z = r * r
     z2 = z * z
@@ -63,23 +63,28 @@ def half_square(code: Code, r: Number, c: Number) -> tuple[Number, Number, Numbe
     return z, z2, h, ((1.0 - h) - half) - tail * (head + tail * 0.5)
 
 
-def parts_of_cosine(code: Code, z: Number, z2: Number, h_rest: Number) -> Number:
-    """What is to be added to h, as rounded, to make the cosine: what h misses, and r^4 C."""
+def parts_of_cosine(code: LaneBuilder, z: FloatLanes, z2: FloatLanes, h_rest: FloatLanes) -> FloatLanes:
+    """Return the cosine minus the rounded h: the rounding error of h, and r^4 C."""
     return code.fma(z2, code.polynomial(z, COS, z2), h_rest)
 
 
-def parts_of_sine(code: Code, r: Number, c: Number, z: Number, z2: Number, h: Number) -> Number:
-    """What is to be subtracted from r to make the sine: r^3 S + c h.
+def parts_of_sine(
+    code: LaneBuilder, r: FloatLanes, c: FloatLanes, z: FloatLanes, z2: FloatLanes, h: FloatLanes
+) -> FloatLanes:
+    """Return r minus the sine: r^3 S + c h.
 
-    S is close to 1/6, and of its product an eighth of r^3, which is exact, is kept apart.
+    S is close to 1/6, and an eighth of r^3, which is exact, is added separately.
     """
     r3 = r * z
     minor = code.fma(r3, code.polynomial(z, (SIN[0] - 0.125, *SIN[1:]), z2), c * h)
     return code.fma(r3, 0.125, minor)
 
 
-def to_quadrant(sine: Number, cosine: Number, n: Int) -> tuple[Number, Number]:
-    """Sine and cosine n quarter turns further on: exchanged if n is odd; minus by the second bit of n and of n + 1."""
+def to_quadrant(sine: FloatLanes, cosine: FloatLanes, n: IntLanes) -> tuple[FloatLanes, FloatLanes]:
+    """Return sine and cosine rotated by n quarter turns.
+
+    They are exchanged if n is odd, and negated by the second bits of n and of n + 1.
+    """
     odd = (n & 1).nonzero()
     top = n.real.bits - 1
     turn = n << (top - 1)
@@ -89,8 +94,8 @@ def to_quadrant(sine: Number, cosine: Number, n: Int) -> tuple[Number, Number]:
     return first, second
 
 
-def tan(code: Code, x: Number) -> Number:
-    """tan x."""
+def tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return tan x."""
     r, c, n = reduce(code, abs(x))
     z, z2, h, h_rest = half_square(code, r, c)
     cosine = add_fast(h, parts_of_cosine(code, z, z2, h_rest))

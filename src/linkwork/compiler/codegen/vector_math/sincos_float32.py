@@ -1,8 +1,8 @@
 """Sine and cosine of one argument together, in float32.
 
-As in float64: Cody and Waite's reduction where |x| <= 2^13 (cf. `argument_reduction`), Payne and Hanek's beyond,
-minimax polynomials, and a choice by the quadrant.  Where the target fuses, the common range is float32 throughout.
-Where it does not, the argument is reduced in float64, the polynomials are float32, and the last additions are float64.
+As in float64: Cody and Waite's reduction for |x| <= 2^13 (cf. `argument_reduction`), Payne and Hanek's beyond, minimax
+polynomials, and a choice by the quadrant. On targets with fused multiply-add, the common range is float32 throughout.
+On others, the argument is reduced in float64, the polynomials are float32, and the last additions are float64.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
-from linkwork.compiler.codegen.llvm_ir import Function, structure
-from linkwork.compiler.codegen.simd_values import Code, Int, Mask, Number
+from linkwork.compiler.codegen.llvm_ir import IrFunction, structure
+from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder, LaneMask
 from linkwork.compiler.codegen.vector_math.argument_reduction import (
     HALF_PI,
     TABLE,
@@ -46,17 +46,17 @@ _ENDS_PLAIN = (39,)
 #
 # Found with the Remez exchange algorithm in 300-bit arithmetic on 0 <= z <= (pi/4)^2 (1 + 2^-9)^2, the error taken
 # relative to sin r and cos r.  Each coefficient was rounded to float32, lowest first, and the exchange repeated for
-# those after it.  Largest relative error with the coefficients as they stand: 2^-27.8 (sine), 2^-32.9 (cosine).
+# those after it.  Largest relative error with the rounded coefficients: 2^-27.8 (sine), 2^-32.9 (cosine).
 SIN = (0.16666653752326965, -0.008332106284797192, 0.00019507888646330684)
 COS = (0.04166664555668831, -0.0013887308305129409, 2.4432110876659863e-05)
 
 
-def sincos32(code: Code, x: Number) -> tuple[Number, Number]:
-    """The pair sin x, cos x."""
+def sincos32(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
+    """Return the pair sin x, cos x."""
     return _fused(code, x) if code.fused else _plain(code, x)
 
 
-def _fused(code: Code, x: Number) -> tuple[Number, Number]:
+def _fused(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = shifted - _ROUNDER
     first, second, third = half_pi_parts(_ENDS_FMA)
@@ -65,7 +65,7 @@ def _fused(code: Code, x: Number) -> tuple[Number, Number]:
     c = code.fma(n, second, r - rest)
     c = code.fma(n, float(np.float32(third)), c)
 
-    def beyond(wide: Number, mask: Mask) -> tuple[Number, Number]:
+    def beyond(wide: FloatLanes, mask: LaneMask) -> tuple[FloatLanes, FloatLanes]:
         narrow = wide.narrowed()
         return mask.where(narrow, r), mask.where((narrow.widened() - wide).narrowed(), c)
 
@@ -80,8 +80,8 @@ def _fused(code: Code, x: Number) -> tuple[Number, Number]:
     return to_quadrant(sine, cosine, turns)
 
 
-def reduce32(code: Code, x: Number) -> tuple[Number, Int]:
-    """x - n pi/2 as a double, and n modulo 4."""
+def reduce32(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, IntLanes]:
+    """Return x - n pi/2 as a double, and n modulo 4."""
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = (shifted - _ROUNDER).widened()
     first, second = half_pi_parts(_ENDS_PLAIN)
@@ -90,7 +90,7 @@ def reduce32(code: Code, x: Number) -> tuple[Number, Int]:
     return wide, turns
 
 
-def _plain(code: Code, x: Number) -> tuple[Number, Number]:
+def _plain(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
     wide, turns = reduce32(code, x)
     r = wide.narrowed()
     z = r * r
@@ -102,33 +102,35 @@ def _plain(code: Code, x: Number) -> tuple[Number, Number]:
 
 
 def _reduced(
-    code: Code,
-    x: Number,
-    near: tuple[Number, ...],
-    turns: Int,
-    choose: Callable[[Number, Mask], tuple[Number, ...]],
-) -> tuple[tuple[Number, ...], Int]:
-    """What `near` and `turns` are, or in lanes beyond the common range what `choose` makes of the long reduction."""
+    code: LaneBuilder,
+    x: FloatLanes,
+    near: tuple[FloatLanes, ...],
+    turns: IntLanes,
+    choose: Callable[[FloatLanes, LaneMask], tuple[FloatLanes, ...]],
+) -> tuple[tuple[FloatLanes, ...], IntLanes]:
+    """Return `near` and `turns`, or in lanes beyond the common range the result of `choose` on the long reduction."""
     beyond = abs(x) > BOUND
     code.needs.append(each_lane(_far(), code.lanes, {"x": "float"}, _PARTS))
     kinds = [DOUBLE.vector(code.lanes), turns.type]
-    usual: list[Number | Int] = [*near, turns]
+    usual: list[FloatLanes | IntLanes] = [*near, turns]
     with code.instead(beyond.any(), [v.type for v in usual], [v.name for v in usual]) as chosen:
         reduced = code.let(f"call {structure(kinds)} {code.needs[-1].name}({x.type} {x.name})")
-        wide, new_turns = code.parts(kinds, reduced)
-        others: list[Number | Int] = [*choose(Number(code, wide, DOUBLE), beyond)]
-        others.append(beyond.where_int(Int(code, new_turns, SINGLE), turns))
+        wide, new_turns = code.structure_values(kinds, reduced)
+        others: list[FloatLanes | IntLanes] = [*choose(FloatLanes(code, wide, DOUBLE), beyond)]
+        others.append(beyond.where_int(IntLanes(code, new_turns, SINGLE), turns))
         chosen[:] = [v.name for v in others]
     *rest, last = chosen
-    return tuple(Number(code, name, a.real) for name, a in zip(rest, near, strict=True)), Int(code, last, SINGLE)
+    return tuple(FloatLanes(code, name, a.real) for name, a in zip(rest, near, strict=True)), IntLanes(
+        code, last, SINGLE
+    )
 
 
 @cache
-def _far() -> Function:
-    """Payne and Hanek: x - n pi/2 as a double, and n modulo 4, for |x| of at least 1.
+def _far() -> IrFunction:
+    """Return a function that gives x - n pi/2 as a double, and n modulo 4, for |x| >= 1 (Payne and Hanek).
 
-    |x| = m 2^e with an integer m < 2^24.  As in float64, but 128 bits of 2/pi are enough: they give |x| 2/pi modulo 4
-    with 126 bits behind the point, too low by less than 2^24 units there.  No float32 of 1 or more is closer to a
+    Let |x| = m 2^e with an integer m < 2^24. As in float64, but 128 bits of 2/pi are enough: they give |x| 2/pi modulo
+    4 with 126 fractional bits, too low by less than 2^24 units of the last. No float32 of 1 or more is closer to a
     multiple of pi/2 than 2^-29.3 (7.729178919452902e28; all were tried), so that at least 2^96 units are left, and the
     relative error is that of float64 at the end.
     """
@@ -138,7 +140,7 @@ def _far() -> Function:
         f"  %word.{i} = load i64, ptr %pointer.{i}, align 8"
         for i in range(3)
     )
-    f = Function(f"define internal {structure(_PARTS)} @lw.reduce.f32x1(float %x)", "noinline cold nounwind")
+    f = IrFunction(f"define internal {structure(_PARTS)} @lw.reduce.f32x1(float %x)", "noinline cold nounwind")
     f.declare("declare i64 @llvm.fshl.i64(i64, i64, i64)", table_declaration())
     f.do(f"""\
   %bits = bitcast float %x to i32
@@ -187,5 +189,5 @@ def _far() -> Function:
   %zero = fsub float %x, %x
   %zero.wide = fpext float %zero to double
   %r = fadd double %angle.signed, %zero.wide""")
-    f.end = f"ret {structure(_PARTS)} {f.together(_PARTS, ['%r', '%n'])}"
+    f.end = f"ret {structure(_PARTS)} {f.structure_of(_PARTS, ['%r', '%n'])}"
     return f

@@ -1,1 +1,1 @@
-"""Outlining: steps that a long program repeats become one function and a table of its calls."""
+"""Outlining: repeated steps of a long program become one function and a table of its calls."""

@@ -1,4 +1,4 @@
-"""The steps of a program, and their form: what is equal in steps that differ in their operands alone."""
+"""Steps of a program and their forms: the form is what is equal in steps that differ only in their operands."""
 
 from __future__ import annotations
 
@@ -11,40 +11,41 @@ from linkwork.expr.scalar.operations import BY_NAME, Operation
 
 __all__ = ["OF_CONSTANT", "OF_VALUE", "Form", "Step", "steps_of"]
 
-OF_VALUE, OF_CONSTANT = -1, -2  # in a form, operands that are not the step's own
-_MOST = 800  # instructions of a step: a longer one is taken apart
+OF_VALUE, OF_CONSTANT = -1, -2  # operands in a form that are not the step's own values
+_MAX_LENGTH = 800  # instructions of a step; a longer one is split
 _COMMUTATIVE = frozenset((BY_NAME["add"], BY_NAME["mul"]))
-_NUMBER, _CONSTANT, _TRUTH = 0, 1, 2  # what an instruction gives
+_NUMBER, _CONSTANT, _TRUTH = 0, 1, 2  # kinds of an instruction's result
 
 Form = tuple[Operation | int, ...]
 
 
 @dataclass(slots=True)
 class Step:
-    """Some instructions that follow each other.
+    """A sequence of consecutive instructions.
 
-    The form has for each instruction its operation and its arguments: which of the step's own instructions, or
-    `OF_VALUE` or `OF_CONSTANT`, whose numbers in the program are the operands.
+    The form has for each instruction its operation and its arguments: the index of one of the step's own instructions,
+    or `OF_VALUE` or `OF_CONSTANT`, whose indices in the program are the operands.
     """
 
     form: Form
     operands: list[int]
-    values: list[int]  # the numbers in the program of its instructions; -1 of one that is computed here once more
+    values: list[int]  # indices of its instructions in the program; -1 for one that is computed again
 
 
 def steps_of(
-    instructions: Sequence[Instruction], marks: Sequence[int], apart: Container[int] = frozenset()
+    instructions: Sequence[Instruction], marks: Sequence[int], isolated: Container[int] = frozenset()
 ) -> list[Step]:
-    """The steps between marks, inputs and constants left out.
+    """Return the steps between marks, without inputs and constants.
 
-    The instructions ``apart`` take no values of others from outside of their step, but compute them again.
+    The ``isolated`` instructions use no values of other instructions from outside of their step; they compute them
+    again.
     """
-    reader = _Reader(instructions, apart)
+    reader = _Reader(instructions, isolated)
     ends = sorted({*marks, len(instructions)})
     steps: list[Step] = []
     start = 0
     for end in ends:
-        parts = max(1, -(-(end - start) // _MOST))
+        parts = max(1, -(-(end - start) // _MAX_LENGTH))
         bounds = [start + (end - start) * part // parts for part in range(parts + 1)]
         for first, stop in pairwise(bounds):
             step = reader.step(first, stop)
@@ -55,10 +56,10 @@ def steps_of(
 
 
 class _Reader:
-    """Reads steps, one after the other."""
+    """Reads steps in sequence."""
 
-    def __init__(self, instructions: Sequence[Instruction], apart: Container[int]) -> None:
-        self._instructions, self._apart = instructions, apart
+    def __init__(self, instructions: Sequence[Instruction], isolated: Container[int]) -> None:
+        self._instructions, self._isolated = instructions, isolated
         self._gives = bytearray(len(instructions))
         for k, (operation, args, _) in enumerate(instructions):
             if not args:
@@ -67,8 +68,8 @@ class _Reader:
                 self._gives[k] = _TRUTH
 
     def step(self, first: int, stop: int) -> Step:
-        """The instructions from ``first`` to ``stop``."""
-        instructions, gives, apart = self._instructions, self._gives, self._apart
+        """Return the step of the instructions from ``first`` to ``stop``."""
+        instructions, gives, isolated = self._instructions, self._gives, self._isolated
         form: list[Operation | int] = []
         operands: list[int] = []
         values: list[int] = []
@@ -77,10 +78,10 @@ class _Reader:
             operation, args, _ = instructions[k]
             if not args:
                 continue
-            again = k in apart
-            for a in args:  # only numbers wait between steps: a truth value is computed again
-                if a not in own and (gives[a] == _TRUTH or (again and a not in apart)):
-                    self._again(a, again, form, operands, values, own)
+            is_isolated = k in isolated
+            for a in args:  # only numbers are stored between steps: a truth value is computed again
+                if a not in own and (gives[a] == _TRUTH or (is_isolated and a not in isolated)):
+                    self._again(a, is_isolated, form, operands, values, own)
             self._write(operation, args, form, operands, own)
             own[k] = len(values)
             values.append(k)
@@ -95,12 +96,12 @@ class _Reader:
         values: list[int],
         own: dict[int, int],
     ) -> None:
-        """An instruction of another step, computed here once more; ``deep``: with all that it takes."""
+        """Add an instruction of another step, computed again; ``deep``: with everything that it depends on."""
         operation, args, _ = self._instructions[k]
         if not args:
             return
         for a in args:
-            if a not in own and (self._gives[a] == _TRUTH or (deep and a not in self._apart)):
+            if a not in own and (self._gives[a] == _TRUTH or (deep and a not in self._isolated)):
                 self._again(a, deep, form, operands, values, own)
         self._write(operation, args, form, operands, own)
         own[k] = len(values)
@@ -120,8 +121,8 @@ class _Reader:
                 args = b, a
         form.append(operation)
         for a in args:
-            place = own.get(a)
-            if place is None:
-                place = OF_CONSTANT if self._gives[a] == _CONSTANT else OF_VALUE
+            entry = own.get(a)
+            if entry is None:
+                entry = OF_CONSTANT if self._gives[a] == _CONSTANT else OF_VALUE
                 operands.append(a)
-            form.append(place)
+            form.append(entry)

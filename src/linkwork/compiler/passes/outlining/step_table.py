@@ -1,11 +1,8 @@
-"""Steps as rows of a table: one body for those of a form, and places for the numbers that wait between them.
+"""Steps as a table of outlined calls: one body for the steps of a form, and slots for values between them.
 
-A form that few steps have is one with those from which it differs in signs alone.
-
-Forms that differ in the signs of terms alone, as one: the signs are then numbers that rows of the table have.
-
-`signs` finds signs for most steps that make them equal.  What is left are sums that add in one step and subtract in the
-next, since what comes from two other steps has a sign of its own.
+Forms of few steps that differ only in the signs of terms are merged; the signs then are constants of the calls.
+`signs_moved` chooses signs that make most steps equal. The remaining differences are sums that add in one step and
+subtract in the next, since a value of two other steps has a sign of its own.
 """
 
 from __future__ import annotations
@@ -15,84 +12,88 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from linkwork.compiler.outlined_calls import OutlinedCall, Rows
+from linkwork.compiler.outlined_calls import OutlinedCall, OutlinedCalls
 from linkwork.compiler.passes.outlining.step_patterns import OF_CONSTANT, Form, Step
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.operations import BY_NAME, Operation
 
-__all__ = ["ADD", "MUL", "SUB", "rows_of", "unsigned"]
+__all__ = ["ADD", "MUL", "SUB", "outlined_calls", "unsigned"]
 
 
-_NOBODY = -1  # takes a value
-_OFTEN = 8  # steps that have a form for themselves
+_NO_STEP = -1  # no step uses the value
+_MIN_STEPS = 8  # of a form that is not merged with others
 
 
 @dataclass(slots=True)
 class _Group:
-    """The steps of one form: their numbers, and the places in the form of what they leave."""
+    """The steps of one form: their indices, and the indices in the form of the values that other steps use."""
 
     members: list[int]
     columns: _Columns
-    kept: list[int]
+    used: list[int]
 
 
-def rows_of(
+def outlined_calls(
     instructions: Sequence[Instruction], steps: Sequence[Step], arguments: Sequence[int], results: Sequence[int]
-) -> Rows:
-    """Steps as rows.  Arguments are the numbers of inputs, results of values that steps compute, each there once."""
+) -> OutlinedCalls:
+    """Return steps as outlined calls.
+
+    ``arguments`` are the indices of inputs, ``results`` of values that steps compute, each once.
+    """
     steps = list(steps)
-    groups = _grouped(instructions, steps, _wanted(instructions, steps, results))
-    taken: list[list[int]] = [[]] * len(steps)
+    groups = _grouped(instructions, steps, _used_values(instructions, steps, results))
+    inputs: list[list[int]] = [[]] * len(steps)
     group_of: list[int | None] = [None] * len(steps)
     for number, group in enumerate(groups):
         for j, s in enumerate(group.members):
             group_of[s] = number
-            taken[s] = [column[j] for column in group.columns.values]
-    taker = {value: s for s, values in enumerate(taken) for value in values}  # the last one
+            inputs[s] = [column[j] for column in group.columns.values]
+    taker = {value: s for s, values in enumerate(inputs) for value in values}  # the last step that uses a value
     blocks = [_blocks(steps, group, taker) for group in groups]
-    constants = [group.columns.numbers() for group in groups]
+    constants = [group.columns.constants_of_steps() for group in groups]
     nth = [0] * len(groups)
     memory = _Memory(arguments, results, taker, len(steps))
-    rows = []
+    calls = []
     for s, step in enumerate(steps):
         g = group_of[s]
         if g is not None:
-            left = memory.keep(s, [[step.values[k] for k in block] for block in blocks[g]])
-            rows.append(OutlinedCall(g, memory.at(taken[s]), constants[g][nth[g]], left))
+            outputs = memory.allocate(s, [[step.values[k] for k in block] for block in blocks[g]])
+            calls.append(OutlinedCall(g, memory.at(inputs[s]), constants[g][nth[g]], outputs))
             nth[g] += 1
             memory.end(s)
     bodies = [
         group.columns.body(steps[group.members[0]], [k for block in some for k in block])
         for group, some in zip(groups, blocks, strict=True)
     ]
-    return Rows(tuple(bodies), tuple(rows), len(results), memory.size)
+    return OutlinedCalls(tuple(bodies), tuple(calls), len(results), memory.size)
 
 
-def _grouped(instructions: Sequence[Instruction], steps: list[Step], wanted: Container[int]) -> list[_Group]:
+def _grouped(instructions: Sequence[Instruction], steps: list[Step], used: Container[int]) -> list[_Group]:
     groups = []
-    for members, signs in _alike(steps):
+    for members, signs in _merged_forms(steps):
         alike = [steps[s] for s in members]
-        kept = sorted({k for step in alike for k, value in enumerate(step.values) if value in wanted})
-        if kept:  # otherwise nobody needs what it computes
-            groups.append(_Group(members, _Columns(instructions, alike, signs), kept))
+        outputs = sorted({k for step in alike for k, value in enumerate(step.values) if value in used})
+        if outputs:  # otherwise no step needs its results
+            groups.append(_Group(members, _Columns(instructions, alike, signs), outputs))
     return groups
 
 
 _Signs = Sequence[tuple[float, ...]]  # of the terms of all sums in a form, a column for each
 
 
-def _alike(steps: list[Step]) -> list[tuple[list[int], _Signs]]:
-    """The steps that become one body: of a form, or of forms that differ in signs, whose sums then have signs.
+def _merged_forms(steps: list[Step]) -> list[tuple[list[int], _Signs]]:
+    """Group the steps that become one body.
 
-    These are written anew in ``steps``.
+    They have one form, or forms that differ in signs, which become constants of the calls; the latter are rewritten in
+    ``steps``.
     """
     result: dict[Form, list[int]] = {}
     for s, step in enumerate(steps):
         result.setdefault(step.form, []).append(s)
     together: dict[Form, list[tuple[Form, list[int]]]] = {}
     for form, members in result.items():
-        key = form if len(members) >= _OFTEN else unsigned(form).form
+        key = form if len(members) >= _MIN_STEPS else unsigned(form).form
         together.setdefault(key, []).append((form, members))
     groups: list[tuple[list[int], _Signs]] = []
     for some in together.values():
@@ -113,35 +114,38 @@ def _alike(steps: list[Step]) -> list[tuple[list[int], _Signs]]:
 
 
 def _blocks(steps: Sequence[Step], group: _Group, taker: Mapping[int, int]) -> list[list[int]]:
-    """What a step leaves, apart by who takes it last: those stand side by side, and their places are free together."""
+    """Split a step's results by the last step that uses them.
+
+    Each block has adjacent slots, which are freed together.
+    """
     result: dict[tuple[int, ...], list[int]] = {}
-    for k in group.kept:
-        takers = tuple([taker.get(steps[s].values[k], _NOBODY) for s in group.members])
+    for k in group.used:
+        takers = tuple([taker.get(steps[s].values[k], _NO_STEP) for s in group.members])
         result.setdefault(takers, []).append(k)
     return list(result.values())
 
 
-def _wanted(instructions: Sequence[Instruction], steps: Sequence[Step], results: Iterable[int]) -> set[int]:
-    """The computed values that another step takes, or that are results."""
-    wanted = set(results)
+def _used_values(instructions: Sequence[Instruction], steps: Sequence[Step], results: Iterable[int]) -> set[int]:
+    """Return the computed values that another step uses, or that are results."""
+    used = set(results)
     for step in steps:
-        wanted.update(step.operands)
-    return {k for k in wanted if instructions[k].args}
+        used.update(step.operands)
+    return {k for k in used if instructions[k].args}
 
 
 class _Columns:
-    """The operands of steps of one form, a column for each place in it, and equal columns one."""
+    """The operands of steps of one form, a column for each position in it, without duplicates."""
 
     def __init__(self, instructions: Sequence[Instruction], steps: Sequence[Step], signs: _Signs) -> None:
         self._instructions, self._count, self._signs = instructions, len(steps), signs
         self.values: list[tuple[int, ...]] = []
         self.constants: list[tuple[int, ...]] = []
         self.signs = [*dict.fromkeys(column for column in signs if len(set(column)) > 1)]
-        self._of_place: list[tuple[int, tuple[int, ...]]] = []  # OF_CONSTANT or not, and the column
+        self._of_position: list[tuple[int, tuple[int, ...]]] = []  # OF_CONSTANT or OF_VALUE, and the column
         known: dict[tuple[int, ...], None] = {}
         kinds = [code for code in steps[0].form if code.__class__ is int and code < 0]
         for kind, column in zip(kinds, zip(*(step.operands for step in steps), strict=True), strict=True):
-            self._of_place.append((kind, column))
+            self._of_position.append((kind, column))
             if column in known:
                 continue
             known[column] = None
@@ -151,53 +155,53 @@ class _Columns:
                 self.constants.append(column)
 
     def _equal(self, column: Sequence[int]) -> bool:
-        """Whether a column of constants is one number; zeros of both signs are two."""
+        """Return True if a column of constants is one number; zeros of both signs differ."""
         return len({self._number(k) for k in column}) == 1
 
     def _number(self, k: int) -> tuple[float, float]:
         value = self._instructions[k].value
         return value, math.copysign(1.0, value)
 
-    def numbers(self) -> list[tuple[float, ...]]:
-        """The constants of each step, and its signs."""
+    def constants_of_steps(self) -> list[tuple[float, ...]]:
+        """Return the constants of each step, including signs."""
         columns = [[self._instructions[k].value for k in column] for column in self.constants]
         columns += [list(column) for column in self.signs]
         return list(zip(*columns, strict=True)) if columns else [()] * self._count
 
     def body(self, step: Step, results: Sequence[int]) -> Region:
-        """What steps of this form compute."""
-        kept: list[Instruction] = []
+        """Return the body of the steps of this form."""
+        listing: list[Instruction] = []
         number: dict[tuple[int, ...], int] = {}
         for k, column in enumerate([*self.values, *self.constants]):
-            number[column] = len(kept)
-            kept.append(Instruction(INPUT, (), k))
+            number[column] = len(listing)
+            listing.append(Instruction(INPUT, (), k))
         sign: dict[tuple[float, ...], int] = {}
         for signs in self.signs:
-            sign[signs] = len(kept)
-            kept.append(Instruction(INPUT, (), len(kept)))
-        takes = len(kept)
+            sign[signs] = len(listing)
+            listing.append(Instruction(INPUT, (), len(listing)))
+        takes = len(listing)
 
         def new(operation: Operation, args: Iterable[int]) -> int:
-            kept.append(Instruction(operation, tuple(args)))
-            return len(kept) - 1
+            listing.append(Instruction(operation, tuple(args)))
+            return len(listing) - 1
 
         own: list[int] = []
-        operands = iter(self._of_place)
+        operands = iter(self._of_position)
         form = iter(step.form)
         terms = iter(self._signs)
         for operation in form:
             assert isinstance(operation, Operation)
             args = []
             for _ in range(operation.arity):
-                place = next(form)
-                assert isinstance(place, int)
-                if place >= 0:
-                    args.append(own[place])
+                entry = next(form)
+                assert isinstance(entry, int)
+                if entry >= 0:
+                    args.append(own[entry])
                     continue
                 _, column = next(operands)
                 if column not in number:
-                    number[column] = len(kept)
-                    kept.append(Instruction(CONSTANT, (), self._instructions[column[0]].value))
+                    number[column] = len(listing)
+                    listing.append(Instruction(CONSTANT, (), self._instructions[column[0]].value))
                 args.append(number[column])
             if self._signs and operation is ADD:
                 a, b = args
@@ -211,41 +215,41 @@ class _Columns:
                 else:
                     args = [a, b]
             own.append(new(operation, args))
-        return Region(takes, tuple(kept), tuple([own[k] for k in results]))
+        return Region(takes, tuple(listing), tuple([own[k] for k in results]))
 
 
 class _Memory:
-    """Hands out places, some side by side: they are free again after the last step that takes one of their values."""
+    """Allocates slots, also adjacent ones; they are freed after the last step that uses one of their values."""
 
     def __init__(self, arguments: Sequence[int], results: Sequence[int], taker: Mapping[int, int], steps: int) -> None:
-        self._place = {value: k for k, value in enumerate(results)}
-        self._place |= {value: k - len(arguments) for k, value in enumerate(arguments)}
+        self._slot = {value: k for k, value in enumerate(results)}
+        self._slot |= {value: k - len(arguments) for k, value in enumerate(arguments)}
         self._taker = taker
         self.size = len(results)
         self._free: dict[int, list[int]] = {}  # by size
         self._ending: list[list[tuple[int, int]]] = [[] for _ in range(steps)]
 
-    def keep(self, step: int, blocks: Iterable[Sequence[int]]) -> tuple[int, ...]:
-        """The places where a step leaves values."""
-        places: list[int] = []
+    def allocate(self, step: int, blocks: Iterable[Sequence[int]]) -> tuple[int, ...]:
+        """Allocate and return the slots of a step's results."""
+        slots: list[int] = []
         for values in blocks:
             free = self._free.get(len(values))
             start = free.pop() if free else self._more(len(values))
             until = step
             for k, value in enumerate(values):
-                if value not in self._place and value != _NOBODY:
-                    self._place[value] = start + k
+                if value not in self._slot and value != _NO_STEP:
+                    self._slot[value] = start + k
                     until = max(until, self._taker.get(value, step))
-                places.append(self._place.get(value, start + k))
+                slots.append(self._slot.get(value, start + k))
             self._ending[until].append((len(values), start))
-        return tuple(places)
+        return tuple(slots)
 
     def at(self, values: Iterable[int]) -> tuple[int, ...]:
-        """The places where values stand."""
-        return tuple([self._place[value] for value in values])
+        """Return the slots of values."""
+        return tuple([self._slot[value] for value in values])
 
     def end(self, step: int) -> None:
-        """What was taken for the last time leaves its places free."""
+        """Free the slots whose last use was this step."""
         for size, start in self._ending[step]:
             self._free.setdefault(size, []).append(start)
 
@@ -258,14 +262,15 @@ ADD, SUB, MUL = (BY_NAME[name] for name in ("add", "sub", "mul"))
 
 
 class SignlessForm(NamedTuple):
-    """A form with sums in the place of additions and subtractions, terms in an order that depends on no sign."""
+    """A form with additions instead of subtractions, and terms in an order that is independent of signs."""
 
     form: Form
-    order: tuple[int, ...] | None  # of operands: which of the form's own comes next; None: as they are
-    signs: tuple[float, ...]  # of the terms of all sums, one after the other
+    order: tuple[int, ...] | None  # of operands: indices into the form's own order; None: unchanged
+    signs: tuple[float, ...]  # of the terms of all sums, in sequence
 
 
 def unsigned(form: Form) -> SignlessForm:
+    """Return a form without signs, with the order of its operands and the signs of its terms."""
     result: list[Operation | int] = []
     order: list[int] = []
     signs: list[float] = []
@@ -273,12 +278,12 @@ def unsigned(form: Form) -> SignlessForm:
     operands = 0
     for operation in rest:
         assert isinstance(operation, Operation)
-        args: list[tuple[int, int]] = []  # a place and, of an operand, which it is
+        args: list[tuple[int, int]] = []  # a position and, for an operand, its index
         for _ in range(operation.arity):
-            place = next(rest)
-            assert isinstance(place, int)
-            args.append((place, operands))
-            operands += place < 0
+            entry = next(rest)
+            assert isinstance(entry, int)
+            args.append((entry, operands))
+            operands += entry < 0
         if operation is ADD or operation is SUB:
             terms = [(args[0], 1.0), (args[1], 1.0 if operation is ADD else -1.0)]
             if args[0][0] > args[1][0]:
@@ -287,8 +292,8 @@ def unsigned(form: Form) -> SignlessForm:
             signs += [sign for _, sign in terms]
             operation = ADD
         result.append(operation)
-        for place, operand in args:
-            result.append(place)
-            if place < 0:
+        for entry, operand in args:
+            result.append(entry)
+            if entry < 0:
                 order.append(operand)
     return SignlessForm(tuple(result), None if order == sorted(order) else tuple(order), tuple(signs))

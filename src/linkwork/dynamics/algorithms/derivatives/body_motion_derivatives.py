@@ -1,24 +1,24 @@
 """Derivatives of the motions of bodies and frames, and of the wrenches on bodies, by q, v and a.
 
-Along a column J of the joint that carries body k, everything farther out turns and moves together.  In axes that go
-along, the twists of all these bodies vary by one Ψ̇ and their accelerations by Ψ̇ × V + Ψ̈, with p the parent and
-V_J, A_J the joint's own motion:
+Along a column J of the joint that carries body k, all bodies behind it move together.  In axes that move with them,
+their twists vary by one Ψ̇ and their accelerations by Ψ̇ × V + Ψ̈, with p the parent and V_J, A_J the joint's own
+motion:
 
     by q:    Ψ̇ = V_p × J + ∂V_J,      Ψ̈ = V_p × Ψ̇ + A_p × J + V_k × ∂V_J + ∂A_J
     by v:    Ψ̇ = J,                   Ψ̈ = (V_p + V_k) × J + ∂A_J
     by a:    Ψ̇ = 0,                   Ψ̈ = J
 
-All is expressed in the axes of the first body of the branch, and seen from an inertial frame that moves with its
-origin, so that the joints of a branch meet without transformation, and numbers stay as small as the robot.
+All quantities are in the axes of the first body of the branch, relative to an inertial frame at its moving origin.
+So terms of a branch's joints combine without transformation, and distances are no larger than the robot.
 
-Frames: in the world, at a point p of the frame's own body, each joint between counts once.  Along a column J of it
+Frames: in the world, at a point p of the frame's own body, each joint in between contributes once.  Along its column J
 the body's twist (ω; v) varies by J × V + Ψ̇, its spatial acceleration (ω̇; v̇) by J × A + Ψ̇ × V + Ψ̈, and the point
 by J; so the velocity and the acceleration of the point itself,
 
     v_p = v + ω × p,      a_p = v̇ + ω̇ × p + ω × v_p,
 
-vary by the product rule.  A pose varies by the Jacobian, whatever it is relative to.  Derivatives relative to other
-frames come by differentiation over any scalar (`tangent_rates`).
+vary by the product rule.  A pose varies by the Jacobian.  Derivatives relative to other frames follow by automatic
+differentiation (`tangent_rates`).
 
 Sources: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra, IEEE Robotics and Automation Letters 7, 2022; Carpentier and Mansard, Analytical derivatives of rigid body
@@ -61,21 +61,21 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A velocity of a joint: its motion J, and how what it carries varies with it."""
+    """A velocity of a joint: its motion J, and the variations of the bodies that the joint carries."""
 
-    number: int  # in v
+    number: int  # index in v
     J: Motion
     turning: Motion  # Ψ̇ by q
     speeding: Motion  # Ψ̈ by q
     swinging: Motion  # Ψ̈ by v
-    own: tuple[Motion, ...]  # how the joint's columns vary by q, but for turning along
+    own: tuple[Motion, ...]  # derivatives of the joint's columns by q in its own axes
 
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A body as its joint carries it."""
+    """Pose, twist and acceleration of a body in the axes of its branch, and its joint's columns."""
 
-    root: Rotation  # the axes in which all of the branch is seen, in the world's
+    root: Rotation  # axes of the branch in the world
     Y: Pose
     V: Motion
     A: Motion
@@ -83,7 +83,7 @@ class Carrier:
 
 
 def carriers(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> dict[int, Carrier]:
-    """By body; q, v and a are split, body by body."""
+    """Return the `Carrier` of every body; q, v and a are split by body."""
     result: dict[int, Carrier] = {}
     for i, p, body in tree.outward():
         result[i] = _carrier(tree, body, i, result.get(p), q[i], v[i], a[i])
@@ -105,13 +105,13 @@ def _carrier(tree: Tree, body: Body, i: int, parent: Carrier | None, q: Scalars,
 
 
 def varying(
-    body: Body, numbers: range, q: Scalars, v: Scalars, a: Scalars, Y: Pose, V_p: Motion, A_p: Motion
+    body: Body, indices: range, q: Scalars, v: Scalars, a: Scalars, Y: Pose, V_p: Motion, A_p: Motion
 ) -> list[Varying]:
-    """The columns of a body's joint, seen from where the body is at Y and its parent moves so."""
+    """Return the columns of a body's joint; Y is the body's pose, V_p and A_p the motion of its parent."""
     J = Y @ body.S(q)
     V = V_p + J @ v
     columns = []
-    for k, along, column in zip(numbers, unit_vectors(body.joint.nv), J.columns, strict=True):
+    for k, along, column in zip(indices, unit_vectors(body.joint.nv), J.columns, strict=True):
         own = Y @ body.S_dot(q, along)
         V_rate, A_rate = own @ v, own @ a + Y @ bias_by_q(body, q, v, along)
         turning = cross(V_p, column) + V_rate
@@ -122,13 +122,13 @@ def varying(
 
 
 def bias_by_q(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
-    """How a joint's bias varies while it moves along a velocity."""
+    """Return the derivative of a joint's bias by q along a velocity."""
     moving = seeded(q, body.call_joint("q_dot", q, along))
     return _tangent(body.bias(moving, v), moving[0].level)
 
 
 def bias_by_v(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
-    """How a joint's bias varies with its velocity."""
+    """Return the derivative of a joint's bias by v along a velocity."""
     moving = seeded(v, along)
     return _tangent(body.bias(q, moving), moving[0].level)
 
@@ -140,7 +140,7 @@ def _tangent(motion: Motion, level: int) -> Motion:
 def joint_force_of_wrench(
     tree: Tree, q: Scalars, at: dict[int, Carrier], frame: str, expressed_in: str
 ) -> list[list[Any]]:
-    """Jᵀ, nv × 6: the joint forces that a wrench on a frame is worth, for each of its components."""
+    """Return Jᵀ (nv × 6): the joint forces of a wrench on a frame, for each of its components."""
     result = [[0.0] * 6 for _ in range(tree.nv)]
     for component, unit in enumerate(unit_vectors(6)):
         for body, F in external_forces(tree, q, [(frame, expressed_in, unit)]).items():
@@ -152,21 +152,21 @@ def joint_force_of_wrench(
 def turned_wrenches(
     tree: Tree, q: Scalars, at: dict[int, Carrier], wrenches: Wrenches
 ) -> Iterator[tuple[int, int, Any]]:
-    """What turning wrenches along with the bodies that they act on adds to the joint forces: (row, column, amount).
+    """Yield derivatives (row, column, value) of joint forces by q for wrenches that rotate relative to their bodies.
 
-    A wrench keeps to the axes that it is expressed in.  Where a joint turns only one of body and axes, (n; f) at r is
-    turned, by ω, relative to the body: it varies by ω × n, ω × f at r.
+    A wrench is constant in the axes that it is expressed in.  Where a joint rotates only one of body and axes, (n; f)
+    at r rotates by ω relative to the body: it varies by ω × n, ω × f at r.
     """
-    for name, expressed_in, numbers in wrenches:
+    for name, expressed_in, components in wrenches:
         body, axes = tree.frame(name).body, tree.frame(expressed_in).body
-        F = at[body].Y @ external_forces(tree, q, [(name, expressed_in, numbers)])[body]
+        F = at[body].Y @ external_forces(tree, q, [(name, expressed_in, components)])[body]
         r = at[body].Y.point(tree.frame(name).placement.translation)
         n, f = F.moment - r.cross(F.force), F.force
         of_body, of_axes = ancestors(tree, body), ancestors(tree, axes)
         turns = [(c, c.J.angular) for i in of_body if i not in of_axes for c in at[i].columns]
         for i in of_axes:
             if i not in of_body:
-                turns += [(c, -_seen(at[i].root, at[body].root, c.J.angular)) for c in at[i].columns]
+                turns += [(c, -_in_branch(at[i].root, at[body].root, c.J.angular)) for c in at[i].columns]
         for c, w in turns:
             moment, force = w.cross(n), w.cross(f)
             varied = Force(moment + r.cross(force), force)
@@ -178,13 +178,13 @@ def _columns_to(tree: Tree, at: dict[int, Carrier], body: int) -> list[Varying]:
     return [c for i in ancestors(tree, body) for c in at[i].columns]
 
 
-def _seen(theirs: Rotation, ours: Rotation, w: Vec3) -> Vec3:
-    """A vector in the axes of another branch, which may be the same."""
+def _in_branch(theirs: Rotation, ours: Rotation, w: Vec3) -> Vec3:
+    """Return a vector in the axes of another branch, which may be the same."""
     return w if theirs is ours else ours.inv_act(theirs @ w)
 
 
 def pose_derivatives(tree: Tree, q: Scalars, frame: str, relative_to: str = "world") -> list[list[list[Any]]]:
-    """∂X/∂q of the pose X_AB (4 × 4 × nv): the columns of R turn, ω × R, and its origin moves at v, by the Jacobian."""
+    """Return ∂X/∂q of the pose X_AB (4 × 4 × nv): ω × R of the rotation, and v of the origin, by the Jacobian."""
     X = pose(tree, q, frame, relative_to)
     columns = [X.rotation.T.x, X.rotation.T.y, X.rotation.T.z]
     result = [[[0.0] * tree.nv for _ in range(4)] for _ in range(4)]
@@ -205,9 +205,9 @@ def twist_derivatives(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[Matrix]:
-    """∂V/∂q and ∂V/∂v of the twist V of frame B relative to A, expressed in E, at P."""
+    """Return ∂V/∂q and ∂V/∂v of the twist V of frame B relative to A, expressed in E, at P."""
     view = frame, relative_to, expressed_in, point
-    if _seen_from_the_world(tree, *view):
+    if _is_in_world(tree, *view):
         return _of_point(tree, q, v, [0.0] * tree.nv, frame, expressed_in, point)[:2]
     return derivatives(tree, lambda q, v: twist(tree, q, v, *view).elements(), q, v)
 
@@ -222,15 +222,15 @@ def acceleration_derivatives(
     expressed_in: str = "world",
     point: str | None = None,
 ) -> list[Matrix]:
-    """∂A/∂q, ∂A/∂v and ∂A/∂a of the acceleration A = (ω̇; v̇) of frame B relative to A, expressed in E, at P."""
+    """Return ∂A/∂q, ∂A/∂v and ∂A/∂a of the acceleration A = (ω̇; v̇) of B relative to A, expressed in E, at P."""
     view = frame, relative_to, expressed_in, point
-    if _seen_from_the_world(tree, *view):
+    if _is_in_world(tree, *view):
         return _of_point(tree, q, v, a, frame, expressed_in, point)[2:]
     return derivatives(tree, lambda q, v, a: acceleration(tree, q, v, a, *view).elements(), q, v, a)
 
 
-def _seen_from_the_world(tree: Tree, frame: str, relative_to: str, expressed_in: str, at: str | None) -> bool:
-    """Whether A and E are fixed to the world, and P to the body that B is fixed to, which is not the world."""
+def _is_in_world(tree: Tree, frame: str, relative_to: str, expressed_in: str, at: str | None) -> bool:
+    """Return True if A and E are fixed to the world, and P to the body of B, which is not the world."""
     B, A, E, P = (tree.frame(name).body for name in (frame, relative_to, expressed_in, at or frame))
     return A == E == WORLD and P == B != WORLD
 
@@ -238,7 +238,7 @@ def _seen_from_the_world(tree: Tree, frame: str, relative_to: str, expressed_in:
 def _of_point(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, frame: str, expressed_in: str, at: str | None
 ) -> list[Matrix]:
-    """∂V/∂q, ∂V/∂v, ∂A/∂q, ∂A/∂v and ∂A/∂a."""
+    """Return ∂V/∂q, ∂V/∂v, ∂A/∂q, ∂A/∂v and ∂A/∂a in the world, at a point of the frame's body."""
     body, P, E = tree.frame(frame).body, tree.frame(at or frame), tree.frame(expressed_in)
     carried = carriers(tree.with_gravity(Vec3.zero()), tree.split_q(q), tree.split_v(v), tree.split_v(a))
     B = carried[body]
@@ -269,14 +269,14 @@ ROWS = (
         pose_derivatives,
         "q",
         Output((4, 4, "nv"), "1, m"),
-        "How the pose of a frame changes with the configuration.",
+        "Derivative of the pose of a frame by the configuration.",
         options=frame_options("frame", "relative_to"),
     ),
     FunctionSpec.of(
         twist_derivatives,
         "q v",
         (Output((6, "nv"), "1/s, m/s", "dV_dq"), Output((6, "nv"), "1, m", "dV_dv")),
-        "How the twist of a frame changes with configuration and velocities.",
+        "Derivatives of the twist of a frame by configuration and velocities.",
         options=VIEW,
     ),
     FunctionSpec.of(
@@ -287,7 +287,7 @@ ROWS = (
             Output((6, "nv"), "1/s, m/s", "dA_dv"),
             Output((6, "nv"), "1, m", "dA_da"),
         ),
-        "How the acceleration of a frame changes with configuration, velocities and accelerations.",
+        "Derivatives of the acceleration of a frame by configuration, velocities and accelerations.",
         options=VIEW,
     ),
 )

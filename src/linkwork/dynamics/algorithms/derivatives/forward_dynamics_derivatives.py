@@ -1,13 +1,13 @@
-"""First and second derivatives of forward dynamics, by those of inverse dynamics.
+"""First and second derivatives of forward dynamics, from those of inverse dynamics.
 
-As τ = ID(q, v, FD(q, v, τ)) for all q and v,
+Since τ = ID(q, v, FD(q, v, τ)) for all q and v,
 
     ∂a/∂τ = M⁻¹,      ∂a/∂q = −M⁻¹ ∂τ/∂q,      ∂a/∂v = −M⁻¹ ∂τ/∂v,      ∂a/∂w = M⁻¹ Jᵀ,
 
-the derivatives of inverse dynamics taken at that acceleration.  M⁻¹ is applied in factors (`factored_inverse`).
+with the derivatives of inverse dynamics at that acceleration.  M⁻¹ is applied in factors (`mass_matrix_inverse`).
 
-A floating body needs none of this for motions of the world that turn or shift under it: all bodies are accelerated
-alike then, by Ψ̈, and only this body's own acceleration changes, by −Ψ̈.
+Rotations and translations of the world under a floating body need no solution: all bodies are accelerated equally, by
+Ψ̈, and only the floating body's own acceleration changes, by −Ψ̈.
 
 Second derivatives: with λ = M⁻¹ w and H the second derivatives of λ · ID at that acceleration, λ fixed, those of w · a
 are
@@ -16,10 +16,10 @@ are
 
 and the others are zero: accelerations are affine in τ, and their derivative by τ does not depend on v.
 
-`ImplicitDynamics` is the rule of differentiation of traced accelerations: it differentiates the equation that they
-solve, and not the operations of the solution.  Forward, ȧ = M⁻¹ (τ̇ − dID), where dID is the rate of the joint forces
-at constant a.  In reverse, with M λ = w, the gradient of w·a is λ by τ, and that of −λ·ID(q, v, a) by q and v.  A
-trace uses the factors of M again that the acceleration took.
+`ImplicitDynamics` is the derivative rule of traced accelerations: it differentiates the equation that they solve, not
+the operations of the solution.  Forward, ȧ = M⁻¹ (τ̇ − dID), where dID is the rate of the joint forces at constant a.
+In reverse, with M λ = w, the gradient of w·a is λ by τ, and that of −λ·ID(q, v, a) by q and v.  A trace reuses the
+factors of M from the acceleration.
 
 Sources: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018 (section IV for the
 rule); Singh, Russell and Wensing, On second-order derivatives of rigid-body dynamics: theory and implementation, IEEE
@@ -53,7 +53,8 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3
 
@@ -71,17 +72,24 @@ Matrix = list[list[Any]]
 
 
 def forward_dynamics_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """∂a/∂q, in the tangent space of q, ∂a/∂v, and ∂a/∂τ = M(q)⁻¹: nv × nv each; and nv × 6 by each wrench.
+    """Return ∂a/∂q, in the tangent space of q, ∂a/∂v, and ∂a/∂τ = M(q)⁻¹: nv × nv each; and nv × 6 by each wrench.
 
-    Wrenches keep to the axes that they are expressed in.  With ``passive`` friction has its smooth law.
+    Wrenches are constant in the axes that they are expressed in.
+
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
     n, inverse = tree.nv, inverse_mass_matrix(tree, q, passive)
-    h = bias_force(tree, q, v, wrenches, passive)
+    h = bias_force(tree, q, v, wrenches, passive, friction)
     a = inverse.applied([x - y for x, y in zip(tau, h, strict=True)])
-    dq, dv, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    dq, dv, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     at = carriers(tree, q, v, a)
     varied = [*_columns(_negative(dq)), *_columns(_negative(dv))]
@@ -95,7 +103,7 @@ def forward_dynamics_derivatives(
 
 
 def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int, list[Any]]]:
-    """The columns of ∂a/∂q, and after them ∂a/∂v, along which a floating body's whole branch is accelerated alike."""
+    """Yield index and column of (∂a/∂q, ∂a/∂v) along which a floating body's whole branch is accelerated equally."""
     for i, p, _ in tree.outward():
         if p != WORLD or not _floats([c.J for c in at[i].columns]):
             continue
@@ -109,7 +117,7 @@ def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int
 
 
 def _floats(columns: Sequence[Motion]) -> bool:
-    """Whether a joint's columns are the six unit motions, in their order."""
+    """Return True if a joint's columns are the six unit motions, in order."""
     pairs = zip(_all(columns), [x for unit in unit_vectors(6) for x in unit], strict=False)
     return len(columns) == 6 and all(isinstance(x, float) and x == y for x, y in pairs)
 
@@ -119,7 +127,7 @@ def _all(motions: Sequence[Motion]) -> list[Any]:
 
 
 def _columns(rows: Sequence[Scalars]) -> Matrix:
-    """The transpose."""
+    """Return the transpose."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 
@@ -127,7 +135,7 @@ def _negative(matrix: Matrix) -> Matrix:
     return [[-x for x in row] for row in matrix]
 
 
-_LONG = 10_000  # products and sums of two matrices, from which on they are computed in a loop
+_LONG = 10_000  # operations of a matrix product from which on it is computed in a loop
 
 
 def forward_dynamics_hessian(
@@ -138,22 +146,32 @@ def forward_dynamics_hessian(
     weights: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ (nv × nv each) of Σ w_i a_i; the others are zero."""
+    """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ (nv × nv each) of Σ w_i a_i; the others are zero."""
     inverse = inverse_mass_matrix(tree, q, passive)
-    at = _accelerations(tree, q, v, tau, wrenches, passive)
-    H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive)
-    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)[:3]
+    at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
+    H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive, friction)
+    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)[:3]
     return tuple([[-x for x in row] for row in part] for part in _along_accelerations(H, first))
 
 
 def forward_dynamics_second_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Tensor, ...]:
-    """The same four of every acceleration: (nv × nv × nv) each, element [i, j, k] of a_i by the j-th and the k-th."""
-    at = _accelerations(tree, q, v, tau, wrenches, passive)
-    second = inverse_dynamics_second_derivatives(tree, q, v, at, wrenches, passive)
-    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)[:3]
+    """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ of every acceleration (nv × nv × nv each).
+
+    Element [i, j, k] is that of a_i by the j-th and the k-th element.
+    """
+    at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
+    second = inverse_dynamics_second_derivatives(tree, q, v, at, wrenches, passive, friction)
+    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)[:3]
     felt = [_along_accelerations([part[i] for part in second], first) for i in range(tree.nv)]
     pairs = [
         (part, j, k)
@@ -171,13 +189,21 @@ def forward_dynamics_second_derivatives(
     return result
 
 
-def _accelerations(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool) -> list[Any]:
-    h = bias_force(tree, q, v, wrenches, passive)
+def _accelerations(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches,
+    passive: bool,
+    friction: str | FrictionLaw,
+) -> list[Any]:
+    h = bias_force(tree, q, v, wrenches, passive, friction)
     return inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
 
 
 def _along_accelerations(H: Sequence[Matrix], first: Sequence[Matrix]) -> tuple[Matrix, ...]:
-    """Second derivatives of a joint force, or a sum of some, where accelerations go along with q, v and τ."""
+    """Return second derivatives of joint forces with accelerations that depend on q, v and τ."""
     H_qq, H_qv, H_vv, H_qa = H
     by_q, by_v, by_tau = (_product(H_qa, matrix) for matrix in first)
     n = range(len(H_qq))
@@ -200,9 +226,9 @@ def _product(A: Matrix, B: Matrix) -> Matrix:
 
 _UNITS = ("1/s²", "1/s", "1", "1/(kg·m²), 1/(kg·m)")
 _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_dtau")
-_FELT: dict[str, Any] = {
+_COMMON: dict[str, Any] = {
     "optional": ("gravity",),
-    "options": (PASSIVE,),
+    "options": (PASSIVE, SMOOTH_FRICTION),
     "takes_wrenches": True,
     "joint_space": True,
     "requires_regular_coordinates": True,
@@ -214,10 +240,10 @@ Watched = Callable[[Tree, Graph], Tree]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ImplicitDynamics(ImplicitDerivative):
-    """a = FD(q, v, τ) of a tree whose own numbers are no symbols."""
+    """a = FD(q, v, τ) of a tree whose own parameters are numbers, not symbols."""
 
     tree: Tree
-    watched: Watched  # the tree, watched for the trace that it is walked in
+    watched: Watched  # the tree with marks for the trace of a graph
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         return articulated_bodies(self._walked(inputs), *self._apart(inputs)), ()
@@ -245,7 +271,7 @@ class ImplicitDynamics(ImplicitDerivative):
         return [*(result.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
 
     def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
-        """M(q)⁻¹ x, which is the acceleration at rest without gravity."""
+        """Return M(q)⁻¹ x, the acceleration at rest without gravity."""
         q, _, _ = self._apart(at.inputs)
         tree = self._walked([*q, *right]).with_gravity(Vec3.zero())
         return articulated_bodies(tree, q, [0.0] * self.tree.nv, right)
@@ -254,13 +280,13 @@ class ImplicitDynamics(ImplicitDerivative):
         symbol = next((x for x in inputs if isinstance(x, Symbol)), None)
         return self.tree if symbol is None else self.watched(self.tree, symbol.graph)
 
-    def _apart(self, numbers: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+    def _apart(self, values: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         nq, nv = self.tree.nq, self.tree.nv
-        return numbers[:nq], numbers[nq : nq + nv], numbers[nq + nv :]
+        return values[:nq], values[nq : nq + nv], values[nq + nv :]
 
 
 RULES: Mapping[Callable[..., Any], Callable[[Tree, Watched], CustomDerivative]] = {forward_dynamics: ImplicitDynamics}
-"""How functions are differentiated, as they stand by default, where their operations are not followed."""
+"""Derivative rules of functions with default options, in place of differentiation of their operations."""
 
 
 ROWS = (
@@ -272,9 +298,9 @@ ROWS = (
             Output(("nv", "nv"), "1/s", "da_dv"),
             Output(("nv", "nv"), "1/(kg·m²), 1/(kg·m), 1/kg", "da_dtau"),
         ),
-        "How the accelerations of forward dynamics vary with q, v and tau.",
+        "Derivatives of the accelerations of forward dynamics by q, v and tau.",
         optional=("gravity",),
-        options=(PASSIVE,),
+        options=(PASSIVE, SMOOTH_FRICTION),
         takes_wrenches=True,
         per_wrench_output=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
         joint_space=True,
@@ -284,14 +310,14 @@ ROWS = (
         forward_dynamics_hessian,
         "q v tau weights",
         [Output(("nv", "nv"), units, f"d2_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
-        "Second derivatives of a weighed sum of the accelerations of forward dynamics.",
-        **_FELT,
+        "Second derivatives of a weighted sum of the accelerations of forward dynamics.",
+        **_COMMON,
     ),
     FunctionSpec.of(
         forward_dynamics_second_derivatives,
         "q v tau",
         [Output(("nv", "nv", "nv"), units, f"d2a_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
         "Second derivatives of every acceleration of forward dynamics.",
-        **_FELT,
+        **_COMMON,
     ),
 )

@@ -1,13 +1,13 @@
-"""Derivatives of inverse dynamics, body by body with what it carries, and pair by pair with those that carry it.
+"""First and second derivatives of inverse dynamics, analytical, by composite bodies.
 
-Where bodies' twists vary by Ψ̇ and accelerations by Ψ̇ × V + Ψ̈ in axes that go along (`body_motion_derivatives`), the
-force on all that a joint carries varies by I Ψ̈ + B Ψ̇, with the sum of their inertias, and turns along.  A mass at r
-that moves by ṙ is accelerated by 2 Ψ̇_ω × ṙ more, so
+The twists of bodies vary by Ψ̇ and their accelerations by Ψ̇ × V + Ψ̈ in axes that move with them
+(`body_motion_derivatives`).  The force on all bodies that a joint carries, with composite inertia I, varies by
+I Ψ̈ + B Ψ̇, and rotates with them.  A mass at r with velocity ṙ has the additional acceleration 2 Ψ̇_ω × ṙ, so
 
     B Ψ̇ = 2 (∫ρ r × (Ψ̇_ω × ṙ); ∫ρ Ψ̇_ω × ṙ)
 
-takes the twelve numbers ∫ρ ṙ rᵀ and ∫ρ ṙ.  A joint on the way to the world feels all of the variation, one farther out
-only that of its own load, without the turning:
+depends on the twelve values ∫ρ ṙ rᵀ and ∫ρ ṙ.  A joint towards the world feels the whole variation.  One farther out
+feels only that of its own load, without the rotation:
 
     ∂τ_d/∂q_c = J_d · (I_C Ψ̈_c + B_C Ψ̇_c + J_c ×* F_C)   d before c,  of what c carries
     ∂τ_d/∂q_c = J_d · (I_C Ψ̈_c + B_C Ψ̇_c)                d after c,   of what d carries
@@ -15,25 +15,24 @@ only that of its own load, without the turning:
 Sources: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra, IEEE Robotics and Automation Letters 7, 2022; Legnani et al., Mech. Mach. Theory 31, 1996 (∫ρ ṙ rᵀ).
 
-Second derivatives of inverse dynamics: of a weighed sum Σ w_i τ_i, or of every joint force.
-
-With W_i the twist that joint velocities w would give body i, the sum is the power Σ F_i · W_i.  Where the bodies that
-column c carries vary by Ψ̇ and Ψ̈ (`body_motion_derivatives`), and their W by X = W_p × J_c + ∂(S w), its gradient is
+Second derivatives, of a weighted sum Σ w_i τ_i or of every joint force: let W_i be the twist of body i for joint
+velocities w.  The sum is the power Σ F_i · W_i.  The bodies that column c carries vary by Ψ̇ and Ψ̈
+(`body_motion_derivatives`), and their W by X = W_p × J_c + ∂(S w).  So its gradient is
 
     ∂/∂q_c = X · F_C + Ψ̈ · P_C + 2 Ψ̇_ω · Q_C,      ∂/∂v_c = Ψ̈ · P_C + 2 Ψ̇_ω · Q_C,      ∂/∂a_c = J_c · P_C
 
-by three sums over what c carries: F_C = Σ F_i, P_C = Σ I_i W_i and Q_C = Σ ∫ρ ṙ × (W_i at r), all in the body's own
-axes and from an inertial frame that moves with its origin.  That takes two or three times the operations of inverse
-dynamics, and is differentiated once more over any scalar (`tangents`).
+with three sums over the bodies that c carries, F_C = Σ F_i, P_C = Σ I_i W_i and Q_C = Σ ∫ρ ṙ × (W_i at r), in the
+body's axes, relative to an inertial frame at its moving origin.  It takes two to three times the operations of inverse
+dynamics, and is differentiated again by automatic differentiation (`tangent_autodiff`).
 
-The derivative by q twice is the symmetric one, ∂²/∂s∂t of f(q ⊕ (s e_i + t e_j)): numbers of different joints can be
-varied in any order, and of one joint it is the mean of both.
+The second derivative by q is the symmetric one, ∂²/∂s∂t of f(q ⊕ (s e_i + t e_j)).  Velocities of different joints
+commute; for one joint it is the mean of both orders.
 
 Sources: Singh, Russell and Wensing, On second-order derivatives of rigid-body dynamics: theory and implementation, IEEE
 Transactions on Robotics 40, 2024; Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 5 (forward
 over reverse).
 
-Derivatives of what joints exert by themselves: joints do not feel each other, so all are differentiated at once.
+Passive joint forces: joints do not affect each other, so all joints are differentiated together.
 """
 
 from __future__ import annotations
@@ -50,7 +49,8 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, RigidMotion, Subspace, Vec3, cross, cross_star
 from linkwork.spatial.moving_inertia import MovingInertia
@@ -71,13 +71,20 @@ Matrix = list[list[Any]]
 
 
 def inverse_dynamics_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """∂τ/∂q, in the tangent space of q, ∂τ/∂v, and ∂τ/∂a = M(q): nv × nv each.
+    """Return ∂τ/∂q, in the tangent space of q, ∂τ/∂v, and ∂τ/∂a = M(q): nv × nv each.
 
-    Wrenches keep to the axes that they are expressed in.  With ``passive`` friction has its smooth law.
+    Wrenches are constant in the axes that they are expressed in.
     """
-    dq, dv, da = passive_part(tree, q, v) if passive else (zeros(tree.nv), zeros(tree.nv), zeros(tree.nv))
+    none = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
+    dq, dv, da = passive_part(tree, q, v, friction) if passive else none
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     at = carriers(tree, q, v, a)
     for row, column, value in turned_wrenches(tree, q, at, wrenches):
@@ -122,18 +129,18 @@ def inverse_dynamics_derivatives(
     return dq, dv, da
 
 
-def passive_part(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matrix, Matrix, Matrix]:
-    """What joints add by themselves: −∂τ_p/∂q, −∂τ_p/∂v and the armature."""
+def passive_part(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> tuple[Matrix, Matrix, Matrix]:
+    """Return the derivatives of passive forces, −∂τ_p/∂q and −∂τ_p/∂v, and the armature, nv × nv each."""
     dq, dv, da = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
-    for matrix, entries in zip((dq, dv), passive_force_derivatives(tree, q, v), strict=True):
-        for row, column, value in entries:
-            matrix[row][column] = matrix[row][column] - value
+    for matrix, values in zip((dq, dv), passive_force_derivatives(tree, q, v, friction), strict=True):
+        for i, k, value in values:
+            matrix[i][k] = matrix[i][k] - value
     for k, rotor in enumerate(armature(tree)):
         da[k][k] = da[k][k] + rotor
     if tree.force_elements:
         for matrix, by in zip((dq, dv), element_force_derivatives(tree, q, v), strict=True):
-            for numbers, more in zip(matrix, by, strict=True):
-                numbers[:] = [x if is_zero(y) else x - y for x, y in zip(numbers, more, strict=True)]
+            for row, more in zip(matrix, by, strict=True):
+                row[:] = [x if is_zero(y) else x - y for x, y in zip(row, more, strict=True)]
     return dq, dv, da
 
 
@@ -152,11 +159,12 @@ def inverse_dynamics_hessian(
     weights: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂a (nv × nv each) of Σ w_i τ_i; those by v and a, and by a twice, are zero."""
+    """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂a (nv × nv each) of Σ w_i τ_i; ∂²/∂v∂a and ∂²/∂a∂a are zero."""
 
     def gradients(q: Scalars, v: Scalars) -> Scalars:
-        return [x for part in weighed_gradient(tree, q, v, a, weights, wrenches, passive) for x in part]
+        return [x for part in weighted_gradient(tree, q, v, a, weights, wrenches, passive, friction) for x in part]
 
     by_q, by_v = derivatives(tree, gradients, q, v)
     n = tree.nv
@@ -165,13 +173,22 @@ def inverse_dynamics_hessian(
 
 
 def inverse_dynamics_second_derivatives(
-    tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = (), passive: bool = False
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Tensor, ...]:
-    """The same four of every joint force: (nv × nv × nv) each, element [i, j, k] of τ_i by the j-th and the k-th."""
+    """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂a of every joint force (nv × nv × nv each).
+
+    Element [i, j, k] is that of τ_i by the j-th and the k-th element.
+    """
     n = tree.nv
 
     def first(q: Scalars, v: Scalars) -> Scalars:
-        dq, dv, da = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+        dq, dv, da = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
         return [x for matrix in (dq, dv, da) for row in matrix for x in row]
 
     by_q, by_v = derivatives(tree, first, q, v)
@@ -185,7 +202,7 @@ def inverse_dynamics_second_derivatives(
     )
 
 
-def weighed_gradient(
+def weighted_gradient(
     tree: Tree,
     q: Scalars,
     v: Scalars,
@@ -193,9 +210,10 @@ def weighed_gradient(
     weights: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """The gradient of Σ w_i τ_i by q, in the tangent space, by v and by a."""
-    by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive)
+    """Return the gradient of Σ w_i τ_i by q, in the tangent space, by v and by a."""
+    by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive, friction)
     q, v, a, w = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(weights)
     if wrenches:
         for row, column, value in turned_wrenches(tree, q, carriers(tree, q, v, a), wrenches):
@@ -238,16 +256,18 @@ def weighed_gradient(
     return by_q, by_v, by_a
 
 
-def _of_joints(tree: Tree, q: Scalars, v: Scalars, weights: Scalars, passive: bool) -> list[list[Any]]:
-    """What joints by themselves add to the gradients."""
+def _of_joints(
+    tree: Tree, q: Scalars, v: Scalars, weights: Scalars, passive: bool, friction: str | FrictionLaw
+) -> list[list[Any]]:
+    """Return the gradients of passive joint forces and armature by q, v and a."""
     if not passive:
         return [[0.0] * tree.nv for _ in range(3)]
-    parts = [_transposed(matrix) for matrix in passive_part(tree, q, v)]
+    parts = [_transposed(matrix) for matrix in passive_part(tree, q, v, friction)]
     return [[sum((x * y for x, y in zip(weights, column, strict=True)), 0.0) for column in part] for part in parts]
 
 
 def symmetric(tree: Tree, H: Matrix) -> Matrix:
-    """Second derivatives by q, from those first along i and then along j: of one joint they are the mean of both."""
+    """Return symmetric second derivatives by q: for the velocities of one joint, the mean of both orders."""
     owner = [0] * tree.nv
     for i, _ in tree.stacked():
         for k in range(tree.nv)[tree.v_slices[i]]:
@@ -261,7 +281,7 @@ def symmetric(tree: Tree, H: Matrix) -> Matrix:
 
 
 def _mirrored(H: Matrix) -> Matrix:
-    """The symmetric matrix of which H has the upper triangle: what varies farther out comes second, and costs less."""
+    """Return the symmetric matrix with the upper triangle of H; the outer joint is varied second, which costs less."""
     return [[H[min(j, k)][max(j, k)] for k in range(len(H))] for j in range(len(H))]
 
 
@@ -271,9 +291,9 @@ def _transposed(matrix: Matrix) -> Matrix:
 
 _UNITS = ("N·m, N", "N·m·s, N·s", "kg·m²", "kg·m², kg·m")
 _NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_da")
-_FELT: dict[str, Any] = {
+_COMMON: dict[str, Any] = {
     "optional": ("gravity",),
-    "options": (PASSIVE,),
+    "options": (PASSIVE, SMOOTH_FRICTION),
     "takes_wrenches": True,
     "joint_space": True,
 }
@@ -285,7 +305,7 @@ Entries = list[tuple[int, int, Any]]  # (row, column, value)
 def force_derivatives(
     tree: Tree, q: Scalars, v: Scalars, forces: Callable[[Scalars, Scalars], list[Any]]
 ) -> tuple[Matrix, Matrix]:
-    """Differentiate joint forces of q and v by q, in its tangent space, and by v: nv × nv each."""
+    """Differentiate joint forces, functions of q and v, by q in its tangent space, and by v: nv × nv each."""
 
     def rates(result: Scalars, level: int) -> Matrix:
         tangents = [parts(x, level)[1] for x in result]
@@ -301,29 +321,42 @@ def element_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matri
     return force_derivatives(tree, q, v, lambda q, v: element_forces(tree, q, v))
 
 
-def passive_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Entries, Entries]:
-    """∂τ_p/∂q, in the tangent space of q, and ∂τ_p/∂v, friction by its smooth law: what is not zero of them.
+def passive_force_derivatives(
+    tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
+) -> tuple[Entries, Entries]:
+    """Return the entries of ∂τ_p/∂q, in the tangent space of q, and ∂τ_p/∂v that are not zero.
 
     Force elements are left out: see `element_force_derivatives`.
     """
-    by_q = _blocks(tree, lambda k: passive_force_of_joints(tree, seeded(q, _moved(tree, q, k)), v))
-    return by_q, _blocks(tree, lambda k: passive_force_of_joints(tree, q, seeded(v, _kth(tree, k))))
+
+    def of_q(q: Scalars) -> list[Any]:
+        return passive_force_of_joints(tree, q, v, friction)
+
+    def of_v(v: Scalars) -> list[Any]:
+        return passive_force_of_joints(tree, q, v, friction)
+
+    by_q = _blocks(tree, of_q, lambda k: seeded(q, _moved(tree, q, k)))
+    return by_q, _blocks(tree, of_v, lambda k: seeded(v, _kth(tree, k)))
 
 
-def _blocks(tree: Tree, varied: Callable[[int], list[Any]]) -> Entries:
-    """The blocks of a matrix that joints have for themselves, from its product with each joint's k-th unit vector."""
+def _blocks(tree: Tree, forces: Callable[[Scalars], list[Any]], varied: Callable[[int], list[Any]]) -> Entries:
+    """Return the entries of the diagonal blocks, a joint each, of the derivative of ``forces``.
+
+    ``varied(k)`` are the arguments as dual numbers that vary along the k-th velocity of every joint.
+    """
     result = []
     for k in range(max((body.joint.nv for _, body in tree.stacked()), default=0)):
-        product = varied(k)
+        moving = varied(k)
+        product = forces(moving)
         for i, body in tree.stacked():
-            numbers = range(tree.nv)[tree.v_slices[i]]
+            own = range(tree.nv)[tree.v_slices[i]]
             if k < body.joint.nv:
-                result += [(row, numbers[k], parts(product[row])[1]) for row in numbers]
+                result += [(row, own[k], parts(product[row], moving[0].level)[1]) for row in own]
     return result
 
 
 def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
-    """q̇ where every joint moves with its k-th velocity."""
+    """Return q̇ for a unit k-th velocity of every joint."""
     v, result = _kth(tree, k), [0.0] * tree.nq
     for i, body in tree.stacked():
         place = tree.q_slices[i]
@@ -332,6 +365,7 @@ def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
 
 
 def _kth(tree: Tree, k: int) -> list[float]:
+    """Return the velocity (nv) with a unit k-th velocity of every joint."""
     result = [0.0] * tree.nv
     for i, body in tree.stacked():
         if k < body.joint.nv:
@@ -348,9 +382,9 @@ ROWS = (
             Output(("nv", "nv"), "N·m·s/rad, N·s/m", "dtau_dv"),
             Output(("nv", "nv"), "kg·m², kg", "dtau_da"),
         ),
-        "How the joint forces of inverse dynamics vary with q, v and a.",
+        "Derivatives of the joint forces of inverse dynamics by q, v and a.",
         optional=("gravity",),
-        options=(PASSIVE,),
+        options=(PASSIVE, SMOOTH_FRICTION),
         takes_wrenches=True,
         joint_space=True,
     ),
@@ -358,14 +392,14 @@ ROWS = (
         inverse_dynamics_hessian,
         "q v a weights",
         [Output(("nv", "nv"), units, f"d2_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
-        "Second derivatives of a weighed sum of the joint forces of inverse dynamics.",
-        **_FELT,
+        "Second derivatives of a weighted sum of the joint forces of inverse dynamics.",
+        **_COMMON,
     ),
     FunctionSpec.of(
         inverse_dynamics_second_derivatives,
         "q v a",
         [Output(("nv", "nv", "nv"), units, f"d2tau_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
         "Second derivatives of every joint force of inverse dynamics.",
-        **_FELT,
+        **_COMMON,
     ),
 )

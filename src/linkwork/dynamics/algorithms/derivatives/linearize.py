@@ -1,12 +1,10 @@
-"""The linear system that predicts what small changes of state and joint forces make of a motion.
+"""Linearisation of the dynamics about a state, in continuous time or for a step of an integrator.
 
-The state is x = (q, v), and a change of it (δ, ε): δ is a tangent vector of q, so q changes to q ⊕ δ.  In continuous
-time
+The state is x = (q, v), and its change (δ, ε): δ is a tangent vector of q, so q changes to q ⊕ δ.  In continuous time
 
     δ̇ = B δ + ε,      ε̇ = ∂a/∂q δ + ∂a/∂v ε + M⁻¹ Δτ,
 
-B the bracket of `tangent_autodiff`, zero where q̇ = v.  For a step h it is the derivative of the step that the
-integrator makes, of which each line is varied as it stands:
+with the bracket B of `tangent_autodiff`, zero where q̇ = v.  For a step h it is the derivative of the integrator's step:
 
     euler                  q⁺ = q ⊕ h v,       v⁺ = v + h a(q, v, τ)
     semi_implicit_euler    v⁺ = v + h a(q, v, τ),       q⁺ = q ⊕ h v⁺
@@ -33,7 +31,8 @@ from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.model.function_spec import PASSIVE, FunctionSpec, Option, Output
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
+from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "System", "free_accelerations", "linear_system", "linearize"]
@@ -53,21 +52,23 @@ def linearize(
     dt: Scalars | None = None,
     integrator: str = "semi_implicit_euler",
     passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix]:
-    """A (2 nv × 2 nv) and B (2 nv × nv): ẋ, or x⁺ after a step, changes by A Δx + B Δτ.
+    """Return A (2 nv × 2 nv) and B (2 nv × nv): ẋ, or x⁺ after a step, changes by A Δx + B Δτ.
 
-    Raises ValueError for another integrator than the default where there is no step.
+    Raises ValueError for an integrator other than the default without ``dt``.
     """
-    return linear_system(System(tree, list(tau), wrenches, passive, free_accelerations), q, v, dt, integrator)
+    system = System(tree, list(tau), wrenches, passive, free_accelerations, friction)
+    return linear_system(system, q, v, dt, integrator)
 
 
 def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, integrator: str) -> tuple[Matrix, Matrix]:
-    """A and B of `linearize`, whatever makes the accelerations."""
+    """Return A and B of `linearize` for a system with any accelerations."""
     tree, n = system.tree, system.tree.nv
     start = [_Varied.of(numbers, k * n, n) for k, numbers in enumerate((q, v))]
     if dt is None:
         if integrator != INTEGRATOR.default:
-            raise ValueError(f"linearize: integrator {integrator!r} makes steps: give step, their length in seconds")
+            raise ValueError(f"linearize: dt: expected a time step [s] for integrator={integrator!r}, got None")
         turned = [x + y for x, y in zip(_times(bracket(tree, q, v), start[0].changes), start[1].changes, strict=True)]
         rows = [*turned, *system.acceleration(*start).changes]
     else:
@@ -78,14 +79,14 @@ def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, in
 
 @dataclass(frozen=True, slots=True)
 class _Varied:
-    """Numbers, and how they vary with (q, v, τ): of a configuration, how its tangent vector does."""
+    """Values and their derivatives by (q, v, τ); of a configuration, those of its tangent vector."""
 
     values: list[Any]
     changes: list[SparseTangent]
 
     @staticmethod
     def of(values: Scalars, first: int, count: int) -> _Varied:
-        """What varies freely: the changes are numbered from ``first`` on."""
+        """Return independent variables, with the indices from ``first`` on."""
         return _Varied(list(values), [SparseTangent({first + k: 1.0}) for k in range(count)])
 
     def __add__(self, other: _Varied) -> _Varied:
@@ -97,45 +98,52 @@ class _Varied:
 
 
 Accelerations = Callable[..., tuple[list[Any], Sequence[Matrix]]]
-"""Of tree, q, v, τ, wrenches and passive: a, and how it varies with q, v and τ."""
+"""(tree, q, v, τ, wrenches, passive, friction) -> a, and its derivatives by q, v and τ."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The maps that steps are made of, with what varies carried along."""
+    """Maps of an integrator's step, on values with derivatives."""
 
     tree: Tree
     tau: list[Any]
     wrenches: Wrenches
     passive: bool
     accelerations: Accelerations
+    friction: str | FrictionLaw = DEFAULT.name
 
     def acceleration(self, q: _Varied, v: _Varied) -> _Varied:
-        """a(q, v, τ)."""
-        result = self.accelerations(self.tree, q.values, v.values, self.tau, self.wrenches, self.passive)
-        a, (by_q, by_v, by_tau, *_) = result
+        """Return a(q, v, τ)."""
+        how = self.wrenches, self.passive, self.friction
+        a, (by_q, by_v, by_tau, *_) = self.accelerations(self.tree, q.values, v.values, self.tau, *how)
         forces = _Varied.of(self.tau, 2 * self.tree.nv, self.tree.nv)
         return _Varied(a, _sum(_times(by_q, q.changes), _times(by_v, v.changes), _times(by_tau, forces.changes)))
 
     def moved(self, q: _Varied, phi: _Varied) -> _Varied:
-        """q ⊕ φ."""
+        """Return q ⊕ φ."""
         by_q, by_phi = integrate_derivatives(self.tree, q.values, phi.values)
         there = integrate(self.tree, q.values, phi.values)
         return _Varied(there, _sum(_times(by_q, q.changes), _times(by_phi, phi.changes)))
 
     def rate(self, q: _Varied, phi: _Varied, v: _Varied) -> _Varied:
-        """φ̇ where q ⊕ φ moves at v."""
+        """Return φ̇ of q ⊕ φ that moves with velocity v."""
         rate, blocks = rate_derivatives(self.tree, q.values, phi.values, v.values)
         return _Varied(rate, _sum(*(_times(block, x.changes) for block, x in zip(blocks, (q, phi, v), strict=True))))
 
 
 def free_accelerations(
-    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches,
+    passive: bool,
+    friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], Sequence[Matrix]]:
-    """Of a robot without constraints."""
-    h = bias_force(tree, q, v, wrenches, passive)
+    """Return a (nv) of a robot without constraints, and its derivatives by q, v and τ."""
+    h = bias_force(tree, q, v, wrenches, passive, friction)
     a = inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
-    return a, forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)
+    return a, forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)
 
 
 def _euler(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
@@ -177,9 +185,9 @@ ROWS = (
         linearize,
         "q v tau",
         (Output(("2nv", "2nv"), "1, s, 1/s, 1/s²", "A"), Output(("2nv", "nv"), "1/(kg·m²), 1/kg", "B")),
-        "The linear system of small changes of state and joint forces, in time or for a step.",
+        "Linear system of small changes of state and joint forces, in time or for a step.",
         optional=("gravity", "dt"),
-        options=(INTEGRATOR, PASSIVE),
+        options=(INTEGRATOR, PASSIVE, SMOOTH_FRICTION),
         takes_wrenches=True,
         joint_space=True,
         requires_regular_coordinates=True,

@@ -1,36 +1,32 @@
-"""Derivatives of the centroidal momentum and its rate, by what each joint carries.
+"""Derivatives of the centroidal momentum and its rate, of the centre of mass, and of energies.
 
-Along a column J of a joint, all that it carries turns and moves together, and in axes that go along its twists vary by
-Ψ̇ and its accelerations by Ψ̇ × V + Ψ̈ (`body_motion_derivatives`).  So its momentum h_C, and the force F_C that
-moves it, vary by
+Along a column J of a joint, all bodies that it carries move together.  In axes that move with them, their twists vary
+by Ψ̇ and their accelerations by Ψ̇ × V + Ψ̈ (`body_motion_derivatives`).  So their momentum h_C, and the force F_C
+that moves them, vary by
 
     J ×* h_C + I_C Ψ̇,      J ×* F_C + I_C Ψ̈ + B_C Ψ̇.
 
-About the centre of mass, which moves by δc = (I_C J)_f / m, a variation (n; f) of what is (N; f_total) in all counts as
+The centre of mass moves by δc = (I_C J)_f / m.  About it, a variation (n; f) of the total (N; f_total) has the moment
 n − c × f − δc × f_total.
 
 Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra, IEEE Robotics and Automation Letters 7, 2022; Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot,
 Autonomous Robots 35, 2013.
 
-Derivatives of the velocity and the acceleration of the centre of mass.
-
-Those of the whole robot's are, as the world sees them, those of the linear momentum over the mass
-(`centroidal_momentum_derivatives`); of a subtree's, or as another frame sees them, they come by differentiation over
-any scalar (`tangents`).  That of its place is `center_of_mass_jacobian`, and those by velocities and accelerations are
-the same.
+Derivatives of the velocity and the acceleration of the centre of mass: for the whole robot in the world they are those
+of the linear momentum divided by the mass (`centroidal_momentum_derivatives`).  For a subtree, or relative to another
+frame, they follow by automatic differentiation (`tangent_autodiff`).  The derivative of the position is
+`center_of_mass_jacobian`, and so are those by velocities and accelerations.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
 
-Gradients of the energies, by the momentum and the weight that each joint carries.
-
-Let h_i be the momentum of all that body i carries.  Its joint's velocity c adds S_c to the twists of all of it, and its
-coordinate c turns it along: seen from axes that turn with it, the twists change by that of the parent, V_p × S_c, and
-by what the joint itself makes of v elsewhere.  So
+Gradients of the energies: let h_i be the momentum of body i and all behind it.  Velocity c of its joint adds S_c to
+their twists.  In axes that rotate with the joint, coordinate c changes the twists by the parent's motion, V_p × S_c,
+and by the change of the joint's own columns, ∂(S v)/∂q_c.  So
 
     ∂T/∂v_c = h_i · S_c,      ∂T/∂q_c = h_i · (V_p × S_c + ∂(S v)/∂q_c),
 
-and ∂U/∂q are the joint forces that hold the robot still.
+and ∂U/∂q are the joint forces that hold the robot at rest.
 
 Source: any text of mechanics; the rate of a motion vector: Featherstone, Rigid Body Dynamics Algorithms, 2008, 2.10.
 """
@@ -68,14 +64,14 @@ Matrix = list[list[Any]]
 
 
 def centroidal_momentum_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
-    """∂h/∂q and ∂h/∂v = A, the centroidal momentum matrix."""
+    """Return ∂h/∂q, and ∂h/∂v = A, the centroidal momentum matrix."""
     share = 1.0 / total_mass(tree, "centroidal_momentum_derivatives")
     q, v = tree.split_q(q), tree.split_v(v)
     at = carriers(tree.with_gravity(Vec3.zero()), q, v, tree.split_v([0.0] * tree.nv))
     root, center = _roots(tree), centers(tree, *composite_inertias(tree, q))
     I_C = {i: at[i].Y @ body.inertia for i, _, body in tree.outward()}
     h = {i: I_C[i] @ at[i].V for i in I_C}
-    # at[i].V is seen from where the branch's first body is, which itself moves at u
+    # at[i].V is relative to the origin of the branch's first body, which moves at u
     u = {i: (body.S(q[i]) @ v[i]).linear for i, p, body in tree.outward() if p == WORLD}
     for i, p, _ in tree.inward():
         if p != WORLD:
@@ -95,7 +91,7 @@ def centroidal_momentum_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[
 
 
 def centroidal_momentum_rate_derivatives(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Matrix]:
-    """∂ḣ/∂q, ∂ḣ/∂v and ∂ḣ/∂a = A, of ḣ = A a + Ȧ v."""
+    """Return ∂ḣ/∂q, ∂ḣ/∂v and ∂ḣ/∂a = A, of ḣ = A a + Ȧ v."""
     share = 1.0 / total_mass(tree, "centroidal_momentum_rate_derivatives")
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     at = carriers(tree.with_gravity(Vec3.zero()), q, v, a)
@@ -125,12 +121,12 @@ def centroidal_momentum_rate_derivatives(tree: Tree, q: Scalars, v: Scalars, a: 
 
 
 def _about(R: Rotation, c: Vec3, F: Force) -> Force:
-    """A force about the point c, in the world's axes."""
+    """Return a force about the point c, in the world's axes."""
     return Force(R @ (F.moment - c.cross(F.force)), R @ F.force)
 
 
 def _roots(tree: Tree) -> dict[int, int]:
-    """The first body of each body's branch."""
+    """Return by body the first body of its branch."""
     result: dict[int, int] = {}
     for i, p, _ in tree.outward():
         result[i] = i if p == WORLD else result[p]
@@ -148,7 +144,7 @@ def center_of_mass_velocity_derivatives(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Matrix]:
-    """∂ċ/∂q and ∂ċ/∂v, of the velocity of the centre of mass as seen from A, in E's axes."""
+    """Return ∂ċ/∂q and ∂ċ/∂v of the velocity of the centre of mass relative to A, in E's axes."""
     asked = subtree, relative_to, expressed_in
     if asked == _WHOLE:
         mass = part_of(tree, subtree, "center_of_mass_velocity_derivatives").mass
@@ -165,7 +161,7 @@ def center_of_mass_acceleration_derivatives(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Matrix]:
-    """∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a, of the acceleration of the centre of mass as seen from A, in E's axes."""
+    """Return ∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a of the acceleration of the centre of mass relative to A, in E's axes."""
     asked = subtree, relative_to, expressed_in
     if asked == _WHOLE:
         mass = part_of(tree, subtree, "center_of_mass_acceleration_derivatives").mass
@@ -177,18 +173,18 @@ _WHOLE = (None, "world", "world")
 
 
 def _linear(matrices: Sequence[Matrix], mass: float) -> list[Matrix]:
-    """The rows of linear momentum, over the mass."""
+    """Return the rows of linear momentum divided by the mass."""
     return [[[x * (1.0 / mass) for x in row] for row in matrix[3:]] for matrix in matrices]
 
 
 def kinetic_energy_derivatives(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> list[list[Any]]:
-    """∂T/∂q and ∂T/∂v = M v; with ``passive`` of the joints' armature too."""
+    """Return ∂T/∂q and ∂T/∂v = M v; ``passive`` includes the joints' armature."""
     rotors = [m * rate for m, rate in zip(armature(tree), v, strict=True)] if passive else [0.0] * tree.nv
     q, v = tree.split_q(q), tree.split_v(v)
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}
-    V = {WORLD: Motion.zero()}  # of the parent, in the body's coordinates: below
-    carried: dict[int, Motion] = {}
+    V = {WORLD: Motion.zero()}
+    carried: dict[int, Motion] = {}  # twist of the parent, in the body's coordinates
     h: dict[int, Force] = {}
     for i, p, body in tree.outward():
         X[i], S[i] = body.X(q[i]), body.S(q[i])
@@ -207,7 +203,7 @@ def kinetic_energy_derivatives(tree: Tree, q: Scalars, v: Scalars, passive: bool
 
 
 def potential_energy_derivatives(tree: Tree, q: Scalars, passive: bool = False) -> list[Any]:
-    """∂U/∂q; with ``passive`` of the springs' energy too."""
+    """Return ∂U/∂q; ``passive`` includes the springs' energy."""
     return gravity_force(tree, q, passive=passive)
 
 
@@ -216,7 +212,7 @@ ROWS = (
         centroidal_momentum_derivatives,
         "q v",
         (Output((6, "nv"), _RATES, "dh_dq"), Output((6, "nv"), _MATRIX, "dh_dv")),
-        "How the momentum about the centre of mass changes with configuration and velocities.",
+        "Derivatives of the momentum about the centre of mass by configuration and velocities.",
         needs_body_inertia=True,
     ),
     FunctionSpec.of(
@@ -227,14 +223,14 @@ ROWS = (
             Output((6, "nv"), _RATES, "dh_dot_dv"),
             Output((6, "nv"), _MATRIX, "dh_dot_da"),
         ),
-        "How the rate of the centroidal momentum changes with configuration, velocities and accelerations.",
+        "Derivatives of the rate of the centroidal momentum by configuration, velocities and accelerations.",
         needs_body_inertia=True,
     ),
     FunctionSpec.of(
         center_of_mass_velocity_derivatives,
         "q v",
         (Output((3, "nv"), "1/s, m/s", "dc_dot_dq"), Output((3, "nv"), "1, m", "dc_dot_dv")),
-        "How the velocity of the centre of mass changes with configuration and velocities.",
+        "Derivatives of the velocity of the centre of mass by configuration and velocities.",
         options=PART,
         needs_body_inertia=True,
     ),
@@ -246,7 +242,7 @@ ROWS = (
             Output((3, "nv"), "1/s, m/s", "dc_ddot_dv"),
             Output((3, "nv"), "1, m", "dc_ddot_da"),
         ),
-        "How the acceleration of the centre of mass changes with configuration, velocities and accelerations.",
+        "Derivatives of the acceleration of the centre of mass by configuration, velocities and accelerations.",
         options=PART,
         needs_body_inertia=True,
     ),
@@ -254,7 +250,7 @@ ROWS = (
         kinetic_energy_derivatives,
         "q v",
         (Output(("nv",), "N·m, N", "dT_dq"), Output(("nv",), "kg·m²/s, kg·m/s", "dT_dv")),
-        "How the energy of the motion changes with configuration and velocities.",
+        "Derivatives of the kinetic energy by configuration and velocities.",
         options=(PASSIVE,),
         joint_space=True,
     ),
@@ -262,7 +258,7 @@ ROWS = (
         potential_energy_derivatives,
         "q",
         Output(("nv",), "N·m, N"),
-        "How the potential energy changes with the configuration.",
+        "Derivative of the potential energy by the configuration.",
         optional=("gravity",),
         options=(PASSIVE,),
         joint_space=True,

@@ -1,18 +1,18 @@
-"""Derivatives along the tangent vectors of a configuration: of any algorithm, and of steps on the manifold.
+"""Automatic differentiation in the tangent space of a configuration: of any algorithm, and of steps on the manifold.
 
-A column of ∂f/∂q is d/dt f(q ⊕ t e_k) at t = 0: the numbers of q change at the rates q̇(e_k) that its joint's
-velocity e_k gives them.  So every scalar of q becomes a dual number with a row of such rates, one of v or a with a
-one, and one run of the algorithm gives all derivatives, without a product that is structurally zero.  Where joints
-are carried by many others, as in a long chain, a trace is differentiated in reverse instead: then the work grows as
-that of f, and not with the square of the number of joints.
+A column of ∂f/∂q is d/dt f(q ⊕ t e_k) at t = 0: the elements of q change at the rates q̇(e_k) of the joint velocity
+e_k.  So every element of q becomes a dual number with a row of such rates, and every element of v or a one with a unit
+row.  One run of the algorithm then gives all derivatives, without products that are structurally zero.  Where joints
+are carried by many others, as in a long chain, a trace is differentiated in reverse instead: the work grows as that of
+f, not with the square of the number of joints.
 
-Steps: `integrate` leads from q by φ to q ⊕ φ, whose tangent vector varies with that of q and with φ.  Where
-velocities are those of a moving frame, as a floating base's, two motions that differ by a tangent vector δ and by ε
-in velocity do not drift apart by ε alone: with N(q) the matrix of q̇ = N v,
+Steps: `integrate` maps q and φ to q ⊕ φ, whose tangent vector varies with that of q and with φ.  For velocities of a
+moving frame, as of a floating base, the difference δ of two motions with velocities that differ by ε does not grow by ε
+alone.  With N(q) the matrix of q̇ = N v,
 
     δ̇ = ε + B δ,      N B e_k = D(N v)[N e_k] − D(N e_k)[N v],
 
-the bracket of the two fields; of a twist V in the body's own axes it is δ̇ = ε − V × δ.
+with the bracket B of the two fields; for a twist V in the body's own axes it is δ̇ = ε − V × δ.
 
 Sources: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3 (vector forward mode, reverse
 mode); Sola, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018, section II.F.
@@ -44,32 +44,32 @@ __all__ = [
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
-_MANY = 20  # velocities that carry a body, on average: from there on, derivatives in reverse take less
+_MANY = 20  # mean number of velocities that carry a body, from which on reverse differentiation takes less
 
 
 def derivatives(tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars) -> list[Matrix]:
-    """∂f/∂q (in the tangent space), ∂f/∂x, ... of the scalars f = compute(q, x, ...): a row of each a scalar of f."""
+    """Return ∂f/∂q (in the tangent space), ∂f/∂x, ... of the scalars f = compute(q, x, ...), with a row per scalar."""
     return with_values(tree, compute, q, *others)[1]
 
 
 def with_values(
     tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars
 ) -> tuple[list[Any], list[Matrix]]:
-    """The scalars f = compute(q, x, ...) themselves, and `derivatives`."""
+    """Return the scalars f = compute(q, x, ...), and their `derivatives`."""
     sizes = [tree.nv, *map(len, others)]
     starts = [sum(sizes[:k]) for k in range(len(sizes))]
-    if _is_long(tree) and are_independent([*q, *(number for x in others for number in x)]):
+    if _is_long(tree) and are_independent([*q, *(element for x in others for element in x)]):
         return _in_reverse(tree, compute, q, *others)
     rows = [SparseTangent(row) for row in tangent_rates(tree, q)]
     rows += [
         SparseTangent({start + k: 1.0}) for start, x in zip(starts[1:], others, strict=True) for k in range(len(x))
     ]
-    moving = seeded([*q, *(number for x in others for number in x)], rows)
+    moving = seeded([*q, *(element for x in others for element in x)], rows)
     if not moving:
         return list(compute(q, *others)), [[] for _ in sizes]
     ends = [len(q) + start - tree.nv for start in starts[1:]]
-    given = [moving[: len(q)], *(moving[end : end + len(x)] for end, x in zip(ends, others, strict=True))]
-    result = [parts(x, moving[0].level) for x in compute(*given)]
+    arguments = [moving[: len(q)], *(moving[end : end + len(x)] for end, x in zip(ends, others, strict=True))]
+    result = [parts(x, moving[0].level) for x in compute(*arguments)]
     tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in result]
     blocks = [
         [[tangent.get(start + k) for k in range(size)] for tangent in tangents]
@@ -82,21 +82,21 @@ def _in_reverse(
     tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars
 ) -> tuple[list[Any], list[Matrix]]:
     values = list(compute(q, *others))
-    by_numbers = gradients(values, [*q, *(number for x in others for number in x)])
+    by_inputs = gradients(values, [*q, *(element for x in others for element in x)])
     by_q: Matrix = [[0.0] * tree.nv for _ in values]
     for k, rates in enumerate(tangent_rates(tree, q)):
-        for row, of_numbers in zip(by_q, by_numbers, strict=True):
+        for row, of_inputs in zip(by_q, by_inputs, strict=True):
             for velocity, rate in rates.items():
-                row[velocity] += of_numbers[k] * rate
+                row[velocity] += of_inputs[k] * rate
     blocks, end = [by_q], len(q)
     for x in others:
-        blocks.append([row[end : end + len(x)] for row in by_numbers])
+        blocks.append([row[end : end + len(x)] for row in by_inputs])
         end += len(x)
     return values, blocks
 
 
 def _is_long(tree: Tree) -> bool:
-    """Whether a joint is carried by many others, on average."""
+    """Return True if a joint is carried by many others on average."""
     carried: dict[int, int] = {}
     for i, p, body in tree.outward():
         carried[i] = carried.get(p, 0) + body.joint.nv
@@ -104,18 +104,18 @@ def _is_long(tree: Tree) -> bool:
 
 
 def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
-    """By the numbers of q: how fast it changes, by the velocities e_k that change it."""
+    """Return by element of q its rates for unit velocities, as a dict by index of the velocity."""
     rates: list[dict[Any, Any]] = [{} for _ in q]
     for i, body in tree.stacked():
         start = tree.v_slices[i].start
         own = range(len(q))[tree.q_slices[i]]
-        for number, row in zip(own, body.call_joint("q_dot_jacobian", [q[k] for k in own]), strict=True):
-            rates[number] = {start + k: rate for k, rate in enumerate(row)}
+        for index, row in zip(own, body.call_joint("q_dot_jacobian", [q[k] for k in own]), strict=True):
+            rates[index] = {start + k: rate for k, rate in enumerate(row)}
     return rates
 
 
 def integrate_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
-    """How q⁺ = q ⊕ v varies: of its tangent vector, by that of q and by v, nv × nv each."""
+    """Return the derivatives of the tangent vector of q⁺ = q ⊕ v by that of q and by v, nv × nv each."""
 
     def reached(body: Body, q: Scalars, phi: Scalars) -> Scalars:
         return body.call_joint("integrate", q, phi)  # type: ignore[no-any-return]
@@ -124,7 +124,7 @@ def integrate_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
 
 
 def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Matrix]]:
-    """φ̇ of local coordinates φ around q where q ⊕ φ moves at v, and how it varies with q, φ and v."""
+    """Return φ̇ of local coordinates φ around q while q ⊕ φ moves with v, and its derivatives by q, φ and v."""
 
     def rate(body: Body, q: Scalars, phi: Scalars, v: Scalars) -> Scalars:
         return body.call_joint("difference_rate", q, body.call_joint("integrate", q, phi), v)  # type: ignore[no-any-return]
@@ -137,7 +137,7 @@ def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[
 
 
 def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
-    """B (nv × nv) with δ̇ = ε + B δ."""
+    """Return the bracket B (nv × nv), with δ̇ = ε + B δ."""
     result = _zeros(tree.nv)
     for i, body in tree.stacked():
         own, q_i, v_i = tree.v_slices[i], q[tree.q_slices[i]], v[tree.v_slices[i]]
@@ -153,38 +153,41 @@ def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
 
 
 def _blocks(
-    tree: Tree, compute: Callable[..., Scalars], seen: Callable[..., Scalars], q: Scalars, *others: Scalars
+    tree: Tree, compute: Callable[..., Scalars], as_velocity: Callable[..., Scalars], q: Scalars, *others: Scalars
 ) -> list[Matrix]:
-    """Of compute(body, q, x, ...) of each joint, by its q, in the tangent space, and by its x, ...: nv × nv each."""
+    """Return the derivatives of compute(body, q, x, ...) of each joint by q, in the tangent space, and by x, ...
+
+    They are nv × nv each; ``as_velocity`` maps rates of the result to velocities.
+    """
     result = [_zeros(tree.nv) for _ in range(1 + len(others))]
     for i, body in tree.stacked():
         own = tree.v_slices[i]
-        given = [q[tree.q_slices[i]], *(x[own] for x in others)]
-        for block, k, column in _columns(body, compute, seen, given):
+        arguments = [q[tree.q_slices[i]], *(x[own] for x in others)]
+        for block, k, column in _columns(body, compute, as_velocity, arguments):
             for row, x in zip(result[block][own], column, strict=True):
                 row[own.start + k] = x
     return result
 
 
 def _columns(
-    body: Body, compute: Callable[..., Scalars], seen: Callable[..., Scalars], given: Sequence[Scalars]
+    body: Body, compute: Callable[..., Scalars], as_velocity: Callable[..., Scalars], arguments: Sequence[Scalars]
 ) -> Iterator[tuple[int, int, Scalars]]:
-    """(block, column of it, numbers), of one joint."""
+    """Yield (block, index of the column, column) of one joint."""
     nq, nv = body.joint.nq, body.joint.nv
     if not nv:
         return
     rows = [
         SparseTangent({(0, k): rate for k, rate in enumerate(row)})
-        for row in body.call_joint("q_dot_jacobian", given[0])
+        for row in body.call_joint("q_dot_jacobian", arguments[0])
     ]
-    rows += [SparseTangent({(block, k): 1.0}) for block in range(1, len(given)) for k in range(nv)]
-    moving = seeded([x for some in given for x in some], rows)
-    places = [slice(0, nq), *(slice(nq + n * nv, nq + (n + 1) * nv) for n in range(len(given) - 1))]
+    rows += [SparseTangent({(block, k): 1.0}) for block in range(1, len(arguments)) for k in range(nv)]
+    moving = seeded([x for some in arguments for x in some], rows)
+    places = [slice(0, nq), *(slice(nq + n * nv, nq + (n + 1) * nv) for n in range(len(arguments) - 1))]
     result = [parts(x, moving[0].level) for x in compute(body, *(moving[place] for place in places))]
     values = [value for value, _ in result]
-    for block in range(len(given)):
+    for block in range(len(arguments)):
         for k in range(nv):
-            yield block, k, seen(body, values, [_in(tangent, (block, k)) for _, tangent in result])
+            yield block, k, as_velocity(body, values, [_in(tangent, (block, k)) for _, tangent in result])
 
 
 def _in(tangent: Any, key: Any) -> Any:
@@ -200,6 +203,6 @@ ROWS = (
         integrate_derivatives,
         "q v",
         (Output(("nv", "nv"), "1, m, 1/m", "dq_dq"), Output(("nv", "nv"), "1, m, 1/m", "dq_dv")),
-        "How the configuration that a velocity leads to varies, as a tangent vector.",
+        "Derivatives of the configuration after a step, as tangent vectors.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Centre of mass, energies and momentum of a whole robot."""
+"""Centre of mass, energies and momentum of the whole robot."""
 
 from linkwork.dynamics.algorithms.momentum.center_of_mass import ROWS as _CENTER
 from linkwork.dynamics.algorithms.momentum.energy_and_power import ROWS as _ENERGY

@@ -1,18 +1,18 @@
 """Composite inertias, and the centre of mass of the robot or of a subtree: position, velocity, acceleration, Jacobian.
 
-`composite_inertias` gives each body's pose in its parent and the inertia that its joint carries, as one body.
+`composite_inertias` returns each body's pose in its parent and the inertia that its joint carries, as one body.
 
-Seen from a body, the first moment h = Σ m r of the subtree of a child that moves relative to it with (ω; v) and (ω̇;
-v̇) in its own axes becomes, with rotation R and position p,
+A child moves relative to its parent with (ω; v) and (ω̇; v̇) in its own axes.  The first moment h = Σ m r of its
+subtree relative to the parent is, with rotation R and position p,
 
     h → R h + m p,      ḣ → R (ḣ + ω × h + m v),      ḧ → R (ḧ + 2 ω × ḣ + ω̇ × h + ω × (ω × h) + m (v̇ + ω × v)).
 
-So only the joints inside the subtree matter to how its centre moves as seen from its root; the motion of the root's
-frame is added.
+So the motion of the centre of mass relative to the subtree's root depends only on joints inside the subtree.  The
+motion of the root's frame is added.
 
-Jacobian: a joint that moves with (ω; v) at the origin of its body, and carries the mass m_i with first moment h_i of
-the subtree, moves its centre of mass by (m_i v + ω × h_i) / m.  So neither positions in the world nor distances
-between joints are needed, only directions.
+Jacobian: a joint moves with (ω; v) at the origin of its body, and carries the mass m_i with first moment h_i of the
+subtree.  It moves the subtree's centre of mass by (m_i v + ω × h_i) / m.  This needs directions in the world, but no
+positions.
 
 Sources: Kane and Levinson, Dynamics, 1985, sections 2.8 and 3; Orin and Goswami, Centroidal momentum matrix of a
 humanoid robot, IROS 2008 (the linear part of the matrix).
@@ -63,7 +63,7 @@ def center_of_mass(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Any]:
-    """The place of the centre of mass from A's origin, in E's axes [m]."""
+    """Return the position of the centre of mass from A's origin, in E's axes [m]."""
     part, q = part_of(tree, subtree, "center_of_mass"), tree.split_q(q)
     A, E = tree.frame(relative_to), tree.frame(expressed_in)
     c, _, _ = _moments(tree, part, q)
@@ -78,7 +78,7 @@ def center_of_mass_velocity(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Any]:
-    """The velocity of the centre of mass as seen from A, in E's axes [m/s]."""
+    """Return the velocity of the centre of mass relative to A, in E's axes [m/s]."""
     part, q, v = part_of(tree, subtree, "center_of_mass_velocity"), tree.split_q(q), tree.split_v(v)
     A, E = tree.frame(relative_to), tree.frame(expressed_in)
     c, c_dot, _ = _moments(tree, part, q, v)
@@ -94,7 +94,7 @@ def center_of_mass_acceleration(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[Any]:
-    """The acceleration of the centre of mass as seen from A, in E's axes [m/s²]."""
+    """Return the acceleration of the centre of mass relative to A, in E's axes [m/s²]."""
     part = part_of(tree, subtree, "center_of_mass_acceleration")
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     B, A, E = part.root, tree.frame(relative_to), tree.frame(expressed_in)
@@ -113,7 +113,7 @@ def center_of_mass_acceleration(
 
 
 def _velocity(tree: Tree, q: Scalars, v: Scalars, B: Frame, A: Frame, E: Frame, c: Vec3, c_dot: Vec3) -> Vec3:
-    """How a point at c from B's origin, which moves there by ċ, moves as seen from A, in E's axes."""
+    """Return the velocity relative to A, in E's axes, of a point at c from B's origin that moves by ċ relative to B."""
     chains = fork(tree, B.body, A.body)[1:]
     of_B, of_A = (
         frame.placement.inv() @ chain_twist(tree, q, v, chain) for chain, frame in zip(chains, (B, A), strict=True)
@@ -125,15 +125,15 @@ def _velocity(tree: Tree, q: Scalars, v: Scalars, B: Frame, A: Frame, E: Frame, 
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """What is asked about: a root frame, and the bodies that hang on its body, that one included."""
+    """A root frame, its body and all bodies behind it."""
 
     root: Frame
-    bodies: frozenset[int]  # the world among them where something on it weighs, or more than one body hangs on it
+    bodies: frozenset[int]  # with WORLD if links fixed to the world have mass, or it carries several bodies
     mass: float
 
 
 def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
-    """The whole robot, or the body that carries a frame and all that hangs on it.  Raises ValueError without mass."""
+    """Return the whole robot, or the body that carries a frame and all behind it.  Raises ValueError without mass."""
     tree.require_inertias(function)
     root = tree.frame("world" if subtree is None else subtree)
     whole = root.body == WORLD
@@ -148,13 +148,13 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
         [tree.fixed_inertia.mass] * whole + [tree.bodies[i].inertia.mass for i in sorted(inside) if i >= 0]
     )
     if is_zero(mass):
-        what = f"robot {tree.name!r} has" if whole else f"{subtree!r} and all that hangs on it have"
-        raise ValueError(f"{function}: {what} no mass, so there is no centre of it: give a link a mass")
+        what = f"robot {tree.name!r}" if whole else f"{subtree!r} and the bodies behind it"
+        raise ValueError(f"{function}: expected a mass above 0, got {what} without mass; give a link a mass")
     return Subtree(root, frozenset(inside), mass)
 
 
 def _moments(tree: Tree, part: Subtree, q: Scalars, v: Scalars = (), a: Scalars = ()) -> tuple[Vec3, Vec3, Vec3]:
-    """c from the root's origin and its first two derivatives as seen from the root, in the root's axes."""
+    """Return c from the root's origin and its first two derivatives relative to the root, in the root's axes."""
     inertias = {i: body.inertia for i, _, body in tree.outward() if i in part.bodies}
     if WORLD in part.bodies:
         inertias[WORLD] = tree.fixed_inertia
@@ -188,12 +188,12 @@ def center_of_mass_jacobian(
     relative_to: str = "world",
     expressed_in: str = "world",
 ) -> list[list[Any]]:
-    """J (3 × nv): the velocity of the centre of mass as seen from A, in E's axes, is J v."""
+    """Return J (3 × nv): J v is the velocity of the centre of mass relative to A, in E's axes."""
     part, q = part_of(tree, subtree, "center_of_mass_jacobian"), tree.split_q(q)
     shared, to_part, to_A = fork(tree, part.root.body, tree.frame(relative_to).body)
-    carriers = {*part.bodies, *to_part}  # what moves the part as seen from the last body that A's chain shares
+    carriers = {*part.bodies, *to_part}  # bodies whose joints move the part relative to the last shared body
     X = {i: body.X(q[i]) for i, _, body in tree.outward() if i in carriers or i in to_A}
-    m: dict[int, Any] = dict.fromkeys((shared, *carriers), 0.0)  # of the part that each carries, as a share of it
+    m: dict[int, Any] = dict.fromkeys((shared, *carriers), 0.0)  # share of the part's mass that each carries
     h = dict.fromkeys((shared, *carriers), Vec3.zero())
     for i in part.bodies:
         inertia = tree.fixed_inertia if i == WORLD else tree.bodies[i].inertia
@@ -210,7 +210,7 @@ def center_of_mass_jacobian(
             R[i] = R[p] @ X[i].rotation
             for k, S in enumerate(body.S(q[i]).columns, start=tree.v_slices[i].start):
                 columns[k] += R[i] @ _moved(S, m[i], h[i])
-    R_EA, c = R[shared], h[shared]  # all of the part, from here on as a point that A's own joints move away from
+    R_EA, c = R[shared], h[shared]  # the whole part is now a point, relative to which A's own joints move
     for i in to_A:
         R_EA, c = R_EA @ X[i].rotation, X[i].inv().point(c)
         for k, S in enumerate(tree.bodies[i].S(q[i]).columns, start=tree.v_slices[i].start):
@@ -224,9 +224,9 @@ def _moved(S: Motion, mass: Any, moment: Vec3) -> Vec3:
 
 
 def composite_inertias(tree: Tree, q: Scalars) -> tuple[dict[int, Pose], dict[int, Inertia]]:
-    """X_parent_body and, in the body's coordinates, the inertia of all that hangs on it; q is split, body by body.
+    """Return X_parent_body, and the inertia of each body and all behind it in its coordinates; q is split by body.
 
-    What hangs on the world is the whole robot, what is fixed to the world included.
+    The entry of WORLD is the whole robot, including links fixed to the world.
     """
     X = {i: body.X(q[i]) for i, _, body in tree.outward()}
     composite = {WORLD: tree.fixed_inertia} | {i: body.inertia for i, _, body in tree.outward()}
@@ -236,9 +236,9 @@ def composite_inertias(tree: Tree, q: Scalars) -> tuple[dict[int, Pose], dict[in
 
 
 def centers(tree: Tree, X: Mapping[int, Pose], composite: Mapping[int, Inertia]) -> dict[int, Vec3]:
-    """The robot's centre of mass in the coordinates of each body.
+    """Return the robot's centre of mass in the coordinates of each body.
 
-    Where all that there is hangs on one body, it does not matter where that is in the world.
+    If one body carries all others, its pose in the world is not used.
     """
     root, share = only_root(tree), 1.0 / composite[WORLD].mass
     result = {WORLD: composite[WORLD].moment * share}
@@ -248,17 +248,19 @@ def centers(tree: Tree, X: Mapping[int, Pose], composite: Mapping[int, Inertia])
 
 
 def only_root(tree: Tree) -> int | None:
-    """The body on which all other bodies hang, where nothing that is fixed to the world weighs anything."""
+    """Return the body that carries all others, None if there is none or links fixed to the world have mass."""
     roots = [i for i, p, _ in tree.outward() if p == WORLD]
     return roots[0] if len(roots) == 1 and tree.fixed_inertia.is_nothing else None
 
 
 def total_mass(tree: Tree, function: str) -> float:
-    """The mass of all links.  Raises ValueError where there is none, or inertias were left out."""
+    """Return the mass of all links.  Raises ValueError if it is zero, or if the robot was loaded without inertias."""
     tree.require_inertias(function)
     mass: float = tree.fixed_inertia.mass + sum(body.inertia.mass for body in tree.bodies)
     if is_zero(mass):
-        raise ValueError(f"{function}: robot {tree.name!r} has no mass, so it has no centre of mass: give a link one")
+        raise ValueError(
+            f"{function}: expected a mass above 0, got robot {tree.name!r} without mass; give a link a mass"
+        )
     return mass
 
 

@@ -1,4 +1,4 @@
-"""Kinetic and potential energy, and the Lagrangian.
+"""Kinetic and potential energy, the Lagrangian, and the power balance.
 
     T = ½ Σ V · I V  (= ½ vᵀ M v),      U = −g · Σ m c + Σ ½ φᵀ K φ,      L = T − U
 
@@ -7,7 +7,7 @@ force elements.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.13; any text of mechanics.
 
-The power balance: what drives the robot, and what it loses.
+Power balance:
 
     d/dt (T + U) = vᵀ τ + Σ w · V − D:      joints, external wrenches on frames with twists V, and D = −vᵀ τ_d ≥ 0
 
@@ -39,7 +39,7 @@ Scalars = Sequence[Any]
 
 
 def kinetic_energy(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:
-    """T(q, v) [J]; with ``passive`` + ½ vᵀ diag(armature) v, of what turns with the joints alone."""
+    """Return the kinetic energy T(q, v) [J]; ``passive`` adds ½ vᵀ diag(armature) v."""
     alone = zip(armature(tree), v, strict=True) if passive else ()
     rotors = [0.5 * m * rate * rate for m, rate in alone if not is_zero(m)]
     q, v = tree.split_q(q), tree.split_v(v)
@@ -52,7 +52,7 @@ def kinetic_energy(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) ->
 
 
 def potential_energy(tree: Tree, q: Scalars, passive: bool = False) -> Any:
-    """U(q) [J], to which a mass at the world's origin adds nothing; with ``passive`` + the energy of the springs."""
+    """Return the potential energy U(q) [J], zero at the world's origin; ``passive`` adds the energy of springs."""
     tree.require_inertias("potential_energy")
     elements = [element_energy(tree, q)] if passive and tree.force_elements else []
     q = tree.split_q(q)
@@ -62,7 +62,7 @@ def potential_energy(tree: Tree, q: Scalars, passive: bool = False) -> Any:
 
 
 def lagrangian(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:
-    """L = T − U [J]."""
+    """Return the Lagrangian L = T − U [J]."""
     return kinetic_energy(tree, q, v, passive) - potential_energy(tree, q, passive)
 
 
@@ -78,7 +78,7 @@ def power(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Any, Any, Any]:
-    """Of the joint forces τ, of the wrenches, and what damping and friction take: none unless ``passive`` [W]."""
+    """Return the power of joint forces τ, of wrenches, and of damping and friction (if ``passive``) [W]."""
     joints = sum((rate * torque for rate, torque in zip(v, tau, strict=True)), 0.0)
     dissipated: Any = element_dissipation(tree, q, v) if passive else 0.0
     q, v = tree.split_q(q), tree.split_v(v)
@@ -96,12 +96,12 @@ def power(
 
 
 ROWS = (
-    FunctionSpec.of(kinetic_energy, "q v", _ENERGY, "Energy of the motion.", options=(PASSIVE,), joint_space=True),
+    FunctionSpec.of(kinetic_energy, "q v", _ENERGY, "Kinetic energy.", options=(PASSIVE,), joint_space=True),
     FunctionSpec.of(
         potential_energy,
         "q",
         _ENERGY,
-        "Energy in the field of gravity, and of springs.",
+        "Potential energy of gravity and springs.",
         optional=("gravity",),
         options=(PASSIVE,),
         needs_body_inertia=True,
@@ -110,7 +110,7 @@ ROWS = (
         lagrangian,
         "q v",
         _ENERGY,
-        "Kinetic less potential energy.",
+        "Kinetic energy minus potential energy.",
         optional=("gravity",),
         options=(PASSIVE,),
         needs_body_inertia=True,
@@ -119,7 +119,7 @@ ROWS = (
         power,
         "q v tau",
         (Output((), "W", "joints"), Output((), "W", "wrenches"), Output((), "W", "dissipated")),
-        "Power of joint forces and external wrenches, and what damping and friction take.",
+        "Power of joint forces and external wrenches, and power that damping and friction dissipate.",
         options=(PASSIVE, FRICTION),
         takes_wrenches=True,
     ),

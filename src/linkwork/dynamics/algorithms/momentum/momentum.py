@@ -1,36 +1,34 @@
-"""Momentum of the whole robot, about the world's origin and about its centre of mass.
+"""Momentum of the whole robot, centroidal momentum matrix, locked inertia and zero-moment point.
 
     h = Σ X_i I_i V_i      (angular; linear),
 
-each body's momentum in its own frame, taken inward from body to body.
+each body's momentum in its own frame, propagated inward from body to body.
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.13; Orin, Goswami and Lee, Centroidal dynamics of
 a humanoid robot, Autonomous Robots 35, 2013.
 
-The centroidal momentum matrix, its rate, and the locked inertia: what joints' unit velocities do to the momentum.
-
-A joint that moves at unit velocity along S gives all that it carries, a composite body of inertia I, the momentum I S.
-About the centre of mass, at c from the body's origin, and in the world's axes that is a column of the matrix:
+Centroidal momentum matrix and its rate: a joint with unit velocity along S gives the composite body that it carries, of
+inertia I, the momentum I S.  About the centre of mass, at c from the body's origin, and in the world's axes this is a
+column of the matrix:
 
     A_k = R (n − c × f; f)   with (n; f) = I S_k,      h = A v,      ḣ = A a + Ȧ v.
 
-The rate has two terms: (n; f) changes by `JointMomentum.rate`, and c by the masses' motion relative to the origin.
+In the rate (n; f) changes by `JointMomentum.rate`, and c by the motion of the masses relative to the origin.
 
 Sources: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, Autonomous Robots 35, 2013; Wensing and Orin,
 Improved computation of the humanoid centroidal dynamics, Int. J. Humanoid Robotics 13, 2016 (by composite bodies).
 
-The rate of the centroidal momentum: the sum of the wrenches that move all bodies, about the centre of mass.
+Rate of the centroidal momentum, the sum of the wrenches that move all bodies about the centre of mass:
 
     ḣ = Σ X_i F_i = A(q) a + Ȧ(q, v) v,
 
-the wrench F_i = I_i A_i + V_i ×* I_i V_i that body i takes; what acts from outside, weight included, sums to the same.
+with the wrench F_i = I_i A_i + V_i ×* I_i V_i of body i.  External wrenches and the weight have the same sum.
 
 Source: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, Autonomous Robots 35, 2013.
 
-The zero-moment point: where on the ground a support can hold the robot with a force and a moment about the vertical.
-
-All that moves and weighs asks for the wrench (n; f) at the world's origin, f = Σ m (c̈ − g).  In the plane through the
-origin that gravity g is normal to, the moment n − p × f has no component in the plane at
+Zero-moment point: the point of the ground where a support needs only a force and a moment about the vertical.
+Accelerations and weight require the wrench (n; f) at the world's origin, f = Σ m (c̈ − g).  In the plane through the
+origin that is normal to gravity g, the moment n − p × f has no component in the plane at
 
     p = (g × n) / (g · f).
 
@@ -60,7 +58,7 @@ Scalars = Sequence[Any]
 
 
 def momentum(tree: Tree, q: Scalars, v: Scalars) -> Force:
-    """(angular about the world's origin; linear), in the world's axes."""
+    """Return the momentum (angular about the world's origin; linear), in the world's axes."""
     q, v = tree.split_q(q), tree.split_v(v)
     X = {i: body.X(q[i]) for i, _, body in tree.outward()}
     h = _moved(tree, X, q, v)
@@ -68,7 +66,7 @@ def momentum(tree: Tree, q: Scalars, v: Scalars) -> Force:
 
 
 def centroidal_momentum(tree: Tree, q: Scalars, v: Scalars) -> Force:
-    """(angular about the centre of mass; linear), in the world's axes."""
+    """Return the momentum (angular about the centre of mass; linear), in the world's axes."""
     total_mass(tree, "centroidal_momentum")
     q, v = tree.split_q(q), tree.split_v(v)
     X, composite = composite_inertias(tree, q)
@@ -82,7 +80,7 @@ def centroidal_momentum(tree: Tree, q: Scalars, v: Scalars) -> Force:
 
 
 def _moved(tree: Tree, X: dict[int, Pose], q: Scalars, v: Scalars) -> dict[int, Force]:
-    """By body: the momentum of all that hangs on it, about its origin, in its axes."""
+    """Return by body the momentum of the body and all behind it, about its origin, in its axes."""
     V = {WORLD: Motion.zero()}
     h: dict[int, Force] = {}
     for i, p, body in tree.outward():
@@ -98,7 +96,7 @@ _MOMENTUM = Output((6,), "kg·m²/s, kg·m/s")
 
 
 def centroidal_momentum_matrix(tree: Tree, q: Scalars) -> list[list[Any]]:
-    """A (6 × nv): the momentum about the centre of mass, in the world's axes, is A v."""
+    """Return A (6 × nv): A v is the momentum about the centre of mass, in the world's axes."""
     total_mass(tree, "centroidal_momentum_matrix")
     q = tree.split_q(q)
     X, composite = composite_inertias(tree, q)
@@ -113,7 +111,7 @@ def centroidal_momentum_matrix(tree: Tree, q: Scalars) -> list[list[Any]]:
 
 
 def centroidal_momentum_matrix_rate(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
-    """Ȧ (6 × nv), the rate of the centroidal momentum matrix at velocity v."""
+    """Return Ȧ (6 × nv), the rate of the centroidal momentum matrix at velocity v."""
     mass = total_mass(tree, "centroidal_momentum_matrix_rate")
     q, v = tree.split_q(q), tree.split_v(v)
     motion, root, share = joint_motions(tree, q, v), only_root(tree), 1.0 / mass
@@ -121,7 +119,7 @@ def centroidal_momentum_matrix_rate(tree: Tree, q: Scalars, v: Scalars) -> list[
     composite[WORLD] = MovingInertia.of(tree.fixed_inertia, Vec3.zero())
     for i, p, _ in tree.inward():
         composite[p] += composite[i].transformed(motion[i].X, motion[i].departure)
-    c = {WORLD: composite[WORLD].inertia.moment * share}  # of the centre of mass from each body's origin
+    c = {WORLD: composite[WORLD].inertia.moment * share}  # the centre of mass from each body's origin
     c_dot = {WORLD: composite[WORLD].moment_rate * share}
     R = {WORLD: Rotation.identity()}
     columns = [Force.zero()] * tree.nv
@@ -141,7 +139,7 @@ def centroidal_momentum_matrix_rate(tree: Tree, q: Scalars, v: Scalars) -> list[
 
 
 def locked_inertia(tree: Tree, q: Scalars) -> list[list[Any]]:
-    """The spatial inertia (6 × 6) about the centre of mass, in the world's axes, were all joints locked."""
+    """Return the spatial inertia (6 × 6) about the centre of mass, in the world's axes, with all joints locked."""
     mass = total_mass(tree, "locked_inertia")
     q = tree.split_q(q)
     X, composite = composite_inertias(tree, q)
@@ -158,7 +156,7 @@ _MATRIX = Output((6, "nv"), "kg·m², kg·m, kg")
 
 
 def centroidal_momentum_rate(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> Force:
-    """ḣ = (angular about the centre of mass; linear), in the world's axes."""
+    """Return ḣ (angular about the centre of mass; linear), in the world's axes."""
     total_mass(tree, "centroidal_momentum_rate")
     X, _, F = carried_wrenches(tree.with_gravity(Vec3.zero()), q, v, a)
     c = centers(tree, *composite_inertias(tree, tree.split_q(q)))
@@ -173,7 +171,7 @@ def centroidal_momentum_rate(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> 
 
 
 def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Any]:
-    """p (3) in the world; infinite where what presses on the ground is less than 1e-12 of the weight."""
+    """Return p (3) in the world; infinite where less than 1e-12 of the weight presses on the ground."""
     tree.require_inertias("zero_moment_point")
     q, v, a, g = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.gravity
     motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(g)}
@@ -188,8 +186,8 @@ def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[An
     for i, p, _ in tree.inward():
         F[p] += X[i] @ F[i]
     pressed, moment = g.dot(F[WORLD].force), g.cross(F[WORLD].moment)
-    held = lt(1e-12 * mass * g.dot(g), fabs(pressed))
-    return [where(held, x / where(held, pressed, 1.0), math.inf) for x in moment]
+    supported = lt(1e-12 * mass * g.dot(g), fabs(pressed))
+    return [where(supported, x / where(supported, pressed, 1.0), math.inf) for x in moment]
 
 
 ROWS = (
@@ -215,7 +213,7 @@ ROWS = (
         locked_inertia,
         "q",
         Output((6, 6), "kg·m², kg"),
-        "Inertia about the centre of mass, all joints locked.",
+        "Inertia about the centre of mass with all joints locked.",
         needs_body_inertia=True,
     ),
     FunctionSpec.of(

@@ -1,11 +1,11 @@
-"""All branches of an arm with a closed form, polished, as configurations within limits, over any scalar.
+"""All branches of an arm with a closed form, refined by Newton steps, as configurations within limits.
 
-Newton's steps toward a pose on the robot's own kinematics, short where it is singular.
+The refinement works on the robot's own kinematics, over any scalar, with steps that are short at singularities,
 
     δ = Jᵀ (J Jᵀ + (ν + ‖e‖²) 1)⁻¹ e,    ν = 1e-15,
 
-with errors e of orientation [rad] and position, in arm's lengths.  Each squares what is
-left, where J is regular; where it is not, none is longer than ‖e‖/(2√ν), nor than ½.
+with errors e of orientation [rad] and position [arm's lengths].  Each step squares the error where J is regular;
+elsewhere no step is longer than ‖e‖/(2√ν), nor than ½.
 
 Source: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
 Computing 74, 2005.
@@ -29,18 +29,18 @@ from linkwork.model.coupled_joints import bounds
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Vec3
 
-__all__ = ["MET", "ArmBranch", "arm_branches", "redundant_angle"]
+__all__ = ["VALID_ERROR", "ArmBranch", "arm_branches", "redundant_angle"]
 
 
 Scalars = Sequence[Any]
-MET = 1e-9  # [rad, arm's lengths]: what a branch may miss its pose by
-_OVER = 1e-9  # [rad]: what an angle may be beyond a limit by, that is then put on it
-_TURN = 2.0 * math.pi
+VALID_ERROR = 1e-9  # [rad, arm's lengths] maximum error of a valid branch
+_LIMIT_TOL = 1e-9  # [rad] angles outside a limit by less are set to it
+_REVOLUTION = 2.0 * math.pi
 
 
 @dataclass(frozen=True)
 class ArmBranch:
-    """A branch: the configuration, whether it is one, and the errors that are left."""
+    """Branch of an arm: configuration, validity, and remaining errors."""
 
     q: list[Any]
     valid: Any
@@ -49,28 +49,28 @@ class ArmBranch:
 
 
 def redundant_angle(tree: Tree, arm: RecognisedArm, q: Scalars) -> Any:
-    """What the redundant angle of a configuration is [rad]: a joint's, or ψ."""
+    """Return the redundant angle of a configuration [rad]: the locked joint's, or the elbow angle ψ."""
     own = tree.split_q(q)
     if arm.redundant == ELBOW:
         return arm.elbow_angle([_angle(tree, i, own) for i in arm.bodies])
-    return _angle(tree, _held(arm), own)
+    return _angle(tree, _locked_body(arm), own)
 
 
 def arm_branches(
     tree: Tree, A: Frame, B: Frame, arm: RecognisedArm, X: Pose, q_init: Scalars, value: Any, position_limits: bool
 ) -> list[ArmBranch]:
-    """The eight branches for a pose X of B in A, always in the same order.
+    """Return the eight branches for a pose X of B in A, always in the same order.
 
-    Joints beside the arm are as in the configuration ``q_init``; of angles that are whole turns apart the nearest to it
-    is taken, with ``position_limits`` of those within them.  A branch that has no solution is the nearest that the
-    equations have, and is not valid; nor is one that coincides with another.  ``value`` is the redundant angle.
+    Joints outside the arm are as in ``q_init``.  Each angle takes the revolution nearest to ``q_init``; with
+    ``position_limits``, the nearest one within limits.  A branch without a solution is the nearest that its equations
+    have, and is not valid; neither is one that coincides with another.  ``value`` is the redundant angle.
     """
     own = tree.split_q(q_init)
-    polish = Polish(tree, A, B, arm.bodies, arm.geometry.length)
-    held = {} if arm.redundant in (None, ELBOW) else {_held(arm): value}
+    refinement = NewtonRefinement(tree, A, B, arm.bodies, arm.geometry.length)
+    fixed_angles = {} if arm.redundant in (None, ELBOW) else {_locked_body(arm): value}
     solutions = arm.solutions(X, value)
     rows = map_rows(
-        lambda angles: _flat(*polish.improved(angles, held, X, arm.steps)),
+        lambda angles: _flat(*refinement.refined(angles, fixed_angles, X, arm.steps)),
         [arm.angles_of(solution) for solution in solutions],
         in_loops=True,
         alike=True,
@@ -79,28 +79,28 @@ def arm_branches(
     ranges = bounds(tree)
     result = []
     for solution, row in zip(solutions, rows, strict=True):
-        *angles, turned, away = row
-        valid = and_(le(turned, MET), le(away, MET * arm.geometry.length))
+        *angles, orientation_error, position_error = row
+        valid = and_(le(orientation_error, VALID_ERROR), le(position_error, VALID_ERROR * arm.geometry.length))
         valid = valid if solution.counts is True else and_(valid, solution.counts)
-        parts = list(own)
-        for i, angle, by in zip(arm.bodies, angles, near, strict=True):
+        joint_q = list(own)
+        for i, angle, near_angle in zip(arm.bodies, angles, near, strict=True):
             low, high = _bounds(tree, i, ranges) if position_limits else (-math.inf, math.inf)
-            angle, within = _in_range(angle, by, low, high)
-            valid = valid if within is True else and_(valid, within)
-            parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [angle])
-        if held:
-            i = _held(arm)
-            parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [value])
+            angle, in_bounds = _in_range(angle, near_angle, low, high)
+            valid = valid if in_bounds is True else and_(valid, in_bounds)
+            joint_q[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [angle])
+        if fixed_angles:
+            i = _locked_body(arm)
+            joint_q[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [value])
             if position_limits:
                 low, high = _bounds(tree, i, ranges)
                 valid = and_(valid, and_(le(low, value), le(value, high)))
-        q = [x for i, _ in tree.stacked() for x in parts[i]]
-        result.append(ArmBranch(q, valid, turned, away))
+        q = [x for i, _ in tree.stacked() for x in joint_q[i]]
+        result.append(ArmBranch(q, valid, orientation_error, position_error))
     return result
 
 
 def _bounds(tree: Tree, body: int, ranges: Mapping[int, tuple[list[float], list[float]]]) -> tuple[float, float]:
-    """Those of a joint's angle from zero; none where its configuration is not the angle itself."""
+    """Return the limits of a joint's angle from zero; infinite if its configuration is not an angle."""
     joint, (low, high) = tree.bodies[body].joint, ranges[body]
     if joint.nq != 1:
         return -math.inf, math.inf
@@ -108,75 +108,81 @@ def _bounds(tree: Tree, body: int, ranges: Mapping[int, tuple[list[float], list[
     return low[0] - zero, high[0] - zero
 
 
-def _held(arm: RecognisedArm) -> int:
-    """The body of the joint that is held."""
+def _locked_body(arm: RecognisedArm) -> int:
+    """Return the body of the locked joint."""
     (result,) = set(arm.chain.bodies) - set(arm.bodies)
     return result
 
 
-def _flat(angles: list[Any], turned: Any, away: Any) -> list[Any]:
-    return [*angles, turned, away]
+def _flat(angles: list[Any], orientation_error: Any, position_error: Any) -> list[Any]:
+    return [*angles, orientation_error, position_error]
 
 
 def _angle(tree: Tree, body: int, q: Sequence[Any]) -> Any:
-    """A joint's angle from zero."""
+    """Return a joint's angle from zero."""
     joint = tree.bodies[body].joint
     return joint.difference(joint.zero(), q[body])[0]
 
 
 def _in_range(angle: Any, near: Any, low: float, high: float) -> tuple[Any, Any]:
-    """The angle plus whole turns: the one nearest to another, within bounds if one is, and whether it is."""
-    angle = angle + _TURN * floor((near - angle) * (1.0 / _TURN) + 0.5)
+    """Shift an angle by full revolutions near to ``near``, within bounds if possible.
+
+    Returns the angle and whether it is within bounds.
+    """
+    angle = angle + _REVOLUTION * floor((near - angle) * (1.0 / _REVOLUTION) + 0.5)
     if math.isfinite(high):
-        beyond = ceil((angle - (high + _OVER)) * (1.0 / _TURN))
-        angle = angle - _TURN * fmax(beyond, 0.0)
+        beyond = ceil((angle - (high + _LIMIT_TOL)) * (1.0 / _REVOLUTION))
+        angle = angle - _REVOLUTION * fmax(beyond, 0.0)
     if math.isfinite(low):
-        beyond = ceil(((low - _OVER) - angle) * (1.0 / _TURN))
-        angle = angle + _TURN * fmax(beyond, 0.0)
-    within: Any = True
+        beyond = ceil(((low - _LIMIT_TOL) - angle) * (1.0 / _REVOLUTION))
+        angle = angle + _REVOLUTION * fmax(beyond, 0.0)
+    in_bounds: Any = True
     if math.isfinite(low):
-        within = le(low - _OVER, angle)
-        angle = where(within, fmax(angle, low), angle)
+        in_bounds = le(low - _LIMIT_TOL, angle)
+        angle = where(in_bounds, fmax(angle, low), angle)
     if math.isfinite(high):
-        below = le(angle, high + _OVER)
+        below = le(angle, high + _LIMIT_TOL)
         angle = where(below, fmin(angle, high), angle)
-        within = below if within is True else and_(within, below)
-    return angle, within
+        in_bounds = below if in_bounds is True else and_(in_bounds, below)
+    return angle, in_bounds
 
 
-_LEAST = 1e-15  # ν: some ten times what rounding makes of J Jᵀ
+_REGULARISATION = 1e-15  # ν, about ten times the rounding error of J Jᵀ
 
 
 @dataclass(frozen=True)
-class Polish:
-    """A chain of joints from A to B, of which some are moved."""
+class NewtonRefinement:
+    """Newton refinement of a chain of joints from A to B, of which some move."""
 
     tree: Tree
     A: Frame
     B: Frame
-    bodies: tuple[int, ...]  # that the joints carry which are moved
+    bodies: tuple[int, ...]  # bodies of the joints that move
     length: float  # [m]
 
-    def improved(self, angles: Scalars, held: dict[int, Any], target: Pose, steps: int) -> tuple[list[Any], Any, Any]:
-        """Angles from zero after some steps, and the errors that are left: 2 sin(angle/2) ≈ angle [rad], distance [m].
+    def refined(
+        self, angles: Scalars, fixed_angles: dict[int, Any], target: Pose, steps: int
+    ) -> tuple[list[Any], Any, Any]:
+        """Refine angles from zero; return them and the remaining errors.
 
-        ``held`` are angles of other joints on the way.
+        The errors are 2 sin(angle/2) ≈ angle [rad] and distance [m].  ``fixed_angles`` are those of the other joints of
+        the chain.
         """
         angles = list(angles)
         for _ in range(steps):
-            X, columns = self._at(angles, held)
+            X, columns = self._at(angles, fixed_angles)
             e = self._error(X, target)
             angles = [a + b for a, b in zip(angles, self._step(columns, e), strict=True)]
-        X, _ = self._at(angles, held)
-        turned = sum((x - y) * (x - y) for a, b in _rows(X, target) for x, y in zip(a, b, strict=True))
-        away = target.translation - X.translation
-        return angles, sqrt(0.5 * turned), sqrt(away.dot(away))
+        X, _ = self._at(angles, fixed_angles)
+        orientation_error = sum((x - y) * (x - y) for a, b in _rows(X, target) for x, y in zip(a, b, strict=True))
+        position_error = target.translation - X.translation
+        return angles, sqrt(0.5 * orientation_error), sqrt(position_error.dot(position_error))
 
-    def _at(self, angles: Scalars, held: dict[int, Any]) -> tuple[Pose, list[list[Any]]]:
-        """X_AB and its Jacobian's columns at B's origin, positions in arm's lengths."""
-        tree, given = self.tree, dict(zip(self.bodies, angles, strict=True)) | held
+    def _at(self, angles: Scalars, fixed_angles: dict[int, Any]) -> tuple[Pose, list[list[Any]]]:
+        """Return X_AB and its Jacobian columns at B's origin, with positions in arm's lengths."""
+        tree, joint_angles = self.tree, dict(zip(self.bodies, angles, strict=True)) | fixed_angles
         q = [
-            body.joint.integrate(body.joint.zero(), [given[i]]) if i in given else body.joint.zero()
+            body.joint.integrate(body.joint.zero(), [joint_angles[i]]) if i in joint_angles else body.joint.zero()
             for i, body in enumerate(tree.bodies)
         ]
         X = poses_in(tree, q, self.A, [*ancestors(tree, self.A.body), *ancestors(tree, self.B.body)])
@@ -192,16 +198,16 @@ class Polish:
         return X_AB, columns
 
     def _error(self, X: Pose, target: Pose) -> list[Any]:
-        """(rotation vector, for a small one; way), in arm's lengths."""
+        """Return (small rotation vector; translation) from X to the target, in arm's lengths."""
         total = Vec3.zero()
         for a, b in zip(_columns(X), _columns(target), strict=True):
             total = total + a.cross(b)
-        away = (target.translation - X.translation) * (1.0 / self.length)
-        return [*(total * 0.5), *away]
+        position_error = (target.translation - X.translation) * (1.0 / self.length)
+        return [*(total * 0.5), *position_error]
 
     def _step(self, columns: list[list[Any]], e: list[Any]) -> list[Any]:
-        """Jᵀ (J Jᵀ + damping)⁻¹ e."""
-        damping = dot(e, e) + _LEAST
+        """Return Jᵀ (J Jᵀ + damping)⁻¹ e."""
+        damping = dot(e, e) + _REGULARISATION
         rows = [list(row) for row in zip(*columns, strict=True)]
         n = len(rows)
         lower: list[list[Any]] = []  # of L D Lᵀ: the rows of L
@@ -219,7 +225,7 @@ class Polish:
             pivot, z = dot(rows[i], rows[i]) + damping, e[i]
             for k in range(i):
                 pivot, z = pivot - scaled[k] * row[k], z - row[k] * y[k]
-            inverse.append(1.0 / fmax(pivot, 0.5 * _LEAST))
+            inverse.append(1.0 / fmax(pivot, 0.5 * _REGULARISATION))
             lower.append(row)
             y.append(z)
         x = [a * b for a, b in zip(y, inverse, strict=True)]

@@ -1,22 +1,21 @@
-"""The geometry of a chain of axes: lengths and twists of the common normals between neighbours, on floats.
+"""Geometry of a chain of revolute axes (Denavit–Hartenberg): lengths and twists of common normals.
 
     exp(S₁ θ₁) ... exp(S_n θ_n) = B Rz(θ'₁) A₁ Tz(d₂) Rz(θ'₂) A₂ ... A_{n−1} Rz(θ'_n) T,    A_k = Tx(a_k) Rx(α_k),
 
-with θ'_k = θ_k + o_k.  z is along each axis, and x along the common normal to the next, from foot to foot; a is 0 where
-neighbours intersect, and sin α where they are parallel.  Where they are so within `TOLERANCE` they are taken to be:
-files round their numbers (1.5708 is off by 4e-6), and the steps that polish a solution on the robot's own kinematics
-square what that makes wrong.  No family needs right angles, so these are exact only where rounding explains the rest.
+with θ'_k = θ_k + o_k, on floats.  z is along each axis, and x along the common normal to the next, from foot to foot.
+a is 0 where neighbours intersect, and sin α is 0 where they are parallel.  Both are assumed within `TOLERANCE`, since
+files round their numbers (1.5708 is off by 4e-6).  The Newton refinement of a solution on the robot's own kinematics
+then squares the resulting error.  No family needs right angles, so these are assumed only within rounding.
 
 Source: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms, ASME J. Applied Mechanics 22, 1955.
 
-A chain of revolute joints between two frames, as the screws that its joints turn about, on floats.
-
-The pose of B in A is a product of exponentials, X_AB(q) = exp(S₁ θ₁) ... exp(S_n θ_n) X_AB(0), with S_k = (ω; −ω × p)
-the axis of joint k in A while all joints are at zero.  The way back has the same axes in opposite order and direction.
+A chain of revolute joints between two frames is described by the screws of its joints, on floats.  The pose of B in A
+is a product of exponentials, X_AB(q) = exp(S₁ θ₁) ... exp(S_n θ_n) X_AB(0), with S_k = (ω; −ω × p) the axis of joint k
+in A when all joints are at zero.  The reversed chain has the same axes in opposite order and direction.
 
 Source: Brockett, Robotic manipulators and the product of exponentials formula, 1984.
 
-A branch of an arm's inverse kinematics, in the angles of its geometry.
+`ArmSolution` is a branch of an arm's inverse kinematics, in the angles of its geometry.
 """
 
 from __future__ import annotations
@@ -50,38 +49,38 @@ __all__ = [
 ]
 
 
-TOLERANCE = 1e-5  # [rad, parts of the arm's length]
-_RIGHT = 1e-9  # [rad]: how far right angles may be off
+TOLERANCE = 1e-5  # [rad, arm's lengths]
+_RIGHT = 1e-9  # [rad] tolerance of right angles
 
 
 @dataclass(frozen=True)
 class AxisGeometry:
-    """A chain's numbers: ``a`` and ``twist`` between neighbours (n − 1), ``d`` and ``zero`` of each axis (n)."""
+    """Parameters of a chain: ``a`` and ``twist`` (n − 1) between axes, ``d`` and ``zero`` (n) of each axis."""
 
     a: tuple[float, ...]  # [m]
     twist: tuple[UnitAngle, ...]  # α
-    d: tuple[float, ...]  # from the foot of the normal before to that of the one after [m]; 0 for first and last
-    zero: tuple[float, ...]  # o: θ' while θ is 0 [rad]; 0 for first and last
+    d: tuple[float, ...]  # [m] between the feet of consecutive normals; 0 for first and last
+    zero: tuple[float, ...]  # o, θ' at θ = 0 [rad]; 0 for first and last
     base: Pose  # B
     tool: Pose  # T
-    length: float  # of the arm: the sum of all [m]
+    length: float  # of the arm, the sum of all lengths [m]
 
     def intersect(self, k: int) -> bool:
-        """Whether axes k and k + 1 do, counted from 0."""
+        """Return True if axes k and k + 1 intersect, counted from 0."""
         return is_zero(self.a[k]) and not self.parallel(k)
 
     def parallel(self, k: int) -> bool:
-        """Whether axes k and k + 1 are."""
+        """Return True if axes k and k + 1 are parallel."""
         return is_zero(self.twist[k].sin)
 
     def spherical(self, k: int) -> bool:
-        """Whether axes k, k + 1 and k + 2 go through one point, and neighbours are not parallel."""
+        """Return True if axes k, k + 1 and k + 2 intersect in one point and no neighbours are parallel."""
         return self.intersect(k) and self.intersect(k + 1) and is_zero(self.d[k + 1])
 
 
 @dataclass(frozen=True)
 class _Normal:
-    """The common normal of two axes: its direction, feet on both, length and twist."""
+    """Common normal of two axes: its direction, feet on both, length and twist."""
 
     x: Vec3
     from_foot: Vec3
@@ -91,13 +90,13 @@ class _Normal:
 
 
 def axis_geometry(axes: Sequence[JointAxis]) -> AxisGeometry | None:
-    """The geometry of two or more axes; None where neighbours are one and the same."""
+    """Return the geometry of two or more axes; None if neighbours coincide."""
     rough = _with_tolerance(axes, 0.0)
     return None if rough is None or is_zero(rough.length) else _with_tolerance(axes, TOLERANCE * rough.length)
 
 
 def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | None:
-    """The geometry, in which what is no longer than ``short`` is zero."""
+    """Return the geometry, with lengths up to ``short`` set to zero."""
     normals: list[_Normal] = []
     for one, other in pairwise(axes):
         start = normals[-1].to_foot if normals else one.point
@@ -109,7 +108,7 @@ def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | N
     for axis, before, after in zip(axes[1:-1], normals, normals[1:], strict=False):
         z, y = axis.direction, axis.direction.cross(before.x)
         offset = (after.from_foot - before.to_foot).dot(z)
-        point = is_zero(before.a) and is_zero(after.a) and abs(offset) <= short  # three axes go through it
+        point = is_zero(before.a) and is_zero(after.a) and abs(offset) <= short  # three axes intersect in one point
         offsets.append(0.0 if point else offset)
         angles.append(math.atan2(after.x.dot(y), after.x.dot(before.x)))
     first, last = normals[0], normals[-1]
@@ -125,73 +124,73 @@ def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | N
 
 
 def _normal(one: JointAxis, other: JointAxis, start: Vec3, short: float) -> _Normal | None:
-    """The common normal; of parallel axes, the one at the point ``start`` of the first."""
+    """Return the common normal; of parallel axes, the one at the point ``start`` of the first."""
     z, w = one.direction, other.direction
-    across, between = z.cross(w), other.point - one.point
-    sin, cos = math.hypot(*across), z.dot(w)
+    normal, offset_vector = z.cross(w), other.point - one.point
+    sin, cos = math.hypot(*normal), z.dot(w)
     if sin <= TOLERANCE:
-        here = one.point + z * (start - one.point).dot(z)
-        there = other.point + w * (here - other.point).dot(w)
-        x = there - here
+        from_foot = one.point + z * (start - one.point).dot(z)
+        to_foot = other.point + w * (from_foot - other.point).dot(w)
+        x = to_foot - from_foot
         a = math.hypot(*x)
         if a <= short:
             return None
-        return _Normal(x * (1.0 / a), here, there, a, UnitAngle(math.copysign(1.0, cos), 0.0))
-    x = across * (1.0 / sin)
-    a = between.dot(x)
-    here = one.point + z * (between.cross(w).dot(x) / sin)
-    there = other.point + w * (between.cross(z).dot(x) / sin)
+        return _Normal(x * (1.0 / a), from_foot, to_foot, a, UnitAngle(math.copysign(1.0, cos), 0.0))
+    x = normal * (1.0 / sin)
+    a = offset_vector.dot(x)
+    from_foot = one.point + z * (offset_vector.cross(w).dot(x) / sin)
+    to_foot = other.point + w * (offset_vector.cross(z).dot(x) / sin)
     twist = UnitAngle(0.0, 1.0) if abs(cos) <= _RIGHT else UnitAngle(cos, sin)
-    return _Normal(x, here, there, 0.0 if abs(a) <= short else a, twist)
+    return _Normal(x, from_foot, to_foot, 0.0 if abs(a) <= short else a, twist)
 
 
 def _frame(z: Vec3, x: Vec3, origin: Vec3) -> Pose:
-    """The pose of a frame with these axes, x made normal to z."""
+    """Return the pose of a frame with these axes, with x made normal to z."""
     x = x - z * x.dot(z)
     x = x * (1.0 / math.hypot(*x))
     y = z.cross(x)
     return Pose(Rotation(Vec3(x.x, y.x, z.x), Vec3(x.y, y.y, z.y), Vec3(x.z, y.z, z.z)), origin)
 
 
-_TRIED = (0.7, -2.1, 3.0)  # angles at which a joint has to be the rotation that its axis says [rad]
+_TEST_ANGLES = (0.7, -2.1, 3.0)  # [rad] angles at which a joint must be a rotation about its axis
 _EXACT = 1e-12
 
 
 @dataclass(frozen=True)
 class JointAxis:
-    """Where a joint turns: a unit vector and the point of its axis that is nearest to the origin."""
+    """Axis of a revolute joint: a unit vector and the point of the axis nearest to the origin."""
 
     direction: Vec3
     point: Vec3
 
     @staticmethod
     def of(S: Motion) -> JointAxis:
-        """The axis of a rotation (ω; v) with ω of unit length."""
+        """Return the axis of a rotation (ω; v) with ω of unit length."""
         return JointAxis(S.angular, S.angular.cross(S.linear))
 
     def turn(self, angle: object) -> Pose:
-        """The rotation about the axis."""
+        """Return the pose of a rotation about the axis."""
         R = Rotation.about(self.direction, angle)
         return Pose(R, self.point - R @ self.point)
 
 
 @dataclass(frozen=True)
 class ArmChain:
-    """The joints from A to B: the bodies that they carry, their axes in A, and X_AB, all at zero."""
+    """Joints from A to B: their bodies, their axes in A, and X_AB, all at zero."""
 
     bodies: tuple[int, ...]
     axes: tuple[JointAxis, ...]
     zero: Pose
 
     def reversed(self) -> ArmChain:
-        """The joints from B to A."""
+        """Return the chain from B to A."""
         back = self.zero.inv().formed()
         screws = [back @ Motion(-axis.direction, -axis.point.cross(axis.direction)) for axis in self.axes]
         return ArmChain(self.bodies[::-1], tuple(JointAxis.of(S) for S in screws[::-1]), back)
 
 
 def turns_only(joint: JointType) -> bool:
-    """Whether a joint turns about one axis, by its one number, and does nothing else: as its functions have it."""
+    """Return True if a joint with one coordinate is, by its functions, a rotation about a fixed axis."""
     if joint.nv != 1:
         return False
     zero = joint.zero()
@@ -199,44 +198,44 @@ def turns_only(joint: JointType) -> bool:
     if abs(math.hypot(*S.angular) - 1.0) > _EXACT or abs(S.angular.dot(S.linear)) > _EXACT:
         return False
     start, axis = joint.X(zero), JointAxis.of(S)
-    for angle in _TRIED:
-        result, wanted = joint.X(joint.integrate(zero, [angle])), start @ axis.turn(angle)
-        if any(abs(x - y) > _EXACT for x, y in zip(result.elements(), wanted.elements(), strict=True)):
+    for angle in _TEST_ANGLES:
+        result, expected = joint.X(joint.integrate(zero, [angle])), start @ axis.turn(angle)
+        if any(abs(x - y) > _EXACT for x, y in zip(result.elements(), expected.elements(), strict=True)):
             return False
     return True
 
 
 def arm_chain(tree: Tree, A: Frame, B: Frame) -> ArmChain | None:
-    """The chain from A to B; None where a joint in it does not only turn, or shares its number with another."""
+    """Return the chain from A to B; None if a joint in it is not purely revolute or is coupled."""
     _, to_B, to_A = fork(tree, B.body, A.body)
-    ways = [*((i, -1.0) for i in reversed(to_A)), *((i, 1.0) for i in to_B)]
-    ways = [(i, sign) for i, sign in ways if tree.bodies[i].joint.nv]
+    path = [*((i, -1.0) for i in reversed(to_A)), *((i, 1.0) for i in to_B)]
+    path = [(i, sign) for i, sign in path if tree.bodies[i].joint.nv]
     masters = {tree.joint_index(body.coupling.joint) for body in tree.bodies if body.coupling is not None}
-    bodies = tuple(i for i, _ in ways)
+    bodies = tuple(i for i, _ in path)
     for i in bodies:
         if tree.bodies[i].coupling is not None or i in masters or not turns_only(tree.bodies[i].joint):
             return None
     q = [body.joint.zero() for body in tree.bodies]
     X = poses_in(tree, q, A, [*ancestors(tree, A.body), *ancestors(tree, B.body)])
-    screws = [X[i] @ tree.bodies[i].S(q[i]).columns[0] * sign for i, sign in ways]
+    screws = [X[i] @ tree.bodies[i].S(q[i]).columns[0] * sign for i, sign in path]
     return ArmChain(bodies, tuple(map(JointAxis.of, screws)), X[B.body] @ B.placement)
 
 
-def without(chain: ArmChain, held: int) -> ArmChain:
-    """The chain without a joint at one of its ends."""
-    kept: Sequence[int] = [k for k in range(len(chain.bodies)) if k != held]
-    return ArmChain(tuple(chain.bodies[k] for k in kept), tuple(chain.axes[k] for k in kept), chain.zero)
+def without(chain: ArmChain, locked: int) -> ArmChain:
+    """Return the chain without a joint at one of its ends."""
+    remaining: Sequence[int] = [k for k in range(len(chain.bodies)) if k != locked]
+    return ArmChain(tuple(chain.bodies[k] for k in remaining), tuple(chain.axes[k] for k in remaining), chain.zero)
 
 
 class ArmSolution(NamedTuple):
-    """The angles about the axes, and whether they differ from those of the branches before: False where these meet."""
+    """Angles about the axes, and whether the branch is distinct: False if it coincides with an earlier one."""
 
     angles: tuple[UnitAngle, ...]
     counts: Any
 
 
 def both(one: Any, other: Any) -> Any:
-    """Whether both hold, which may be known."""
+    """Return the conjunction of two conditions, either of which may be known to be True."""
     if one is True:
         return other
     return one if other is True else and_(one, other)

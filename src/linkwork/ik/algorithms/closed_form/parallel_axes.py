@@ -1,29 +1,26 @@
-"""Six axes of which the second, third and fourth are parallel: the plane that they turn in is seen from both ends.
+"""Closed form of six axes with three parallel ones: the second to the fourth, or the last three.
 
-n is their direction, (0, −sin α₁, cos α₁) after axis 1.  How far the last axis is along n, and how it is inclined to
-n, depend on θ1 and θ5 alone:
+`three_parallel`: axes 2, 3 and 4 are parallel.  The plane in which they rotate is determined from both ends.  n is
+their direction, (0, −sin α₁, cos α₁) after axis 1.  The position of the last axis along n, and its inclination to n,
+depend on θ1 and θ5 only:
 
     n·Rz(θ1)ᵀ p     = d₂ + ε₂ d₃ + ε (d₄ + d₅ cos α₄ + a₅ sin α₄ sin θ5),
     n·Rz(θ1)ᵀ R z   = ε (cos α₄ cos α₅ − sin α₄ sin α₅ cos θ5),
 
-with ε₂ = cos α₂ and ε = cos α₂ cos α₃, signs.  Where the last two axes intersect, a₅ = 0, the first tells θ1, and the
-second then θ5; else both make a conic.  The sum of the parallel angles, θ5 and θ6 are those of three axes
-(`spherical_wrist.py`), and what is left is a triangle in the plane with sides a₂ and a₃.
+with signs ε₂ = cos α₂ and ε = cos α₂ cos α₃.  If the last two axes intersect, a₅ = 0, the first equation gives θ1, and
+the second then θ5; otherwise both form a conic.  The sum of the parallel angles, θ5 and θ6 are those of three axes
+(`spherical_wrist.py`), and a triangle in the plane with sides a₂ and a₃ remains.
 
-Source: Elias and Wen, IK-Geo: unified robot inverse kinematics using subproblem decomposition, Mechanism and Machine
-Theory 209, 2025 (arms with three parallel axes).
-
-Six axes of which the last three are parallel.
-
-u = R z ε is their direction, ε = cos α₄ cos α₅ a sign, and how far the hand is along it depends on the first three
-axes alone.  With r = Rz(θ2)ᵀ Rx(α₁)ᵀ Rz(θ1)ᵀ u and v = Rx(α₃) z after axis 3,
+`parallel_hand`: axes 4, 5 and 6 are parallel.  u = R z ε is their direction, with the sign ε = cos α₄ cos α₅, and the
+position of the end effector along it depends on the first three axes only.  With r = Rz(θ2)ᵀ Rx(α₁)ᵀ Rz(θ1)ᵀ u and
+v = Rx(α₃) z after axis 3,
 
     cos α₃       = (Rx(α₂)ᵀ r)_z,
     u·p − d      = a₁ (Rz(θ1)ᵀ u)_x + d₂ r_z + a₂ r_x + d₃ cos α₃,
 
-so r_y and r_x are linear in cos θ1 and sin θ1, as r_z is, and ‖r‖ = 1 is a conic that meets the unit circle
-(`trigonometric_equations.py`).  Where axes 2 and 3 intersect, a₂ = 0, the second equation tells θ1, and the length
-then r_x.  θ2 and θ3 turn u into r and v; what is left is a triangle in the plane with sides a₄ and a₅.
+so r_y and r_x are linear in cos θ1 and sin θ1, as r_z is, and ‖r‖ = 1 is a conic that intersects the unit circle
+(`trigonometric_equations.py`).  If axes 2 and 3 intersect, a₂ = 0, the second equation gives θ1, and the length then
+r_x.  θ2 and θ3 rotate u to r and v; a triangle in the plane with sides a₄ and a₅ remains.
 
 Source: Elias and Wen, IK-Geo: unified robot inverse kinematics using subproblem decomposition, Mechanism and Machine
 Theory 209, 2025 (arms with three parallel axes).
@@ -40,9 +37,9 @@ from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGe
 from linkwork.ik.algorithms.closed_form.spherical_wrist import (
     ThreeAngles,
     about_axes,
+    rotated_about_z,
     scaled,
     three_angles,
-    turned_about_z,
     twisted,
 )
 from linkwork.ik.algorithms.closed_form.trigonometric_equations import (
@@ -62,7 +59,7 @@ Plane = tuple[Any, Any]  # coordinates across n
 
 
 def three_parallel(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
-    """Eight solutions: θ1 and θ5, and two triangles each."""
+    """Return eight solutions: θ1 and θ5, and two triangles each."""
     result = []
     for theta1, hand, wrist in _ends(arm, X):
         result += _triangles(arm, theta1, hand, wrist)
@@ -70,13 +67,13 @@ def three_parallel(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
 
 
 def _signs(arm: AxisGeometry) -> tuple[float, float, UnitAngle]:
-    """ε₂, ε, and the twist α₂ + α₃ + α₄ between axis 2 and 5."""
+    """Return ε₂, ε, and the twist α₂ + α₃ + α₄ between axes 2 and 5."""
     second, third = arm.twist[1], arm.twist[2]
     return second.cos, second.cos * third.cos, second.plus(third).plus(arm.twist[3])
 
 
 def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngles]]:
-    """The four pairs of θ1 and of the angles about n and the last two axes; and where the hand is, from axis 2."""
+    """Return the four combinations of θ1, the last axis in the plane of axis 2, and the wrist angles."""
     one, four, five = arm.twist[0], arm.twist[3], arm.twist[4]
     R, p = X.rotation.rows(), X.translation
     second, sign, twist = _signs(arm)
@@ -87,8 +84,8 @@ def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngle
         result = []
         for theta1, counts in ((pair.first, True), (pair.second, pair.differ)):
             hand = _in_plane(arm, X, theta1)
-            seen = twisted(one, turned_about_z(theta1, R))
-            for wrist in three_angles(seen, twist, five, partial(_reachable, arm, hand)):
+            rotated = twisted(one, rotated_about_z(theta1, R))
+            for wrist in three_angles(rotated, twist, five, partial(_reachable, arm, hand)):
                 result.append((theta1, hand, wrist._replace(counts=both(counts, wrist.counts))))
         return result
     inclined = Sinusoid(
@@ -99,30 +96,30 @@ def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngle
     result = []
     for theta1, theta5, counts in coupled_angles(height, lift, inclined, tilt):
         hand = _in_plane(arm, X, theta1)
-        seen = twisted(one, turned_about_z(theta1, R))
-        wrist = about_axes(seen, twist, five, theta5, counts, partial(_reachable, arm, hand))
+        rotated = twisted(one, rotated_about_z(theta1, R))
+        wrist = about_axes(rotated, twist, five, theta5, counts, partial(_reachable, arm, hand))
         result.append((theta1, hand, wrist))
     return result
 
 
 def _in_plane(arm: AxisGeometry, X: Pose, theta1: UnitAngle) -> Plane:
-    """Where the last axis is, as seen from axis 2."""
+    """Return the position of the last axis in the plane, relative to axis 2."""
     one, p = arm.twist[0], X.translation
-    x, y = theta1.turned_back(p.x, p.y)
+    x, y = theta1.rotated_back(p.x, p.y)
     return x - arm.a[0], one.cos * y + one.sin * p.z
 
 
 def _last(arm: AxisGeometry, theta5: UnitAngle) -> Plane:
-    """Where it is, as seen from axis 4, in the direction of the sum of the parallel angles."""
+    """Return the position of the last axis relative to axis 4, along the sum of the parallel angles."""
     _, _, twist = _signs(arm)
     a4, a5 = arm.a[3:]
     return a4 + scaled(a5, theta5.cos), scaled(a5 * twist.cos, theta5.sin) - twist.sin * arm.d[4]
 
 
 def _reachable(arm: AxisGeometry, hand: Plane, theta5: UnitAngle) -> UnitAngle:
-    """The sum of the parallel angles with which the elbow is nearest to a right angle.
+    """Return the sum of the parallel angles for which the elbow is nearest to a right angle.
 
-    Where the last axis is parallel to them it may be any, of which only some bring the wrist within reach.
+    If the last axis is parallel to them the sum is free, and only some values bring the wrist within reach.
     """
     (hx, hy), (tx, ty) = hand, _last(arm, theta5)
     a2, a3 = arm.a[1:3]
@@ -131,38 +128,38 @@ def _reachable(arm: AxisGeometry, hand: Plane, theta5: UnitAngle) -> UnitAngle:
 
 
 def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAngles) -> list[ArmSolution]:
-    """The two pairs of θ2 and θ3, and θ4 that makes up the sum."""
+    """Return the two pairs of θ2 and θ3, with θ4 from the sum."""
     a2, a3 = arm.a[1:3]
     second, sign, _ = _signs(arm)
     total, theta5, theta6, counts = wrist
-    sx, sy = total.turned(*_last(arm, theta5))
+    sx, sy = total.rotated(*_last(arm, theta5))
     kx, ky = hand[0] - sx, hand[1] - sy
     pair = equation(2.0 * a2 * a3, 0.0, kx * kx + ky * ky - (a2 * a2 + a3 * a3))
     result = []
     for bend, differs in ((pair.first, True), (pair.second, pair.differ)):
         ux, uy = a2 + a3 * bend.cos, a3 * bend.sin
         theta2 = UnitAngle.along(ux * kx + uy * ky, ux * ky - uy * kx)
-        left = total.minus(theta2).minus(bend)
-        angles = (theta1, theta2, mirrored(bend, second), mirrored(left, sign), theta5, theta6)
+        last_angle = total.minus(theta2).minus(bend)
+        angles = (theta1, theta2, mirrored(bend, second), mirrored(last_angle, sign), theta5, theta6)
         result.append(ArmSolution(angles, both(counts, differs)))
     return result
 
 
 def mirrored(angle: UnitAngle, sign: float) -> UnitAngle:
-    """An angle about the axis itself, from that about n."""
+    """Return an angle about the axis itself from that about n."""
     return angle if sign > 0.0 else angle.opposite()
 
 
 def parallel_hand(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
-    """Eight solutions: four of the first three axes, and two triangles each."""
+    """Return eight solutions: four of the first three axes, and two triangles each."""
     result = []
-    for angles, counts in _arms(arm, X):
+    for angles, counts in _first_three_axes(arm, X):
         result += _triangles_parallel_hand(arm, X, angles, counts)
     return result
 
 
-def _arms(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, UnitAngle], Any]]:
-    """θ1, θ2 and θ3."""
+def _first_three_axes(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, UnitAngle], Any]]:
+    """Return θ1, θ2 and θ3."""
     a1, a2 = arm.a[:2]
     one, two, three = arm.twist[:3]
     fourth, sign = arm.twist[3].cos, arm.twist[3].cos * arm.twist[4].cos
@@ -180,7 +177,7 @@ def _arms(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, 
             z, y = (_at(x, theta1) for x in (up, side))
             x = sqrt(fmax(1.0 - z * z - y * y, 0.0))
             for rx, other in ((x, True), (-x, lt(0.5 * SAME, x))):
-                result.append((_three(arm, u, theta1, (rx, y, z)), both(counts, other)))
+                result.append((_second_and_third(arm, u, theta1, (rx, y, z)), both(counts, other)))
         return result
     ahead = tuple(x * (1.0 / a2) for x in forward)
     A, B, C, D, E, F = (
@@ -188,7 +185,7 @@ def _arms(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, 
     )
     for theta1, counts in on_circle(A, B, C, D, E, F - 1.0):
         r = tuple(_at(x, theta1) for x in (ahead, side, up))
-        result.append((_three(arm, u, theta1, r), counts))
+        result.append((_second_and_third(arm, u, theta1, r), counts))
     return result
 
 
@@ -196,10 +193,12 @@ def _at(form: tuple[Any, ...], angle: UnitAngle) -> Any:
     return form[0] + form[1] * angle.cos + form[2] * angle.sin
 
 
-def _three(arm: AxisGeometry, u: Vec3, theta1: UnitAngle, r: tuple[Any, ...]) -> tuple[UnitAngle, UnitAngle, UnitAngle]:
-    """θ2, which turns r into u as axis 2 sees it, and θ3, which turns v into r."""
+def _second_and_third(
+    arm: AxisGeometry, u: Vec3, theta1: UnitAngle, r: tuple[Any, ...]
+) -> tuple[UnitAngle, UnitAngle, UnitAngle]:
+    """Return θ2, which rotates r to u in the axes of joint 2, and θ3, which rotates v to r."""
     one, two, three = arm.twist[:3]
-    x, y = theta1.turned_back(u.x, u.y)
+    x, y = theta1.rotated_back(u.x, u.y)
     y = one.cos * y + one.sin * u.z
     theta2 = UnitAngle.along(r[0] * x + r[1] * y, r[0] * y - r[1] * x)
     side = two.cos * r[1] + two.sin * r[2]
@@ -210,22 +209,22 @@ def _three(arm: AxisGeometry, u: Vec3, theta1: UnitAngle, r: tuple[Any, ...]) ->
 def _triangles_parallel_hand(
     arm: AxisGeometry, X: Pose, first: tuple[UnitAngle, UnitAngle, UnitAngle], counts: Any
 ) -> list[ArmSolution]:
-    """The two pairs of θ4 and θ5, and θ6 that makes up the sum."""
+    """Return the two pairs of θ4 and θ5, with θ6 from the sum."""
     a4, a5 = arm.a[3:]
     fourth, sign = arm.twist[3].cos, arm.twist[3].cos * arm.twist[4].cos
     R, p = X.rotation.rows(), X.translation
     for angle, a, twist, d in zip(first, arm.a, arm.twist, (arm.d[1], arm.d[2], arm.d[3]), strict=False):
-        x, y = angle.turned_back(p.x, p.y)
-        y, z = twist.turned_back(y, p.z)
+        x, y = angle.rotated_back(p.x, p.y)
+        y, z = twist.rotated_back(y, p.z)
         p = Vec3(x - a, y, z - d)
-        R = twisted(twist, turned_about_z(angle, R))
+        R = twisted(twist, rotated_about_z(angle, R))
     total = UnitAngle.along(R[0][0], R[1][0])  # of the three angles about the fourth axis
     pair = equation(2.0 * a4 * a5, 0.0, p.x * p.x + p.y * p.y - (a4 * a4 + a5 * a5))
     result = []
     for bend, differs in ((pair.first, True), (pair.second, pair.differ)):
         ux, uy = a4 + a5 * bend.cos, a5 * bend.sin
         theta4 = UnitAngle.along(ux * p.x + uy * p.y, ux * p.y - uy * p.x)
-        left = total.minus(theta4).minus(bend)
-        angles = (*first, theta4, mirrored(bend, fourth), mirrored(left, sign))
+        last_angle = total.minus(theta4).minus(bend)
+        angles = (*first, theta4, mirrored(bend, fourth), mirrored(last_angle, sign))
         result.append(ArmSolution(angles, both(counts, differs)))
     return result

@@ -1,6 +1,6 @@
-"""Closed forms of arms with three axes through one point: six axes, and seven of type SRS; and the angles about them.
+"""Closed forms of arms with three intersecting axes (Pieper): six axes, and seven of type S-R-S.
 
-Three axes through one point (`three_angles`), the angles of a rotation
+Three axes through one point (`three_angles`) give the angles of a rotation
 
     R = Rz(θ1) Rx(α) Rz(θ2) Rx(β) Rz(θ3),
 
@@ -9,39 +9,39 @@ u_z = cos α cos β − sin α sin β cos θ2, so
 
     sin α sin β sin θ2 = ±√((u_z − cos(α + β)) (cos(α − β) − u_z)),
 
-where a factor 1 ∓ u_z is (u_x² + u_y²)/(1 ± u_z), which keeps its digits where first and third axis are in line.  θ1
-turns the third axis into u.  θ2 and θ3 follow from the rotations that remain, so that they compensate a θ1 that hardly
-matters.  Where first and third axis are in line, θ1 is 0, or the value that the caller prefers.
+where a factor 1 ∓ u_z is (u_x² + u_y²)/(1 ± u_z), which is accurate also where the first and third axis are aligned.
+θ1 rotates the third axis to u.  θ2 and θ3 follow from the remaining rotations, so they compensate an ill-conditioned
+θ1.  If the first and third axis are aligned, θ1 is 0, or the value that the caller prefers.
 
-Six axes of which the last three go through W (`spherical_wrist`): position first, then orientation.  W is where the
-first three axes bring it: with w its position after axis 3, g(θ3) = A₂ Rz(θ3) w that before the turn about axis 2, and
+Six axes of which the last three intersect in W (`spherical_wrist`): position first, then orientation.  The first three
+axes determine W: with w its position after axis 3, g(θ3) = A₂ Rz(θ3) w that before the rotation about axis 2, and
 z₂ = (0, −sin α₁, cos α₁),
 
     Rz(θ1)ᵀ p − (a₁, 0, 0) = Rx(α₁) Tz(d₂) Rz(θ2) g(θ3).
 
-Both sides are as high along axis 2, and as far from the point where normal 1 meets it, which makes two equations for
-θ1 and θ3, each linear in cosine and sine (`trigonometric_equations.py`): one after the other where two of the first
-three axes are parallel or intersect, and four solutions of a conic else.  θ2 turns one side into the other.  The last
-three angles are those of the rotation that remains.
+Both sides have the same height along axis 2, and the same distance from the point where normal 1 meets it.  These are
+two equations for θ1 and θ3, each linear in cosine and sine (`trigonometric_equations.py`): they are solved one after
+the other if two of the first three axes are parallel or intersect, and as a conic with four solutions otherwise.  θ2
+rotates one side to the other.  The last three angles are those of the remaining rotation.
 
-Six axes of which the third, fourth and fifth go through S (`spherical_middle`).  S is where the first two axes bring
-it, w after axis 2, and is fixed to the hand, h before the turn about axis 6:
+Six axes of which the third, fourth and fifth intersect in S (`spherical_middle`).  S is determined by the first two
+axes, w after axis 2, and is fixed to the end effector, h before the rotation about axis 6:
 
     Rz(θ1) A₁ Tz(d₂) Rz(θ2) w = S = p + R Rz(θ6)ᵀ h.
 
-Height along axis 1 and distance from its foot do not depend on θ1, which makes two equations for θ2 and θ6, each
-linear in cosine and sine.  θ1 turns one side into the other, and the rotation that remains is that of three axes.
+Height along axis 1 and distance from its foot do not depend on θ1.  These are two equations for θ2 and θ6, each linear
+in cosine and sine.  θ1 rotates one side to the other, and the remaining rotation is that of three axes.
 
-Seven axes (`elbow_arm`): the first three go through the shoulder S, the last three through the wrist W, the fourth is
-the elbow.  The distance from S to W gives two θ4.  Then the arm turns about the line from S to W, by the elbow angle
-ψ. In the frame after axis 3, w is the direction to W and e that to the elbow, the point of axis 4 that is nearest to
-S, perpendicular to w.  In the world, s is the direction to W, and u that of the first axis, perpendicular to s.
+Seven axes (`elbow_arm`): the first three intersect in the shoulder S, the last three in the wrist W, the fourth is the
+elbow.  The distance from S to W gives two values of θ4.  Then the arm rotates about the line from S to W by the elbow
+angle ψ.  In the frame after axis 3, w is the direction to W and e that to the elbow, the point of axis 4 nearest to S,
+perpendicular to w.  In the world, s is the direction to W, and u that of the first axis, perpendicular to s.
 
     R₀₃ = [s, v, s × v] [w, e, w × e]ᵀ,        v = u cos ψ + s × u sin ψ.
 
-ψ = 0 where the elbow is on the side of the line to which the first axis points.  Where the arm is stretched e is
-normal to axis 4, and where W is on the first axis u is along x of the first normal.  R₀₃ and the rotation that
-remains are three angles each.
+ψ = 0 if the elbow is on the side of the line to which the first axis points.  If the arm is stretched, e is normal to
+axis 4, and if W is on the first axis, u is along x of the first normal.  R₀₃ and the remaining rotation give three
+angles each.
 
 Sources: Pieper, The kinematics of manipulators under computer control, 1968 (any three axes that intersect);
 Hollerbach, Optimum kinematic design for a seven degree of freedom manipulator, Robotics Research, 1985; Shimizu et
@@ -73,74 +73,81 @@ __all__ = [
     "elbow_angle",
     "elbow_arm",
     "positions",
+    "rotated_about_z",
     "spherical_middle",
     "spherical_wrist",
     "three_angles",
-    "turned_about_z",
     "twisted",
 ]
 
 
 def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
-    """Eight solutions: four positions, each with two orientations."""
+    """Return eight solutions: four positions, each with two orientations."""
     W = Vec3(arm.a[2], -arm.twist[2].sin * arm.d[3], arm.twist[2].cos * arm.d[3] + arm.d[2])
     result = []
-    for first, second, third, reached in positions(arm, X.translation, W):
+    for first, second, third, distinct in positions(arm, X.translation, W):
         R: Matrix = X.rotation.rows()
         for angle, twist in zip((first, second, third), arm.twist[:3], strict=True):
-            R = twisted(twist, turned_about_z(angle, R))
+            R = twisted(twist, rotated_about_z(angle, R))
         for wrist in three_angles(R, arm.twist[3], arm.twist[4]):
             angles = (first, second, third, wrist.first, wrist.second, wrist.third)
-            result.append(ArmSolution(angles, both(reached, wrist.counts)))
+            result.append(ArmSolution(angles, both(distinct, wrist.counts)))
     return result
 
 
 def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, UnitAngle, UnitAngle, Any]]:
-    """The four (θ1, θ2, θ3, whether it counts) that bring the point w, given after axis 3, to p."""
+    """Return four (θ1, θ2, θ3, distinct) that bring the point w, in the frame after axis 3, to p."""
     (a1, a2), (one, two), d2 = arm.a[:2], arm.twist[:2], arm.d[1]
     flat = w.x * w.x + w.y * w.y
     before, after = (d2, 0.0) if is_zero(a2) and not is_zero(a1) else (0.0, d2)
-    # along axis 2, from a point of it: the foot of normal 1, or that of normal 2 where axes 2 and 3 intersect
-    seen = Sinusoid(scaled(one.cos, p.z) - before, -scaled(one.sin, p.y), scaled(one.sin, p.x))
-    made = Sinusoid(two.cos * w.z + after, scaled(two.sin, w.y), scaled(two.sin, w.x))
-    # squares of the distance from that point
-    square = p.x * p.x + p.y * p.y + p.z * p.z + a1 * a1 - before * before - scaled(2.0 * before, seen.constant)
-    far = Sinusoid(
+    # heights along axis 2 above the foot of normal 1, or of normal 2 if axes 2 and 3 intersect
+    height_of_p = Sinusoid(scaled(one.cos, p.z) - before, -scaled(one.sin, p.y), scaled(one.sin, p.x))
+    height_of_w = Sinusoid(two.cos * w.z + after, scaled(two.sin, w.y), scaled(two.sin, w.x))
+    # squared distances from that foot
+    square = p.x * p.x + p.y * p.y + p.z * p.z + a1 * a1 - before * before - scaled(2.0 * before, height_of_p.constant)
+    distance_of_p = Sinusoid(
         square,
-        -scaled(2.0 * a1, p.x) - scaled(2.0 * before, seen.cos),
-        -scaled(2.0 * a1, p.y) - scaled(2.0 * before, seen.sin),
+        -scaled(2.0 * a1, p.x) - scaled(2.0 * before, height_of_p.cos),
+        -scaled(2.0 * a1, p.y) - scaled(2.0 * before, height_of_p.sin),
     )
     reach = Sinusoid(
         a2 * a2 + flat + w.z * w.z + after * (2.0 * two.cos * w.z + after),
         2.0 * (a2 * w.x + after * two.sin * w.y),
         2.0 * (after * two.sin * w.x - a2 * w.y),
     )
-    return [_with_second(arm, p, w, solution) for solution in coupled_angles(seen, made, far, reach)]
+    return [
+        _with_second(arm, p, w, solution) for solution in coupled_angles(height_of_p, height_of_w, distance_of_p, reach)
+    ]
 
 
 def _with_second(
     arm: AxisGeometry, p: Vec3, w: Vec3, solution: CoupledAngles
 ) -> tuple[UnitAngle, UnitAngle, UnitAngle, Any]:
-    """θ2, which turns g into what is seen of p."""
+    """Add θ2, which rotates g to p in the axes of joint 2."""
     theta1, theta3, counts = solution
     one, two = arm.twist[:2]
-    x, y = theta1.turned_back(p.x, p.y)
-    to = x - arm.a[0], one.cos * y + one.sin * p.z
-    gx, gy = theta3.turned(w.x, w.y)
+    x, y = theta1.rotated_back(p.x, p.y)
+    world_axes = x - arm.a[0], one.cos * y + one.sin * p.z
+    gx, gy = theta3.rotated(w.x, w.y)
     g = arm.a[1] + gx, two.cos * gy - two.sin * w.z
-    return theta1, UnitAngle.along(g[0] * to[0] + g[1] * to[1], g[0] * to[1] - g[1] * to[0]), theta3, counts
+    return (
+        theta1,
+        UnitAngle.along(g[0] * world_axes[0] + g[1] * world_axes[1], g[0] * world_axes[1] - g[1] * world_axes[0]),
+        theta3,
+        counts,
+    )
 
 
 def scaled(k: float, x: Any) -> Any:
-    """k x, known to be zero where k is."""
+    """Return k x, known to be zero if k is."""
     return 0.0 if is_zero(k) else k * x
 
 
 def spherical_middle(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
-    """Eight solutions: four of θ1, θ2 and θ6, each with two of the others."""
+    """Return eight solutions: four of θ1, θ2 and θ6, each with two of the others."""
     a1, a2, a5 = arm.a[0], arm.a[1], arm.a[4]
     one, two, five = arm.twist[0], arm.twist[1], arm.twist[4]
-    w = Vec3(a2, -two.sin * arm.d[2], two.cos * arm.d[2])  # after axis 2, from where its normal to axis 3 starts
+    w = Vec3(a2, -two.sin * arm.d[2], two.cos * arm.d[2])  # after axis 2, relative to the foot of its normal to axis 3
     # S from the last axis: back along normal 5, and along axis 5
     h = Vec3(-a5, -five.sin * arm.d[4], -five.cos * arm.d[4])
     p, R = X.translation, X.rotation
@@ -150,17 +157,17 @@ def spherical_middle(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     even, odd = across[0] * h.x + across[1] * h.y, across[0] * h.y - across[1] * h.x
     height = Sinusoid(center.z, even.z, odd.z)
     square = center.dot(center) + (h.x * h.x + h.y * h.y)
-    far = Sinusoid(square, 2.0 * center.dot(even), 2.0 * center.dot(odd))
+    distance_of_p = Sinusoid(square, 2.0 * center.dot(even), 2.0 * center.dot(odd))
     z = w.z + arm.d[1]
-    made = Sinusoid(one.cos * z, scaled(one.sin, w.y), scaled(one.sin, w.x))
+    height_of_w = Sinusoid(one.cos * z, scaled(one.sin, w.y), scaled(one.sin, w.x))
     reach = Sinusoid(a1 * a1 + w.x * w.x + w.y * w.y + z * z, scaled(2.0 * a1, w.x), -scaled(2.0 * a1, w.y))
     result = []
-    for theta6, theta2, counts in coupled_angles(height, made, far, reach):
+    for theta6, theta2, counts in coupled_angles(height, height_of_w, distance_of_p, reach):
         S = center + even * theta6.cos + odd * theta6.sin
-        x, y = theta2.turned(w.x, w.y)
+        x, y = theta2.rotated(w.x, w.y)
         gx, gy = a1 + x, one.cos * y - one.sin * z
         theta1 = UnitAngle.along(gx * S.x + gy * S.y, gx * S.y - gy * S.x)
-        rest = twisted(two, turned_about_z(theta2, twisted(one, turned_about_z(theta1, R.rows()))))
+        rest = twisted(two, rotated_about_z(theta2, twisted(one, rotated_about_z(theta1, R.rows()))))
         rest = _after(_after_turn(rest, theta6), five)
         for middle in three_angles(rest, arm.twist[2], arm.twist[3]):
             angles = (theta1, theta2, middle.first, middle.second, middle.third, theta6)
@@ -173,52 +180,52 @@ def _columns(R: object) -> list[Vec3]:
 
 
 def _after_turn(R: list[list[object]], angle: UnitAngle) -> list[list[object]]:
-    """R Rz(θ)ᵀ."""
-    return [[*angle.turned(row[0], row[1]), row[2]] for row in R]
+    """Return R Rz(θ)ᵀ."""
+    return [[*angle.rotated(row[0], row[1]), row[2]] for row in R]
 
 
 def _after(R: list[list[object]], twist: UnitAngle) -> list[list[object]]:
-    """R Rx(α)ᵀ."""
-    return [[row[0], *twist.turned(row[1], row[2])] for row in R]
+    """Return R Rx(α)ᵀ."""
+    return [[row[0], *twist.rotated(row[1], row[2])] for row in R]
 
 
-_SHORT = 1e-9  # parts of the arm's length below which a direction is none
+_NEGLIGIBLE = 1e-9  # [arm's lengths] shorter vectors have no direction
 
 
 def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
-    """Eight solutions of an elbow angle ψ [rad]: two of the elbow, each with two shoulders and two wrists."""
+    """Return eight solutions for an elbow angle ψ [rad]: two elbows, each with two shoulders and two wrists."""
     direction = UnitAngle.of(psi)
     s = X.translation
     result = []
-    for bend, reached in _bends(arm, s):
+    for bend, distinct in _elbow_angles(arm, s):
         w, e = _arm_frame(arm, bend)
         _, v0, v1 = _world_frame(arm, s)
         v = v0 * direction.cos + v1 * direction.sin
-        to, of = _frame(_unit(s, arm.length), v), _frame(w, e)
-        R03 = [[sum(a[k] * b[k] for k in range(3)) for b in of] for a in to]
-        rest = _turned(R03, X.rotation.rows())
-        rest = twisted(arm.twist[3], turned_about_z(bend, twisted(arm.twist[2], rest)))
+        world_axes, arm_axes = _frame(_unit(s, arm.length), v), _frame(w, e)
+        R03 = [[sum(a[k] * b[k] for k in range(3)) for b in arm_axes] for a in world_axes]
+        rest = _transposed_product(R03, X.rotation.rows())
+        rest = twisted(arm.twist[3], rotated_about_z(bend, twisted(arm.twist[2], rest)))
         wrists = three_angles(rest, arm.twist[4], arm.twist[5])
         for shoulder in three_angles(R03, arm.twist[0], arm.twist[1]):
             for wrist in wrists:
                 angles = (*shoulder[:3], bend, *wrist[:3])
-                result.append(ArmSolution(angles, both(reached, both(shoulder.counts, wrist.counts))))
+                result.append(ArmSolution(angles, both(distinct, both(shoulder.counts, wrist.counts))))
     return result
 
 
 def elbow_angle(arm: AxisGeometry, angles: tuple[UnitAngle, ...]) -> Any:
-    """ψ of a configuration, given by the angles about the first four axes [rad]."""
+    """Return ψ [rad] of a configuration, given by the angles about the first four axes."""
     bend = angles[3]
     w, e = _arm_frame(arm, bend)
     for angle, twist in zip(angles[2::-1], (None, arm.twist[1], arm.twist[0]), strict=True):
-        w, e = (_carried(angle, twist, x) for x in (w, e))
+        w, e = (_rotated(angle, twist, x) for x in (w, e))
     _, v0, v1 = _world_frame(arm, w * arm.length)
     return UnitAngle(v0.dot(e), v1.dot(e)).angle()
 
 
-def _bends(arm: AxisGeometry, s: Vec3) -> list[tuple[UnitAngle, Any]]:
-    """θ4 of ‖W − S‖ = ‖s‖."""
-    # before axis 4 turns, in the frame of its foot: S, and W turned by θ4
+def _elbow_angles(arm: AxisGeometry, s: Vec3) -> list[tuple[UnitAngle, Any]]:
+    """Return the two θ4 with ‖W − S‖ = ‖s‖."""
+    # in the frame of axis 4's foot before its rotation: S, and W rotated by θ4
     start = Vec3(-arm.a[2], -arm.twist[2].sin * arm.d[2], -arm.twist[2].cos * arm.d[2] - arm.d[3])
     end = Vec3(arm.a[3], -arm.twist[3].sin * arm.d[4], arm.twist[3].cos * arm.d[4])
     flat = s.dot(s) - start.dot(start) - end.dot(end) + 2.0 * start.z * end.z
@@ -228,67 +235,67 @@ def _bends(arm: AxisGeometry, s: Vec3) -> list[tuple[UnitAngle, Any]]:
 
 
 def _arm_frame(arm: AxisGeometry, bend: UnitAngle) -> tuple[Vec3, Vec3]:
-    """Directions to W and to the elbow beside it, after axis 3."""
+    """Return the directions to W and to the elbow, perpendicular to it, after axis 3."""
     twist = arm.twist[2]
     axis = Vec3(0.0, -twist.sin, twist.cos)
     foot = Vec3(arm.a[2], 0.0, arm.d[2])
-    x, y = bend.turned(arm.a[3], -arm.twist[3].sin * arm.d[4])
+    x, y = bend.rotated(arm.a[3], -arm.twist[3].sin * arm.d[4])
     z = arm.twist[3].cos * arm.d[4] + arm.d[3]
-    W = foot + Vec3(x, *twist.turned(y, z))
+    W = foot + Vec3(x, *twist.rotated(y, z))
     w = _unit(W, arm.length)
     elbow = foot - axis * foot.dot(axis)
-    beside = elbow - w * w.dot(elbow)
+    perpendicular = elbow - w * w.dot(elbow)
     other = axis.cross(w)
-    short = lt(beside.dot(beside), (_SHORT * arm.length) * (_SHORT * arm.length))
-    return w, _unit(_chosen(short, other - w * w.dot(other), beside), 1.0)
+    short = lt(perpendicular.dot(perpendicular), (_NEGLIGIBLE * arm.length) * (_NEGLIGIBLE * arm.length))
+    return w, _unit(_select(short, other - w * w.dot(other), perpendicular), 1.0)
 
 
 def _world_frame(arm: AxisGeometry, s: Vec3) -> tuple[Vec3, Vec3, Vec3]:
-    """s, u and s × u."""
+    """Return s, u and s × u."""
     s = _unit(s, arm.length)
-    up = Vec3(-s.z * s.x, -s.z * s.y, s.x * s.x + s.y * s.y)  # z less its part along s
+    up = Vec3(-s.z * s.x, -s.z * s.y, s.x * s.x + s.y * s.y)  # z minus its component along s
     aside = Vec3(1.0 - s.x * s.x, -s.x * s.y, -s.x * s.z)
-    u = _unit(_chosen(lt(s.x * s.x + s.y * s.y, _SHORT * _SHORT), aside, up), 1.0)
+    u = _unit(_select(lt(s.x * s.x + s.y * s.y, _NEGLIGIBLE * _NEGLIGIBLE), aside, up), 1.0)
     return s, u, s.cross(u)
 
 
-def _carried(angle: UnitAngle, twist: UnitAngle | None, v: Vec3) -> Vec3:
-    """Rx(α) after it, Rz(θ) of a vector; without a twist the latter alone."""
+def _rotated(angle: UnitAngle, twist: UnitAngle | None, v: Vec3) -> Vec3:
+    """Return Rz(θ) Rx(α) v; without a twist Rz(θ) v."""
     if twist is not None:
-        y, z = twist.turned(v.y, v.z)
+        y, z = twist.rotated(v.y, v.z)
         v = Vec3(v.x, y, z)
-    x, y = angle.turned(v.x, v.y)
+    x, y = angle.rotated(v.x, v.y)
     return Vec3(x, y, v.z)
 
 
 def _unit(v: Vec3, size: float) -> Vec3:
-    """The direction of a vector; along z where it is nothing beside the size."""
+    """Return the direction of a vector; z if it is negligible relative to ``size``."""
     square = v.dot(v)
-    known = lt((_SHORT * size) * (_SHORT * size), square)
+    known = lt((_NEGLIGIBLE * size) * (_NEGLIGIBLE * size), square)
     scale = where(known, 1.0 / sqrt(where(known, square, 1.0)), 0.0)
     return Vec3(v.x * scale, v.y * scale, where(known, v.z * scale, 1.0))
 
 
-def _chosen(condition: Any, one: Vec3, other: Vec3) -> Vec3:
+def _select(condition: Any, one: Vec3, other: Vec3) -> Vec3:
     return Vec3(*(where(condition, a, b) for a, b in zip(one, other, strict=True)))
 
 
 def _frame(w: Vec3, e: Vec3) -> list[list[Any]]:
-    """The matrix of columns w, e and w × e, as rows."""
+    """Return the matrix with columns w, e and w × e, as rows."""
     return [list(row) for row in zip(w, e, w.cross(e), strict=True)]
 
 
-def _turned(R: list[list[Any]], other: list[list[Any]]) -> list[list[Any]]:
-    """Rᵀ times the other."""
+def _transposed_product(R: list[list[Any]], other: list[list[Any]]) -> list[list[Any]]:
+    """Return Rᵀ times the other matrix."""
     return [[sum(R[k][i] * other[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
 
 
-_IN_LINE = 1e-12  # sine of the angle between axes that are: rounding
+_ALIGNED = 1e-12  # sine of the angle between aligned axes, for rounding
 Matrix = Sequence[Sequence[Any]]
 
 
 class ThreeAngles(NamedTuple):
-    """θ1, θ2 and θ3, and whether they are another solution than the one before."""
+    """Angles θ1, θ2 and θ3, and whether they are distinct from the previous solution."""
 
     first: UnitAngle
     second: UnitAngle
@@ -296,33 +303,34 @@ class ThreeAngles(NamedTuple):
     counts: Any
 
 
-def turned_about_z(angle: UnitAngle, R: Matrix) -> list[list[Any]]:
-    """Rz(θ)ᵀ R."""
-    x, y = zip(*(angle.turned_back(a, b) for a, b in zip(R[0], R[1], strict=True)), strict=True)
+def rotated_about_z(angle: UnitAngle, R: Matrix) -> list[list[Any]]:
+    """Return Rz(θ)ᵀ R."""
+    x, y = zip(*(angle.rotated_back(a, b) for a, b in zip(R[0], R[1], strict=True)), strict=True)
     return [list(x), list(y), list(R[2])]
 
 
 def twisted(twist: UnitAngle, R: Matrix) -> list[list[Any]]:
-    """Rx(α)ᵀ R."""
-    y, z = zip(*(twist.turned_back(a, b) for a, b in zip(R[1], R[2], strict=True)), strict=True)
+    """Return Rx(α)ᵀ R."""
+    y, z = zip(*(twist.rotated_back(a, b) for a, b in zip(R[1], R[2], strict=True)), strict=True)
     return [list(R[0]), list(y), list(z)]
 
 
 def three_angles(
     R: Matrix, alpha: UnitAngle, beta: UnitAngle, in_line: Callable[[UnitAngle], UnitAngle] | None = None
 ) -> list[ThreeAngles]:
-    """The two solutions; the second does not count where both are one.
+    """Return the two solutions; the second is not distinct if both coincide.
 
-    So they are where first and third axis are in line, and θ1 is what ``in_line`` says for θ2; and where they are as
-    near to it as twists let them.  Beside the former θ1 differs by half a turn, however little θ2 does.
+    They coincide if the first and third axis are aligned, where θ1 is ``in_line`` of θ2, and if the axes are as near to
+    alignment as the twists permit.  Near the former, θ1 of the two solutions differs by half a revolution, however
+    small the difference in θ2.
     """
     ux, uy, uz = R[0][2], R[1][2], R[2][2]
     low, high = sorted((alpha.plus(beta).cos, alpha.minus(beta).cos))
     w = sqrt(fmax(_between(uz, low, high, ux * ux + uy * uy), 0.0))
     scale = alpha.sin * beta.sin
     s, c = w / scale, (alpha.cos * beta.cos - uz) / scale
-    beside = ux * ux + uy * uy
-    differ = lt(fmax(SAME * SAME * beside, _IN_LINE * _IN_LINE), beta.sin * beta.sin * s * s)
+    perpendicular = ux * ux + uy * uy
+    differ = lt(fmax(SAME * SAME * perpendicular, _ALIGNED * _ALIGNED), beta.sin * beta.sin * s * s)
     return [
         about_axes(R, alpha, beta, second, counts, in_line)
         for second, counts in ((UnitAngle(c, s), True), (UnitAngle(c, -s), differ))
@@ -337,24 +345,24 @@ def about_axes(
     counts: Any,
     in_line: Callable[[UnitAngle], UnitAngle] | None = None,
 ) -> ThreeAngles:
-    """The solution with a θ2 that is known, nearly."""
+    """Return the solution for an approximately known θ2."""
     c, s = second
     ux, uy = R[0][2], R[1][2]
-    # what Rz(θ1) turns into u: Rx(α) Rz(θ2) Rx(β) z
+    # Rx(α) Rz(θ2) Rx(β) z, which Rz(θ1) rotates to u
     vx, vy = s * beta.sin, -(alpha.cos * beta.sin * c + alpha.sin * beta.cos)
     first = UnitAngle.along(vx * ux + vy * uy, vx * uy - vy * ux)
     if in_line is not None:
-        apart, other = lt(_IN_LINE * _IN_LINE, ux * ux + uy * uy), in_line(second)
-        first = UnitAngle(where(apart, first.cos, other.cos), where(apart, first.sin, other.sin))
-    inside = twisted(alpha, turned_about_z(first, R))  # Rz(θ2) Rx(β) Rz(θ3)
+        not_aligned, other = lt(_ALIGNED * _ALIGNED, ux * ux + uy * uy), in_line(second)
+        first = UnitAngle(where(not_aligned, first.cos, other.cos), where(not_aligned, first.sin, other.sin))
+    inside = twisted(alpha, rotated_about_z(first, R))  # Rz(θ2) Rx(β) Rz(θ3)
     sign = 1.0 / beta.sin
     second = UnitAngle(-inside[1][2] * sign, inside[0][2] * sign)
-    rest = turned_about_z(second, inside)  # Rx(β) Rz(θ3): its first row is (cos θ3, −sin θ3, 0)
+    rest = rotated_about_z(second, inside)  # Rx(β) Rz(θ3): its first row is (cos θ3, −sin θ3, 0)
     return ThreeAngles(first, second, UnitAngle(rest[0][0], -rest[0][1]), counts)
 
 
 def _between(u: Any, low: float, high: float, square: Any) -> Any:
-    """(u − low)(high − u); ``square`` is 1 − u²."""
+    """Return (u − low)(high − u); ``square`` is 1 − u²."""
     if low == -1.0 and high == 1.0:
         return square
     above = where(lt(u, 0.0), square / (1.0 + fabs(u)), 1.0 + u) if low == -1.0 else u - low

@@ -4,34 +4,34 @@ One angle (`equation`): the two solutions of
 
     a cos θ + b sin θ = c
 
-are the direction of (a, b) turned by ±acos(c/ρ), ρ² = a² + b²: with w = √((ρ − c)(ρ + c)), which cancels no digits
-where they meet,
+are the direction of (a, b) rotated by ±acos(c/ρ), ρ² = a² + b²: with w = √((ρ − c)(ρ + c)), which has no cancellation
+where they coincide,
 
     (cos θ, sin θ) = (a c ∓ b w, b c ± a w) / ρ².
 
-Where there is no solution, c is replaced by the nearest ±ρ: both are then the angle of the least error.  At the
-boundary this absorbs rounding; elsewhere the error shows that there is no solution.
+If there is no solution, c is replaced by the nearest ±ρ: both are then the angle of minimum error.  At the boundary
+this absorbs rounding; elsewhere the error indicates that there is no solution.
 
 A conic on the unit circle (`on_circle`): up to four angles θ with
 
     A cos²θ + 2B cos θ sin θ + C sin²θ + 2D cos θ + 2E sin θ + F = 0.
 
-In the conic's own axes, less a multiple of the circle, it is P x² + 2D x + 2E y + F = 0 with P ≥ 0.  The pencil
-P x² + 2D x + 2E y + F − μ (x² + y² − 1) goes through the same points for every μ, and is a pair of lines where
+In the conic's own axes, after subtracting a multiple of the circle, it is P x² + 2D x + 2E y + F = 0 with P ≥ 0.  The
+pencil P x² + 2D x + 2E y + F − μ (x² + y² − 1) contains the same points for every μ, and is a pair of lines if
 
     g(μ) = μ D² − (P − μ) E² − μ (P − μ) (F + μ) = 0.
 
-g(0) ≤ 0 ≤ g(P), so there is such a μ in [0, P], and there the lines are real:  with α² = P − μ and β² = μ,
-(α x + D/α)² = (β y − E/β)².  Each line meets the circle in two points.  No half-angle tangents, so no direction is
-special.  Newton's method on the equation itself removes the rounding that remains.
+g(0) ≤ 0 ≤ g(P), so such a μ exists in [0, P], and there the lines are real:  with α² = P − μ and β² = μ,
+(α x + D/α)² = (β y − E/β)².  Each line intersects the circle in two points.  There are no half-angle tangents, so no
+direction is special.  Newton's method on the equation itself removes the remaining rounding error.
 
 Two angles (`coupled_angles`): two equations, each linear in the cosine and sine of either angle,
 
     f(θ) = F(φ),    g(θ) = G(φ),        f(θ) = f0 + f1 cos θ + f2 sin θ, and so on.
 
-Where a side does not depend on its angle, its equation gives the other angle, and the second equation follows: two
-square roots.  This is the case where axes intersect or are parallel.  Else cos φ and sin φ are linear in cos θ and
-sin θ, and cos²φ + sin²φ = 1 is a conic on the unit circle.
+If a side does not depend on its angle, its equation gives the other angle, and the second equation follows: two square
+roots.  This is the case if axes intersect or are parallel.  Otherwise cos φ and sin φ are linear in cos θ and sin θ,
+and cos²φ + sin²φ = 1 is a conic on the unit circle.
 
 Sources: pencils of conics as in Semple and Kneebone, Algebraic Projective Geometry, 1952, chapter VI; Ridders, A new
 algorithm for computing a single root of a real continuous function, IEEE Transactions on Circuits and Systems 26,
@@ -48,22 +48,22 @@ from linkwork.expr.scalar.functions import and_, atan2, copysign, cos, fabs, fma
 __all__ = ["SAME", "CirclePoint", "CoupledAngles", "Sinusoid", "UnitAngle", "coupled_angles", "equation", "on_circle"]
 
 
-_STEPS = 14  # toward μ: each squares the error, or halves the bracket
-_POLISHED = 3
-_REAL = 1e-10  # what may be left of the equation, its greatest coefficient being 1
+_STEPS = 14  # steps toward μ; each squares the error or halves the bracket
+_NEWTON_STEPS = 3
+_REAL = 1e-10  # maximum residual of a real solution, for a largest coefficient of 1
 
 
 class CirclePoint(NamedTuple):
-    """An angle, and whether it is one that the others before it are not."""
+    """Angle, and whether it is a solution distinct from the previous ones."""
 
     angle: UnitAngle
     counts: Any
 
 
 def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoint]:
-    """The four angles; those that do not count are the nearest there are to complex ones, or met before."""
+    """Return the four angles; those that do not count are nearest to complex solutions, or duplicates."""
     axes, P = _own_axes(A, B, C)
-    d, e = axes.turned_back(D, E)
+    d, e = axes.rotated_back(D, E)
     f = F + 0.5 * (A + C) - 0.5 * P
     scale = 1.0 / fmax(fmax(P, fabs(f)), fmax(fmax(fabs(d), fabs(e)), 1e-300))
     p, d, e, f = P * scale, d * scale, e * scale, f * scale
@@ -71,7 +71,7 @@ def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoin
     for a, b, c in _lines(p, d, e, f, _degenerate(p, d, e, f)):
         pair = equation(a, b, c)
         for angle, differs in ((pair.first, True), (pair.second, pair.differ)):
-            at, value = _polished(p, d, e, f, angle)
+            at, value = _refined(p, d, e, f, angle)
             new = le(fabs(value), _REAL) if differs is True else and_(differs, le(fabs(value), _REAL))
             for other in result:
                 new = and_(new, not_(and_(other.counts, _near(at, other.angle))))
@@ -80,7 +80,7 @@ def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoin
 
 
 def _own_axes(A: Any, B: Any, C: Any) -> tuple[UnitAngle, Any]:
-    """The turn to axes in which B is zero, and the difference P ≥ 0 of what A and C are there."""
+    """Return the rotation to axes with B = 0, and the difference P ≥ 0 of A and C there."""
     half = 0.5 * (A - C)
     r = sqrt(half * half + B * B)
     c2 = where(lt(0.0, r), half / where(lt(0.0, r), r, 1.0), 1.0)
@@ -92,7 +92,7 @@ def _own_axes(A: Any, B: Any, C: Any) -> tuple[UnitAngle, Any]:
 
 
 def _degenerate(p: Any, d: Any, e: Any, f: Any) -> Any:
-    """μ in [0, p] with g(μ) = 0, by Ridders' method, which keeps a bracket and at least halves it."""
+    """Return μ in [0, p] with g(μ) = 0 by Ridders' method, which keeps a bracket and at least halves it."""
     dd, ee = d * d, e * e
 
     def g(mu: Any) -> Any:
@@ -106,25 +106,28 @@ def _degenerate(p: Any, d: Any, e: Any, f: Any) -> Any:
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         at = g(middle)
         root = sqrt(fmax(at * at - below * above, 0.0))
-        some = lt(0.0, root)
-        mu = middle - where(some, half * (at / where(some, root, 1.0)), 0.0)
+        positive = lt(0.0, root)
+        mu = middle - where(positive, half * (at / where(positive, root, 1.0)), 0.0)
         value = g(mu)
-        # of the two points inside, those next to the root are the new ends
+        # the two points next to the root become the new bracket
         first = lt(mu, middle)
-        left, right = where(first, mu, middle), where(first, middle, mu)
+        residual, right = where(first, mu, middle), where(first, middle, mu)
         at_left, at_right = where(first, value, at), where(first, at, value)
         beyond, before = lt(at_right, 0.0), lt(at_left, 0.0)
         low, below, high, above = (
-            where(beyond, right, where(before, left, low)),
+            where(beyond, right, where(before, residual, low)),
             where(beyond, at_right, where(before, at_left, below)),
-            where(beyond, high, where(before, right, left)),
+            where(beyond, high, where(before, right, residual)),
             where(beyond, above, where(before, at_right, at_left)),
         )
     return fmin(fmax(mu, 0.0), p)
 
 
 def _lines(p: Any, d: Any, e: Any, f: Any, mu: Any) -> list[tuple[Any, Any, Any]]:
-    """The two lines a x + b y = c.  Of D/α and E/β one has a small divisor: it follows from the other."""
+    """Return the two lines a x + b y = c.
+
+    Of D/α and E/β, one has a small divisor and is computed from the other.
+    """
     alpha, beta = sqrt(p - mu), sqrt(mu)
     first = le(beta, alpha)
     safe = where(first, alpha, where(lt(0.0, beta), beta, 1.0))
@@ -136,25 +139,28 @@ def _lines(p: Any, d: Any, e: Any, f: Any, mu: Any) -> list[tuple[Any, Any, Any]
     return [(alpha, -beta, -(x + y)), (alpha, beta, y - x)]
 
 
-def _polished(p: Any, d: Any, e: Any, f: Any, at: UnitAngle) -> tuple[UnitAngle, Any]:
-    """Newton's steps on p cos² + 2d cos + 2e sin + f = 0, short ones, as far as less is left; and what is."""
+def _refined(p: Any, d: Any, e: Any, f: Any, at: UnitAngle) -> tuple[UnitAngle, Any]:
+    """Refine a root of p cos² + 2d cos + 2e sin + f = 0 by short Newton steps that reduce the residual.
 
-    def left(angle: UnitAngle) -> Any:
+    Returns the angle and its residual.
+    """
+
+    def residual(angle: UnitAngle) -> Any:
         c, s = angle
         return p * c * c + 2.0 * (d * c + e * s) + f
 
-    value = left(at)
-    for _ in range(_POLISHED):
+    value = residual(at)
+    for _ in range(_NEWTON_STEPS):
         c, s = at
         slope = 2.0 * (e * c - d * s - p * c * s)
         steep = lt(1e-12, fabs(slope))
         step = where(steep, -value / where(steep, slope, 1.0), 0.0)
         step = fmin(fmax(step, -1e-3), 1e-3)
-        tried = UnitAngle.along(c - step * s, s + step * c)
-        then = left(tried)
-        better = lt(fabs(then), fabs(value))
-        at = UnitAngle(where(better, tried.cos, c), where(better, tried.sin, s))
-        value = where(better, then, value)
+        candidate = UnitAngle.along(c - step * s, s + step * c)
+        next_value = residual(candidate)
+        better = lt(fabs(next_value), fabs(value))
+        at = UnitAngle(where(better, candidate.cos, c), where(better, candidate.sin, s))
+        value = where(better, next_value, value)
     return at, value
 
 
@@ -164,24 +170,24 @@ def _near(one: UnitAngle, other: UnitAngle) -> Any:
 
 
 class Sinusoid(NamedTuple):
-    """c0 + c1 cos θ + c2 sin θ."""
+    """Function c0 + c1 cos θ + c2 sin θ."""
 
     constant: Any
     cos: Any = 0.0
     sin: Any = 0.0
 
     def at(self, angle: UnitAngle) -> Any:
-        """Its value."""
+        """Return its value."""
         return self.constant + self.cos * angle.cos + self.sin * angle.sin
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is known not to depend on the angle."""
+        """True if it is known not to depend on the angle."""
         return is_zero(self.cos) and is_zero(self.sin)
 
 
 class CoupledAngles(NamedTuple):
-    """θ and φ, and whether they are a solution that those before them are not, as far as is known."""
+    """Angles θ and φ, and whether they are a solution distinct from the previous ones."""
 
     theta: UnitAngle
     phi: UnitAngle
@@ -189,7 +195,7 @@ class CoupledAngles(NamedTuple):
 
 
 def coupled_angles(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[CoupledAngles]:
-    """The four solutions of f(θ) = F(φ), g(θ) = G(φ): see above; those that do not count are the nearest, or double."""
+    """Return the four solutions of f(θ) = F(φ), g(θ) = G(φ); those that do not count are nearest or double."""
     if F.is_constant:
         return _one_after_other(f, F, g, G)
     if g.is_constant:
@@ -223,12 +229,12 @@ def coupled_angles(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[C
 
 
 def _one_after_other(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[CoupledAngles]:
-    """Where F is constant: θ of f(θ) = F, and then φ of G(φ) = g(θ)."""
+    """Solve f(θ) = F for a constant F, and then G(φ) = g(θ)."""
     first = equation(f.cos, f.sin, F.constant - f.constant)
     result = []
     for theta, one in ((first.first, True), (first.second, first.differ)):
-        then = equation(G.cos, G.sin, g.at(theta) - G.constant)
-        for phi, other in ((then.first, True), (then.second, then.differ)):
+        next_value = equation(G.cos, G.sin, g.at(theta) - G.constant)
+        for phi, other in ((next_value.first, True), (next_value.second, next_value.differ)):
             result.append(CoupledAngles(theta, phi, _both(one, other)))
     return result
 
@@ -239,56 +245,56 @@ def _both(one: Any, other: Any) -> Any:
     return one if other is True else and_(one, other)
 
 
-SAME = 1e-6  # angles nearer than this are one [rad]
-TINY = 1e-280  # squares below it are zero
+SAME = 1e-6  # [rad] angles closer than this are equal
+TINY = 1e-280  # squares below this are zero
 
 
 class UnitAngle(NamedTuple):
-    """An angle by its cosine and sine."""
+    """Angle as a pair of cosine and sine."""
 
     cos: Any
     sin: Any
 
     @staticmethod
     def of(angle: Any) -> UnitAngle:
-        """From the angle [rad]."""
+        """Return the pair of an angle [rad]."""
         return UnitAngle(cos(angle), sin(angle))
 
     @staticmethod
     def along(x: Any, y: Any) -> UnitAngle:
-        """That of the vector (x, y); 0 where it has no length."""
+        """Return the direction of the vector (x, y); angle 0 for a zero vector."""
         square = x * x + y * y
-        known = lt(TINY, square)
-        scale = 1.0 / sqrt(where(known, square, 1.0))
-        return UnitAngle(where(known, x * scale, 1.0), y * scale)
+        nonzero = lt(TINY, square)
+        scale = 1.0 / sqrt(where(nonzero, square, 1.0))
+        return UnitAngle(where(nonzero, x * scale, 1.0), y * scale)
 
     def angle(self) -> Any:
-        """In [−π, π] [rad], also where the pair is not quite of unit length."""
+        """Return the angle in [−π, π] [rad], also for a pair that is not exactly of unit length."""
         return atan2(self.sin, self.cos)
 
     def plus(self, other: UnitAngle) -> UnitAngle:
-        """The sum of two angles."""
+        """Return the sum of two angles."""
         return UnitAngle(self.cos * other.cos - self.sin * other.sin, self.sin * other.cos + self.cos * other.sin)
 
     def minus(self, other: UnitAngle) -> UnitAngle:
-        """The difference of two angles."""
+        """Return the difference of two angles."""
         return UnitAngle(self.cos * other.cos + self.sin * other.sin, self.sin * other.cos - self.cos * other.sin)
 
     def opposite(self) -> UnitAngle:
-        """The negative angle."""
+        """Return the negative angle."""
         return UnitAngle(self.cos, -self.sin)
 
-    def turned(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """The vector (x, y), turned by the angle."""
+    def rotated(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return the vector (x, y) rotated by the angle."""
         return self.cos * x - self.sin * y, self.sin * x + self.cos * y
 
-    def turned_back(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """The vector (x, y), turned by the negative angle."""
+    def rotated_back(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return the vector (x, y) rotated by the negative angle."""
         return self.cos * x + self.sin * y, self.cos * y - self.sin * x
 
 
 class AnglePair(NamedTuple):
-    """Two angles, whether they differ, and what is left of their equation: 0 where it has solutions."""
+    """Two angles, whether they differ, and the residual of their equation: 0 if it has solutions."""
 
     first: UnitAngle
     second: UnitAngle
@@ -297,17 +303,17 @@ class AnglePair(NamedTuple):
 
 
 def equation(a: Any, b: Any, c: Any) -> AnglePair:
-    """The angles of a cos θ + b sin θ = c; where a = b = 0, θ = 0 twice."""
+    """Return the angles with a cos θ + b sin θ = c; θ = 0 twice if a = b = 0."""
     square = a * a + b * b
     rho = sqrt(square)
-    known = lt(TINY, square)
-    inverse = 1.0 / where(known, square, 1.0)
+    nonzero = lt(TINY, square)
+    inverse = 1.0 / where(nonzero, square, 1.0)
     nearest = fmin(fmax(c, -rho), rho)
     w = sqrt((rho - nearest) * (rho + nearest))
     ac, bc, aw, bw = a * nearest, b * nearest, a * w, b * w
     return AnglePair(
-        UnitAngle(where(known, (ac - bw) * inverse, 1.0), (bc + aw) * inverse),
-        UnitAngle(where(known, (ac + bw) * inverse, 1.0), (bc - aw) * inverse),
+        UnitAngle(where(nonzero, (ac - bw) * inverse, 1.0), (bc + aw) * inverse),
+        UnitAngle(where(nonzero, (ac + bw) * inverse, 1.0), (bc - aw) * inverse),
         lt(0.5 * SAME * rho, w),
         c - nearest,
     )

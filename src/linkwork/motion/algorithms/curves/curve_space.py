@@ -1,7 +1,7 @@
-"""What a curve runs in: the manifold of a robot's configurations, joint by joint, or plain numbers.
+"""Spaces of curves: a robot's configuration manifold, joint by joint, or plain coordinates.
 
-A robot whose joints' configurations are numbers with v for their rates is plain numbers too, so curves of all such
-robots are evaluated by the same code.
+A robot whose joints have plain coordinates, with v their rates, is a plain space, so the same code evaluates curves of
+all such robots.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3
 
-__all__ = ["CurveSpace", "JointPlace"]
+__all__ = ["CurveSpace", "JointSlice"]
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class JointPlace:
-    """A joint and where its numbers stand in q and v."""
+class JointSlice:
+    """A joint with the positions of its coordinates in q and v."""
 
     name: str
     joint: JointType
@@ -36,23 +36,23 @@ class JointPlace:
 
     @property
     def in_q(self) -> slice:
-        """Its place in q."""
+        """Its slice of q."""
         return slice(self.q, self.q + self.joint.nq)
 
     @property
     def in_v(self) -> slice:
-        """Its place in v."""
+        """Its slice of v."""
         return slice(self.v, self.v + self.joint.nv)
 
     @property
     def is_plain(self) -> bool:
-        """Whether its configuration is numbers that add up, and v their rates."""
+        """True if its configuration is plain coordinates, which add up, with v their rates."""
         kind, names = type(self.joint), ("q_dot", "velocity_from_rate", "integrate", "difference")
         return self.joint.nq == self.joint.nv and all(getattr(kind, x) is getattr(JointType, x) for x in names)
 
     @property
     def has_twist(self) -> bool:
-        """Whether v is the twist itself, any of them, in the moving frame's axes."""
+        """True if v is the twist itself, without constraints, in the moving frame's axes."""
         if self.joint.nv != 6 or self.is_plain:
             return False
         columns = [[*column.elements()] for column in self.joint.S(self.joint.zero()).columns]
@@ -60,26 +60,29 @@ class JointPlace:
 
     @property
     def goes_straight(self) -> bool:
-        """Whether its origin goes straight where the joint moves apart: of planar and floating joints."""
+        """True if its origin moves straight when decoupled: planar and floating joints."""
         return not self.is_plain and (self.has_twist or straight_motion_joint(self.joint) is not self.joint)
 
     def integrate(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
-        """q ⊕ φ.  Apart, it turns about its origin, and the origin goes straight, by R φ_v from where it was."""
+        """Return q ⊕ φ.
+
+        If ``apart``, it rotates about its origin, and the origin moves straight, by R φ_v.
+        """
         if not (apart and self.goes_straight):
             return self._moved(q, phi)
         if not self.has_twist:
             straight = straight_motion_joint(self.joint)
             return straight.integrate(q, straight.velocity_from_rate(q, self.joint.q_dot(q, phi)))
-        way = self.joint.X(q).rotation @ Vec3.of(phi[3:6])
+        shift = self.joint.X(q).rotation @ Vec3.of(phi[3:6])
         turned = self._moved(q, [*phi[:3], 0.0, 0.0, 0.0])
-        return self._moved(turned, [0.0, 0.0, 0.0, *self.joint.X(turned).rotation.inv_act(way)])
+        return self._moved(turned, [0.0, 0.0, 0.0, *self.joint.X(turned).rotation.inv_act(shift)])
 
     def _moved(self, q: Scalars, phi: Scalars) -> list[Any]:
         result: list[Any] = call_joint(self.name, self.joint, "integrate", q, phi)
         return result
 
     def difference(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
-        """other ⊖ q."""
+        """Return other ⊖ q."""
         if apart and self.goes_straight and not self.has_twist:
             straight = straight_motion_joint(self.joint)
             return self.joint.velocity_from_rate(q, straight.q_dot(q, straight.difference(q, other)))
@@ -92,109 +95,124 @@ class JointPlace:
 
 @dataclass(frozen=True, slots=True)
 class CurveSpace:
-    """q of nq numbers and v of nv: joints whose numbers are no plain ones, the rest being plain.
+    """The space of q with nq and v with nv coordinates.
 
-    ``apart`` says that floating and planar joints turn and go straight, each by itself, instead of along screws and
-    arcs.
+    ``apart``: floating and planar joints rotate and translate independently, instead of along screws and arcs.
     """
 
     nq: int
     nv: int
-    joints: tuple[JointPlace, ...] = ()  # all, or none where all numbers are plain
+    joints: tuple[JointSlice, ...] = ()  # empty for plain coordinates
     apart: bool = False
 
     @staticmethod
     def of(tree: Tree, apart: bool = False) -> CurveSpace:
-        """A robot's."""
+        """Return the space of a robot."""
         joints = []
         q = v = 0
         for _, body in tree.stacked():
-            joints.append(JointPlace(body.joint_name, body.joint, q, v))
+            joints.append(JointSlice(body.joint_name, body.joint, q, v))
             q, v = q + body.joint.nq, v + body.joint.nv
-        plain = all(place.is_plain for place in joints)
-        return CurveSpace(q, v, () if plain else tuple(joints), apart and any(place.goes_straight for place in joints))
+        plain = all(joint_slice.is_plain for joint_slice in joints)
+        return CurveSpace(
+            q, v, () if plain else tuple(joints), apart and any(joint_slice.goes_straight for joint_slice in joints)
+        )
 
     @property
     def is_plain(self) -> bool:
-        """Whether q are numbers that add up, and v their rates."""
+        """True if q is plain coordinates, which add up, with v their rates."""
         return not self.joints
 
     @property
     def parts(self) -> list[slice]:
-        """Where the numbers of each joint are in v."""
-        return [place.in_v for place in self.joints] or [slice(0, self.nv)]
+        """The slice of v of each joint."""
+        return [joint_slice.in_v for joint_slice in self.joints] or [slice(0, self.nv)]
 
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
-        """q ⊕ φ (nq)."""
+        """Return q ⊕ φ (nq)."""
         if self.is_plain:
             return [a + b for a, b in zip(q, phi, strict=True)]
-        return self._each(lambda place: place.integrate(q[place.in_q], phi[place.in_v], self.apart))
+        return self._each(
+            lambda joint_slice: joint_slice.integrate(q[joint_slice.in_q], phi[joint_slice.in_v], self.apart)
+        )
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        """other ⊖ q (nv)."""
+        """Return other ⊖ q (nv)."""
         if self.is_plain:
             return [b - a for a, b in zip(q, other, strict=True)]
-        return self._each(lambda place: place.difference(q[place.in_q], other[place.in_q], self.apart))
+        return self._each(
+            lambda joint_slice: joint_slice.difference(q[joint_slice.in_q], other[joint_slice.in_q], self.apart)
+        )
 
     def velocity_from_rate(self, q: Scalars, q_dot: Scalars) -> list[Any]:
-        """v (nv) of q̇."""
+        """Return v (nv) from q̇."""
         if self.is_plain:
             return list(q_dot)
         return self._each(
-            lambda place: call_joint(place.name, place.joint, "velocity_from_rate", q[place.in_q], q_dot[place.in_q])
+            lambda joint_slice: call_joint(
+                joint_slice.name, joint_slice.joint, "velocity_from_rate", q[joint_slice.in_q], q_dot[joint_slice.in_q]
+            )
         )
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
-        """q̇ (nq) of v."""
+        """Return q̇ (nq) from v."""
         if self.is_plain:
             return list(v)
-        return self._each(lambda place: call_joint(place.name, place.joint, "q_dot", q[place.in_q], v[place.in_v]))
+        return self._each(
+            lambda joint_slice: call_joint(
+                joint_slice.name, joint_slice.joint, "q_dot", q[joint_slice.in_q], v[joint_slice.in_v]
+            )
+        )
 
     def in_fixed_axes(self, q: Scalars, v: Scalars) -> list[Any]:
-        """v as the twists of joints in the frames before them, six numbers a joint; v itself of plain numbers."""
+        """Return v as twists of joints in the frames before them, six values a joint; plain v unchanged."""
         result: list[Any] = []
-        for place in self.joints:
-            own = v[place.in_v]
-            if place.is_plain:
+        for joint_slice in self.joints:
+            own = v[joint_slice.in_v]
+            if joint_slice.is_plain:
                 result += own
             else:
-                q_own = q[place.in_q]
-                result += (place.joint.X(q_own) @ place.joint.twist(q_own, own)).elements()
+                q_own = q[joint_slice.in_q]
+                result += (joint_slice.joint.X(q_own) @ joint_slice.joint.twist(q_own, own)).elements()
         return result
 
     def from_fixed_axes(self, q: Scalars, twists: Scalars) -> list[Any]:
-        """The v of `in_fixed_axes`, as near as the joints can move so."""
+        """Return the v of `in_fixed_axes`, projected on the joints' motions."""
         result: list[Any] = []
         start = 0
-        for place in self.joints:
-            size = place.joint.nv if place.is_plain else 6
+        for joint_slice in self.joints:
+            size = joint_slice.joint.nv if joint_slice.is_plain else 6
             own, start = twists[start : start + size], start + size
-            if not place.is_plain:
-                q_own = q[place.in_q]
-                own = place.joint.velocity_from_twist(q_own, place.joint.X(q_own).inv() @ Motion.of([*own]))
+            if not joint_slice.is_plain:
+                q_own = q[joint_slice.in_q]
+                own = joint_slice.joint.velocity_from_twist(q_own, joint_slice.joint.X(q_own).inv() @ Motion.of([*own]))
             result += own
         return result
 
     def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
-        """φ̇ while q moves by v and q ⊕ φ by w, at any φ, beyond half a turn too."""
+        """Return φ̇ while q moves at v and q ⊕ φ at w, for any φ, also beyond half a revolution."""
         other = self.integrate(q, phi)
         moving = seeded(q, self.q_dot(q, v))
         level = moving[0].level
         carried = self.velocity_from_rate(other, [parts(x, level)[1] for x in self.integrate(moving, phi)])
-        left = [a - b for a, b in zip(w, carried, strict=True)]
+        remaining = [a - b for a, b in zip(w, carried, strict=True)]
         result: list[Any] = []
-        for place in self.joints:
+        for joint_slice in self.joints:
             columns = []
-            for unit in unit_vectors(place.joint.nv):
-                changing = seeded(phi[place.in_v], unit)
-                there = place.integrate(q[place.in_q], changing, self.apart)
+            for unit in unit_vectors(joint_slice.joint.nv):
+                changing = seeded(phi[joint_slice.in_v], unit)
+                there = joint_slice.integrate(q[joint_slice.in_q], changing, self.apart)
                 rates = [parts(x, changing[0].level)[1] for x in there]
-                columns.append(call_joint(place.name, place.joint, "velocity_from_rate", other[place.in_q], rates))
-            result += least_squares(columns, left[place.in_v])
+                columns.append(
+                    call_joint(
+                        joint_slice.name, joint_slice.joint, "velocity_from_rate", other[joint_slice.in_q], rates
+                    )
+                )
+            result += least_squares(columns, remaining[joint_slice.in_v])
         return result
 
     def local_rates(self, q: Scalars, other: Scalars, v: Scalars, a: Scalars) -> tuple[list[Any], list[Any]]:
-        """φ̇ and φ̈ of φ = other ⊖ q, while the other moves by v and a, and q stays."""
+        """Return φ̇ and φ̈ of φ = other ⊖ q, while the other moves at v and a, and q is fixed."""
         if self.is_plain:
             return list(v), list(a)
 
@@ -208,18 +226,18 @@ class CurveSpace:
         return [x for x, _ in both], [y for _, y in both]
 
     def nearer_sign(self, q: Scalars, other: Scalars) -> list[Any]:
-        """The one of the ways to write the same rotation that is nearer to q: ε or −ε."""
+        """Return the other configuration with the sign of each quaternion, ε or −ε, that is nearer to q."""
         result = list(other)
-        for place in self.joints:
-            if place.joint.nq == place.joint.nv:
+        for joint_slice in self.joints:
+            if joint_slice.joint.nq == joint_slice.joint.nv:
                 continue
-            for unit in place.joint.unit_length:
+            for unit in joint_slice.joint.unit_length:
                 if len(unit) == 4:
-                    at = [place.q + k for k in unit]
+                    at = [joint_slice.q + k for k in unit]
                     flip = where(sum((q[k] * other[k] for k in at), 0.0) < 0.0, -1.0, 1.0)
                     for k in at:
                         result[k] = result[k] * flip
         return result
 
-    def _each(self, computed: Callable[[JointPlace], Sequence[Any]]) -> list[Any]:
-        return [x for place in self.joints for x in computed(place)]
+    def _each(self, computed: Callable[[JointSlice], Sequence[Any]]) -> list[Any]:
+        return [x for joint_slice in self.joints for x in computed(joint_slice)]

@@ -1,12 +1,11 @@
-"""Times as unevaluated sums of two numbers, over any scalar: phases far shorter than the whole keep their lengths.
+"""Times as unevaluated sums of two floats, over any scalar, so that very short phases keep their lengths.
 
-A phase of 1e-12 s that ends after 2 s has no length in a time of one number, whose last digit is 4e-16 s; of the sum of
-two it has all digits.  Times are added up from both ends towards the longest hold, which takes what rounds.  Where two
-come in the wrong order, as their first numbers are equal, the span between is negative, and what is integrated with it
-is the same.
+A phase of 1e-12 s that ends after 2 s has no length in a time of one float, whose last digit is 4e-16 s; the sum of two
+has all digits.  Times are summed from both ends towards the longest phase, which absorbs rounding.  If two are in the
+wrong order because their first floats are equal, the span between is negative, and integrals over it are the same.
 
 Sources: Knuth, The Art of Computer Programming 2, section 4.2.2 (the error of a sum); Dekker, A floating-point
-technique for extending the available precision, 1971 (in three operations, where it is known which is larger).
+technique for extending the available precision, 1971 (in three operations, if it is known which is larger).
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ Scalar = Any
 
 
 class Instant(NamedTuple):
-    """A time high + low [s], of which low is what high rounds, or some of its last digits."""
+    """A time high + low [s]; low is the rounding error of high, or some of its last digits."""
 
     high: Scalar
     low: Scalar
 
     def after(self, span: Scalar) -> Instant:
-        """Return the time that is so much later.
+        """Return the time later by a span.
 
-        What is rounded is exact where the time is longer than the span.  Where it is shorter, it is off by no more than
-        a last digit of the span, which that phase has not to spare; phases that follow keep their lengths.
+        The rounding error is exact if the time is longer than the span.  If it is shorter, it is off by at most a last
+        digit of the span, which that phase cannot represent; later phases keep their lengths.
         """
         total = self.high + span
         return Instant(total, (span - (total - self.high)) + self.low)
 
     def before(self, span: Scalar) -> Instant:
-        """Return the time that is so much earlier; the span is no longer than the time since 0."""
+        """Return the time earlier by a span, which is at most the time since 0."""
         total = self.high - span
         return Instant(total, ((self.high - total) - span) + self.low)
 
     def until(self, later: Instant) -> Scalar:
-        """Return how long it is to another time."""
+        """Return the span to another time."""
         return (later.high - self.high) + (later.low - self.low)
 
 
@@ -65,7 +64,7 @@ def backward(spans: Sequence[Scalar], end: Scalar) -> list[Instant]:
 
 
 def rising(times: Sequence[Instant], end: Scalar) -> list[Scalar]:
-    """Return the times as numbers up to an end that never go back, whatever rounding does to them."""
+    """Return the times as single floats up to an end, non-decreasing despite rounding."""
     result: list[Scalar] = []
     for time in times:
         result.append(fmin(fmax(time.high, result[-1]) if result else time.high, end))

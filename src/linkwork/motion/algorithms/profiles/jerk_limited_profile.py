@@ -1,17 +1,17 @@
 """Jerk-limited motions of one joint from state to state, by their duration, over any scalar.
 
-For a given duration T the motions within limits form a convex set (all limits are linear in the acceleration as a
-function of time), and the way is linear on it; so the ways that take exactly T fill one interval, between a motion that
-comes farthest and one that comes least far.  The farthest has jerk up, then down, then up, with plateaus where
-acceleration or velocity meet their limits; everything of it follows from T by square roots.  With α the acceleration:
+For a duration T the motions within limits form a convex set (all limits are linear in the acceleration as a function of
+time), and the displacement is linear on it.  So the displacements that take exactly T form an interval, between the
+farthest and the nearest motion.  The farthest has jerk up, then down, then up, with plateaus where acceleration or
+velocity meet their limits; it follows from T by square roots.  With α the acceleration:
 
     up:    v = c0 + α²/(2 Jp) at the beginning,  v = c1 + α²/(2 Jp) at the end
     down:  v = c − α²/(2 Jn)                      in between, from a peak to a trough
 
-Its way grows with the duration at the rate H = c − peak·trough/(2 Jn) (the Hamiltonian, which is constant along it).
-The least far is the same of the mirrored joint.  docs/algorithms/profiles.md has the derivations.
+Its displacement grows with the duration at the rate H = c − peak·trough/(2 Jn) (the Hamiltonian, which is constant
+along it).  The nearest motion is that of the mirrored joint.  docs/algorithms/profiles.md has the derivations.
 
-Mixtures of two motions as polynomial pieces, over any scalar.
+Mixtures of two motions as polynomial segments, over any scalar.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ __all__ = [
     "JointBounds",
     "Phases",
     "Profile",
-    "bend",
+    "displacement_and_rate",
     "family_of",
     "merged",
     "mirrored",
+    "mixture_share",
     "phases",
-    "pieces_of",
-    "share_of",
-    "way_and_rate",
+    "rate_derivative",
+    "segments_of",
 ]
 
 
 Scalar = Any
-ENDLESS = 1e60  # in the place of an infinite limit: nothing reaches it, and products of it stay finite
+UNLIMITED = 1e60  # replaces an infinite limit: it is never reached, and products of it stay finite
 
 
 class Ends(NamedTuple):
@@ -54,8 +54,10 @@ class Ends(NamedTuple):
 
 
 class JointBounds(NamedTuple):
-    """Limits of one joint, all of them magnitudes: V of velocity upwards, A and B of acceleration up and down; and the
-    inverses of those of jerk.
+    """Limits of one joint as magnitudes.
+
+    V is that of velocity upwards, A and B of acceleration up and down; ``up`` and ``down`` are the inverses of those of
+    jerk.
     """
 
     V: Scalar
@@ -66,8 +68,10 @@ class JointBounds(NamedTuple):
 
 
 class Inverses(NamedTuple):
-    """What follows from a joint's limits: m = (1/Jp + 1/Jn)/2 (v changes by m α² when the acceleration goes from 0 to α
-    and back), 1/m, 1/(A + B), 1/A, 1/B.
+    """Quantities derived from a joint's limits.
+
+    m = (1/Jp + 1/Jn)/2: v changes by m α² when the acceleration goes from 0 to α and back.  The others are 1/m, 1/(A +
+    B), 1/A and 1/B.
     """
 
     m: Scalar
@@ -78,12 +82,12 @@ class Inverses(NamedTuple):
 
     @staticmethod
     def of(limits: JointBounds) -> Inverses:
-        """Those of a joint's limits."""
+        """Return those of a joint's limits."""
         m = 0.5 * (limits.up + limits.down)
         return Inverses(m, 1.0 / m, 1.0 / (limits.A + limits.B), 1.0 / limits.A, 1.0 / limits.B)
 
     def mirrored(self) -> Inverses:
-        """Those of the joint that counts the other way."""
+        """Return those of the joint with opposite sign."""
         return self._replace(by_A=self.by_B, by_B=self.by_A)
 
 
@@ -97,14 +101,14 @@ class Family(NamedTuple):
     c1: Scalar
     K: Scalar  # (c1 − c0)/m = peak² − trough², without plateaus
     both: Scalar  # (A + B)²
-    base: Scalar  # the part of the way that is the same for all
+    base: Scalar  # the part of the displacement that is the same for all
     flat: Phases  # the shortest motion that reaches the limit of velocity
     T_flat: Scalar
     d_flat: Scalar
 
 
 class Phases(NamedTuple):
-    """A motion: accelerations at its peak and trough, how long it stays there, and at the limit of velocity."""
+    """A motion: peak and trough of the acceleration, and the durations there and at the limit of velocity."""
 
     peak: Scalar
     trough: Scalar
@@ -115,13 +119,13 @@ class Phases(NamedTuple):
 
 
 def mirrored(ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, JointBounds]:
-    """The joint that counts the other way; ``lowest`` is the magnitude of its limit of velocity downwards."""
+    """Return the joint with opposite sign; ``lowest`` is the magnitude of its lower limit of velocity."""
     _, A, B, up, down = limits
     return Ends(*(-x for x in ends)), JointBounds(lowest, B, A, down, up)
 
 
 def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None) -> Family:
-    """The farthest motions."""
+    """Return the farthest motions."""
     v0, a0, v1, a1 = ends
     V, A, B, up, _ = limits
     inverses = inverses or Inverses.of(limits)
@@ -135,17 +139,17 @@ def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None)
     flat = Phases(first, -last, at_peak, at_trough, 0.0, V)
     bare = Family(ends, limits, inverses, c0, c1, K, (A + B) * (A + B), base, flat, 0.0, 0.0)
     T_flat = up * (a1 - a0) + 2.0 * m * (first + last) + at_peak + at_trough
-    return bare._replace(T_flat=T_flat, d_flat=_way(bare, flat))
+    return bare._replace(T_flat=T_flat, d_flat=_displacement(bare, flat))
 
 
 def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) -> tuple[Scalar, Scalar]:
-    """The peak, and the time at it, where the velocity gains so much while the acceleration goes from 0 to 0."""
+    """Return the peak and the time at it for a gain of velocity while the acceleration goes from 0 to 0."""
     gain = fmax(gain, 0.0)
     return fmin(sqrt(gain * inverses.inverse), most), fmax(gain * by_most - inverses.m * most, 0.0)
 
 
 def phases(f: Family, T: Scalar) -> Phases:
-    """The farthest motion of the duration T, which may be formal where none takes T."""
+    """Return the farthest motion of duration T, which may be only formal if none takes T."""
     V, A, B, up, _ = f.limits
     m, inverse, each, _, _ = f.inverses
     u = fmax((T - up * (f.ends.a1 - f.ends.a0)) * (0.5 * inverse), 1e-60)  # peak − trough, without plateaus
@@ -157,10 +161,12 @@ def phases(f: Family, T: Scalar) -> Phases:
     across = sqrt(fmax(where(low_alone, for_low, for_high), 0.0))
     peak = where(low_alone, across - B, where(high, A, peak))
     trough = where(high_alone, A - across, where(low, -B, trough))
-    held = fmax(2.0 * m * (u - across), 0.0)
+    plateau = fmax(2.0 * m * (u - across), 0.0)
     share = m * each
-    at_peak = where(high_alone, held, where(and_(high, not_(low_alone)), fmax((for_low - f.both) * share, 0.0), 0.0))
-    at_trough = where(low_alone, held, where(and_(low, not_(high_alone)), fmax((for_high - f.both) * share, 0.0), 0.0))
+    at_peak = where(high_alone, plateau, where(and_(high, not_(low_alone)), fmax((for_low - f.both) * share, 0.0), 0.0))
+    at_trough = where(
+        low_alone, plateau, where(and_(low, not_(high_alone)), fmax((for_high - f.both) * share, 0.0), 0.0)
+    )
     c = f.c0 + m * peak * peak + A * at_peak
     fast = and_(c > V, and_(peak > 0.0, trough < 0.0))
     plain = Phases(peak, trough, at_peak, at_trough, 0.0, c)
@@ -168,42 +174,43 @@ def phases(f: Family, T: Scalar) -> Phases:
     return Phases(*(where(fast, x, y) for x, y in zip(cruising, plain, strict=True)))
 
 
-def way_and_rate(f: Family, result: Phases) -> tuple[Scalar, Scalar]:
-    """How far the motion comes, and how fast that grows with its duration."""
+def displacement_and_rate(f: Family, result: Phases) -> tuple[Scalar, Scalar]:
+    """Return the displacement of a motion, and its derivative by the duration."""
     rate = where(result.at_speed > 0.0, f.limits.V, result.c - 0.5 * f.limits.down * result.peak * result.trough)
-    return _way(f, result), rate
+    return _displacement(f, result), rate
 
 
-def bend(f: Family, result: Phases) -> Scalar:
-    """How fast the rate grows with the duration: 0 where the velocity is at its limit."""
+def rate_derivative(f: Family, result: Phases) -> Scalar:
+    """Return the derivative of the rate by the duration: 0 where the velocity is at its limit."""
     p, r, at_peak, at_trough, at_speed, _ = result
     m, inverse, each, _, _ = f.inverses
     high, low = at_peak > 0.0, at_trough > 0.0
-    n = 0.5 * inverse / fmax(p - r, 1e-60)  # without plateaus p' = −r n, r' = −p n; one that is held does not change
+    n = 0.5 * inverse / fmax(p - r, 1e-60)  # without plateaus p' = −r n, r' = −p n; a peak with a plateau is constant
     squares = where(high, 0.0, r * r) + where(low, 0.0, p * p)
     free = n * (0.5 * f.limits.down * squares - 2.0 * m * p * r)
     return where(at_speed > 0.0, 0.0, where(and_(high, low), f.limits.A * f.limits.B * each, free))
 
 
-def _way(f: Family, result: Phases) -> Scalar:
-    """∫ v dt, phase by phase."""
+def _displacement(f: Family, result: Phases) -> Scalar:
+    """Return ∫ v dt, summed over the phases."""
     V, A, B, up, down = f.limits
     peak, trough, at_peak, at_trough, at_speed, c = result
     cubes = peak * peak * peak - trough * trough * trough
-    way = f.base + up * (f.c0 * peak - f.c1 * trough) + down * c * (peak - trough)
-    way = way + cubes * (up * up - down * down) * (1.0 / 6.0)
-    way = way + at_peak * (f.c0 + 0.5 * up * peak * peak + 0.5 * A * at_peak)
-    return way + at_trough * (f.c1 + 0.5 * up * trough * trough + 0.5 * B * at_trough) + V * at_speed
+    displacement = f.base + up * (f.c0 * peak - f.c1 * trough) + down * c * (peak - trough)
+    displacement = displacement + cubes * (up * up - down * down) * (1.0 / 6.0)
+    displacement = displacement + at_peak * (f.c0 + 0.5 * up * peak * peak + 0.5 * A * at_peak)
+    return displacement + at_trough * (f.c1 + 0.5 * up * trough * trough + 0.5 * B * at_trough) + V * at_speed
 
 
-_CANCELLED = 1e-15  # of the largest acceleration so far
-_WHOLE = 1e-14  # a mixture that is so near to one of the two is that one
+_CANCELLED = 1e-15  # of the largest acceleration so far: smaller results of a cancellation are 0
+_PURE = 1e-14  # shares of a mixture that are nearer to 0 or 1 are rounded
 
 
 class Profile(NamedTuple):
-    """A motion of n joints: ``durations`` (n) [s]; ``times`` (n, pieces + 1) between the pieces of each joint;
-    ``coefficients`` (n, pieces, terms) of q by the time since a piece began, lowest first; and a ``status``, 0 where
-    there is a motion.
+    """A motion of n joints.
+
+    ``durations`` (n) are in [s].  ``times`` (n, segments + 1) are the ends of each joint's segments; ``coefficients``
+    (n, segments, terms) are those of q by the time since a segment began, lowest first.  ``status`` is 0 for a motion.
     """
 
     durations: list[Scalar]
@@ -212,21 +219,21 @@ class Profile(NamedTuple):
     status: Scalar
 
 
-def share_of(way: Scalar, one: Scalar, other: Scalar) -> Scalar:
-    """How much of the first motion is in the mixture that has the way; they have these."""
+def mixture_share(displacement: Scalar, one: Scalar, other: Scalar) -> Scalar:
+    """Return the share of the first motion in the mixture with a displacement, from the displacements of both."""
     width = one - other
     some = fabs(width) > 0.0
-    part = fmin(fmax(where(some, (way - other) / where(some, width, 1.0), 1.0), 0.0), 1.0)
-    return where(part > 1.0 - _WHOLE, 1.0, where(part < _WHOLE, 0.0, part))
+    part = fmin(fmax(where(some, (displacement - other) / where(some, width, 1.0), 1.0), 0.0), 1.0)
+    return where(part > 1.0 - _PURE, 1.0, where(part < _PURE, 0.0, part))
 
 
-def pieces_of(
+def segments_of(
     q: Scalar, v: Scalar, a: Scalar, times: Sequence[Instant], jerks: Sequence[Scalar], most: tuple[Scalar, Scalar]
 ) -> list[list[Scalar]]:
-    """The coefficients of pieces of constant jerk, from a state on.
+    """Return the coefficients of segments of constant jerk, from a state on.
 
-    Jerks are told as no more than ``most`` up and down: pieces of no length, where several change at once, in whatever
-    order, may have more.  Accelerations that cancel to rounding are 0: over a long cruise what is left would count.
+    Jerks are clipped to ``most`` up and down: segments of no duration, where several change together in any order, may
+    exceed it.  Accelerations that cancel up to rounding are 0: over a long cruise the rest would matter.
     """
     up, down = (x * (1.0 / 6.0) for x in most)
     result, peak = [], fabs(a)
@@ -244,7 +251,7 @@ def pieces_of(
 
 
 def merged(one: list[Any], other: list[Any]) -> list[Any]:
-    """Two lists of instants with numbers, each sorted by time, as one.
+    """Merge two lists of instants with values, each sorted by time.
 
     Source: Batcher, Sorting networks and their applications, AFIPS 1968: odd-even merging.
     """

@@ -1,8 +1,8 @@
-"""Motion of least jerk: polynomials of degree five from state to state, over any scalar.
+"""Minimum-jerk motion: polynomials of degree five from state to state, over any scalar.
 
-Of all motions of the duration T between two states, ∫ jerk² dt is least for the one with x⁽⁶⁾ = 0, the quintic; from
-rest to rest it is q0 + d (10 s³ − 15 s⁴ + 6 s⁵), s = t/T.  The extremes of velocity, acceleration and jerk stand where
-their derivatives have roots, which are formulas.
+Of all motions of duration T between two states, ∫ jerk² dt is minimal for the one with x⁽⁶⁾ = 0, the quintic; from rest
+to rest it is q0 + d (10 s³ − 15 s⁴ + 6 s⁵), s = t/T.  The extremes of velocity, acceleration and jerk are at roots of
+their derivatives, which have closed forms.
 
 Source: Flash and Hogan, The coordination of arm movements, J. Neuroscience 5 (7), 1985.
 """
@@ -32,29 +32,29 @@ from linkwork.expr.scalar.functions import (
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Profile
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest
 
-__all__ = ["least_jerk"]
+__all__ = ["minimum_jerk"]
 
 Scalar = Any
 
-_SLACK = 1e-9  # relative: a state at an end that is beyond a limit by no more is at it
+_SLACK = 1e-9  # relative: a state at an end that exceeds a limit by less is at it
 _ROUNDING = 1e-14
-_GROWTH = 1.01  # durations that are tried, one after the other
+_GROWTH = 1.01  # ratio of successive durations that are tried
 _TRIALS = 1400
 _HALVINGS = 45
 
 
-def least_jerk(
+def minimum_jerk(
     joints: Sequence[JointRequest],
     *,
     together: bool = True,
     shortest: Sequence[Scalar] | None = None,
     fixed: bool = False,
 ) -> Profile:
-    """Durations, times (2) and coefficients (1, 6) of pieces, joint by joint.
+    """Return durations, times (2) and coefficients (1, 6) of segments, joint by joint.
 
-    Durations are the first that keep the limits, of those that are 1 % apart, refined between the last that does not
-    and the first that does; where they are ``fixed``, they are ``shortest``.  The status is 0 where there is a motion,
-    1 where a state at an end is outside of the limits, 2 where no duration keeps them, or the given one does not.
+    Durations are the first of a sequence 1 % apart that satisfy the limits, refined between the last that does not and
+    the first that does; if ``fixed``, they are ``shortest``.  The status is 0 for a motion, 1 if a state at an end is
+    outside the limits, 2 if no duration satisfies them, or the given one does not.
     """
     most = list(shortest or [0.0] * len(joints))
     if together:
@@ -66,7 +66,7 @@ def least_jerk(
     for joint in joints[1:]:
         possible = and_(possible, _at_ends(joint))
     if fixed:
-        T, kept = most, [fits(joint, t) for joint, t in zip(joints, most, strict=True)]
+        T, satisfied = most, [fits(joint, t) for joint, t in zip(joints, most, strict=True)]
     elif together:
         least = most[0]
         for joint in joints:
@@ -79,23 +79,23 @@ def least_jerk(
             return result
 
         t, one = _first(all_fit, least)
-        T, kept = [t] * len(joints), [one]
+        T, satisfied = [t] * len(joints), [one]
     else:
-        T, kept = [], []
+        T, satisfied = [], []
         for joint, t in zip(joints, most, strict=True):
             result, one = _first(partial(fits, joint), fmax(_least(joint), t))
             T.append(result)
-            kept.append(one)
-    all_kept = kept[0]
-    for one in kept[1:]:
-        all_kept = and_(all_kept, one)
-    status = where(possible, where(all_kept, 0.0, 2.0), 1.0)
-    pieces = [[quintic(joint, t)] for joint, t in zip(joints, T, strict=True)]
-    return Profile(T, [[0.0, t] for t in T], pieces, status)
+            satisfied.append(one)
+    all_satisfied = satisfied[0]
+    for one in satisfied[1:]:
+        all_satisfied = and_(all_satisfied, one)
+    status = where(possible, where(all_satisfied, 0.0, 2.0), 1.0)
+    segments = [[quintic(joint, t)] for joint, t in zip(joints, T, strict=True)]
+    return Profile(T, [[0.0, t] for t in T], segments, status)
 
 
 def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scalar]:
-    """The first duration from a least one on that fits, and whether there is one."""
+    """Return the first duration from a minimum on that fits, and whether there is one."""
     result = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, max_iterations=_TRIALS)
     high = result.state
     low = fmax(high / _GROWTH, least)
@@ -111,11 +111,11 @@ def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scal
 
 
 def _least(joint: JointRequest) -> Scalar:
-    """A duration below which there is no motion: by the mean velocity, acceleration and jerk that it would take."""
+    """Return a lower bound of the duration, from the required mean velocity, acceleration and jerk."""
     (v0, a0, v1, a1), (V, A, B, up, down) = joint.ends, joint.limits
-    way, gain, turn = joint.q1 - joint.q0, v1 - v0, a1 - a0
+    displacement, gain, turn = joint.q1 - joint.q0, v1 - v0, a1 - a0
     some = fmax(fmax(fabs(v0), fabs(v1)) / fmax(A, B), fmax(fabs(a0), fabs(a1)) * fmin(up, down))
-    least = fmax(_at_most(way, V, joint.V_down), fmax(_at_most(gain, A, B), fmax(turn * up, -turn * down)))
+    least = fmax(_at_most(displacement, V, joint.V_down), fmax(_at_most(gain, A, B), fmax(turn * up, -turn * down)))
     return fmax(least, 1e-3 * some)
 
 
@@ -125,15 +125,15 @@ def _at_most(x: Scalar, up: Scalar, down: Scalar) -> Scalar:
 
 def _at_ends(joint: JointRequest) -> Scalar:
     (v0, a0, v1, a1), (V, A, B, _, _) = joint.ends, joint.limits
-    way = joint.q1 - joint.q0
-    fine = or_(way < 1.0, way >= 1.0)  # which NaN is not
+    displacement = joint.q1 - joint.q0
+    valid = or_(displacement < 1.0, displacement >= 1.0)  # False for NaN
     for x, most, least in ((v0, V, joint.V_down), (v1, V, joint.V_down), (a0, A, B), (a1, A, B)):
-        fine = and_(fine, and_(x <= most * (1.0 + _SLACK), x >= -least * (1.0 + _SLACK)))
-    return fine
+        valid = and_(valid, and_(x <= most * (1.0 + _SLACK), x >= -least * (1.0 + _SLACK)))
+    return valid
 
 
 def quintic(joint: JointRequest, T: Scalar) -> list[Scalar]:
-    """Its coefficients by the time, lowest first."""
+    """Return the coefficients by time, lowest first."""
     c = _normal(joint, T)
     inverse = 1.0 / fmax(T, 1e-60)
     scale: Any = 1.0
@@ -145,43 +145,43 @@ def quintic(joint: JointRequest, T: Scalar) -> list[Scalar]:
 
 
 def _normal(joint: JointRequest, T: Scalar) -> list[Scalar]:
-    """Its coefficients by s = t/T."""
+    """Return the coefficients by s = t/T."""
     v0, a0, v1, a1 = joint.ends
     V0, V1, A0, A1 = v0 * T, v1 * T, a0 * T * T, a1 * T * T
-    way = joint.q1 - joint.q0 - V0 - 0.5 * A0
+    displacement = joint.q1 - joint.q0 - V0 - 0.5 * A0
     gain, turn = V1 - V0 - A0, A1 - A0
     return [
         joint.q0,
         V0,
         0.5 * A0,
-        10.0 * way - 4.0 * gain + 0.5 * turn,
-        -15.0 * way + 7.0 * gain - turn,
-        6.0 * way - 3.0 * gain + 0.5 * turn,
+        10.0 * displacement - 4.0 * gain + 0.5 * turn,
+        -15.0 * displacement + 7.0 * gain - turn,
+        6.0 * displacement - 3.0 * gain + 0.5 * turn,
     ]
 
 
 def fits(joint: JointRequest, T: Scalar) -> Scalar:
-    """Whether velocity, acceleration and jerk of the quintic of the duration T are within limits throughout."""
+    """Return True if velocity, acceleration and jerk of the quintic of duration T are within limits throughout."""
     V, A, B, up, down = joint.limits
     c = _normal(joint, T)
     velocity = [c[1], 2.0 * c[2], 3.0 * c[3], 4.0 * c[4], 5.0 * c[5]]
     acceleration = [velocity[1], 2.0 * velocity[2], 3.0 * velocity[3], 4.0 * velocity[4]]
     jerk = [acceleration[1], 2.0 * acceleration[2], 3.0 * acceleration[3]]
     middle = _clipped(-jerk[1] / _guarded(2.0 * jerk[2]))
-    fine = _within(jerk, [middle], T * T * T / up, T * T * T / down)
-    fine = and_(fine, _within(acceleration, _quadratic_roots(*jerk), T * T * A, T * T * B))
-    return and_(fine, _within(velocity, _cubic_roots(*acceleration), T * V, T * joint.V_down))
+    valid = _within(jerk, [middle], T * T * T / up, T * T * T / down)
+    valid = and_(valid, _within(acceleration, _quadratic_roots(*jerk), T * T * A, T * T * B))
+    return and_(valid, _within(velocity, _cubic_roots(*acceleration), T * V, T * joint.V_down))
 
 
-def _within(c: Sequence[Scalar], places: Sequence[Scalar], most: Scalar, least: Scalar) -> Scalar:
-    fine = or_(c[0] < 1.0, c[0] >= 1.0)
+def _within(c: Sequence[Scalar], points: Sequence[Scalar], most: Scalar, least: Scalar) -> Scalar:
+    valid = or_(c[0] < 1.0, c[0] >= 1.0)
     room = 1.0 + _ROUNDING
-    for s in (0.0, 1.0, *places):
+    for s in (0.0, 1.0, *points):
         x = c[-1]
         for k in range(len(c) - 2, -1, -1):
             x = x * s + c[k]
-        fine = and_(fine, and_(x <= most * room + 1e-300, x >= -least * room - 1e-300))
-    return fine
+        valid = and_(valid, and_(x <= most * room + 1e-300, x >= -least * room - 1e-300))
+    return valid
 
 
 def _clipped(s: Scalar) -> Scalar:
@@ -193,17 +193,17 @@ def _guarded(x: Scalar) -> Scalar:
 
 
 def _quadratic_roots(c: Scalar, b: Scalar, a: Scalar) -> list[Scalar]:
-    """Real roots of a s² + b s + c in [0, 1], and otherwise whatever is in there."""
+    """Return the real roots of a s² + b s + c in [0, 1], or arbitrary points in it."""
     root = sqrt(fmax(b * b - 4.0 * a * c, 0.0))
     q = -0.5 * (b + where(b < 0.0, -root, root))
     return [_clipped(q / _guarded(a)), _clipped(c / _guarded(q))]
 
 
 def _cubic_roots(d: Scalar, c: Scalar, b: Scalar, a: Scalar) -> list[Scalar]:
-    """Real roots of a s³ + b s² + c s + d in [0, 1], and otherwise whatever is in there.
+    """Return the real roots of a s³ + b s² + c s + d in [0, 1], or arbitrary points in it.
 
-    By cosines where there are three and Cardano's formula where there is one, then a step of Newton's method; where the
-    cubic term hardly counts, those of the quadratic.
+    By cosines for three roots and Cardano's formula for one, then a Newton step; if the cubic term is negligible, the
+    roots of the quadratic.
     """
     size = fabs(b) + fabs(c) + fabs(d)
     cubic = fabs(a) > 1e-9 * size

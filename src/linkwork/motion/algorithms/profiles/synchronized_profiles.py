@@ -1,14 +1,14 @@
 """Jerk-limited motion of several joints from state to state, over any scalar.
 
-Each joint moves in the least time that fits it, or all of them in the least that fits all.  In a duration T that fits,
-a joint's motion is a mixture λ·x + (1 − λ)·y of two motions of T: limits are convex, so the mixture keeps them, and its
-way is linear in λ, so that λ follows without a search.  One of the two comes farthest or least far
-(`jerk_limited_profile`); the other is the one that stops, rests and starts again, where there is time for it, so that a
-joint with time moves no more than it has to, and else the opposite extreme.  The joint that takes longest is at an
-extreme: λ = 1.
+Each joint moves in its own minimum time, or all in the minimum time feasible for all.  For a duration T that fits, a
+joint's motion is a mixture λ·x + (1 − λ)·y of two motions of duration T: limits are convex, so the mixture satisfies
+them, and its displacement is linear in λ, so that λ follows without a search.  One of the two is the farthest or the
+nearest motion (`jerk_limited_profile`).  The other is the one that stops, rests and starts again if there is time for
+it, so that a joint does not move more than necessary, and otherwise the opposite extreme.  The joint that takes longest
+is at an extreme: λ = 1.
 
-Together, the joint that seems to take longest is searched for its least duration; the others show that it fits them, or
-go on to a later one.
+Together: the joint that is estimated to take longest is searched for its minimum duration; for the others this duration
+fits, or they advance to a later one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from linkwork.motion.algorithms.profiles.feasible_durations import (
     ROUNDS,
     beginning,
     estimate,
-    fitting_one_way,
+    first_reaching,
+    fits_with_rest,
+    has_advanced,
     least_duration,
-    reached,
     shared,
-    went_on,
 )
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import (
     Ends,
@@ -38,23 +38,23 @@ from linkwork.motion.algorithms.profiles.jerk_limited_profile import (
     Phases,
     Profile,
     merged,
-    pieces_of,
-    share_of,
+    mixture_share,
+    segments_of,
 )
 
-__all__ = ["PIECES", "JointRequest", "jerk_limited", "resting_way"]
+__all__ = ["SEGMENTS", "JointRequest", "jerk_limited", "resting_displacement"]
 
 Scalar = Any
 
-PIECES = 13
-_NUMBERS = 14  # of a motion that is to be mixed
-_SLACK = 1e-9  # relative: a state that is beyond a limit by no more is at it
+SEGMENTS = 13
+_STEP_VALUES = 14  # values of a motion to be mixed
+_SLACK = 1e-9  # relative: a state that exceeds a limit by less is at it
 
 
 class JointRequest(NamedTuple):
-    """What one joint is asked for: q at both ends [rad, m], its derivatives there, and limits, as magnitudes.
+    """The request for one joint: q at both ends [rad, m], its derivatives there, and limits as magnitudes.
 
-    ``V`` and ``V_down`` of velocity, ``A`` and ``B`` of acceleration, upwards and down; of jerk their inverses.
+    ``V`` and ``V_down`` limit velocity, ``A`` and ``B`` acceleration, upwards and downwards; jerk has inverse limits.
     """
 
     q0: Scalar
@@ -64,23 +64,22 @@ class JointRequest(NamedTuple):
     V_down: Scalar
 
     @property
-    def way(self) -> Scalar:
-        """From q0 to q1."""
+    def displacement(self) -> Scalar:
+        """Displacement from q0 to q1."""
         return self.q1 - self.q0
 
 
 def jerk_limited(
     joints: Sequence[JointRequest], *, together: bool = True, shortest: Sequence[Scalar] | None = None
 ) -> Profile:
-    """Durations, times (14) and coefficients (13, 4) of pieces, by joint, and a status: 0 where there is a motion.
+    """Return durations, times (14) and coefficients (13, 4) of segments by joint, and a status.
 
-    Coefficients are those of q by the time since the piece began, lowest first.
-
-    Durations are no shorter than ``shortest``.  The status is 1 where a state at an end is outside of the limits or
-    leads there whatever comes before or after it, and 2 where no duration fits all joints.
+    Coefficients are those of q by the time since the segment began, lowest first.  Durations are at least ``shortest``.
+    The status is 0 for a motion, 1 if a state at an end is outside the limits or inevitably leaves them, and 2 if no
+    duration fits all joints.
     """
     rows = [[x.q0, x.q1, *x.ends, *x.limits, x.V_down] for x in joints]
-    begun = map_rows(_begun, rows, in_loops=True, alike=True)
+    begun = map_rows(_initial_values, rows, in_loops=True, alike=True)
     rows = [[*row, *result[:4]] for row, result in zip(rows, begun, strict=True)]
     if together:
         start = [fmax(t, result[4]) for t, result in zip(_least_of_all(rows, begun), begun, strict=True)]
@@ -96,25 +95,25 @@ def jerk_limited(
     for row in result[1:]:
         possible = and_(possible, row[-1] > 0.5)
     status = where(possible, where(missed, 2.0, 0.0), 1.0)
-    times = [row[: PIECES + 1] for row in result]
-    pieces = [[row[k : k + 4] for k in range(PIECES + 1, len(row) - 1, 4)] for row in result]
-    return Profile([*T], times, pieces, status)
+    times = [row[: SEGMENTS + 1] for row in result]
+    segments = [[row[k : k + 4] for k in range(SEGMENTS + 1, len(row) - 1, 4)] for row in result]
+    return Profile([*T], times, segments, status)
 
 
 _Tried = tuple[tuple[Scalar, ...], tuple[tuple[Scalar, ...], ...], Scalar]
 
 
 def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: bool) -> _Tried:
-    """The first durations that fit, the motions to mix then as numbers, and whether there are none.
+    """Return the first durations that fit, the motions to mix then as arrays, and whether there are none.
 
-    As a rule those at the start do, and all else is left out.
+    The initial durations usually fit, and then all else is skipped.
     """
 
     def tried(T: Sequence[Scalar]) -> _Tried:
         T = shared(T) if together else T
         result = map_rows(_at_duration, [[*row, t] for row, t in zip(rows, T, strict=True)], in_loops=True, alike=True)
         later = [row[0] for row in result]
-        moved = went_on(T, later)
+        moved = has_advanced(T, later)
         return (
             tuple(where(moved, new, t) for new, t in zip(later, T, strict=True)),
             tuple(tuple(row[1:]) for row in result),
@@ -134,16 +133,16 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
     return T, motions, missed
 
 
-def _begun(row: Sequence[Scalar]) -> list[Scalar]:
-    """Inverses, the least duration of the velocity alone, and about the least one."""
+def _initial_values(row: Sequence[Scalar]) -> list[Scalar]:
+    """Return the inverses, the minimum duration for the velocity only, and the estimated minimum duration."""
     joint = _request(row)
     inverses = Inverses.of(joint.limits)
-    result = beginning(joint.way, joint.ends, joint.limits, joint.V_down, inverses)
+    result = beginning(joint.displacement, joint.ends, joint.limits, joint.V_down, inverses)
     return [*inverses[1:], result.T, estimate(result)]
 
 
 def _least_of_all(rows: list[list[Scalar]], begun: list[list[Scalar]]) -> list[Scalar]:
-    """The least duration of the joint that seems to take longest, for all."""
+    """Return the minimum duration of the joint that is estimated to take longest, for all joints."""
     longest, most = rows[0], begun[0][5]
     for row, result in zip(rows[1:], begun[1:], strict=True):
         longer = result[5] > most
@@ -154,7 +153,7 @@ def _least_of_all(rows: list[list[Scalar]], begun: list[list[Scalar]]) -> list[S
 
 def _least(row: Sequence[Scalar]) -> list[Scalar]:
     joint = _request(row)
-    return [least_duration(joint.way, joint.ends, joint.limits, joint.V_down, _inverses(joint, row))]
+    return [least_duration(joint.displacement, joint.ends, joint.limits, joint.V_down, _inverses(joint, row))]
 
 
 def _request(row: Sequence[Scalar]) -> JointRequest:
@@ -166,31 +165,32 @@ def _inverses(joint: JointRequest, row: Sequence[Scalar]) -> Inverses:
 
 
 class _Steps(NamedTuple):
-    """A motion: when its phases end but for the last (6), the way, and the senses of the jerk in the first phase and in
-    the last: it is 0 in the second and fourth and sixth of the seven, and in the third and fifth the opposite.
+    """A motion as times of its phases and signs of its jerk.
 
-    Times are instants, so that phases keep their lengths however short they are beside the whole.
+    ``breaks`` are the ends of the first six phases.  ``first`` and ``last`` are the signs of the jerk in the first and
+    the last of seven phases; it is 0 in the second, fourth and sixth, and opposite in the third and fifth.  Times are
+    instants, so that phases keep their lengths however short they are compared with the whole.
     """
 
     first: Scalar
     last: Scalar
-    way: Scalar
+    displacement: Scalar
     breaks: list[Instant]
 
     @staticmethod
-    def of(numbers: Sequence[Scalar]) -> _Steps:
-        """From where `numbers` put them."""
-        first, last, way = numbers[:3]
-        breaks = [Instant(numbers[3], 0.0), *(Instant(*numbers[k : k + 2]) for k in range(4, _NUMBERS, 2))]
-        return _Steps(first, last, way, breaks)
+    def of(values: Sequence[Scalar]) -> _Steps:
+        """Create a motion from the values of `values`."""
+        first, last, displacement = values[:3]
+        breaks = [Instant(values[3], 0.0), *(Instant(*values[k : k + 2]) for k in range(4, _STEP_VALUES, 2))]
+        return _Steps(first, last, displacement, breaks)
 
-    def numbers(self) -> list[Scalar]:
-        """So many as `_NUMBERS` says."""
-        first, *others = self.breaks  # the first phase begins at 0, so its end is one number
+    def values(self) -> list[Scalar]:
+        """Return the motion as `_STEP_VALUES` values."""
+        first, *others = self.breaks  # the first phase begins at 0, so its end is one float
         return [*self[:3], first.high, *(x for one in others for x in one)]
 
     def jerks(self, up: Scalar, down: Scalar) -> tuple[Scalar, list[Scalar]]:
-        """The jerk of the first phase, and by how much it changes after each."""
+        """Return the jerk of the first phase, and its change after each phase."""
         rises, ends = self.first > 0.0, self.last > 0.0
         one, other = where(rises, up, -down), where(rises, -down, up)
         before, after = where(ends, -down, up), where(ends, up, -down)
@@ -198,57 +198,63 @@ class _Steps(NamedTuple):
 
 
 def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
-    """A later duration, if the one that is asked for does not fit, and the two motions of it that are to be mixed."""
+    """Return a later duration if the requested one does not fit, and its two motions to be mixed."""
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
     rest, takes = _rest(joint, _inverses(joint, row), T)
-    up = joint.way >= rest.way
-    fits, result, way = fitting_one_way(up, joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
+    up = joint.displacement >= rest.displacement
+    fits, result, displacement = fits_with_rest(
+        up, joint.displacement, ends, limits, joint.V_down, _inverses(joint, row), T
+    )
     sense = where(up, 1.0, -1.0)
     first, second = where(up, limits.up, limits.down), where(up, limits.down, limits.up)
-    one = _Steps(sense, sense, sense * way, _breaks(result, sense * ends.a0, sense * ends.a1, first, second, T))
-    rests = (T, *one.numbers(), *rest.numbers())
+    one = _Steps(
+        sense, sense, sense * displacement, _breaks(result, sense * ends.a0, sense * ends.a1, first, second, T)
+    )
+    rests = (T, *one.values(), *rest.values())
     return [*cond(and_(takes <= T, fits), lambda *row: rests, _between_extremes, *row)]
 
 
 def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
-    """The same where there is no time to rest, or the duration does not fit."""
+    """Return the same if there is no time to rest, or the duration does not fit."""
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
-    later, result = reached(joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
-    one = _Steps(1.0, 1.0, result.far_way, _breaks(result.far, ends.a0, ends.a1, limits.up, limits.down, T))
-    other = _Steps(-1.0, -1.0, -result.near_way, _breaks(result.near, -ends.a0, -ends.a1, limits.down, limits.up, T))
-    return (later, *one.numbers(), *other.numbers())
+    later, result = first_reaching(joint.displacement, ends, limits, joint.V_down, _inverses(joint, row), T)
+    one = _Steps(1.0, 1.0, result.far_displacement, _breaks(result.far, ends.a0, ends.a1, limits.up, limits.down, T))
+    other = _Steps(
+        -1.0, -1.0, -result.near_displacement, _breaks(result.near, -ends.a0, -ends.a1, limits.down, limits.up, T)
+    )
+    return (later, *one.values(), *other.values())
 
 
 def _motion(row: Sequence[Scalar]) -> list[Scalar]:
-    """Times and coefficients, and 1 where both states are possible."""
+    """Return times and coefficients, and 1 if both states are feasible."""
     joint, T = _request(row), row[16]
-    times, jerks = _mixed(joint, T, _Steps.of(row[17:]), _Steps.of(row[17 + _NUMBERS :]))
+    times, jerks = _mixed(joint, T, _Steps.of(row[17:]), _Steps.of(row[17 + _STEP_VALUES :]))
     most = 1.0 / joint.limits.up, 1.0 / joint.limits.down
-    pieces = pieces_of(joint.q0, joint.ends.v0, joint.ends.a0, times, jerks, most)
-    numbers = [*rising(times, T), *(x for piece in pieces for x in piece)]
-    return [*numbers, where(_possible(joint), 1.0, 0.0)]
+    segments = segments_of(joint.q0, joint.ends.v0, joint.ends.a0, times, jerks, most)
+    values = [*rising(times, T), *(x for piece in segments for x in piece)]
+    return [*values, where(_possible(joint), 1.0, 0.0)]
 
 
 def _possible(joint: JointRequest) -> Scalar:
-    """Whether both states are within limits, and so is the velocity after the first and before the second."""
+    """Return True if both states are within limits, and the velocities they lead to."""
     (v0, a0, v1, a1), (V, A, B, up, down), V_down = joint.ends, joint.limits, joint.V_down
-    way = joint.q1 - joint.q0
-    fine = or_(way < 1.0, way >= 1.0)  # which NaN is not
+    displacement = joint.q1 - joint.q0
+    valid = or_(displacement < 1.0, displacement >= 1.0)  # False for NaN
     for v, a in ((v0, a0), (v1, -a1)):
         after = 0.5 * a * fabs(a)
         turned = fmax(after, 0.0) * down, fmin(after, 0.0) * up
-        fine = and_(fine, and_(v + turned[0] <= V * (1.0 + _SLACK), v + turned[1] >= -V_down * (1.0 + _SLACK)))
+        valid = and_(valid, and_(v + turned[0] <= V * (1.0 + _SLACK), v + turned[1] >= -V_down * (1.0 + _SLACK)))
     for a in (a0, a1):
-        fine = and_(fine, and_(a <= A * (1.0 + _SLACK), a >= -B * (1.0 + _SLACK)))
-    return fine
+        valid = and_(valid, and_(a <= A * (1.0 + _SLACK), a >= -B * (1.0 + _SLACK)))
+    return valid
 
 
 def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[list[Instant], list[Scalar]]:
-    """Times and jerks of the motion of the duration T: a mixture of two."""
+    """Return times and jerks of the motion of duration T, a mixture of two."""
     up, down = 1.0 / joint.limits.up, 1.0 / joint.limits.down
-    part = share_of(joint.way, one.way, other.way)
+    part = mixture_share(joint.displacement, one.displacement, other.displacement)
     left = 1.0 - part
     first, jumps = one.jerks(part * up, part * down)
     second, others = other.jerks(left * up, left * down)
@@ -263,38 +269,39 @@ def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[
 
 
 def _rest(joint: JointRequest, inverses: Inverses, T: Scalar) -> tuple[_Steps, Scalar]:
-    """The motion that stops as soon as it can, rests, and starts as late as it can; and how long it takes at least."""
+    """Return the motion that stops as early and starts as late as possible, and its minimum duration."""
     v0, a0, v1, a1 = joint.ends
     limits = joint.limits
     stop = _stopped(v0, a0, limits, inverses)
-    turned = limits._replace(A=limits.B, B=limits.A)  # backwards in time, and mirrored
+    turned = limits._replace(A=limits.B, B=limits.A)  # backwards in time and mirrored
     start = _stopped(v1, -a1, turned, inverses.mirrored())
     before, after = stop.first + stop.hold + stop.last, start.first + start.hold + start.last
     breaks = forward([stop.first, stop.hold, stop.last]) + backward([start.last, start.hold, start.first], T)
-    return _Steps(stop.sense, start.sense, stop.way + start.way, breaks), before + after
+    return _Steps(stop.sense, start.sense, stop.displacement + start.displacement, breaks), before + after
 
 
-def resting_way(joint: JointRequest) -> Scalar:
-    """Return the way of the motion that stops as soon as it can and starts as late as it can: of a joint that cannot
-    turn back there is none that is less far.
+def resting_displacement(joint: JointRequest) -> Scalar:
+    """Return the displacement of the motion that stops as early and starts as late as possible.
+
+    A joint that cannot move back has no smaller displacement.
     """
-    return _rest(joint, Inverses.of(joint.limits), 0.0)[0].way
+    return _rest(joint, Inverses.of(joint.limits), 0.0)[0].displacement
 
 
 class _Stop(NamedTuple):
-    """How a joint comes to rest: three phases, the sense of the jerk of the first, and the way."""
+    """A motion to rest: three phases, the sign of the jerk of the first, and the displacement."""
 
     first: Scalar
     hold: Scalar
     last: Scalar
     sense: Scalar
-    way: Scalar
+    displacement: Scalar
 
 
 def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _Stop:
-    """In the least time."""
+    """Return the motion to rest in minimum time."""
     _, A, B, up, down = limits
-    gains = v + 0.5 * where(a > 0.0, down, -up) * a * a <= 0.0  # what is left of v when a is taken to 0
+    gains = v + 0.5 * where(a > 0.0, down, -up) * a * a <= 0.0  # the v that remains when a is reduced to 0
     sense = where(gains, 1.0, -1.0)
     v, a, most, by_most = sense * v, sense * a, where(gains, A, B), where(gains, inverses.by_A, inverses.by_B)
     up, down = where(gains, up, down), where(gains, down, up)
@@ -302,14 +309,16 @@ def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _
     peak = fmax(fmin(sqrt(fmax(-c, 0.0) * inverses.inverse), most), a)
     hold = fmax(-c * by_most - inverses.m * most, 0.0)
     cube = peak * peak * peak * (1.0 / 6.0)
-    way = up * (c * (peak - a) + up * (cube - a * a * a * (1.0 / 6.0)))
-    way = way + hold * (c + 0.5 * (up * peak * peak + most * hold)) - down * down * cube
-    return _Stop(up * (peak - a), hold, down * peak, sense, sense * way)
+    displacement = up * (c * (peak - a) + up * (cube - a * a * a * (1.0 / 6.0)))
+    displacement = displacement + hold * (c + 0.5 * (up * peak * peak + most * hold)) - down * down * cube
+    return _Stop(up * (peak - a), hold, down * peak, sense, sense * displacement)
 
 
 def _breaks(result: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T: Scalar) -> list[Instant]:
-    """When the phases end, but for the last: those before the longest hold from the beginning on, those after it from
-    the end, so that the hold takes what rounds.
+    """Return the ends of the first six phases.
+
+    Those before the longest plateau are counted from the beginning, those after it from the end, so that the plateau
+    absorbs rounding.
     """
     cruises = result.at_speed > 0.0
     high = where(cruises, result.peak, result.peak - result.trough)
@@ -325,7 +334,7 @@ def _breaks(result: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T:
             up * (a1 - result.trough),
         )
     ]
-    before, after = forward(phases[:5]), backward(phases[2:], T)  # of five breaks, the first and the last ones
+    before, after = forward(phases[:5]), backward(phases[2:], T)  # the first and the last five breaks
     at_peak = result.at_peak > fmax(result.at_speed, result.at_trough)
     at_speed = result.at_speed > fmax(result.at_peak, result.at_trough)
     early, late = or_(at_peak, at_speed), at_peak

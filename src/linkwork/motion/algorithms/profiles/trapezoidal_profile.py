@@ -1,12 +1,12 @@
-"""Motion of several joints within limits of velocity and acceleration, from state to state, over any scalar.
+"""Trapezoidal velocity profiles of several joints, over any scalar.
 
-As jerk-limited motion (`jerk_limited`): the motions of a duration T fill an interval of ways, between the farthest,
-whose velocity goes up to a peak (or stays at its limit) and down, and the least far, whose velocity goes down and up.
-With the peak p, without a plateau,
+Limits are those of velocity and acceleration.  As for jerk-limited motion (`jerk_limited`), the motions of duration T
+have an interval of displacements.  It is between the farthest, whose velocity rises to a peak (or stays at its limit)
+and falls, and the nearest, whose velocity falls and rises.  With the peak p, without a plateau,
 
-    T = (p − v0)/A + (p − v1)/B,    way = (p² − v0²)/(2A) + (p² − v1²)/(2B)
+    T = (p − v0)/A + (p − v1)/B,    displacement = (p² − v0²)/(2A) + (p² − v1²)/(2B)
 
-so both the way of T and the T of a way follow from square roots.
+so the displacement for T and the T for a displacement follow from square roots.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.scalar.functions import and_, fmax, fmin, or_, sqrt, where
 from linkwork.motion.algorithms.profiles.compensated_time import Instant, backward, forward, rising, selected
 from linkwork.motion.algorithms.profiles.feasible_durations import first_fitting
-from linkwork.motion.algorithms.profiles.jerk_limited_profile import Profile, merged, share_of
+from linkwork.motion.algorithms.profiles.jerk_limited_profile import Profile, merged, mixture_share
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest
 
 __all__ = ["trapezoid"]
@@ -37,29 +37,29 @@ class _Family(NamedTuple):
     fall: Scalar  # 1/B
 
     def peak(self, T: Scalar) -> Scalar:
-        """The velocity where it turns, if nothing limited it."""
+        """Return the peak velocity without a limit."""
         return (T + self.v0 * self.rise + self.v1 * self.fall) / (self.rise + self.fall)
 
-    def way(self, T: Scalar) -> Scalar:
-        """How far it comes."""
+    def displacement(self, T: Scalar) -> Scalar:
+        """Return the displacement for a duration."""
         p = self.peak(T)
         low = fmin(p, self.V)
         cruise = (p - low) * (self.rise + self.fall)
         return self._slopes(low) + low * cruise
 
-    def later(self, way: Scalar) -> Scalar:
-        """The longest duration with this way."""
-        square = 2.0 * (way - self._slopes(0.0)) / (self.rise + self.fall)
+    def later(self, displacement: Scalar) -> Scalar:
+        """Return the longest duration with a displacement."""
+        square = 2.0 * (displacement - self._slopes(0.0)) / (self.rise + self.fall)
         p = sqrt(fmax(square, 0.0))
         low = fmin(p, self.V)
-        cruise = (way - self._slopes(low)) / fmax(low, 1e-200)
+        cruise = (displacement - self._slopes(low)) / fmax(low, 1e-200)
         return (low - self.v0) * self.rise + (low - self.v1) * self.fall + where(p > self.V, cruise, 0.0)
 
     def _slopes(self, p: Scalar) -> Scalar:
         return 0.5 * ((p - self.v0) * (p + self.v0) * self.rise + (p - self.v1) * (p + self.v1) * self.fall)
 
     def breaks(self, T: Scalar) -> list[Instant]:
-        """When the plateau begins, and when it ends: the one from the beginning on, the other from the end."""
+        """Return the times at which the plateau begins and ends, counted from the beginning and from the end."""
         low = fmin(self.peak(T), self.V)
         up, down = fmax((low - self.v0) * self.rise, 0.0), fmax((low - self.v1) * self.fall, 0.0)
         return forward([up]) + backward([down], T)
@@ -68,13 +68,13 @@ class _Family(NamedTuple):
 def trapezoid(
     joints: Sequence[JointRequest], *, together: bool = True, shortest: Sequence[Scalar] | None = None
 ) -> Profile:
-    """Durations, times (6) and coefficients (5, 3) of pieces, joint by joint; accelerations at the ends do not count.
+    """Return durations, times (6) and coefficients (5, 3) of segments, joint by joint.
 
-    The status is 0 where there is a motion, 1 where a velocity at an end is outside of its limits, 2 where no duration
-    fits all joints.
+    Accelerations at the ends are ignored.  The status is 0 for a motion, 1 if a velocity at an end is outside its
+    limits, 2 if no duration fits all joints.
     """
     families = [(_far(joint), _near(joint)) for joint in joints]
-    ways = [joint.q1 - joint.q0 for joint in joints]
+    displacements = [joint.q1 - joint.q0 for joint in joints]
     start = []
     for joint, least in zip(joints, shortest or [0.0] * len(joints), strict=True):
         gain = joint.ends.v1 - joint.ends.v0
@@ -82,21 +82,21 @@ def trapezoid(
 
     def later(T: list[Scalar]) -> list[Scalar]:
         result = []
-        for (far, near), way, t in zip(families, ways, T, strict=True):
-            beyond, before = far.way(t) < way, way < -near.way(t)
-            result.append(fmax(t, where(beyond, far.later(way), where(before, near.later(-way), t))))
+        for (far, near), displacement, t in zip(families, displacements, T, strict=True):
+            beyond, before = far.displacement(t) < displacement, displacement < -near.displacement(t)
+            result.append(fmax(t, where(beyond, far.later(displacement), where(before, near.later(-displacement), t))))
         return result
 
     T, missed = first_fitting(later, start, together=together)
     possible = _possible(joints[0])
     for joint in joints[1:]:
         possible = and_(possible, _possible(joint))
-    times, pieces = [], []
-    for joint, (far, near), way, t in zip(joints, families, ways, T, strict=True):
-        breaks, accelerations = _mixed(joint, far, near, way, t)
+    times, segments = [], []
+    for joint, (far, near), displacement, t in zip(joints, families, displacements, T, strict=True):
+        breaks, accelerations = _mixed(joint, far, near, displacement, t)
         times.append(rising(breaks, t))
-        pieces.append(_pieces(joint, breaks, accelerations))
-    return Profile(T, times, pieces, where(possible, where(missed, 2.0, 0.0), 1.0))
+        segments.append(_segments(joint, breaks, accelerations))
+    return Profile(T, times, segments, where(possible, where(missed, 2.0, 0.0), 1.0))
 
 
 def _far(joint: JointRequest) -> _Family:
@@ -108,32 +108,32 @@ def _near(joint: JointRequest) -> _Family:
 
 
 def _possible(joint: JointRequest) -> Scalar:
-    way = joint.q1 - joint.q0
-    fine = or_(way < 1.0, way >= 1.0)  # which NaN is not
+    displacement = joint.q1 - joint.q0
+    valid = or_(displacement < 1.0, displacement >= 1.0)  # False for NaN
     for v in (joint.ends.v0, joint.ends.v1):
-        fine = and_(fine, and_(v <= joint.limits.V * (1.0 + _SLACK), v >= -joint.V_down * (1.0 + _SLACK)))
-    return fine
+        valid = and_(valid, and_(v <= joint.limits.V * (1.0 + _SLACK), v >= -joint.V_down * (1.0 + _SLACK)))
+    return valid
 
 
 def _mixed(
-    joint: JointRequest, far: _Family, near: _Family, way: Scalar, T: Scalar
+    joint: JointRequest, far: _Family, near: _Family, displacement: Scalar, T: Scalar
 ) -> tuple[list[Instant], list[Scalar]]:
-    """Times and accelerations of the motion of the duration T: a mixture, as jerk-limited ones are."""
+    """Return times and accelerations of the motion of duration T: a mixture, as for jerk-limited motions."""
     A, B = joint.limits.A, joint.limits.B
     (v0, _, v1, _) = joint.ends
     slows, speeds = where(v0 > 0.0, -B, A), where(v1 > 0.0, A, -B)
-    stop, start = -v0 / slows, v1 / speeds  # how long it takes to stop, and to start again
+    stop, start = -v0 / slows, v1 / speeds  # durations of stopping and starting
     rests = stop + start <= T
     d_rest = 0.5 * (v0 * stop + v1 * start)
-    d_far, d_near = far.way(T), -near.way(T)
-    lower = and_(rests, way < d_rest)
+    d_far, d_near = far.displacement(T), -near.displacement(T)
+    lower = and_(rests, displacement < d_rest)
     one = _either(lower, _steps(near.breaks(T), (-B, 0.0, A)), _steps(far.breaks(T), (A, 0.0, -B)))
     other = _either(
         rests,
         _steps(forward([stop]) + backward([start], T), (slows, 0.0, speeds)),
         _steps(near.breaks(T), (-B, 0.0, A)),
     )
-    part = share_of(way, where(lower, d_near, d_far), where(rests, d_rest, d_near))
+    part = mixture_share(displacement, where(lower, d_near, d_far), where(rests, d_rest, d_near))
     rest = 1.0 - part
     pairs = merged([(t, part * x) for t, x in one[1]], [(t, rest * x) for t, x in other[1]])
     a = part * one[0] + rest * other[0]
@@ -145,7 +145,7 @@ def _mixed(
     return [*times, Instant(T, 0.0)], result
 
 
-_Steps = tuple[Any, list[tuple[Instant, Any]]]  # the first acceleration, and when it changes by how much
+_Steps = tuple[Any, list[tuple[Instant, Any]]]  # the first acceleration, and the times and sizes of its jumps
 
 
 def _steps(breaks: Sequence[Instant], accelerations: Sequence[Scalar]) -> _Steps:
@@ -158,7 +158,7 @@ def _either(condition: Scalar, x: _Steps, y: _Steps) -> _Steps:
     return where(condition, x[0], y[0]), pairs
 
 
-def _pieces(joint: JointRequest, times: Sequence[Instant], accelerations: Sequence[Scalar]) -> list[list[Scalar]]:
+def _segments(joint: JointRequest, times: Sequence[Instant], accelerations: Sequence[Scalar]) -> list[list[Scalar]]:
     q, v = joint.q0, joint.ends.v0
     result = []
     for start, end, a in zip(times[:-1], times[1:], accelerations, strict=True):

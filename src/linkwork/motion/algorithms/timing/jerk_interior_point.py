@@ -1,17 +1,18 @@
-"""The fastest way along a path within limits of jerk too: s̈ is continuous, and linear in time on each segment.
+"""Interior-point method for time-optimal motion along a path within limits of jerk, by Riccati sweeps.
 
-Along a path q(s), a = q' s̈ + q'' ṡ² and the jerk is q' s⃛ + 3 q'' ṡ s̈ + q''' ṡ³.  With x = ṡ² and u = s̈ at the ends of
-segments, and on one of length Δ δ what u gains, m the mean of ṡ at its ends and w the mean speed,
+s̈ is continuous, and linear in time on each segment.  Along a path q(s), a = q' s̈ + q'' ṡ², and the jerk is q' s⃛ + 3
+q'' ṡ s̈ + q''' ṡ³.  Let x = ṡ² and u = s̈ at the ends of segments.  On a segment of length Δ, δ is the increase of u, m
+the mean of ṡ at both ends, and w the mean speed:
 
     w² − w m + δ Δ/12 = 0,     x_1 = x_0 + Δ (2 u_0 + δ) m/w,     s⃛ = δ w/Δ
 
-so that limits of jerk are lower/w ≤ (ṡ/w) (q''' x + 3 q'' u) + q' δ/Δ ≤ upper/w.  1/w is convex in x: where tangents
-stand in its place limits are narrower, and linear.  Each of Newton's steps solves for the change of x and u that the
-barrier μ Σ −log(room) to all limits asks for, by a sweep backward and one forward (Riccati's), its two conditions at
-the end by multipliers; every motion on the way is within the limits.
+so that limits of jerk are lower/w ≤ (ṡ/w) (q''' x + 3 q'' u) + q' δ/Δ ≤ upper/w.  1/w is convex in x; with tangents in
+its place the limits are narrower, and linear.  Each Newton step solves for the change of x and u with the barrier μ Σ
+−log(distance) to all limits.  It takes a backward and a forward sweep (Riccati), with multipliers for the two
+conditions at the end.  All iterates are feasible.
 
-The functions here are parts of that step, of one segment or of some of them, so that a path may have any number of
-segments: sweeps hand on what they carry.
+The functions here are parts of that step, for one segment or a block of segments.  Sweeps pass on what they carry, so a
+path may have any number of segments.
 
 Sources: Debrouwere, Van Loock, Pipeleers, Tran Dinh, Diehl, De Schutter and Swevers, Time-optimal path following for
 robots with convex-concave constraints using sequential convex programming, 2013; Verscheure, Demeulenaere, Swevers, De
@@ -36,23 +37,24 @@ __all__ = [
     "SmoothLimits",
     "SmoothValues",
     "last_stage",
-    "rooms_left",
-    "rooms_left_at_end",
+    "remaining_shares",
+    "remaining_shares_at_end",
     "stage_of",
     "sweep_gains",
     "sweep_steps",
 ]
 
-CARRIED = 14  # numbers that a sweep backward hands on: value (5), what conditions at the end make of it (4) and (5)
-STAGE = 13  # numbers of a segment: second derivatives (6), first (3), how x follows (3), and by how much it does not
+CARRIED = 14  # values carried by the backward sweep: value function (5), end conditions (4) and multipliers (5)
+STAGE = 13  # values of a segment: second derivatives (6), first (3), transition of x (3) and its defect (1)
 _FAR, _TINY = 1e300, 1e-300
 
 
 class SmoothValues(NamedTuple):
-    """What a path is at the ends of its n segments.
+    """A path at the ends of its n segments.
 
-    ``first``, ``second`` (n + 1, m) and ``rest`` (n + 1, m), or nothing: A, B and C of what has limits of second order,
-    A u + B x + C; ``rates``, ``bends`` and ``thirds`` (n, 2, r): q', q'' and q''' at both ends of each segment, inside.
+    ``first``, ``second`` and ``rest`` (n + 1, m) are A, B and C of quantities A u + B x + C with limits of second
+    order; ``rest`` is None if C is zero.  ``rates``, ``bends`` and ``thirds`` (n, 2, r) are q', q'' and q''' at both
+    ends of each segment, as limits from inside.
     """
 
     first: Any
@@ -64,7 +66,7 @@ class SmoothValues(NamedTuple):
 
 
 class SmoothLimits(NamedTuple):
-    """Of what is of second order (n + 1, m), and of jerk on segments (n, r)."""
+    """Limits of second order at the ends of segments (n + 1, m), and of jerk on segments (n, r)."""
 
     lower: Any
     upper: Any
@@ -72,27 +74,28 @@ class SmoothLimits(NamedTuple):
     most_jerk: Any
 
 
-def stage_of(motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, numbers: Sequence[Any], mu: Any) -> Any:
-    """Return what Newton's step needs of one segment: `STAGE` numbers.
+def stage_of(
+    motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, segment_values: Sequence[Any], mu: Any
+) -> Any:
+    """Return the terms of Newton's step of one segment: `STAGE` values.
 
-    They are the second and first derivatives of its time and its barriers by x, u and δ, and how x at its end follows.
-    ``motion`` is x and u at its beginning, x and u at its end; ``numbers`` are its length, the largest x at its
-    beginning, one over the largest mean speed, and by how much δ Δ/3 may be larger than the square of the mean of the
-    speeds at its ends.
+    They are the second and first derivatives of its time and barriers by x, u and δ, and the transition of x to its
+    end. ``motion`` is x and u at both ends.  ``segment_values`` are its length, the largest x at its beginning, the
+    reciprocal of the largest mean speed, and the largest ratio of δ Δ/3 to the squared mean of the end speeds.
     """
     x0, u0, x1, u1 = motion
-    step, cap, slowest, steepest = numbers
+    step, cap, slowest, steepest = segment_values
     own = _segment(x0, u0, x1, u1, step)
     (xx, xu, uu), (gx, gu) = _second_order_barrier(x0, u0, along, limits, mu)
-    # x above 0 and below its cap; ends that are given do not change, and have none
+    # barriers x > 0 and x < cap; fixed ends have none
     moves = lt(0.0, x0)
     above, below = 1.0 / where(lt(x0, cap), cap - x0, 1.0), where(moves, 1.0 / where(moves, x0, 1.0), 0.0)
     gx, xx = gx + mu * (above - below), xx + mu * (above * above + below * below)
-    # 1/w of x_0, x_1 and δ
+    # derivatives of 1/w by x_0, x_1 and δ
     slow = 1.0 / own.mean
     (w0, w1), (i0, i1) = own.speeds, own.inverses
     w = fmax(w0 + w1, _TINY)
-    one, double, beta = own.follows
+    one, double, beta = own.transition
     by = -0.25 * slow * slow * own.by_half
     q0, q1 = by * i0, by * i1
     cx, cu, cd = q0 + q1 * one, q1 * double, q1 * beta - slow * slow * own.by_gain
@@ -104,9 +107,9 @@ def stage_of(motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, n
     gx, gu, gd = gx + step * cx, gu + step * cu, step * cd
     xx, xu, xd = xx + q00 + one * (q01 + across), xu + across * double, across * beta
     uu, ud, dd = uu + q11 * double * double, q11 * double * beta, q11 * beta * beta
-    # the speed does not fall to nothing and rise again in between
+    # barrier against a speed that falls to zero and rises again within the segment
     room, (a0, a1, ad), (a00, a01, a11) = _dip((w0, w1), (i0, i1), u1 - u0, step, steepest)
-    falls = and_(lt(0.0, i0), lt(0.0, i1))  # where it does not rest at an end
+    falls = and_(lt(0.0, i0), lt(0.0, i1))  # only where it moves at both ends
     scale = where(falls, 1.0 / where(falls, room, 1.0), 0.0)
     a_x, a_u, a_d = (a0 + a1 * one) * scale, a1 * double * scale, (a1 * beta + ad) * scale
     b_xx, b_x1, b_11 = a00 * scale, a01 * scale, a11 * scale
@@ -119,11 +122,11 @@ def stage_of(motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, n
     # jerk, at both ends
     per = 1.0 / step
     d = u1 - u0
-    # the mean speed is below the cap, too, so that nothing is gained by swinging between the ends of segments
+    # the mean speed is below the cap too: otherwise oscillation between grid points would gain time
     inside = 1.0 / (slow - slowest)
     gc, cc = -mu * inside, mu * inside * inside
-    nothing = 0.0 * mu
-    state = gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, nothing, nothing, nothing, cc
+    zero = 0.0 * mu
+    state = gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, zero, zero, zero, cc
     for end, (speed, i, x, u) in enumerate(((w0, i0, x0, u0), (w1, i1, x1, u1))):
         r = speed * slow
 
@@ -143,7 +146,7 @@ def stage_of(motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, n
             bent = third * x + 3.0 * bend * u
             b, c = r * third + 0.5 * slow * bent * i, 3.0 * r * bend
             jx, ju, jd = (b, c, p) if not end else (b * one, b * double + c, b * beta + c + p)
-            # room to both sides: up and down times 1/w, less and more p δ
+            # distances to both limits: up/w − p δ and p δ − down/w
             up, down, value = most - speed * bent, least - speed * bent, p * d
             above, below = 1.0 / (up * slow - value), 1.0 / (value - down * slow)
             g, gq = mu * (above - below), mu * (down * below - up * above)
@@ -171,7 +174,7 @@ def stage_of(motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, n
         ud + cc * cu * cd - au * cd - ad * cu,
         dd + (cc * cd - 2.0 * ad) * cd,
     )
-    return array([xx, xu, xd, uu, ud, dd, gx, gu, gd, *own.follows, own.off])
+    return array([xx, xu, xd, uu, ud, dd, gx, gu, gd, *own.transition, own.defect])
 
 
 def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any) -> Any:
@@ -181,11 +184,14 @@ def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: An
 
 
 def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
-    """Return what the segments hand on backward (`CARRIED`), from what comes after them, and the gains (n, 5) of δ."""
+    """Return what a block of segments carries backward (`CARRIED`), and the gains (n, 5) of δ.
+
+    ``carried`` comes from the block after it.
+    """
 
     def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
-        h, g, follows = row[:6], row[6:9], row[9:12]
-        result, gains = _swept((state[:5], state[5:9], state[9:]), [*h], [*g], [*follows], row[12])
+        h, g, transition = row[:6], row[6:9], row[9:12]
+        result, gains = _riccati_step((state[:5], state[5:9], state[9:]), [*h], [*g], [*transition], row[12])
         value, gamma, dual = result
         return (*value, *gamma, *dual), array(list(gains))
 
@@ -194,38 +200,40 @@ def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
 
 
 def sweep_steps(gains: Any, stages: Any, multipliers: Any, change: Any) -> tuple[Any, Any]:
-    """Return how x and u change at the ends of segments (n, 2), from how they change at their beginning, and the last
-    of these.
+    """Return the changes of x and u at the ends of segments (n, 2), and the last of them.
+
+    ``change`` is that at their beginning.
     """
     ν_x, ν_y = multipliers
 
     def forth(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
         dx, du = state
         (k_x, k_u, k, k_a, k_b), stage = row
-        one, double, beta, off = stage[9], stage[10], stage[11], stage[12]
+        one, double, beta, defect = stage[9], stage[10], stage[11], stage[12]
         d = k_x * dx + k_u * du + k + k_a * ν_x + k_b * ν_y
-        following = one * dx + double * du + beta * d + off, du + d
+        following = one * dx + double * du + beta * d + defect, du + d
         return following, array(list(following))
 
     last, changes = scan(forth, (change[0], change[1]), (gains, stages))
     return changes, array(list(last))
 
 
-def rooms_left(
+def remaining_shares(
     motion: Sequence[Any],
     change: Sequence[Any],
     part: Any,
     along: SmoothValues,
     limits: SmoothLimits,
-    numbers: Sequence[Any],
+    segment_values: Sequence[Any],
 ) -> Any:
-    """Return the least share of the rooms to all limits of one segment that is left after part of a change of x and u
-    at both of its ends.
+    """Return the smallest remaining share of the distances to all limits of one segment after a step.
+
+    The step is ``part`` of a change of x and u at both of its ends.
     """
-    step, cap, slowest, steepest = numbers
+    step, cap, slowest, steepest = segment_values
     then = [x + part * dx for x, dx in zip(motion, change, strict=True)]
     both = (tuple(motion), tuple(then))
-    given = le(motion[0], 0.0)  # an end that does not change
+    given = le(motion[0], 0.0)  # a fixed end
     own = [_segment(x0, u0, x1, u1, step) for x0, u0, x1, u1 in both]
     x0, x = motion[0], then[0]
     shares = (
@@ -239,7 +247,7 @@ def rooms_left(
     dips = [_dip(one.speeds, one.inverses, at[3] - at[1], step, steepest)[0] for one, at in zip(own, both, strict=True)]
     falls = and_(lt(0.0, own[0].inverses[0]), lt(0.0, own[0].inverses[1]))
     least = fmin(least, where(falls, dips[1] / where(falls, dips[0], 1.0), 1.0))
-    least = _least_of_second_order(least, both, along, limits)
+    least = _smallest_second_order_share(least, both, along, limits)
     per = 1.0 / step
 
     def one(least: Any, row: Any) -> tuple[Any, None]:
@@ -260,18 +268,21 @@ def rooms_left(
 
     rows = (columns(along.rates), columns(along.bends), columns(along.thirds), limits.least_jerk, limits.most_jerk)
     least = scan(one, least, rows)[0]
-    return where(lt(fabs(change[2]) + fabs(change[3]), _FAR), least, -1.0)  # no numbers are no step
+    return where(lt(fabs(change[2]) + fabs(change[3]), _FAR), least, -1.0)  # NaN rejects the step
 
 
-def rooms_left_at_end(ends: Sequence[Any], along: SmoothValues, limits: SmoothLimits) -> Any:
-    """The same of limits of second order at the end of the last segment: from x and u to others."""
+def remaining_shares_at_end(ends: Sequence[Any], along: SmoothValues, limits: SmoothLimits) -> Any:
+    """Return the same for limits of second order at the end of the last segment."""
     x, u, then_x, then_u = ends
-    return _least_of_second_order(1.0 + 0.0 * x, ((x, u), (then_x, then_u)), along, limits)
+    return _smallest_second_order_share(1.0 + 0.0 * x, ((x, u), (then_x, then_u)), along, limits)
 
 
 class _Segment(NamedTuple):
-    """A segment's mean speed w, the speeds at its ends and one over them (0 where it rests), how w varies with their
-    mean and with δ; how x_1 follows x, u and δ, and by how much it does not.
+    """A segment's mean speed w and its derivatives.
+
+    ``inverses`` are the reciprocals of the end speeds, 0 at rest.  ``by_half`` and ``by_gain`` are the derivatives of w
+    by the mean of the end speeds and by δ.  ``transition`` is the derivative of x_1 by x, u and δ, ``defect`` its
+    residual.
     """
 
     mean: Any
@@ -279,17 +290,16 @@ class _Segment(NamedTuple):
     inverses: tuple[Any, Any]
     by_half: Any
     by_gain: Any
-    follows: tuple[Any, Any, Any]
-    off: Any
+    transition: tuple[Any, Any, Any]
+    defect: Any
 
 
 def _segment(x0: Any, u0: Any, x1: Any, u1: Any, step: Any) -> _Segment:
-    """Of x and u at its ends."""
     w0, w1 = sqrt(fmax(x0, 0.0)), sqrt(fmax(x1, 0.0))
     half = fmax(0.5 * (w0 + w1), _TINY)
     d = u1 - u0
     root = sqrt(fmax(half * half - d * step * (1.0 / 3.0), half * half * 0.0625))
-    rests = or_(le(w0, 0.0), le(w1, 0.0))  # at constant jerk, exactly
+    rests = or_(le(w0, 0.0), le(w1, 0.0))  # exact at constant jerk
     mean = where(rests, (2.0 / 3.0) * half, 0.5 * (half + root))
     by_half = where(rests, 2.0 / 3.0, 0.5 + 0.5 * half / root)
     by_gain = where(rests, 0.0, step * (-1.0 / 12.0) / root)
@@ -297,12 +307,12 @@ def _segment(x0: Any, u0: Any, x1: Any, u1: Any, step: Any) -> _Segment:
     ratio, gain = half / mean, step * (u0 + u1)
     by_m, by_d = (1.0 - ratio * by_half) / mean, -ratio * by_gain / mean
     one = 1.0 / (1.0 - 0.25 * gain * by_m * i1)
-    follows = (
+    transition = (
         (1.0 + 0.25 * gain * by_m * i0) * one,
         2.0 * step * ratio * one,
         (step * ratio + gain * by_d) * one,
     )
-    return _Segment(mean, (w0, w1), (i0, i1), by_half, by_gain, follows, (x0 + gain * ratio - x1) * one)
+    return _Segment(mean, (w0, w1), (i0, i1), by_half, by_gain, transition, (x0 + gain * ratio - x1) * one)
 
 
 def _inverse(speed: Any) -> Any:
@@ -313,7 +323,7 @@ def _inverse(speed: Any) -> Any:
 def _second_order_barrier(
     x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Second and first derivatives of the barrier to limits of second order, by x and u."""
+    """Return second and first derivatives of the barrier of limits of second order, by x and u."""
 
     def one(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
         xx, xu, uu, gx, gu = state
@@ -325,21 +335,22 @@ def _second_order_barrier(
         hb = h * b
         return (xx + hb * b, xu + hb * a, uu + h * a * a, gx + g * b, gu + g * a), None
 
-    nothing = 0.0 * mu
-    xx, xu, uu, gx, gu = scan(one, (nothing,) * 5, _second_order_rows(along, limits))[0]
+    zero = 0.0 * mu
+    xx, xu, uu, gx, gu = scan(one, (zero,) * 5, _second_order_rows(along, limits))[0]
     return (xx, xu, uu), (gx, gu)
 
 
 def _second_order_rows(along: SmoothValues, limits: SmoothLimits) -> tuple[Any, ...]:
-    """By limit of second order: A, B, its sides, and C where there is one."""
+    """Return A, B, both limits, and C if there is one, for each limit of second order."""
     return along.first, along.second, limits.lower, limits.upper, *(() if along.rest is None else (along.rest,))
 
 
 def _dip(
     speeds: tuple[Any, Any], inverses: tuple[Any, Any], gain: Any, step: Any, steepest: Any
 ) -> tuple[Any, tuple[Any, Any, Any], tuple[Any, Any, Any]]:
-    """Return c m² − δ Δ/3, m the mean of the speeds at both ends, which is above 0 where a motion at constant jerk is
-    between them; its derivatives by x at both ends and δ; and the second ones by x.
+    """Return c m² − δ Δ/3 with its derivatives by x at both ends and δ, and the second ones by x.
+
+    m is the mean of the end speeds.  The value is positive where a motion at constant jerk connects them.
     """
     (w0, w1), (i0, i1) = speeds, inverses
     half = 0.5 * (w0 + w1)
@@ -350,10 +361,10 @@ def _dip(
     return room, first, (-across * w1 * w1 * i0 * i0 * (w0 * i0), across, -across * w0 * w0 * i1 * i1 * (w1 * i1))
 
 
-def _least_of_second_order(
+def _smallest_second_order_share(
     least: Any, both: Sequence[tuple[Any, ...]], along: SmoothValues, limits: SmoothLimits
 ) -> Any:
-    """Of limits of second order, from x and u to others."""
+    """Return the smallest remaining share for limits of second order, from x and u to others."""
 
     def one(least: Any, row: Any) -> tuple[Any, None]:
         a, b, low, high, *c = row
@@ -368,19 +379,19 @@ def _least_of_second_order(
     return scan(one, least, _second_order_rows(along, limits))[0]
 
 
-def _swept(
-    state: tuple[Any, ...], h: Sequence[Any], g: Sequence[Any], follows: Sequence[Any], off: Any
+def _riccati_step(
+    state: tuple[Any, ...], h: Sequence[Any], g: Sequence[Any], transition: Sequence[Any], defect: Any
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """From what follows on a segment's end, as a function of x and u there, to its beginning, and the gains of δ.
+    """Carry the value function backward over a segment, and return it with the gains of δ.
 
-    x_1 = one x + double u + beta δ + off, u_1 = u + δ.
+    x_1 = one x + double u + beta δ + defect, u_1 = u + δ.
     """
     (p_xx, p_xu, p_uu, p_x, p_u), (a_x, a_u, b_x, b_u), (s_aa, s_ab, s_bb, t_a, t_b) = state
-    one, double, beta = follows
+    one, double, beta = transition
     h_xx, h_xu, h_xd, h_uu, h_ud, h_dd = h
     g_x, g_u, g_d = g
-    p_x, p_u = p_x + p_xx * off, p_u + p_xu * off
-    t_a, t_b = t_a + a_x * off, t_b + b_x * off
+    p_x, p_u = p_x + p_xx * defect, p_u + p_xu * defect
+    t_a, t_b = t_a + a_x * defect, t_b + b_x * defect
     xu, xd = p_xx * double + p_xu, p_xx * beta + p_xu
     uu, ud = p_xu * double + p_uu, p_xu * beta + p_uu
     h_xx, h_xu, h_xd = h_xx + one * one * p_xx, h_xu + one * xu, h_xd + one * xd

@@ -1,6 +1,6 @@
-"""Segments of a path: where their ends are, the path's knots among them; and of a motion, those of equal weight.
+"""Segments of a path with its knots among their ends, and redistributed ones of equal weights in a motion.
 
-Pieces of the path are rows of a table whose number is a power of 2, in which those that are not there begin at `FAR`.
+The path's curves between knots are rows of a table whose length is a power of 2.  Unused rows begin at `FAR`.
 """
 
 from __future__ import annotations
@@ -12,58 +12,61 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
-from linkwork.motion.algorithms.curves.curve_kinds import FAR, piece_at
+from linkwork.motion.algorithms.curves.curve_kinds import FAR, segment_index
 
-__all__ = ["Laid", "laid", "laid_anew"]
+__all__ = ["SegmentGrid", "initial_segments", "redistributed_segments"]
 
 _NEVER = 1e-300
-_FEW = 16  # pieces
-_LEAST = 2.0  # segments of a piece: a motion that rests at both ends of a segment does not pass it
+_FEW = 16  # curves: for fewer all are compared instead of a search
+_LEAST = 2.0  # segments between knots: a motion cannot pass a segment at both of whose ends it rests
 
 
-class Laid(NamedTuple):
-    """Ends of n segments, s (n + 1,), and with which segments pieces begin (pieces,)."""
+class SegmentGrid(NamedTuple):
+    """The ends of n segments, s (n + 1,), and the index of the first segment of each curve (curves,)."""
 
     s: Any
     firsts: Any
 
-    def pieces(self) -> tuple[Any, Any]:
-        """In which pieces segments are (n,), and which of them begin there (n,): 1, or 0."""
+    def curves(self) -> tuple[Any, Any]:
+        """Return the curve of each segment (n,), and 1 where a segment begins a curve, else 0 (n,)."""
 
-        places = np.arange(float(len(self.firsts)))
+        indices = np.arange(float(len(self.firsts)))
 
         def one(state: Any, k: Any) -> tuple[Any, Any]:
-            piece, first = _of_piece(self.firsts, k, places, self.firsts)
-            return state, (piece, where(le(k, first), 1.0, 0.0))
+            curve, first = _columns_at(self.firsts, k, indices, self.firsts)
+            return state, (curve, where(le(k, first), 1.0, 0.0))
 
-        pieces, begin = scan(one, (), np.arange(float(len(self.s) - 1)))[1]
-        return pieces, begin
+        curves, begin = scan(one, (), np.arange(float(len(self.s) - 1)))[1]
+        return curves, begin
 
 
-def laid(starts: Any, end: Any, many: int) -> Laid:
-    """Of so many segments, by the lengths of pieces; closer together at the path's ends, where it is slow."""
-    first, last = starts[0], float(many)
+def initial_segments(starts: Any, end: Any, count: int) -> SegmentGrid:
+    """Return ``count`` segments in proportion to the curves' lengths, shorter at the path's slow ends."""
+    first, last = starts[0], float(count)
     length = end - first
-    shares = _of_each(lambda start: where(lt(start, FAR), (start - first) / length, 1.0), starts)
-    firsts = _firsts(starts, shares, many)
+    shares = _mapped(lambda start: where(lt(start, FAR), (start - first) / length, 1.0), starts)
+    firsts = _firsts(starts, shares, count)
     columns = firsts, _next(firsts, last), starts, _next(starts, end)
 
     def one(state: Any, k: Any) -> tuple[Any, Any]:
-        begin, stop, start, after = _of_piece(firsts, k, *columns)
+        begin, stop, start, after = _columns_at(firsts, k, *columns)
         t = (k - begin) / fmax(stop - begin, 1.0)
         t = where(le(begin, 0.0), 0.5 * (t + t * t), t)
         left = 1.0 - t
         t = where(le(last, stop), 1.0 - 0.5 * (left + left * left), t)
         return state, where(le(last, k), end, start + t * (after - start))
 
-    return Laid(scan(one, (), np.arange(last + 1.0))[1], firsts)
+    return SegmentGrid(scan(one, (), np.arange(last + 1.0))[1], firsts)
 
 
-def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any, many: int) -> tuple[Laid, Any]:
-    """So many segments of a motion with ṡ = w at s, passed at t, and s̈ = u between: of the same time and change of
-    speed; and whether they are any, and not nothing but rounding.
+def redistributed_segments(
+    old: SegmentGrid, starts: Any, end: Any, w: Any, u: Any, t: Any, count: int
+) -> tuple[SegmentGrid, Any]:
+    """Return ``count`` segments of equal sums of time and change of speed, and whether they are valid.
+
+    The motion has ṡ = w at s, times t, and s̈ = u between.  They are invalid where rounding makes segments vanish.
     """
-    had, last = len(u), float(many)
+    had, last = len(u), float(count)
     final = float(had)
     whole = scan(lambda total, row: (total + fabs(row[1] - row[0]), None), 0.0 * w[0], (w[:-1], w[1:]))[0]
     a, b = 1.0 / fmax(t[had], _NEVER), 1.0 / fmax(whole, _NEVER)
@@ -79,54 +82,54 @@ def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any, many: in
 
     size = 1 << had.bit_length()
     table = np.concatenate([weights, np.full(size - had - 1, FAR)])
-    table = _of_each(lambda weight: fmin(weight, FAR), table)  # so that it stands in one place
+    table = _mapped(lambda weight: fmin(weight, FAR), table)  # keeps one sentinel value
     at = scan(lambda _, k: (take(table, fmin(k, final)),) * 2, 0.0 * full, old.firsts)[1]
-    firsts = _firsts(starts, _of_each(lambda x: x / full, at), many)
+    firsts = _firsts(starts, _mapped(lambda x: x / full, at), count)
     columns = firsts, _next(firsts, last), starts, _next(starts, end), at, _next(at, full)
 
     def one(state: Any, k: Any) -> tuple[Any, Any]:
-        begin, stop, start, after, low, high = _of_piece(firsts, k, *columns)
+        begin, stop, start, after, low, high = _columns_at(firsts, k, *columns)
         weight = low + (k - begin) / fmax(stop - begin, 1.0) * (high - low)
-        place, _ = piece_at(table, weight)
-        place = fmin(place, final - 1.0)
-        below, above = take(table, place), take(table, place + 1.0)
+        segment, _ = segment_index(table, weight)
+        segment = fmin(segment, final - 1.0)
+        below, above = take(table, segment), take(table, segment + 1.0)
         part = fmin(fmax((weight - below) / fmax(above - below, _NEVER), 0.0), 1.0)
         d = part * (
-            take(t, place + 1.0) - take(t, place)
+            take(t, segment + 1.0) - take(t, segment)
         )  # on a segment the speed, and so the weight, is linear in time
-        s = take(old.s, place) + d * (take(w, place) + 0.5 * take(u, place) * d)
+        s = take(old.s, segment) + d * (take(w, segment) + 0.5 * take(u, segment) * d)
         s = where(le(k, begin), start, fmin(fmax(s, start), after))
         return state, where(le(last, k), end, s)
 
     s = scan(one, (), np.arange(last + 1.0))[1]
     rising = scan(lambda fine, row: (and_(fine, lt(row[0], row[1])), None), le(full, FAR), (s[:-1], s[1:]))[0]
-    return Laid(s, firsts), rising
+    return SegmentGrid(s, firsts), rising
 
 
-def _firsts(starts: Any, shares: Any, many: int) -> Any:
-    """With which segments pieces begin, of shares until each one's beginning: each has `_LEAST` at least."""
-    count = scan(lambda n, start: (n + where(lt(start, FAR), 1.0, 0.0), None), 0.0 * shares[0], starts)[0]
+def _firsts(starts: Any, shares: Any, total: int) -> Any:
+    """Return the first segment of each curve, from cumulative shares; each curve has at least `_LEAST`."""
+    curves = scan(lambda n, start: (n + where(lt(start, FAR), 1.0, 0.0), None), 0.0 * shares[0], starts)[0]
 
     def one(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
         least, k = state
         share, start = row
-        first = fmax(least, fmin(floor(share * float(many) + 0.5), float(many) - _LEAST * (count - k)))
+        first = fmax(least, fmin(floor(share * float(total) + 0.5), float(total) - _LEAST * (curves - k)))
         return (first + _LEAST, k + 1.0), where(lt(start, FAR), first, FAR)
 
     return scan(one, (0.0 * shares[0], 0.0 * shares[0]), (shares, starts))[1]
 
 
 def _next(table: Any, otherwise: Any) -> Any:
-    """The following entries, and something else after the last and in the place of those that are not there."""
+    """Return the following entries, and ``otherwise`` after the last and for unused rows."""
     following = np.concatenate([table[1:], array([otherwise])])
-    return _of_each(lambda x: where(lt(x, FAR), x, otherwise), following)
+    return _mapped(lambda x: where(lt(x, FAR), x, otherwise), following)
 
 
-def _of_piece(firsts: Any, k: Any, *columns: Any) -> list[Any]:
-    """Of the piece that a segment is in its numbers in columns: of few pieces all are looked at, without a search."""
+def _columns_at(firsts: Any, k: Any, *columns: Any) -> list[Any]:
+    """Return the columns' values for the curve that contains segment k."""
     if len(firsts) > _FEW:
-        piece, _ = piece_at(firsts, k)
-        return [take(column, piece) for column in columns]
+        curve, _ = segment_index(firsts, k)
+        return [take(column, curve) for column in columns]
     result = [column[0] for column in columns]
     for j in range(1, len(firsts)):
         later = le(firsts[j], k)
@@ -134,5 +137,5 @@ def _of_piece(firsts: Any, k: Any, *columns: Any) -> list[Any]:
     return result
 
 
-def _of_each(function: Any, *columns: Any) -> Any:
+def _mapped(function: Any, *columns: Any) -> Any:
     return scan(lambda state, row: (state, function(*row)), (), columns)[1]

@@ -1,12 +1,12 @@
-"""Limits along a segment of a path as lines that bound u = s̈ by x = ṡ², and the largest x at its ends.
+"""Limits along a segment of a path as lines that bound u = s̈ by x = ṡ², and the largest x at both ends.
 
-With s = s_i + Δ t, t in [0, 1], u held and x(t) = x_i + 2 Δ t u,
+With s = s_i + Δ t, t in [0, 1], constant u and x(t) = x_i + 2 Δ t u,
 
     A(t) u + B(t) x(t) + C(t) = (A + 2 Δ t B) u + B x_i + C,     W(t) x(t) = W x_i + 2 Δ t W u
 
-are polynomials in t whose coefficients are linear in u and x_i.  A polynomial lies between the least and the greatest
-of its control points, its coefficients by Bernstein's polynomials: limits on those hold on the whole segment, not at
-points of it alone.
+are polynomials in t whose coefficients are linear in u and x_i.  A polynomial lies between its smallest and largest
+control point, its coefficients in the Bernstein basis.  Limits on those hold on the whole segment, not only at points
+of it.
 
 Source: Farouki, The Bernstein polynomial basis: a centennial retrospective, 2012.
 """
@@ -38,17 +38,17 @@ __all__ = [
 ]
 
 
-_FLAT = 1e-9  # of what a limit spans: what u changes less than that is not bound by it
+_FLAT = 1e-9  # of a limit's range: smaller effects of u do not bound it
 _TINY, _ENDLESS, _UNLIMITED = 1e-300, 1e30, 1e20
-_AT_ONCE = 1e-9  # [s] segments along which nothing moves are passed in that time
+_SHORT_TIME = 1e-9  # [s] to pass segments along which nothing moves
 
 
 class PathValues(NamedTuple):
-    """What a path is at k places of each of its n segments, `NODES`, or without n of one of them.
+    """A path at k nodes (`NODES`) of each of its n segments, or of one segment without the axis n.
 
-    ``rates`` (n, k, r): what has limits of velocity, by s; ``first`` and ``second`` (n, k, m): A and B of what has
-    limits of second order, A u + B x + C, and ``rest`` (n, k, m) C, or nothing if it is zero; ``speeds`` (n, k, w, 3):
-    velocities by s whose lengths have limits.
+    ``rates`` (n, k, r): derivatives by s of quantities with limits of velocity.  ``first``, ``second`` and ``rest`` (n,
+    k, m): A, B and C of quantities A u + B x + C with limits of second order; ``rest`` is None if C is zero. ``speeds``
+    (n, k, w, 3): velocities by s whose magnitudes have limits.
     """
 
     rates: Any
@@ -59,7 +59,7 @@ class PathValues(NamedTuple):
 
 
 class PathLimits(NamedTuple):
-    """Of rates (r,), of what is of second order (m,), and of speeds (w,); or with a row for each segment."""
+    """Limits of rates (r,), second-order quantities (m,) and speeds (w,); or one row for each segment."""
 
     slowest: Any
     fastest: Any
@@ -69,7 +69,7 @@ class PathLimits(NamedTuple):
 
 
 class SegmentLines(NamedTuple):
-    """u ≤ c + k x for all upper lines (c, k), u ≥ c + k x for all lower ones; the largest x at both ends."""
+    """Bounds u ≤ c + k x by all upper lines (c, k) and u ≥ c + k x by all lower ones; largest x at both ends."""
 
     upper: list[tuple[Any, Any]]
     lower: list[tuple[Any, Any]]
@@ -77,17 +77,17 @@ class SegmentLines(NamedTuple):
     last: Any
 
 
-def segment_lines(parts: Sequence[tuple[PathValues, PathLimits]], step: Any, may_rest: bool) -> SegmentLines:
-    """Of a segment, what is on it looked at in parts, each at places of its own; the first has rates.
+def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, may_rest: bool) -> SegmentLines:
+    """Return the lines of a segment, from groups of limits with nodes of their own; the first group has the rates.
 
-    ``may_rest``: standing still is within all limits.
+    ``may_rest``: resting is within all limits.
     """
-    weights = [w for along, limits in parts for w in _slowness(along, limits)]
-    slowest = (_AT_ONCE * _AT_ONCE) / (step * step)
-    before, after = (_greatest([slowest, *(w[end] for w in weights)]) for end in (0, -1))
+    weights = [w for along, limits in groups for w in _slowness(along, limits)]
+    slowest = (_SHORT_TIME * _SHORT_TIME) / (step * step)
+    before, after = (_largest([slowest, *(w[end] for w in weights)]) for end in (0, -1))
     largest, last = 1.0 / before, 1.0 / after
     upper, lower, top = [], [], largest
-    for along, limits in parts:
+    for along, limits in groups:
         if along.first is None:
             continue
         nodes = NODES[len(along.first)]
@@ -100,7 +100,7 @@ def segment_lines(parts: Sequence[tuple[PathValues, PathLimits]], step: Any, may
             flat = _FLAT * width * step * before
             for ai, bi, ci in zip(a, b, c, strict=True):
                 bound = lt(fabs(ai), flat)
-                if may_rest:  # a line that is nearly upright bounds x, and would spoil the others by rounding
+                if may_rest:  # a nearly vertical line bounds x; as a bound of u it would cause rounding errors
                     inverse = 1.0 / where(bound, fmax(fabs(bi), _TINY), ai)
                     most = fmax(where(lt(0.0, bi), high - ci, ci - low), 0.0) * inverse
                     top = where(bound, fmin(top, most), top)
@@ -124,7 +124,7 @@ def segment_lines(parts: Sequence[tuple[PathValues, PathLimits]], step: Any, may
 
 
 def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
-    """Control points of a polynomial that is nowhere less than 1/x of the largest x; none where speed has no limits."""
+    """Return control points of a polynomial that is at least 1/x for the largest x; empty without limits of speed."""
     result: list[Any] | None = None
     if along.rates is not None:
         for j, (low, high) in enumerate(zip(limits.slowest, limits.fastest, strict=True)):
@@ -136,7 +136,7 @@ def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
             both = where(lt(0.0, most), fmax(forwards, backwards), backwards)
             scale = where(lt(least, 0.0), both, forwards)
             scaled = [r * scale for r in rate]
-            result = _larger(result, product(scaled, scaled))
+            result = _elementwise_maximum(result, product(scaled, scaled))
     if along.speeds is not None:
         for j, limit in enumerate(limits.speeds):
             scale = 1.0 / limit
@@ -145,50 +145,50 @@ def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
                 own = [r * scale for r in control_points([row[j][axis] for row in along.speeds])]
                 square = product(own, own)
                 total = square if total is None else [a + b for a, b in zip(total, square, strict=True)]
-            result = _larger(result, total)
+            result = _elementwise_maximum(result, total)
     return [] if result is None else [[fmax(w, 0.0) for w in result]]
 
 
-def _larger(result: list[Any] | None, other: Any) -> list[Any]:
+def _elementwise_maximum(result: list[Any] | None, other: Any) -> list[Any]:
     return list(other) if result is None else [fmax(a, b) for a, b in zip(result, other, strict=True)]
 
 
-def _greatest(numbers: Sequence[Any]) -> Any:
-    result, *others = numbers
+def _largest(values: Sequence[Any]) -> Any:
+    result, *others = values
     for x in others:
         result = fmax(result, x)
     return result
 
 
-_STEPS = 40  # corners that are passed at most
+_STEPS = 40  # Newton steps to a corner at most
 _ROUNDING = 1e-13
 _LARGE = 1e300
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """u ≤ c + k x for all upper ones (c, k), and u ≥ c + k x for all lower ones."""
+    """Bounds u ≤ c + k x by all upper lines (c, k), and u ≥ c + k x by all lower ones."""
 
     upper: Sequence[tuple[Any, Any]]
     lower: Sequence[tuple[Any, Any]]
 
     def least(self, x: Any) -> tuple[Any, Any]:
-        """U(x), the least of the upper ones at x, and its slope: concave in x."""
+        """Return U(x), the minimum of the upper lines at x, and its slope; U is concave."""
         return _first(self.upper, x, lt)
 
     def greatest(self, x: Any) -> tuple[Any, Any]:
-        """L(x), the greatest of the lower ones at x, and its slope: convex in x."""
+        """Return L(x), the maximum of the lower lines at x, and its slope; L is convex."""
         return _first(self.lower, x, lambda value, best: lt(best, value))
 
     def gap(self, x: Any) -> tuple[Any, Any, Any]:
-        """U(x) − L(x), its slope, and whether it is less than 0 by more than rounding."""
+        """Return U(x) − L(x), its slope, and whether it is negative beyond rounding."""
         (high, up), (low, down) = self.least(x), self.greatest(x)
         size = fmin(fabs(high) + fabs(low) + x * (fabs(up) + fabs(down)), _LARGE)
         return high - low, up - down, lt(high - low, -_ROUNDING * size)
 
 
 def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """The line that comes before all others at x, and its slope."""
+    """Return the value of the line that comes first at x, and its slope."""
     (c, slope), *others = lines
     best = c + slope * x
     for c, k in others:
@@ -199,10 +199,10 @@ def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any]
 
 
 def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
-    """From x outside, the first x at which U is not below L, going down (falling) or up; where there is none, some x.
+    """Return the first x at which U ≥ L, from an outer x downward (``falling``) or upward; any x if there is none.
 
-    Newton's method: U − L is concave and piecewise linear, so that each step ends at a line that is nearer, and none
-    goes past the corner.
+    Newton's method: U − L is concave and piecewise linear.  Each step ends on a line that is nearer, and no step passes
+    the corner.
     """
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -217,7 +217,7 @@ def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
 
 @cache
 def to_control_points(count: int) -> tuple[tuple[float, ...], ...]:
-    """Rows: the control points of a polynomial, of its values at `NODES`."""
+    """Return the matrix from values at `NODES` to control points, row by row."""
     nodes = NODES[count]
     degree = count - 1
     values = [[comb(degree, k) * t**k * (1.0 - t) ** (degree - k) for k in range(count)] for t in nodes]
@@ -227,11 +227,11 @@ def to_control_points(count: int) -> tuple[tuple[float, ...], ...]:
 NODES: dict[int, tuple[float, ...]] = {
     count: tuple((0.5 - 0.5 * np.cos(np.pi * (np.arange(count) + 0.5) / count)).tolist()) for count in (2, 3, 5, 9)
 }
-"""Chebyshev's places t in (0, 1) of a segment, by their number."""
+"""Chebyshev nodes t in (0, 1) of a segment, by their number."""
 
 
 def control_points(values: Sequence[Any]) -> list[Any]:
-    """Of the polynomial that has these values at `NODES`."""
+    """Return the control points of the polynomial with these values at `NODES`."""
     return [
         sum((weight * value for weight, value in zip(row[1:], values[1:], strict=True)), row[0] * values[0])
         for row in to_control_points(len(values))
@@ -239,7 +239,7 @@ def control_points(values: Sequence[Any]) -> list[Any]:
 
 
 def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-    """Control points of a product of two polynomials, of theirs."""
+    """Return the control points of the product of two polynomials, from theirs."""
     m, n = len(a) - 1, len(b) - 1
     result = []
     for k in range(m + n + 1):
@@ -251,7 +251,7 @@ def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 
 def polynomial_at(t: float, values: Sequence[Any]) -> Any:
-    """The polynomial that has these values at `NODES`, at t."""
+    """Return the polynomial with these values at `NODES`, at t."""
     nodes = NODES[len(values)]
     result: Any = 0.0
     for k, (node, value) in enumerate(zip(nodes, values, strict=True)):

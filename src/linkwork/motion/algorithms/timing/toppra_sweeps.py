@@ -1,19 +1,19 @@
-"""Path timing within limits of second order by reachability (TOPP-RA): two sweeps over the segments of a path.
+"""TOPP-RA: time-optimal path timing within limits of second order, by two sweeps over the segments of a path.
 
-Along a path q(s), q̇ = q' ṡ and q̈ = q' s̈ + q'' ṡ².  With x = ṡ² and u = s̈, which is held on a segment, x is linear in
-s there, and all limits are lines that bound u by x_i, the x at its beginning (`segment_constraints.py`).
+Along a path q(s), q̇ = q' ṡ and q̈ = q' s̈ + q'' ṡ².  With x = ṡ² and u = s̈, which is constant on a segment, x is
+linear in s there.  All limits are lines that bound u by x_i, the x at its beginning (`segment_constraints.py`).
 
-Backward, from the end: the x_i from which the rest can be passed are an interval, whose ends are corners of a plane
-polygon.  Forward: the largest u that stays within the intervals, which is the fastest everywhere.
+Backward sweep from the end: the x_i from which the rest of the path is feasible form an interval, whose ends are
+corners of a plane polygon.  Forward sweep: the largest u that stays within the intervals is the fastest everywhere.
 
 Source: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018; with
 limits that hold on whole segments, and Newton's method on lines for linear programs.
 
-Where standing still is within the limits (`fastest_resting`), x = 0 can be kept up everywhere, so that the rest can be
-passed from all of 0 ≤ x_i ≤ K_i.  Of each segment for itself is the largest x at which its upper lines are not below
-its lower ones.  The lower ones, u ≥ c + k x, together with x + 2 Δ u ≤ K, bound x by lines p + r K, and the upper ones
-bound what follows by lines a + b x.  So all that has to be done segment after segment is to take the least of some
-lines, backward for K and forward for x; the rest is done of segments side by side.
+If resting is within the limits (`fastest_resting`), x = 0 is feasible everywhere, so the interval is 0 ≤ x_i ≤ K_i. For
+each segment separately there is a largest x at which its upper lines are not below its lower ones.  The lower ones, u ≥
+c + k x, together with x + 2 Δ u ≤ K bound x by lines p + r K, and the upper ones bound the following x by lines a + b
+x.  So sequential work is only the minimum of some lines, backward for K and forward for x; the rest is done for all
+segments in parallel.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ __all__ = ["PathTiming", "Reachable", "fastest_resting", "sweep_backward", "swee
 
 
 class PathTiming(NamedTuple):
-    """x = ṡ² at the ends of segments (n + 1,), u = s̈ on them (n,), and the last segment that cannot be passed at any
-    speed, or −1.
+    """A motion on n segments.
+
+    x = ṡ² is at their ends (n + 1,) and u = s̈ on them (n,).  ``blocked`` is the last infeasible segment, or −1.
     """
 
     x: Any
@@ -42,9 +43,7 @@ class PathTiming(NamedTuple):
 
 
 class Reachable(NamedTuple):
-    """The interval of x from which the rest of a path can be passed, and the last of the segments that cannot be passed
-    at any speed, or −1.
-    """
+    """The interval of x from which the rest of a path is feasible, and the last infeasible segment or −1."""
 
     low: Any
     high: Any
@@ -56,27 +55,27 @@ def sweep_backward(
     limits: PathLimits,
     steps: Any,
     caps: Any,
-    numbers: Any,
+    indices: Any,
     following: Reachable,
     *,
     may_rest: bool,
 ) -> tuple[Reachable, Any, Any, Any]:
-    """What is reachable at the beginning of n segments of lengths ``steps``, from what is so at their end.
+    """Return what is reachable at the beginning of n segments of lengths ``steps``, from what is at their end.
 
-    x is at most ``caps`` (n,) at the beginnings of segments.  ``numbers`` (n,) are what `Reachable.blocked` says of
-    them; a segment whose number is negative is none, and is passed without a change.  ``may_rest``: standing still is
-    within all limits, wherever it is; then less has to be computed.
+    x is at most ``caps`` (n,) at the beginnings of segments.  ``indices`` (n,) are the values of `Reachable.blocked`
+    for them; a segment with a negative index is padding, and is passed unchanged.  ``may_rest``: resting is within all
+    limits everywhere, which simplifies the sweep.
 
-    The others are the upper lines of u of each segment, for `sweep_forward`, and the interval at its beginning.
+    The other results are the upper lines of u of each segment, for `sweep_forward`, and the interval at its beginning.
     """
-    given = [x for x in along if x is not None]
+    path_values = [x for x in along if x is not None]
     by_segment = {name: x for name, x in limits._asdict().items() if np.ndim(x) == 2}
 
     def back(state: tuple[Any, Any, Any], row: Any) -> tuple[tuple[Any, Any, Any], Any]:
         low, high, blocked = state
         *values, own, step, cap, k = row
         upper, lower, largest, last = segment_lines([(_along(values, along), limits._replace(**own))], step, may_rest)
-        lines = _joined(Lines(upper, lower), low, fmin(high, last), step)
+        lines = _with_next_interval(Lines(upper, lower), low, fmin(high, last), step)
         x1 = corner(lines, fmin(largest, cap), falling=True)
         fine = not_(lines.gap(x1)[2])
         if may_rest:
@@ -89,42 +88,42 @@ def sweep_backward(
         x1, x0 = where(there, where(fine, x1, largest), high), where(there, where(fine, x0, 0.0), low)
         return (x0, x1, blocked), (array(upper), x0, x1)
 
-    rows = (*given, by_segment, steps, caps, numbers)
+    rows = (*path_values, by_segment, steps, caps, indices)
     state, (upper, low, high) = scan(back, tuple(following), rows, reverse=True)
     return Reachable(*state), upper, low, high
 
 
-def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, numbers: Any, x: Any) -> tuple[Any, Any]:
-    """The greatest x at the ends of n segments (n,), and at the end of all of them, from x at their beginning.
+def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, indices: Any, x: Any) -> tuple[Any, Any]:
+    """Return the greatest x at the ends of n segments (n,), and at the last end, from x at their beginning.
 
-    ``upper`` are lines of `sweep_backward`, ``low`` and ``high`` (n,) the intervals at the ends of segments.
+    ``upper`` are lines of `sweep_backward`; ``low`` and ``high`` (n,) are the intervals at the ends of segments.
     """
 
     def forth(x: Any, row: Any) -> tuple[Any, Any]:
         above, low, high, step, k = row
-        lines = _joined(Lines([(c, slope) for c, slope in above], []), low, high, step)
+        lines = _with_next_interval(Lines([(c, slope) for c, slope in above], []), low, high, step)
         greatest = fmin(fmax(x + 2.0 * step * lines.least(x)[0], low), high)
         greatest = where(le(0.0, k), greatest, x)
         return greatest, greatest
 
-    final, after = scan(forth, x, (upper, low, high, steps, numbers))
+    final, after = scan(forth, x, (upper, low, high, steps, indices))
     return after, final
 
 
 def _along(values: Sequence[Any], like: PathValues) -> PathValues:
-    """A segment's rows by name."""
+    """Return a segment's values by name."""
     left = iter(values)
     return PathValues(*(None if x is None else next(left) for x in like))
 
 
-def _joined(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
-    """With low ≤ x + 2 step u ≤ high."""
+def _with_next_interval(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
+    """Add the lines of low ≤ x + 2 step u ≤ high."""
     k = 0.5 / step
     return Lines([*lines.upper, (high * k, -k)], [*lines.lower, (low * k, -k)])
 
 
 _FAR = 1e30
-_STEEP = 1e-12  # of a line that follows x_1 = K nearly: it does not bound x
+_STEEP = 1e-12  # relative slope: a line nearly along x_1 = K does not bound x
 _ROUNDING = 1e-13
 Parts = Sequence[tuple[PathValues, PathLimits]]
 
@@ -132,10 +131,11 @@ Parts = Sequence[tuple[PathValues, PathLimits]]
 def fastest_resting(
     along: Callable[[Any], tuple[Parts, Any]], rows: Any, steps: Any, caps: Any, start: Any, end: Any
 ) -> tuple[PathTiming, Any]:
-    """The fastest x and u along n segments of lengths ``steps``, x being at most ``caps`` (n + 1,), and given at ends.
+    """Return the fastest x and u along n segments of lengths ``steps``, with resting feasible everywhere.
 
-    ``along(row)`` gives the parts of a segment, as `segment_lines` takes them, of its row among ``rows``, and what else
-    is wanted of it, which is given back for all.  Only an end can be blocked.
+    x is at most ``caps`` (n + 1,), and fixed at both ends.  ``along(row)`` returns the groups of a segment, as
+    `segment_lines` takes them, from its row of ``rows``, and further values, which are returned for all segments.  Only
+    an end can be infeasible.
     """
 
     def one(state: Any, row: Any) -> tuple[Any, Any]:
@@ -159,7 +159,7 @@ def fastest_resting(
     def backward(following: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
         top, last, lines = row
         high = _less(following, last)
-        x = _less(top, _least([p + r * high for p, r in lines]))
+        x = _less(top, _smallest([p + r * high for p, r in lines]))
         return x, (x, high)
 
     at_end = fmin(end, caps[len(steps)])
@@ -169,7 +169,7 @@ def fastest_resting(
 
     def forward(x: Any, row: Any) -> tuple[Any, Any]:
         high, lines = row
-        following = fmax(_less(high, _least([a + b * x for a, b in lines])), 0.0)
+        following = fmax(_less(high, _smallest([a + b * x for a, b in lines])), 0.0)
         return following, following
 
     _, after = scan(forward, start, (high, forth))
@@ -187,9 +187,9 @@ def _less(a: Any, b: Any) -> Any:
     return where(lt(a, b), a, b)
 
 
-def _least(numbers: list[Any]) -> Any:
-    """The least, by pairs."""
-    while len(numbers) > 1:
-        left = numbers[len(numbers) & ~1 :]
-        numbers = [_less(a, b) for a, b in zip(numbers[::2], numbers[1::2], strict=False)] + left
-    return numbers[0]
+def _smallest(values: list[Any]) -> Any:
+    """Return the minimum, by pairs."""
+    while len(values) > 1:
+        left = values[len(values) & ~1 :]
+        values = [_less(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + left
+    return values[0]

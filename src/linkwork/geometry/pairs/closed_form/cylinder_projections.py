@@ -1,0 +1,118 @@
+"""A cylinder in the axes of a box, projections onto cylinders, and ties between candidate directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.expr.control.conditional import cond
+from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.functions import and_, fabs, fmin, le, lt, or_, where
+from linkwork.geometry.unit_vectors import choose, clamp, length, rounding
+from linkwork.spatial import Vec3
+
+__all__ = ["CylinderInBoxFrame", "in_both", "in_cylinder", "is_tied", "out_of_cylinder", "tolerance"]
+
+_TIE = 1e-14  # relative to sizes: difference of equal depths
+_OFF = 1e-12  # relative to sizes: tolerance of points in their bodies
+_MAX_PROJECTIONS = 40
+_BETTER = 0.01  # required reduction of the squared error by alternating projections
+_SAME = 1e-9  # 1 − cosine of equal directions
+
+
+@dataclass(frozen=True, slots=True)
+class CylinderInBoxFrame:
+    """Cylinder in the axes of a box: center, unit axis, radius and half length, with the box's half edges.
+
+    ``sines`` are those of the angles between the cylinder's axis and the box's axes.
+    """
+
+    center: Vec3
+    axis: Vec3
+    radius: Any
+    half: Any
+    box: Vec3
+    sines: tuple[Any, Any, Any]
+
+    @staticmethod
+    def of(center: Vec3, axis: Vec3, radius: Any, half: Any, box: Vec3) -> CylinderInBoxFrame:
+        """Create the cylinder and compute the sines."""
+        sines = (
+            length(Vec3(axis.y, axis.z, 0.0)),
+            length(Vec3(axis.z, axis.x, 0.0)),
+            length(Vec3(axis.x, axis.y, 0.0)),
+        )
+        return CylinderInBoxFrame(center, axis, radius, half, box, sines)
+
+    def height(self, n: Vec3) -> Any:
+        """Return h(n), the sum of both extents along ±n (length 1) less the distance of the centers along n."""
+        turned = n.cross(self.axis)
+        reach = self.half * fabs(n.dot(self.axis)) + self.radius * length(turned)
+        for x, side in zip(n, self.box, strict=True):
+            reach = reach + side * fabs(x)
+        return reach - fabs(n.dot(self.center))
+
+
+def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, size: Any) -> Any:
+    """Return True if another known direction, with its h, or the opposite direction has an equal depth."""
+    tied = le(fabs(n.dot(between)), _TIE * size)
+    for other, m in known:
+        tied = or_(tied, and_(lt(other, h + _TIE * size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
+    return tied
+
+
+def tolerance(n: Vec3, size: Any) -> Any:
+    """Return the tolerance of points in their bodies [m]."""
+    return (_OFF + rounding(n)) * size
+
+
+def in_cylinder(p: Vec3, center: Vec3, axis: Vec3, radius: Any, half: Any) -> Vec3:
+    """Return the point of a cylinder nearest to p; the axis has length 1."""
+    offset = p - center
+    z = axis.dot(offset)
+    out = offset - axis * z
+    far = length(out)
+    result: Vec3 = center + axis * clamp(z, half) + out * (fmin(far, radius) / where(lt(0.0, far), far, 1.0))
+    return result
+
+
+def in_both(
+    on_a: Vec3,
+    end: Vec3,
+    between: Vec3,
+    enough: Any,
+    out: Any,
+    to_a: Callable[[Vec3], Vec3],
+    to_b: Callable[[Vec3], Vec3],
+) -> Vec3:
+    """Return A's witness point, corrected by alternating projections if ``out``.
+
+    ``out`` is True if the point is outside A, or, moved by ``between``, outside B.  For almost flush faces, the normal
+    does not determine which points of a plane orthogonal to it are in both bodies.  Projections start at the centre of
+    B's ``end``, whose nearest point of A is in B's disc if any is.
+    """
+
+    enough = enough * enough
+
+    def step(state: tuple[Vec3, Any]) -> tuple[Vec3, Any]:
+        below = to_b(state[0] + between) - between
+        there = to_a(below)
+        off = there - below
+        return there, off.dot(off)
+
+    def projected() -> Vec3:
+        near, square = step((on_a, 0.0))
+        start = choose(lt(enough, square), to_a(end - between), near), square
+        result, off = while_loop(lambda state: lt(enough, state[1]), step, start, max_iterations=_MAX_PROJECTIONS).state
+        return choose(lt(_BETTER * square, off), near, result)
+
+    inside: Vec3 = cond(out, projected, lambda: on_a)
+    return inside
+
+
+def out_of_cylinder(p: Vec3, center: Vec3, axis: Vec3, radius: Any, half: Any, by: Any) -> Any:
+    """Return True if a point is outside a cylinder by more than a length, without a square root."""
+    offset = p - center
+    z, far = axis.dot(offset), radius + by
+    return or_(lt(half + by, fabs(z)), lt(far * far, offset.dot(offset) - z * z))

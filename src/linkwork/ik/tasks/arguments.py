@@ -1,0 +1,105 @@
+"""Checks of the fields of tasks: names, targets, weights, tolerances and ranges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import floats
+
+__all__ = ["frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
+
+
+def named(task: Any, *fields: str, of: str = "frame") -> None:
+    """Raise TypeError for fields that are not strings."""
+    for field in fields:
+        value = getattr(task, field)
+        if not isinstance(value, str):
+            raise TypeError(f"{type(task).__name__}: {field}: expected the name of a {of}, got {value!r}")
+
+
+def frozen(name: str, target: Any) -> Any:
+    """Return a target as nested tuples, which hash.
+
+    Raises ValueError for values that are not finite.
+    """
+    if target is None:
+        return None
+    try:
+        result = np.array(target, dtype=float)
+    except (TypeError, ValueError):
+        result = np.array(math.nan)
+    if not np.isfinite(result).all():
+        raise ValueError(f"task {name!r}: target: expected finite numbers, got {target!r}")
+
+    def nested(x: Any) -> Any:
+        return tuple(map(nested, x)) if isinstance(x, list) else x
+
+    return nested(result.tolist())
+
+
+def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Return lower and upper bounds, each a number or a tuple with one per error.
+
+    Raises ValueError for empty ranges and NaN.
+    """
+
+    def read(argument: str, value: Any) -> Any:
+        try:
+            result = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            result = np.array(math.nan)
+        if result.ndim > 1 or np.isnan(result).any():
+            raise ValueError(f"{caller}: {argument}: expected a number, or one per error, got {value!r}")
+        return tuple(result.tolist()) if result.ndim else float(result)
+
+    low, high = read("lower", lower), read("upper", upper)
+    try:
+        fine = (np.array(low) <= np.array(high)).all() and not (np.array(low) == np.inf).any()
+    except ValueError:
+        raise ValueError(
+            f"{caller}: lower and upper: expected bounds of equal length, got {lower!r} and {upper!r}"
+        ) from None
+    if not fine or (np.array(high) == -np.inf).any():
+        raise ValueError(f"{caller}: lower: expected lower <= upper and a nonempty range, got {lower!r} and {upper!r}")
+    return low, high
+
+
+def read_values(name: str, argument: str, unit: str, value: Any, below: float | None) -> float | tuple[float, ...]:
+    """Return a non-negative number, or a tuple of them; a tolerance is positive and may be infinite."""
+    least = "> 0" if below is None else ">= 0"
+
+    def read_one(x: Any) -> float:
+        try:
+            result = float(x)
+        except (TypeError, ValueError):
+            result = math.nan
+        if not (result > 0.0 if below is None else 0.0 <= result < below) or isinstance(x, str):
+            raise ValueError(
+                f"task {name!r}: {argument}: expected a number {least} or one per error [{unit}], got {value!r}"
+            )
+        return result
+
+    if isinstance(value, (int, float, str)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0:
+        return read_one(value)
+    return tuple(read_one(x) for x in value)
+
+
+def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
+    """Return the tolerances of a pose's six rows (rotation x y z [rad], position x y z [m]).
+
+    Each is a positive number, which bounds the length of what is left, or three, which bound its coordinates; infinite
+    where it is free.  Raises ValueError.
+    """
+    result: list[float] = []
+    for name, unit, value in (("orientation_tolerance", "rad", orientation), ("position_tolerance", "m", position)):
+        try:
+            numbers = floats(value)
+        except (TypeError, ValueError):
+            numbers = np.array([np.nan])
+        if numbers.shape not in ((), (3,)) or not (numbers > 0.0).all():
+            raise ValueError(f"{caller}: {name}: expected a positive number or three [{unit}], got {value!r}")
+        result += [float(numbers) / math.sqrt(3.0)] * 3 if numbers.ndim == 0 else numbers.tolist()
+    return result

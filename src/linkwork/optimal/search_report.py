@@ -1,0 +1,126 @@
+"""Reports on searches: messages of results, features that are not finite, and diverged paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import Status
+from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, VIOLATED
+from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, slope_kernel, state_shapes
+
+__all__ = [
+    "DIVERGED_STEP",
+    "UNKNOWN",
+    "nonfinite_derivatives",
+    "nonfinite_values",
+    "resolution",
+    "resolved",
+    "violations_of",
+]
+
+DIVERGED_STEP = 1e14  # [rad, m] longer steps mean that Newton's equations had no solution
+_INDEX = {name: k for k, name in enumerate(SEARCH_SCALARS)}
+UNKNOWN = 1e299  # violations before the first step are larger
+
+
+def nonfinite_values(result: Any, index: int) -> list[str]:
+    """Return the features of one entry of a batch that are not finite, with value, step and component."""
+    return [f"{name!r} is {x} in {where}" for name, x, where in _nonfinite_entries(result, result.residuals, index)]
+
+
+def nonfinite_derivatives(result: Any, index: int) -> list[str]:
+    """Return the features whose derivatives are not finite, with step and component."""
+    program = result._prepared.program
+    names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
+    inputs = [*(result._state[name] for name in names), *(result._inputs[name] for name in shapes_of(program))]
+    slopes = slope_kernel(program)(*inputs)
+    values = result._by_feature(slopes.everywhere, slopes.alone)
+    return [f"the derivative of {name!r} in {where}" for name, _, where in _nonfinite_entries(result, values, index)]
+
+
+def _nonfinite_entries(result: Any, values: dict[str, np.ndarray], index: int) -> list[tuple[str, float, str]]:
+    """Return name, value and location of the first non-finite component of each feature."""
+    entries = []
+    for name, x in values.items():
+        k = next(k for k, term in enumerate(result.problem.terms) if term.name == name)
+        own = x.reshape(-1, *x.shape[-2:])[index]
+        bad = np.argwhere(~np.isfinite(own))
+        if len(bad):
+            t, row = result._steps_of(k)[bad[0][0]], bad[0][1]
+            label = result.problem.terms[k].feature.component_names[row]
+            entries.append((name, own[tuple(bad[0])], f"step {t}, component {label!r}"))
+    return entries
+
+
+def resolution(q: np.ndarray) -> np.ndarray:
+    """The distance between the largest coordinate of a path (..., T, nq) and the next number [rad, m] (...)."""
+    return np.asarray(np.spacing(np.abs(q).max(axis=(-1, -2), initial=0.0)))
+
+
+def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
+    """Return the scalars of a search; solved ones whose floating-point resolution exceeds ``step`` become violated."""
+    status = SEARCH_SCALARS.index("status")
+    lost = (scalars[..., status] == SOLVED) & (resolution(q) > step)
+    if lost.any():
+        scalars = scalars.copy()
+        scalars[..., status][lost] = VIOLATED
+    return scalars
+
+
+def violations_of(result: Any) -> np.ndarray:
+    """Return the violation of each constraint (..., constraints), from the values of its feature."""
+    own, values, columns = result._prepared, result._by_feature(*result._term_values), []
+    for k in own.program.hard:
+        beyond = np.abs(own.beyond(k, values[own.program.terms[k].name]))
+        beyond = np.where(result._inputs["scales"][own.program.rows_of[k]] != 0.0, beyond, 0.0)
+        columns.append(beyond.max(axis=(-1, -2), initial=0.0))
+    return np.stack(columns, axis=-1)
+
+
+def result_message(result: Any, index: tuple[int, ...]) -> str:
+    """Return the message of one entry of a result: the reason for its status."""
+    scalars = result._state["scalars"]
+    k = int(np.ravel_multi_index(index, scalars.shape[:-1])) if index else 0
+    status = Status(np.ravel(result.status)[k])
+    row = scalars.reshape(-1, scalars.shape[-1])[k]
+    names = result.conflicts if scalars.ndim == 1 else result.conflicts[k]
+    done = f"after {int(row[_INDEX['iterations']])} iterations"
+    if status is Status.SOLVED:
+        return f"{int(row[_INDEX['iterations']])} iterations, cost {row[_INDEX['cost']]:.6g}"
+    if status is Status.NOT_FINITE:
+        return "; ".join(result._nonfinite(k))
+    if names:
+        violated, program = result._violated.reshape(-1, result._violated.shape[-1])[k], result._prepared.program
+        at = {program.terms[m].name: violated[n] for n, m in enumerate(program.hard)}
+        proof = result._proof(k) if status is Status.INFEASIBLE else None
+        at |= proof.violations if proof is not None else {}
+        shown = ", ".join(f"{name!r} (by {at[name]:.3g})" if name in at else name for name in names)
+        if status is not Status.INFEASIBLE:
+            return f"violated: {shown}, {done}"
+        hint = (
+            "from each of these initial paths"
+            if result.attempts is not None
+            else "near this initial path; num_guesses= tries others"
+        )
+        return f"these constraints cannot hold together: {shown}, {hint}"
+    if status is Status.NOT_CONVERGED:
+        coarse = resolution(result.q.reshape(-1, *result.q.shape[-2:])[k])
+        return f"the path diverged until floating-point numbers are {coarse:.2g} apart, {done}"
+    return f"all constraints are satisfied {done}; the last step was {row[_INDEX['length']]:.2g} long"
+
+
+def result_table(result: Any) -> str:
+    """Return a table of a result's features with largest value, violation and multiplier; of a batch its message."""
+    if np.ndim(result.cost) != 0:
+        return str(result.message)
+    lines = [result.explain(), f"{'feature':<24} {'kind':<13} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
+    kind_of = {term.name: term.kind for term in result.problem.terms}
+    for name, values in result.residuals.items():
+        largest = np.abs(values).max(initial=0.0)
+        line = f"{name[:24]:<24} {kind_of[name]:<13} {largest:>10.3g}"
+        if name in result.violations:
+            line += f" {result.violations[name]:>10.2e} {np.abs(result.multipliers[name]).max(initial=0.0):>10.3g}"
+        lines.append(line)
+    return "\n".join(lines)

@@ -1,0 +1,229 @@
+"""Laws of dry friction in every use: the library's stribeck law and laws that the library does not know."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.expr.scalar.functions import exp, sign, sqrt
+from linkwork.model.friction_laws import FrictionLaw, check_friction_law
+
+
+@dataclass(frozen=True)
+class Rough(FrictionLaw):
+    """F(v) = f v / (v² + (c v_s)²)^(1/2)."""
+
+    c: float = 1.0
+    name = "rough"
+    uses = ("sliding", "velocity")
+
+    def resistance(self, v, friction):
+        width = self.c * friction.velocity
+        return friction.sliding * (v / sqrt(v * v + width * width))
+
+
+class Weakening(FrictionLaw):
+    """F(v) = sign(v) (f + (f_s − f) exp(−(v/v_s)²)), which sticks."""
+
+    name = "weakening"
+    uses = ("sliding", "static", "velocity")
+    sticks = True
+
+    def resistance(self, v, friction):
+        u = v / friction.velocity
+        return sign(v) * (friction.sliding + (friction.static - friction.sliding) * exp(-(u * u)))
+
+
+LAWS = {
+    "stribeck": lambda v, f, f_s, v_s: (
+        f * np.tanh(4 * v / v_s) + (f_s - f) * (v / v_s) / ((v / v_s) ** 2 / 4 + 0.75) ** 2
+    ),
+    Rough(2.0): lambda v, f, f_s, v_s: f * v / np.hypot(v, 2.0 * v_s),
+}
+EACH = pytest.mark.parametrize("law", LAWS, ids=str)
+F, F_S, V_S = 0.8, 1.3, 0.2
+
+
+def test_contracts():
+    check_friction_law(Rough(2.0))
+    check_friction_law(Weakening())
+
+
+def slope(function, x, step=1e-6):
+    """Return the derivative of a function (m,) by x (n,), by central differences: (m, n)."""
+    units = step * np.eye(len(x))
+    return np.array([(function(x + u) - function(x - u)) / (2.0 * step) for u in units]).T
+
+
+@EACH
+def test_derivatives_of_unconstrained_dynamics(law):
+    arm = lw.load("arm7").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
+    q, (v, a, tau, w) = arm.random_configuration(seed=0), 0.3 * np.random.default_rng(0).normal(size=(4, 7))
+    how = {"passive": True, "friction": law}
+    of = arm.inverse_dynamics_derivatives(q, v, a, **how)
+    assert of.dtau_dv == pytest.approx(slope(lambda v: arm.inverse_dynamics(q, v, a, **how), v), abs=1e-6)
+    a = arm.forward_dynamics(q, v, tau, **how)
+    of = arm.forward_dynamics_derivatives(q, v, tau, **how)
+    assert of.da_dv == pytest.approx(slope(lambda v: arm.forward_dynamics(q, v, tau, **how), v), rel=1e-6, abs=1e-4)
+    h = 1e-4
+    A, _ = arm.linearize(q, v, tau, dt=h, **how)
+    assert A[7:, 7:] == pytest.approx(np.eye(7) + h * of.da_dv, abs=1e-9)
+
+    def gradient(v):
+        return w @ arm.forward_dynamics_derivatives(q, v, tau, **how).da_dv
+
+    second = arm.forward_dynamics_hessian(q, v, tau, w, **how).d2_dv_dv
+    assert second == pytest.approx(slope(gradient, v), rel=1e-5, abs=1e-3)
+    every = arm.forward_dynamics_second_derivatives(q, v, tau, **how).d2a_dv_dv
+    assert np.einsum("i,ijk->jk", w, every) == pytest.approx(second, rel=1e-9, abs=1e-7)
+
+
+@EACH
+def test_four_bar(law):
+    bar = lw.load("fourbar").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
+    bar = bar.without_constraints("pin").with_loop(
+        "pin", "coupler_tip", "rocker_tip", joints.Revolute((0, 1, 0)), friction=F, static_friction=F_S,
+        friction_velocity=V_S,
+    )  # fmt: skip
+    q = bar.assemble().q
+    v = bar.project_velocity(q, np.array([1.0, -0.5, 0.3]))
+    tau, how = np.array([0.4, 0.1, -0.2]), {"passive": True, "friction": law}
+    a, forces = bar.constrained_forward_dynamics(q, v, tau, **how)
+    formula = LAWS[law]
+    in_pin = -formula(bar.loop_velocity(q, v), F, F_S, V_S)
+    assert bar.loop_passive_force(q, v, friction=law) == pytest.approx(in_pin, abs=1e-12)
+    bare = bar.with_joint_dynamics(friction=0.0, static_friction=0.0)
+    exerted = tau - formula(v, F, F_S, V_S)
+    loops = {"pin": bar.loop_velocity(q, v)}
+    assert loops["pin"].size == 1
+    J = slope(lambda v: bar.loop_velocity(q, v), v)
+    exerted = exerted + J.T @ in_pin
+    M, h = bare.mass_matrix(q, passive=True), bare.without_constraints().bias_force(q, v)
+    h = h - bare.without_constraints().passive_force(q, v)
+    assert M @ a + h == pytest.approx(exerted + bar.constraint_jacobian(q).T @ forces, abs=1e-9)
+    assert bar.forward_dynamics(q, v, tau, **how) == pytest.approx(a, abs=1e-12)
+    of = bar.constrained_forward_dynamics_derivatives(q, v, tau, **how)
+    of_v = slope(lambda v: bar.constrained_forward_dynamics(q, v, tau, **how).a, v)
+    assert of.da_dv == pytest.approx(of_v, rel=1e-5, abs=1e-4)
+    again, held, _ = bar.constrained_inverse_dynamics(q, v, a, actuators=["crank_hinge"], **how)
+    felt = bar.constrained_forward_dynamics(q, v, again, **how)
+    assert felt.a == pytest.approx(a, abs=1e-7)
+    assert felt.constraint_forces == pytest.approx(held, abs=1e-6)
+    reduced = bar.reduced_forward_dynamics(q, v, tau, ["crank_hinge"], **how)
+    assert reduced == pytest.approx(a[:1], abs=1e-8)
+
+
+def pendulum(law_of_joint):
+    """Return a pendulum of mass 1 kg and length 0.5 m with dry friction, and v̇ by its equation of motion."""
+    hinge = lw.Joint.of(
+        joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="rod", friction=F, static_friction=F_S,
+        friction_velocity=V_S,
+    )  # fmt: skip
+    robot = lw.Robot.build("pendulum", hinge, lw.Link("rod", mass=1.0, com=(0, 0, -0.5)))
+    m = float(robot.mass_matrix([0.0])[0, 0])
+
+    def rates(t, x):
+        force = LAWS[law_of_joint](x[1], F, F_S, V_S)
+        g = float(robot.gravity_force(x[:1])[0])
+        return [x[1], (-g - force) / m, force * x[1]]
+
+    return robot, rates
+
+
+METHODS = {
+    "semi_implicit_euler": 2e-3, "implicit_euler": 1e-2, "rk4": 1e-8, "implicit_midpoint": 1e-5, "variational": 1e-5,
+    "dormand_prince": 1e-7, "scipy:DOP853": 1e-8,
+}  # fmt: skip
+
+
+@EACH
+def test_one_joint_moves_as_scipy_says_by_every_method(law):
+    integrate = pytest.importorskip("scipy.integrate")
+    robot, rates = pendulum(law)
+    exact = integrate.solve_ivp(rates, (0.0, 1.0), [0.4, 3.0, 0.0], rtol=1e-11, atol=1e-12).y[:, -1]
+    for method, error in METHODS.items():
+        found = robot.simulate([0.4], [3.0], duration=1.0, friction=law, method=method)
+        assert found.q[-1] == pytest.approx(exact[:1], abs=error), method
+        assert found.v[-1] == pytest.approx(exact[1:2], abs=5.0 * error), method
+        energy = [robot.kinetic_energy(found.q[k], found.v[k]) + robot.potential_energy(found.q[k]) for k in (0, -1)]
+        lost = [energy[0] - energy[1]]
+        assert lost == pytest.approx(exact[2:], abs=20.0 * error), method
+
+
+@EACH
+def test_energy_that_a_four_bar_loses_is_that_of_its_joints_friction(law):
+    bar = lw.load("fourbar").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
+    q = bar.assemble().q
+    v = bar.project_velocity(q, np.array([3.0, 0.0, 0.0]))
+    record = {"record": ["kinetic_energy", "potential_energy"]}
+    fine = bar.simulate(q, v, duration=0.3, dt=1e-4, friction=law, method="rk4", **record)
+    errors = {"rk4": 1e-5, "semi_implicit_euler": 2e-3, "variational": 1e-5, "implicit_midpoint": 1e-5}
+    for method, error in errors.items():
+        found = bar.simulate(q, v, duration=0.3, dt=2e-4, friction=law, method=method, **record)
+        energy = found.records["kinetic_energy"] + found.records["potential_energy"]
+        taken = np.einsum("ti,ti->t", found.v, LAWS[law](found.v, F, F_S, V_S) + bar.damping * found.v)
+        lost = np.trapezoid(taken, found.t)
+        assert energy[0] - energy[-1] == pytest.approx(lost, rel=1e-3), method
+        assert found.q[-1] == pytest.approx(fine.q[-1], abs=error), method
+
+
+def test_a_law_that_sticks():
+    integrate = pytest.importorskip("scipy.integrate")
+    law = Weakening()
+    rail = lw.Joint.of(
+        joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="box", friction=F, static_friction=F_S,
+        friction_velocity=V_S,
+    )  # fmt: skip
+    robot = lw.Robot.build("sled", rail, lw.Link("box", mass=2.0))
+    at_rest = np.zeros(1)
+    for push, a in ((1.29, 0.0), (-1.29, 0.0), (1.31, 0.005), (-2.0, -0.35)):
+        assert robot.forward_dynamics(at_rest, at_rest, [push], passive=True, friction=law) == pytest.approx([a])
+        assert robot.inverse_dynamics(at_rest, at_rest, [a], passive=True, friction=law) == pytest.approx(
+            [push if a else 0.0]
+        )
+
+    def pushed(t, q, v, tau):
+        return tau
+
+    held = robot.simulate([0.0], duration=0.5, controller=pushed, constants={"tau": [1.25]}, friction=law)
+    assert abs(held.v[-1, 0]) < 1e-5
+    found = robot.simulate([0.0], duration=0.5, controller=pushed, constants={"tau": [1.5]}, friction=law)
+
+    def rates(t, x):
+        return [x[1], (1.5 - F - (F_S - F) * np.exp(-((x[1] / V_S) ** 2))) / 2.0]
+
+    exact = integrate.solve_ivp(rates, (0.0, 0.5), [0.0, 0.0], rtol=1e-10, atol=1e-12).y[:, -1]
+    assert found.v[-1] == pytest.approx(exact[1:], abs=1e-3)
+    stops = robot.simulate([0.0], [0.3], duration=1.0, friction=law)
+    assert abs(stops.v[-1, 0]) < 1e-9
+
+
+def test_simulator_and_gradient_take_a_law():
+    robot, _ = pendulum("stribeck")
+    simulator = lw.Simulator(robot, friction=Rough(2.0))
+    simulator.reset([0.4], [3.0])
+    later = simulator.step(count=100)
+    found = robot.simulate([0.4], [3.0], duration=0.1, friction=Rough(2.0))
+    assert later.q == pytest.approx(found.q[-1], abs=1e-15)
+
+    def end(v):
+        return robot.simulate([0.4], v, duration=0.1, friction="stribeck", record_every=100).q[-1]
+
+    kernel = lw.compile(end, v=(1,))
+    numeric = (kernel(v=[3.0 + 1e-5]) - kernel(v=[3.0 - 1e-5])) / 2e-5
+    assert kernel.jacobian("v")(v=[3.0]).ravel() == pytest.approx(numeric, rel=1e-6)
+
+
+def test_first_readings_depend_on_what_acts():
+    robot = lw.load("double_pendulum").with_joint_dynamics(damping=0.0, friction=0.0)
+    spring = lw.force_elements.SpringDamper("world", robot.links[-1].name, stiffness=200.0)
+    robot = robot.with_force_elements(spring)
+    q = np.array([0.4, 0.3])
+    sensors = {"wrist": lw.simulation.ForceTorqueSensor(robot.joints[-1].name)}
+    for passive in (True, False):
+        found = robot.simulate(q, duration=2e-3, sensors=sensors, passive=passive)
+        rest = np.zeros(2)
+        wrenches = robot.joint_wrenches(q, rest, rest, passive=passive)
+        assert found.records["wrist"][0] == pytest.approx(wrenches[-1], abs=1e-9), passive
