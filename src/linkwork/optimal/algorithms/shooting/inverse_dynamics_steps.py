@@ -145,7 +145,7 @@ class _JointForceFunction:
         dual = next((x for x in arguments if x.__class__ is Dual), None)
         return self.of.torque(*self._parted(arguments)) if dual is None else dual._bundled(self, arguments)
 
-    def pushed(
+    def push_forward(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
     ) -> Sequence[SparseRow]:
         q, w, a, forces = self._parted(arguments)
