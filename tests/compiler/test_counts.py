@@ -58,7 +58,7 @@ def run(kernel: Kernel, *numbers: float) -> dict[str, int]:
             done[instruction.operation.name] += 1
         return apply_operation(instruction, arguments)
 
-    with mock.patch.object(interpret, "called", noted):  # as bodies are run
+    with mock.patch.object(interpret, "apply_operation", noted):  # as bodies are run
         kernel._source.traced.run(numbers, noted)
     return dict(sorted(done.items()))
 
@@ -110,7 +110,7 @@ def test_rules_of_differentiation_count_as_nothing() -> None:
 
 
 def test_facts_of_kernels_with_loops() -> None:
-    for name in ("everything", "called", "swing"):
+    for name in ("everything", "apply_operation", "swing"):
         case = CASES[name]
         kernel = Kernel(trace(case.function, name, case.shapes))
         facts = code_statistics(kernel)

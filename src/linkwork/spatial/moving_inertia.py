@@ -114,7 +114,7 @@ class MovingInertia:
         return Force(self._N @ s, -self.moment_rate.cross(s))
 
     def coriolis_transpose(self, S: Motion) -> Vec3:
-        """Return ∫ρ ṙ × J, the transpose of `coriolis`: s · coriolis_transpose(S) = S · coriolis(s)."""
+        """Return ∫ρ ṙ × J for a joint column S: the transpose C of `coriolis`, with s · C(S) = S · coriolis(s)."""
         return self.moment_rate.cross(S.linear) + self._N.T @ S.angular
 
     @property

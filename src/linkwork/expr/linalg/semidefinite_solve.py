@@ -115,7 +115,7 @@ class Semidefinite:
         return self.rest(self.half(b))
 
     def half(self, b: Scalars) -> list[Any]:
-        """Return L⁻¹ b in elimination order: bᵀ(A + E)⁻¹ c is the sum of half(b) D⁻¹ half(c)."""
+        """Return h = L⁻¹ b in elimination order: bᵀ(A + E)⁻¹ c is h_bᵀ D⁻¹ h_c."""
         y = [b[row] for row in self.order]
         for k, column in enumerate(self.L):
             for i, factor in column.items():
