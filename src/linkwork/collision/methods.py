@@ -178,7 +178,9 @@ class DistanceMethods(RobotBase):
             positive("is_motion_free", unused, other)
         if is_traced(step) or not minimum <= step < math.inf or not step > 0.0:
             expected = f"a number >= {minimum:g} [m]" if certified else "a positive number [rad, m]"
-            raise ValueError(f"is_motion_free: {name}: expected {expected}, got {step!r}")
+            raise ValueError(
+                f"is_motion_free: {name}: expected {expected}, got {tolerance if certified else resolution!r}"
+            )
         selection = self._pair_selection("is_motion_free", scene, pairs)
         calls = []
         for block in selection.blocks:
