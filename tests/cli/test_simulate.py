@@ -19,7 +19,7 @@ ixz="0" iyz="0"/></inertial></link>
 def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
     file, output, picture = urdf(ARM), tmp_path / "run.npz", tmp_path / "run.svg"
     robot = lw.load(file)
-    asked = (file, "--duration", "0.05", "--step", "0.01", "--method", "rk4", "--from", "j=0.3", "--velocity", "1.5")
+    asked = (file, "--duration", "0.05", "--dt", "0.01", "--method", "rk4", "--from", "j=0.3", "--velocity", "1.5")
     plot = ("--plot", str(picture)) if importlib.util.find_spec("matplotlib") else ()
     ran = linkwork("simulate", *asked, "--json", "--output", str(output), *plot)
     assert ran.code == 0, ran.err
@@ -39,7 +39,7 @@ def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
 def test_bad_usage(linkwork, urdf, tmp_path):
     file = urdf(ARM)
     for given, text in (
-        (("--duration", "0.015", "--step", "0.01"), "expected whole steps"),
+        (("--duration", "0.015", "--dt", "0.01"), "expected a multiple >= 0 of dt"),
         (("--from", "k=1"), "there are 'j'"),
         (("--velocity", "1", "2"), "expected the 1 coordinates of v, got 2 numbers"),
         (("--contacts", "uper"), "did you mean 'upper'"),
@@ -58,7 +58,7 @@ def test_warnings_name_options_and_no_place_in_code(linkwork, urdf):
         "slider.urdf",
     )
     ran = linkwork("simulate", slider, "--duration", "0.5")
-    assert ran.code == 0 and "'j' passed" in ran.err and "--limits soft puts" in ran.err
-    assert ".py" not in ran.err and "Warning" not in ran.err and "limits=" not in ran.err
-    ran = linkwork("simulate", slider, "--duration", "0.5", "--limits", "held")
+    assert ran.code == 0 and "'j' passed" in ran.err and "--joint-limit-mode held enforces" in ran.err
+    assert ".py" not in ran.err and "Warning" not in ran.err and "mode=" not in ran.err
+    ran = linkwork("simulate", slider, "--duration", "0.5", "--joint-limit-mode", "held")
     assert ran.code == 0 and "'j'" not in ran.err

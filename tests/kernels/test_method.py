@@ -35,7 +35,7 @@ def test_a_signature_that_is_not_its_rows_is_refused():
 
 def test_it_is_the_method_that_was_written():
     assert inspect.signature(ARM.pose).parameters["relative_to"].default == "world"
-    assert lw.Robot.pose.__doc__.startswith("X_AB")
+    assert lw.Robot.pose.__doc__.startswith("Compute X_AB")
     assert lw.Robot.pose.__qualname__ == "Robot.pose"
     assert "computed" in inspect.getsource(lw.Robot.pose)
 

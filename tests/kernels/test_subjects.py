@@ -44,7 +44,7 @@ def test_rows_of_both_tables_are_sound() -> None:
         assert row.name == name and row.doc.endswith(".") and row.outputs, name
         assert all(quantity in QUANTITIES for quantity in (*row.inputs, *row.optional)), name
         assert len(row.outputs) == 1 or len({output.name for output in row.outputs} - {""}) == len(row.outputs), name
-    with pytest.raises(ValueError, match="two rows are of functions named 'pose'"):
+    with pytest.raises(ValueError, match="two functions are named 'pose'"):
         table([ROBOT["pose"], replace(ROBOT["pose"])])
 
 

@@ -109,13 +109,14 @@ class Requirement(Generic[Trial]):
 
 
 def check_requirements(
-    subject: str, requirements: Iterable[Requirement[Trial]], trial: Trial, kind: type, base: type
+    subject: str, requirements: Iterable[Requirement[Trial]], trial: Trial, kind: type, base: type | None
 ) -> ContractReport:
     """Try each requirement on ``trial`` and return the report.
 
     An exception is the problem of its line; the text names the last line of the code of ``kind``, and of its bases
     below ``base``, that the exception passed through.  An error that is NaN counts as infinite.  A requirement
-    without comparisons holds.
+    without comparisons holds.  ``base`` is None for a subject that is not an implementation of a class: a function or a
+    table entry has no attributes to check.
     """
     lines = []
     for requirement in requirements:
@@ -124,8 +125,10 @@ def check_requirements(
             errors = [float(e) for e in requirement.errors(trial)]
             error = max((math.inf if math.isnan(e) else e for e in errors), default=0.0)
         except Exception as raised:
-            problem = own_line(raised, kind, base)
+            problem = own_line(raised, kind, base or kind)
         lines.append(ContractLine(requirement.name, requirement.statement, error, requirement.tolerance, problem))
+    if base is None:
+        return ContractReport(subject, tuple(lines))
     problem = "; ".join(
         f"{name}: not a name of {base.__name__}: did you mean {contract!r}?"
         for name, contract in misspelt_names(kind, base).items()

@@ -32,7 +32,7 @@ def check_function(robot: Any, name: str, *options: Any, tolerance: float = 1e-9
     test.
     """
     trial, kind = _Trial(robot, name, options, np.random.default_rng(seed)), type(robot)
-    return check_requirements(f"function {name} of {robot.name}", _requirements(tolerance), trial, kind, kind)
+    return check_requirements(f"function {name} of {robot.name}", _requirements(tolerance), trial, kind, None)
 
 
 class _Trial:

@@ -57,8 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--duration", metavar="S", type=number_from(0.0), default=1.0, help="seconds of motion (default: 1)"
     )
-    parser.add_argument("--step", metavar="S", type=number_from(1e-9), default=1e-3, help="seconds (default: 0.001)")
-    parser.add_argument("--every", metavar="N", type=positive, default=1, help="record every N steps (default: 1)")
+    parser.add_argument(
+        "--dt", metavar="S", type=number_from(1e-9), default=1e-3, help="time step [s] (default: 0.001)"
+    )
+    parser.add_argument(
+        "--record-every", metavar="N", type=positive, default=1, help="steps between records (default: 1)"
+    )
     parser.add_argument(
         "--method", choices=(*METHODS,), default="semi_implicit_euler", help="(default: semi_implicit_euler)"
     )
@@ -87,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--height", metavar="M", type=float, default=0.0, help="height of the ground [m] (default: 0)")
     parser.add_argument("--friction", metavar="MU", type=number_from(0.0), default=0.8, help="(default: 0.8)")
     parser.add_argument(
-        "--limits",
+        "--joint-limit-mode",
         choices=("held", "soft", "ignored"),
         help="treatment of joint limits (default: a warning for a joint that exceeds one)",
     )
@@ -118,11 +122,11 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             controller=controller,
             constants=inputs,
             duration=arguments.duration,
-            dt=arguments.step,
-            record_every=arguments.every,
+            dt=arguments.dt,
+            record_every=arguments.record_every,
             method=arguments.method,
             contacts=ground,
-            joint_limit_mode=arguments.limits,
+            joint_limit_mode=arguments.joint_limit_mode,
             record=("kinetic_energy", "potential_energy"),
             progress=not arguments.json,
         )
@@ -152,11 +156,11 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
 
 def _text(robot: Robot, result: Simulation, arguments: argparse.Namespace, columns: int | None) -> list[str]:
     energy = result.records["kinetic_energy"] + result.records["potential_energy"]
-    steps = round(arguments.duration / arguments.step)
+    steps = round(arguments.duration / arguments.dt)
     lines = [
         f"{label(robot.name)}: {result.explain()}",
         "",
-        f"{quantity(steps, 'step')} of {number(arguments.step)} s by {arguments.method}",
+        f"{quantity(steps, 'step')} of {number(arguments.dt)} s by {arguments.method}",
         f"energy {number(energy[0])} J at the start, {number(energy[-1])} J at the end",
     ]
     if arguments.contacts:
@@ -179,7 +183,7 @@ def _data(robot: Robot, result: Simulation, arguments: argparse.Namespace) -> di
         "message": result.message,
         "method": arguments.method,
         "controller": arguments.controller,
-        "step": arguments.step,
+        "dt": arguments.dt,
         "q_names": list(robot.q_names),
         "v_names": list(robot.v_names),
         "t": result.t.tolist(),

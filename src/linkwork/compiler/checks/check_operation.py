@@ -32,7 +32,7 @@ def check_operation(operation: Operation, *, tolerance: float = 1e-12, seed: int
     ``check_operation(operation).raise_if_failed()`` is a test.
     """
     trial = _Trial(operation, np.random.default_rng(seed), tolerance)
-    return check_requirements(f"operation {operation.name}", _requirements(tolerance), trial, Operation, Operation)
+    return check_requirements(f"operation {operation.name}", _requirements(tolerance), trial, Operation, None)
 
 
 class _Trial:

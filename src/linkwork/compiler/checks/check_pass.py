@@ -34,7 +34,7 @@ def check_pass(one_pass: Pass, further: Iterable[Program] = (), *, seed: int = 0
     is a test.
     """
     trial = _Trial(one_pass, (*further,), np.random.default_rng(seed))
-    return check_requirements(f"pass {one_pass.__name__}", REQUIREMENTS, trial, type(one_pass), object)
+    return check_requirements(f"pass {one_pass.__name__}", REQUIREMENTS, trial, type(one_pass), None)
 
 
 class _Case(NamedTuple):
