@@ -141,7 +141,7 @@ def measured(
         of_batch = compare(Call(f"kernel({', '.join(many)}, out=out)", into), None, effort).ours
         of_call = compare(Call(f"kernel({', '.join(one)})", {"kernel": kernel, **one}), None, effort).ours
         operations = sum(kernel.operations.values())
-        is_outlined = any(i.operation.name == "rows" for i in kernel.program.instructions)
+        is_outlined = any(i.operation.name == "outlined_calls" for i in kernel.program.instructions)
         size = code_statistics(kernel).code_bytes
     of_one = of_batch / batch
     return LargeResult(name, function, way, operations, cold, size, of_one, of_call, is_outlined, memory), answer
