@@ -370,7 +370,7 @@ def test_what_bounds_how_far_points_move():
     )  # from frame to frame, and a reach of 0
     inner = SMALL.with_collisions("l3", point)
     assert np.allclose(displacement_bounds(inner, tip.lower, tip.upper), [0.7, 0.4, 0.0])  # the last one moves nothing
-    with pytest.raises(ValueError, match=r'is unbounded, so .*: use collision_check="sampled"'):
+    with pytest.raises(ValueError, match=r'is unbounded.*: use collision_check="sampled"'):
         displacement_bounds(SMALL.with_collisions("l4", lw.shapes.HalfSpace()), tip.lower, tip.upper)
     # what slides is bounded by the limits that were asked for, and by none where there are none
     slider = chain_text([("revolute", "0 0 1", "0 0 0", -3, 3), ("prismatic", "1 0 0", "0 0 0", 0, 1)], "0.2 0 0")
@@ -378,7 +378,7 @@ def test_what_bounds_how_far_points_move():
     assert np.allclose(displacement_bounds(slider, slider.lower, np.array([3.0, 0.5])), [0.7, 1.0])
     scene = lw.Scene().with_sphere("ball", 0.1, (0.0, 0.0, 2.0))
     path = lw.motion.line(slider.pose([0.0, 0.1], "l3"), slider.pose([0.0, 0.2], "l3"))
-    with pytest.raises(ValueError, match=r'is unbounded, so .*: use collision_check="sampled"'):
+    with pytest.raises(ValueError, match=r'is unbounded.*: use collision_check="sampled"'):
         slider.track_cartesian_path(path, "l3", orientation="free", scene=scene, position_limits=False)
     assert slider.track_cartesian_path(
         path, "l3", orientation="free", scene=scene, position_limits=False, collision_check="sampled"

@@ -363,9 +363,9 @@ class Trajectory:
         The default frame is the robot's last.  With a ``scene`` its obstacles are drawn, and the robot at ``shapes``
         configurations.
         """
-        from linkwork.parts.plots import plot_ways
+        from linkwork.parts.plots import plot_paths
 
-        return plot_ways(
+        return plot_paths(
             self._robot, [self.sampled(num_samples=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes
         )
 
