@@ -185,7 +185,7 @@ def test_frames_of_robots_come_back():
         ('{"version": "a\nb"}', "DATA_SYNTAX", "control character"),
         ('{"version": NaN}', "NOT_FINITE", "NaN"),
         ('{"version": 1, "points": [{"name": "p", "on": "tip", "xyz": [0, 0, 1e999]}]}', "NOT_FINITE", "1e999"),
-        ('{"version": 1, "version": 1}', "DUPLICATE_KEY", "given twice"),
+        ('{"version": 1, "version": 1}', "DUPLICATE_KEY", "stated twice"),
         ('{"version": 2}', "VERSION", "expected version 1"),
         ('{"version": true}', "VERSION", "true"),
         ('{"loops": []}', "KEY_MISSING", "'version'"),

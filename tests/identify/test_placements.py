@@ -147,7 +147,7 @@ def test_patterns_stand_for_each_parameter_that_fits() -> None:
         assert_close(fit.values, each.values, 1e-12)
     for parameters, problem in (
         (["frame"], "'frame' does not name a frame: write .* for one and \"frame:\\*\" for each"),
-        (["placement:elbow", "placement:e*"], "'placement:elbow' is in 'placement:elbow' already|given twice"),
+        (["placement:elbow", "placement:e*"], "'placement:elbow' is listed twice"),
         (["zero:*", "zero:elbow"], "'zero:elbow' is named twice"),
         (["placement:x*"], r"no joint named 'x\*'"),
         (["zero:x*"], r"no joint named 'x\*'"),

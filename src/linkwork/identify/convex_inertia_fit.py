@@ -127,8 +127,8 @@ class ConvexProblem:
             after = scipy_module("inertias", "optimize").nnls(corner, c[n:] + corner @ before)[0]
         change = after - before
         s = np.linalg.solve(R[:n, :n], c[:n] - R[:n, n:] @ change)
-        parameters_of_factors = R @ np.concatenate([s, change])
-        decrement = float(parameters_of_factors @ (2.0 * c - parameters_of_factors))
+        transformed_step = R @ np.concatenate([s, change])
+        decrement = float(transformed_step @ (2.0 * c - transformed_step))
         return s / scale[:n], after / scale[n:], max(decrement, 0.0)
 
     def _line_search(

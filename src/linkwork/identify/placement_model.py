@@ -114,19 +114,19 @@ class PlacementModel:
         robot, frame, offsets = self.robot, self.frame, [*self.slices.items()]
 
         def error_of_pose(q: Any, measured: Any, x: Any) -> Any:
-            parameters_of_factors = robot.with_parameters({name: x[own] for name, own in offsets if name != "base"})
+            corrected = robot.with_parameters({name: x[own] for name, own in offsets if name != "base"})
             if self.zero_indices:
                 v: list[Any] = [0.0] * robot.nv
                 for name, rows in self.zero_indices.items():
                     for row, number in zip(rows.tolist(), x[self.all[name]].tolist(), strict=True):
                         v[row] = number
-                q = parameters_of_factors.integrate(q, v)
+                q = corrected.integrate(q, v)
             base = offset(x[self.slices["base"]].tolist()) if "base" in self.slices else Pose.identity()
             if self.rows == 6:
-                X = base @ Pose.of_elements(parameters_of_factors.pose(q, frame).ravel().tolist())
+                X = base @ Pose.of_elements(corrected.pose(q, frame).ravel().tolist())
                 error = X.difference(Pose.of_elements(measured.ravel().tolist())).elements()
             else:
-                r = base.point(Vec3.of(parameters_of_factors.point_position(q, frame).tolist()))
+                r = base.point(Vec3.of(corrected.point_position(q, frame).tolist()))
                 error = tuple(Vec3.of(measured.tolist()) - r)
             return list(error), jacobian(error, x.tolist())
 
